@@ -1,1 +1,1 @@
-"""The Scorer over HTTP."""
+"""HTTP server for the Scorer."""

@@ -1,6 +1,6 @@
-"""Authentication: tokens in request headers, and which web pages may call the server.
+"""Access control: checks the tokens of requests, and the web pages that may call the server.
 
-Decided from the headers, before the body is read. Limits on load are in `limits`.
+Decisions depend only on the headers, before the body is read. Limits on load are in `limits`.
 """
 
 from __future__ import annotations
@@ -20,20 +20,22 @@ from rewardkit.server.wire import refusal
 Headers = Mapping[bytes, bytes]
 
 _PRIVATE_SUFFIXES = (".localhost", ".local", ".internal", ".svc", ".home.arpa")
-"""Names below these are in nobody's public DNS."""
+"""Suffixes of host names that do not exist in public DNS."""
 
 _MAX_HOSTS = 1_024
-"""Names of hosts that are remembered as good."""
+"""Maximum number of accepted host names in the cache."""
 
 
 class Access:
-    """Decides on a request by its headers.
+    """Decides if a request is allowed, by its headers.
 
     Args:
-        tokens: accepted as a bearer token, as the password or user of Basic, in `X-Api-Key` and in
-            `XRL-Authorization`; none: every request is, if its Host is one of ours.
-        origins: whose pages may call; `*`: any.
-        hosts: names by which this server is known besides addresses, names without a dot and private ones.
+        tokens: Tokens that are accepted as a bearer token, as the password or user of Basic authentication,
+            in `X-Api-Key` and in `XRL-Authorization`. Without tokens, all requests to one of the server's own
+            host names are accepted.
+        origins: Origins whose pages may call the server; `*` allows all origins.
+        hosts: Additional host names of this server. Addresses, names without a dot and private names are
+            always accepted.
     """
 
     def __init__(
@@ -45,10 +47,11 @@ class Access:
         self._good_hosts: set[bytes] = set()
 
     def refused(self, headers: Headers, *, open_path: bool) -> Response | None:
-        """Return the response that refuses a request with these headers; None where it is allowed.
+        """Return a response that refuses a request with these headers, or None if the request is allowed.
 
         Args:
-            open_path: needs no token.
+            headers: Headers of the request.
+            open_path: True if the path needs no token.
         """
         origin = headers.get(b"origin")
         if origin is not None and not self._may_call(origin, headers):
@@ -72,17 +75,20 @@ class Access:
 
     def _has_token(self, headers: Headers) -> bool:
         same = [hmac.compare_digest(sent, token) for sent in _credentials(headers) for token in self._tokens]
-        return any(same)  # after all are compared: the time tells nothing
+        return any(same)  # all tokens are compared, so that the duration reveals nothing
 
     def _may_call(self, origin: bytes, headers: Headers) -> bool:
-        if headers.get(b"sec-fetch-site") in (b"same-origin", b"none"):  # no page can set it
+        if headers.get(b"sec-fetch-site") in (b"same-origin", b"none"):  # pages cannot set this header
             return True
         if origin in self._origins or b"*" in self._origins:
             return True
         return origin.partition(b"://")[2] == headers.get(b"host")
 
     def _is_ours(self, host: bytes) -> bool:
-        """A page can have its own name resolve to our address, but then that name is the Host."""
+        """Return True if `Host` is a name of this server.
+
+        A malicious page can make its own host name resolve to our address, but then that name is the `Host`.
+        """
         if host in self._good_hosts:
             return True
         good = _is_private(host.decode("latin-1"), self._names)
@@ -92,7 +98,7 @@ class Access:
 
 
 def _credentials(headers: Headers) -> list[bytes]:
-    """All that may be a token, from every header that clients put one in."""
+    """Return all possible tokens, from all headers in which clients send tokens."""
     found = []
     for name in (b"authorization", b"xrl-authorization"):
         scheme, _, sent = headers.get(name, b"").partition(b" ")
@@ -105,7 +111,7 @@ def _credentials(headers: Headers) -> list[bytes]:
 
 
 def _basic(encoded: bytes) -> list[bytes]:
-    """The password, and the user for those who give the token as the user."""
+    """Return the password, and the user, since some clients send the token as the user."""
     try:
         user, _, password = base64.b64decode(encoded, validate=True).partition(b":")
     except (binascii.Error, ValueError):

@@ -1,4 +1,4 @@
-"""The application: the scorer, the guard around everything, and the routes. No scoring happens here."""
+"""Builds the FastAPI application from the scorer, the middleware and the routes."""
 
 from __future__ import annotations
 
@@ -47,18 +47,18 @@ _CORS_HEADERS = (
     "x-request-id",
     "x-timeout-s",
 )
-"""Headers that pages of allowed origins may send."""
+"""Headers that web pages of allowed origins may send."""
 
 _SHOWN_PATH = 200
-"""Characters of a path that are said again."""
+"""Maximum number of characters of a path in error messages."""
 _ELSEWHERE = {
     "/run_code": "start the server with --run-code",
     "/get_reward": "OpenRLHF's rewards are at /openrlhf/SOURCE",
 }
-"""Paths that people ask for and that are not there, each with what to do."""
+"""Paths that users expect but do not exist, each with advice."""
 
 REFRESH_S = 1.0
-"""Seconds between updates of the gauges, for when another server process is asked for them."""
+"""Seconds between updates of the gauges, which other server processes read for their metrics."""
 
 
 def create_app(
@@ -80,25 +80,26 @@ def create_app(
     tasks: Mapping[str, TaskSet] | None = None,
     begin_trace: BeginTrace | None = None,
 ) -> FastAPI:
-    """Build the application. The caller closes the scorer, and the sandbox, when the server has stopped.
+    """Create the application. The caller must close the scorer and the sandbox after the server has stopped.
 
     Args:
-        scorer: scores the samples.
-        tokens: that are accepted, in any header of `Access`; none: every request is.
-        max_body_bytes: larger requests get 413.
-        max_samples: scored or waiting at once; beyond it requests get 503.
-        max_bytes: of request bodies held at once; beyond it requests get 503.
-        timeout_s: the deadline of a request that does not say `X-Timeout-S`.
-        cors_origins: origins whose pages may call this server.
-        hosts: further names of this server, looked at where there are no tokens.
-        access_log: write one log line for every request.
-        sandbox: with it there is a route `/run_code` in SandboxFusion's terms; None: no route runs code.
-        needs: what must be done before the server is ready, by name: each is called once, in a thread.
-        ground_truths: what prompts are scored against where a trainer's protocol does not say.
-        on_failure: the reward of what could not be scored, for protocols that want a number for everything.
-        processes: how many serve; the limits are those of this one.
-        tasks: the task sets that environment protocols serve, by name; without any those routes are left out.
-        begin_trace: begins a span for each request, as `traces.Traces.begin` does; None: there are none.
+        scorer: Scorer that scores the samples.
+        tokens: Tokens that are accepted, in the headers listed at `Access`. If empty, no token is needed.
+        max_body_bytes: Maximum size of a request body. Larger requests get 413.
+        max_samples: Maximum number of samples being scored or waiting. Further requests get 503.
+        max_bytes: Maximum size of all request bodies in memory. Further requests get 503.
+        timeout_s: Time limit in seconds of requests without `X-Timeout-S`.
+        cors_origins: Origins whose web pages may call this server.
+        hosts: Additional host names of this server, which are only checked if there are no tokens.
+        access_log: True to log a line for every request.
+        sandbox: Sandbox for the route `/run_code` (SandboxFusion's API), or None to leave out the route.
+        needs: Preparations before the server is ready, by name. Each is called once, in a thread.
+        ground_truths: Index of ground truths by prompt, for protocols that do not send ground truths.
+        on_failure: Reward of samples that could not be scored, for protocols that need a number.
+        processes: Number of server processes. The limits apply to each process.
+        tasks: Task sets for environment protocols, by name. Without tasks, their routes are left out.
+        begin_trace: Function that begins a span for each request, such as `traces.Traces.begin`, or None to
+            disable tracing.
     """
     admission = Admission(max_samples=max_samples, max_bytes=max_bytes, workers=scorer.workers)
     request_scorer = RequestScorer(scorer, timeout_s=timeout_s, admission=admission)
@@ -138,7 +139,7 @@ def create_app(
         access_log=access_log,
         begin_trace=begin_trace,
     )
-    if cors_origins:  # around the guard: it looks at requests with an Origin alone
+    if cors_origins:  # outside the guard; it only handles requests with an Origin
         app.add_middleware(
             CORSMiddleware,
             allow_origins=cors_origins,
@@ -152,7 +153,7 @@ def create_app(
 def _add_routes(
     app: FastAPI, request_scorer: RequestScorer, context: ProtocolContext, state: health.Health
 ) -> None:
-    """Add what every server has beside `/score`."""
+    """Add the routes and error handlers that every server has, except `/score`."""
     app.include_router(score_route.router(request_scorer))
     app.include_router(health.router(state))
     for router in ROUTERS.values():
@@ -161,7 +162,7 @@ def _add_routes(
 
 
 class _App(FastAPI):
-    """FastAPI with the route that is not FastAPI's in its document."""
+    """FastAPI application whose OpenAPI document includes `/score`, which is not a FastAPI route."""
 
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
@@ -172,10 +173,10 @@ class _App(FastAPI):
 
 
 def _observe(request_scorer: RequestScorer, metrics: Metrics, traffic: Traffic) -> None:
-    """Have metrics and traffic see what is scored."""
+    """Register metrics and traffic as observers of all scores."""
 
     def observe(samples: Sequence[Sample], scores: Sequence[Score], seconds: float) -> None:
-        outcomes = count_outcomes(samples, scores)  # once for both: every request passes here
+        outcomes = count_outcomes(samples, scores)  # computed once for both, since every request gets here
         metrics.observe(outcomes, scores, seconds)
         if any(score.parts.keys() >= COSTS for score in scores):
             metrics.judge_costs(samples, scores)
@@ -187,7 +188,7 @@ def _observe(request_scorer: RequestScorer, metrics: Metrics, traffic: Traffic) 
 def _lifespan(
     state: health.Health, metrics: Metrics
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
-    """Run the work beside the requests: preparing, and fresh gauges."""
+    """Return the application's lifespan, which runs the preparations and updates the gauges."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -232,7 +233,7 @@ def _add_run_code(app: FastAPI, sandbox: Pool, metrics: Metrics) -> None:
 
 
 def _answer_errors(app: FastAPI) -> None:
-    """Whatever a route raises on purpose becomes an answer with `error.type` and `error.message`."""
+    """Convert errors that routes raise deliberately to answers with `error.type` and `error.message`."""
 
     @app.exception_handler(InputError)
     @app.exception_handler(OverloadedError)
@@ -250,7 +251,7 @@ def _answer_errors(app: FastAPI) -> None:
 
 
 def _more_of(error: HTTPException, request: Request) -> str:
-    """Return the request and the right alternative, for an error that says no more than its status does."""
+    """Return a message with the path and a suggestion, for an error without a message of its own."""
     path = request.url.path[:_SHOWN_PATH]
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         allowed = (error.headers or {}).get("Allow", "another method")

@@ -1,7 +1,7 @@
-"""Chat-templated text taken apart: where its turns begin, where the response begins, what is template.
+"""Parses chat-templated text: finds its turns, its template, and the start of the response.
 
-Text in, text out. Which row a prompt belongs to is the business of `ground_truths`. A reply may hold
-anything, template markers included, so nothing here trusts what comes after the prompt.
+Everything in this module is about text; `ground_truths` finds the row of a prompt. A response may contain
+anything, including template markers, so text after the prompt is never trusted.
 """
 
 from __future__ import annotations
@@ -26,24 +26,25 @@ _MARKER = re.compile(
     r"|<SYS>>(?P<system>)|</SYS>>(?P<user>)"  # Llama 2
     r")|\[(?:SYSTEM_PROMPT\](?P<system_prompt>)|INST\](?P<inst>)|/INST\](?P<assistant>))"  # Mistral
 )
-"""Beginnings of a turn, in the templates in common use. Both halves begin with one literal character, which
-lets the search skip over text."""
+"""Pattern for the beginning of a turn in common templates. Both halves begin with a literal character, which
+makes the search fast."""
 
 _BARE_MARKER = re.compile(
     r"(?m)^(?:(?P<bare>system|user|assistant|model)\n|(?P<named>System|Human|User|Assistant):)"
 )
-"""The same where special tokens were lost in decoding, and in templates that have none."""
+"""Pattern for the beginning of a turn if special tokens were lost in decoding, or the template has none."""
 
 _SPECIALS_FIRST = re.compile(rf"(?:\s*(?:{SPECIAL.pattern}))*")
 
 _DEEPSEEK_BEGINS = "<｜begin▁of▁sentence｜>"
-"""Token after which a text may begin with a system prompt that no marker precedes."""
+"""Token after which a text may begin with a system prompt without a marker."""
 
 _OWN_FAMILY = frozenset({"chatml", "llama3", "gemma", "phi", "harmony"})
-"""Groups of the pattern that are a template's only ones; the others are those of Llama 2 and Mistral."""
+"""Groups of the pattern that identify a template. All other groups are for Llama 2 and Mistral."""
 
 _TAIL = 200
-"""Characters at the end of a prompt, half of it at most, that are looked for where it was truncated."""
+"""Number of characters at the end of a prompt to search for if the prompt was truncated, at most half of the
+prompt."""
 
 _ROLES = {
     "model": "assistant",
@@ -53,26 +54,27 @@ _ROLES = {
     "system_prompt": "system",
 }
 _PREFILLED = re.compile("|".join(re.escape(tag) for form in THOUGHTS for tag in form))
-"""Texts that templates put before the assistant's own."""
+"""Pattern for thinking tags that templates put at the start of the assistant's turn."""
 
 
 class ChatTurn(NamedTuple):
-    """One turn of a conversation, without its markers."""
+    """A turn of a conversation, without its markers."""
 
     role: str
     content: str
     start: int = 0
-    """Position of `content` in the text it was found in."""
+    """Position of `content` in the original text."""
 
 
 def turns(text: str, *, bare: bool = False) -> list[ChatTurn]:
-    """Take a text apart at its role markers; without any it is one turn of the user.
+    """Split a text into turns at its role markers. A text without markers is one user turn.
 
-    Text before the first marker is the system's, as DeepSeek's template has it. Empty turns are left out,
-    but for the assistant's.
+    Text before the first marker is a system turn, as in DeepSeek's template. Empty turns are left out, except
+    for the assistant's.
 
     Args:
-        bare: look for role names that begin a line (`user`, `Human:`) instead of markers.
+        text: Text of a conversation.
+        bare: True to look for role names at the start of a line (`user`, `Human:`) instead of markers.
     """
     found = list((_BARE_MARKER if bare else _MARKER).finditer(text))
     starts = [("system" if found else "user", 0), *((_role(match), match.end()) for match in found)]
@@ -82,22 +84,23 @@ def turns(text: str, *, bare: bool = False) -> list[ChatTurn]:
 
 
 def plain(text: str) -> str:
-    """Return text without special tokens and role markers, its white space normalised, in Unicode NFC."""
+    """Remove special tokens and role markers from a text, and normalise its white space and Unicode (NFC)."""
     if "<" in text or "[" in text:
         text = SPECIAL.sub(" ", _MARKER.sub(" ", text))
     return unicodedata.normalize("NFC", " ".join(text.split()))
 
 
 def message_turns(messages: Iterable[Mapping[str, Any]]) -> list[ChatTurn]:
-    """Return chat messages as turns; parts of a message that are not text are left out."""
+    """Convert chat messages to turns. Parts of a message that are not text are left out."""
     return [ChatTurn(str(m.get("role", "user")), message_text(m)) for m in messages]
 
 
 def prompt_turns(prompt: str | Sequence[Mapping[str, Any]], *, bare: bool = False) -> list[ChatTurn]:
-    """Return a prompt's turns, without the empty assistant's turn that asks for a reply.
+    """Return the turns of a prompt, without the empty assistant turn at its end.
 
     Args:
-        bare: as in `turns`.
+        prompt: Prompt as text or chat messages.
+        bare: See `turns`.
     """
     found = turns(prompt, bare=bare) if isinstance(prompt, str) else message_turns(prompt)
     while found and found[-1].role == "assistant" and not plain(_PREFILLED.sub(" ", found[-1].content)):
@@ -106,30 +109,30 @@ def prompt_turns(prompt: str | Sequence[Mapping[str, Any]], *, bare: bool = Fals
 
 
 def messages_of(prompt: str) -> str | list[Message]:
-    """Return a templated prompt as the messages it was made of; a plain one as it is."""
+    """Convert a chat-templated prompt to messages. A plain prompt is returned unchanged."""
     if not _MARKER.search(prompt):
         return prompt
     return [{"role": turn.role, "content": strip_end(turn.content).strip()} for turn in prompt_turns(prompt)]
 
 
 def split(text: str) -> tuple[str, str]:
-    """Split a prompt and response in one text, of which nothing else is known.
+    """Split a text that consists of a prompt and a response, if nothing else is known about them.
 
-    The response is all that follows the assistant's first marker, in the template that the text begins with,
-    or everything. Later markers, of this template or another, may be the response's own: were one of them
-    heeded, the response could choose what of it is scored. So a prompt of several turns is cut at its first
-    reply; whoever sends such prompts sends them beside the text, or as messages, or has them indexed.
+    The response is everything after the first assistant marker of the template that the text begins with, or
+    the whole text if there is no such marker. Later markers, of any template, may have been written by the
+    response. If they were used, the response could choose which part of it is scored. So a prompt of several
+    turns is cut at its first reply; such prompts must be sent separately, sent as messages, or indexed.
     """
     start = _first_reply(text, _template(text))
     return text[:start], strip_end(text[start:])
 
 
 def response_in(query: str, prompt: str) -> str | None:
-    """Return the response in a prompt and response decoded together; None where nothing says where it begins.
+    """Return the response in a text of prompt and response, or None if its beginning cannot be found.
 
-    The prompt is removed where it is a prefix, special tokens before it and white space aside. Where it was
-    truncated, the response begins where the prompt's end is first found, or else as in `split`. A prompt that
-    the tokenizer has composed (Unicode's NFC) is found, too.
+    If the text starts with the prompt, ignoring white space and leading special tokens, the rest is the
+    response. If the prompt was truncated, the response begins after the first occurrence of the prompt's end,
+    or else as in `split`. The prompt is also found if the tokenizer normalised it to Unicode NFC.
     """
     if query.startswith(prompt):
         return strip_end(query[len(prompt) :])
@@ -146,8 +149,10 @@ def response_in(query: str, prompt: str) -> str | None:
 
 
 def _end_of(part: str, text: str, *, anywhere: bool = False) -> int | None:
-    """Return the end of a part of a text, white space aside; None if the text does not begin with it, or
-    lacks it."""
+    """Return the position in `text` after `part`, ignoring white space.
+
+    The result is None if `text` does not start with `part` or, with `anywhere`, does not contain it.
+    """
     if text.startswith(part):
         return len(part)
     wanted, found = "".join(part.split()), "".join(text.split())
@@ -161,7 +166,7 @@ def _end_of(part: str, text: str, *, anywhere: bool = False) -> int | None:
 
 
 def _template(text: str) -> str | None:
-    """The template that a text begins with, special tokens aside."""
+    """Return the template that a text begins with, ignoring special tokens, or None."""
     first = _MARKER.search(text)
     if first is None:
         return None
@@ -173,8 +178,7 @@ def _template(text: str) -> str | None:
 
 
 def _first_reply(text: str, template: str | None) -> int:
-    """Return the start of the first turn of the assistant, by the markers of one template; 0: there is
-    none."""
+    """Return the start of the first assistant turn by the markers of this template, or 0 if there is none."""
     for match in _MARKER.finditer(text):
         if _family(match) == template and _role(match) == "assistant":
             return match.end()
@@ -182,7 +186,7 @@ def _first_reply(text: str, template: str | None) -> int:
 
 
 def _family(match: re.Match[str]) -> str:
-    """The template that a marker belongs to."""
+    """Return the template that a marker belongs to."""
     kind = match.lastgroup or ""
     if kind == "phi" and "｜" in match[0]:
         return "deepseek"
@@ -196,5 +200,5 @@ def _first_text(text: str) -> int:
 
 def _role(match: re.Match[str]) -> str:
     kind = match.lastgroup or ""
-    role = match[kind].lower() or kind  # the groups that match nothing are named after the role
+    role = match[kind].lower() or kind  # groups that match no text are named after their role
     return _ROLES.get(role, role)

@@ -1,7 +1,7 @@
-"""Limits of a connection before it has sent a whole request: bytes and seconds of headers, and its place.
+"""Limits on connections before a request is complete: size and time of headers, and number of connections.
 
-uvicorn's HTTP protocol with limits that uvicorn has for h11 alone, or not at all. How many connections
-there may be is uvicorn's own `limit_concurrency`; bodies are the guard's business, which knows the routes.
+This is uvicorn's HTTP protocol with limits that uvicorn has only for h11, or not at all. The maximum number
+of connections is uvicorn's `limit_concurrency`. Bodies are limited by the middleware, which knows the routes.
 """
 
 from __future__ import annotations
@@ -13,50 +13,53 @@ import logging
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 MAX_HEADER_BYTES = 64 << 10
-"""Size of the request line, the headers, and whatever else is no body, that may wait for what ends it."""
+"""Maximum number of bytes before complete headers, including any bytes that are not part of a body."""
 
 REQUEST_TIMEOUT_S = 10.0
-"""Seconds that a request that has begun may take until its headers are complete. A connection that says
-nothing may stay: a busy client opens thousands before it gets round to the first request."""
+"""Time limit in seconds for the headers, from the first byte of a request. Idle connections have no time
+limit, since a busy client may open thousands of them before it sends the first request."""
 
 _GRACE_S = 1.0
-"""Seconds after that time in which bytes may be unread yet that came within it, where this process was
-busy."""
+"""Additional seconds to read bytes that arrived within the time limit while this process was busy."""
 
 _CLOSED_TOGETHER = 100
-"""The share of the places, one in so many, that is made free when none is left."""
+"""Divisor for the number of idle connections to close when the limit is reached: one per this many allowed
+connections."""
 
 MAX_PIPELINED = 500
-"""Requests that may have been sent on one connection beyond the one that is being handled."""
+"""Maximum number of requests that wait on a connection while an earlier one is being handled."""
 
 _TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 _log = logging.getLogger("rewardkit.server")
 
 
 class LimitedHeaders(HttpToolsProtocol):
-    """One connection. It is closed where headers are too long or too slow, or too many requests wait; and
-    where it has said nothing for longest, and another needs its place."""
+    """A connection with limits.
+
+    It is closed if headers are too long or too slow, or if too many requests wait. If the maximum number of
+    connections is reached, those that have been idle for longest are closed.
+    """
 
     _unread = 0
-    """Bytes since the last that were of a body or ended a request's headers."""
+    """Number of bytes received since the last body or complete headers."""
     _heard = 0.0
-    """Time at which it last sent something, by the loop's clock."""
+    """Time of the last received data, by the clock of the event loop."""
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take a place, and have others make room where there is none."""
+        """Register the connection, and close idle connections if there are too many."""
         super().connection_made(transport)
         self._heard = self.loop.time()
         if self.limit_concurrency is not None and len(self.connections) >= self.limit_concurrency:
             self._make_room(max(1, self.limit_concurrency // _CLOSED_TOGETHER))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the clock."""
+        """Stop the timer for the headers."""
         self._stop_clock()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Parse what came, and look at how much waits for the end of its headers."""
+        """Parse data, and check the size and time of incomplete headers."""
         self._heard = self.loop.time()
         self._unread += len(data)
         super().data_received(data)
@@ -67,7 +70,7 @@ class LimitedHeaders(HttpToolsProtocol):
             self._start_clock()
 
     def on_headers_complete(self) -> None:
-        """Start the request, or let it wait for those before it."""
+        """Start the request, or queue it behind earlier requests of the connection."""
         self._unread = 0
         self._stop_clock()
         if len(self.pipeline) < MAX_PIPELINED:
@@ -76,12 +79,13 @@ class LimitedHeaders(HttpToolsProtocol):
             self._close(f"{MAX_PIPELINED} requests on it wait for an answer")
 
     def on_body(self, body: bytes) -> None:
-        """Take a piece of the body."""
+        """Handle a piece of the body."""
         self._unread = 0
         super().on_body(body)
 
     def shutdown(self) -> None:
-        """Close, unless the first request may be on its way: its answer will close the connection."""
+        """Close the connection. If its first request may be arriving, wait for it; its answer closes the
+        connection."""
         asked = self.cycle is not None
         if asked:
             super().shutdown()
@@ -109,11 +113,11 @@ class LimitedHeaders(HttpToolsProtocol):
         self.transport.close()
 
     def _make_room(self, places: int) -> None:
-        """Close as many others of those that have nothing under way, the longest silent first."""
+        """Close this number of other idle connections, starting with those that were idle for longest."""
         others = [other for other in self.connections if isinstance(other, LimitedHeaders)]
         idle = [other for other in others if other._is_idle() and not other._unread and other is not self]
         silent = heapq.nsmallest(places, idle, key=lambda other: other._heard)
         for other in silent:
-            self.connections.discard(other)  # at once, so that the next newcomer counts right
+            self.connections.discard(other)  # immediately, so that the next connection counts correctly
             other.transport.abort()
         _log.warning("closed idle connections: %d (the limit of open connections is reached)", len(silent))

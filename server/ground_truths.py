@@ -1,8 +1,7 @@
-"""Prompts -> rows: what an answer is scored against, for trainers whose wire carries neither data source
-nor ground truth.
+"""An index from prompts to rows, for trainers whose protocol has neither data source nor ground truth.
 
-Holds the rows in Arrow and, for each prompt, eight bytes of hash and a row number. Taking chat text apart
-is `chat`'s business.
+It stores the rows in Arrow and, for each prompt, a hash of eight bytes and a row number. Chat text is parsed
+by `chat`.
 """
 
 from __future__ import annotations
@@ -32,20 +31,20 @@ _SHOWN = 3
 
 
 class GroundTruthIndex:
-    """The rows of parquet files, found again by their prompts.
+    """Index of the rows of parquet files by their prompts.
 
-    A prompt is known by the text of its turns: special tokens, role markers and white space do not count,
-    so it is found plain and under any common chat template, and a system prompt that a template adds or
-    drops does not matter either. Memory is the rows without their prompts, and about 30 bytes for each.
+    A prompt is identified by the text of its turns. Special tokens, role markers and white space are ignored,
+    so a prompt is found as plain text and in any common chat template, even if the template adds or drops a
+    system prompt. The index needs memory for the rows without their prompts, plus about 30 bytes per row.
 
     Args:
-        paths: parquet files with `prompt`, `data_source` and a ground truth under a name that
-            `rewardkit.rows` knows.
-        tokenizer: a folder or hub id whose chat template the prompts are rendered with too; needed only
-            where the template is not a common one. Takes transformers.
+        paths: Parquet files with `prompt`, `data_source` and a ground truth, in a column that
+            `rewardkit.rows` recognises.
+        tokenizer: Folder or hub id of a tokenizer. Prompts are also indexed as rendered by its chat template,
+            which is only needed for uncommon templates. Requires transformers.
 
     Raises:
-        InputError: a file cannot be read, or has not these columns.
+        InputError: A file cannot be read, or lacks one of the columns.
     """
 
     def __init__(self, paths: Sequence[Path], *, tokenizer: str | None = None) -> None:
@@ -67,18 +66,18 @@ class GroundTruthIndex:
 
     @property
     def ambiguous(self) -> list[Ambiguous]:
-        """The prompts whose rows disagree."""
+        """Prompts that have rows with different data sources or ground truths."""
         return list(self._whole.ambiguous.values())
 
     @property
     def data_sources(self) -> set[str]:
-        """Those of all rows."""
+        """Data sources of all rows."""
         return {
             str(source) for batch in self._batches for source in batch["data_source"].unique().to_pylist()
         }
 
     def report(self) -> str:
-        """One line on what was indexed, with the first prompts that cannot be used."""
+        """Return a line with the number of indexed rows, and the first ambiguous prompts."""
         line = f"rows indexed by prompt: {self.rows:,}"
         clashes = self.ambiguous
         if not clashes:
@@ -90,7 +89,7 @@ class GroundTruthIndex:
         )
 
     def lookup(self, prompt: PromptValue) -> KnownRow | Ambiguous | None:
-        """Return what is known of a prompt."""
+        """Return the row of a prompt, two rows that disagree, or None if the prompt is not in the index."""
         for bare in (False, True):
             reading = prompt_turns(prompt, bare=bare)
             if reading and (found := self._find(_key(reading), _key(_no_system(reading)))) is not None:
@@ -98,15 +97,18 @@ class GroundTruthIndex:
         return None
 
     def split(self, text: str) -> tuple[KnownRow | Ambiguous, str, str] | None:
-        """Find the prompt that a text begins with; return what is known of it, the prompt and the response.
+        """Find the indexed prompt that a text begins with.
 
-        The longest known prompt is taken. A response that imitates other turns gains nothing by it: what
-        is looked up is always the whole text before a turn of the assistant, the true prompt included.
+        The longest indexed prompt wins. A response cannot gain anything by imitating other turns, since the
+        whole text before an assistant turn is looked up, which includes the true prompt.
+
+        Returns:
+            The row of the prompt or two rows that disagree, the prompt, and the response.
         """
         for bare in (False, True):
             reading = turns(text, bare=bare)
             replies = [i for i, turn in enumerate(reading) if turn.role == "assistant" and i]
-            replies = replies[: self._most_replies + 1]  # no known prompt goes further
+            replies = replies[: self._most_replies + 1]  # no indexed prompt has more replies
             before = reading[: replies[-1]] if replies else []
             wholes = list(_keys_after(before))
             lesser = list(_keys_after(before, system=False))
@@ -118,8 +120,11 @@ class GroundTruthIndex:
         return None
 
     def _find(self, whole: int, without_system: int) -> KnownRow | Ambiguous | None:
-        """Find a prompt with its system prompt; the row has none; the row has another one, or the text has
-        lost it."""
+        """Find a prompt by the hashes of its turns with and without system prompt.
+
+        Tried in order: the same system prompt, a row without a system prompt, and a row with another system
+        prompt or one that the text has lost.
+        """
         tries = (
             (self._whole, whole),
             (self._whole, without_system),
@@ -144,13 +149,13 @@ class GroundTruthIndex:
 
 
 class _Pairs:
-    """Keys and their rows, as they come."""
+    """Keys and their row numbers, in the order of the rows."""
 
     def __init__(self) -> None:
         self.keys = array("Q")
         self.rows = array("q")
         self.most_replies = 0
-        """Turns of the assistant in any prompt."""
+        """Maximum number of assistant turns in any prompt."""
 
     def add(self, reading: Sequence[ChatTurn], row: int) -> None:
         self.keys.append(_key(reading))
@@ -159,7 +164,7 @@ class _Pairs:
 
 
 class _Keys:
-    """Sorted keys and the row of each, and the keys whose rows disagree."""
+    """Sorted keys with the row of each, and the keys whose rows disagree."""
 
     def __init__(self, pairs: _Pairs, hashes: array[int]) -> None:
         table = pa.table({"key": _arrow(pairs.keys, pa.uint64()), "row": _arrow(pairs.rows, pa.int64())})
@@ -175,7 +180,7 @@ class _Keys:
                 self.ambiguous.setdefault(self._keys[i], Ambiguous(row, other))
 
     def find(self, key: int) -> int | Ambiguous | None:
-        """The first row with this key, two that disagree, or None."""
+        """Return the first row with this key, two rows that disagree, or None."""
         i = bisect_left(self._keys, key)
         if i == len(self._keys) or self._keys[i] != key:
             return None
@@ -189,7 +194,7 @@ def _read(
     without_system: _Pairs,
     hashes: array[int],
 ) -> Iterator[pa.RecordBatch]:
-    """Add a file's prompts to the keys; give back its rows without them."""
+    """Add the prompts of a file to the keys, and yield its rows without the prompts."""
     file, names, kept_in = _open(path)
     with file:
         for batch in file.iter_batches(_BATCH_ROWS, columns=[*names, kept_in]):
@@ -217,13 +222,17 @@ def _read(
 
 
 def check_files(paths: Sequence[Path]) -> None:
-    """Raise what `GroundTruthIndex` raises of files that it cannot index, without reading their rows."""
+    """Check that `GroundTruthIndex` can index these files, without reading their rows.
+
+    Raises:
+        InputError: A file cannot be read, or lacks a column.
+    """
     for path in paths:
         _open(path)[0].close()
 
 
 def _open(path: Path) -> tuple[pq.ParquetFile, list[str], str]:
-    """A file, the columns to read besides the ground truth, and the ground truth's."""
+    """Open a file, and return it with the names of its columns (see `_columns`)."""
     try:
         file = pq.ParquetFile(path)
     except (OSError, pa.ArrowException) as error:
@@ -232,7 +241,7 @@ def _open(path: Path) -> tuple[pq.ParquetFile, list[str], str]:
 
 
 def _columns(path: Path, schema: pa.Schema) -> tuple[list[str], str]:
-    """The columns to read besides the ground truth, and the ground truth's."""
+    """Return the columns to read besides the ground truth, and the ground truth column."""
     for name in ("prompt", "data_source"):
         if name not in schema.names:
             raise InputError(f"{path} has no column '{name}'{did_you_mean(name, schema.names)}")
@@ -249,7 +258,7 @@ def _columns(path: Path, schema: pa.Schema) -> tuple[list[str], str]:
 def _readings(
     prompt: PromptValue | None, render: Callable[[list[dict[str, Any]]], str] | None
 ) -> Iterator[list[ChatTurn]]:
-    """The turns of a row's prompt, and the same as the tokenizer's template would have them."""
+    """Yield the turns of a row's prompt, and the turns as rendered by the chat template, if they differ."""
     reading = prompt_turns(prompt or "")
     if not any(plain(turn.content) for turn in reading):
         return
@@ -292,7 +301,7 @@ def _key(reading: Sequence[ChatTurn]) -> int:
 
 
 def _keys_after(reading: Sequence[ChatTurn], *, system: bool = True) -> Iterator[int]:
-    """The key of the turns so far, after each turn; without `system`, as if its turns were not there."""
+    """Yield, after each turn, the key of the turns so far. Without `system`, system turns are ignored."""
     hashed = blake2b(digest_size=8)
     for turn in reading:
         if (system or turn.role != "system") and (text := plain(turn.content)):
@@ -309,7 +318,7 @@ def _arrow(values: array[int], kind: pa.DataType) -> pa.Array:
 
 
 def _view(values: pa.Array, code: Literal["q", "Q"]) -> memoryview[int]:
-    """The numbers of an array that has no nulls, without a copy of them."""
+    """Return the numbers of an array without nulls, without copying them."""
     buffer = values.buffers()[1]
     view = memoryview(buffer if buffer is not None else b"").cast("B")
     numbers: memoryview[int] = view.cast(code)

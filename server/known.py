@@ -1,5 +1,4 @@
-"""Facts that an index of ground truths holds about a prompt. The index itself, in `ground_truths`, needs
-Arrow."""
+"""Result types of the index of ground truths. The index itself is in `ground_truths`, which needs Arrow."""
 
 from __future__ import annotations
 
@@ -7,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 PromptValue = str | Sequence[Mapping[str, Any]]
-"""Text, plain or chat-templated, or chat messages."""
+"""Prompt as plain text, chat-templated text or chat messages."""
 
 
 class KnownRow(NamedTuple):
-    """Row of a prompt."""
+    """Row of the index that has a given prompt."""
 
     data_source: str
     ground_truth: str
@@ -19,7 +18,7 @@ class KnownRow(NamedTuple):
 
 
 class Ambiguous(NamedTuple):
-    """Rows that have the same prompt disagree on what is right; two of them."""
+    """Two rows with the same prompt and different data sources or ground truths."""
 
     row: int
     other: int

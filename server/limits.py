@@ -1,9 +1,9 @@
-"""Limits of the work that the server takes on at once, and of the body of one request. Beyond it the answer
-is "try again in n seconds", at once.
+"""Limits on the total work in the server, and on the body of a request.
 
-Counts bytes (of request bodies in memory), samples (being scored or waiting for a worker) and, since the
-two say little about time, when a request would be done: it is refused only if that is too late for its
-client. The order in which the workers take things is `rewardkit.scoring.turns`.
+Beyond a limit, the server immediately answers "try again in n seconds". It limits the bytes of request bodies
+in memory and the samples that are being scored or waiting for a worker. Since these say little about time, it
+also estimates when a request would be done, and refuses it if that is too late for its client. The order in
+which workers process requests is in `rewardkit.scoring.turns`.
 """
 
 from __future__ import annotations
@@ -21,44 +21,46 @@ from rewardkit.errors import OverloadedError
 from rewardkit.server.request import CurrentRequest
 
 RESERVE_SHARE = 0.1
-"""The share of its deadline that a request must be expected to have left when it is done. It is kept in
-reserve, since the expectation may be wrong."""
+"""Share of its time limit that a request is expected to have left when it is done, since the estimate may be
+wrong."""
 
 RESERVE_S = 6.0
-"""The reserve is at least so many seconds, but at most `MOST_RESERVE_SHARE` of the deadline."""
+"""Minimum reserve in seconds, limited to `MOST_RESERVE_SHARE` of the time limit."""
 
 MOST_RESERVE_SHARE = 0.6
-"""The largest share of a deadline that is kept because of `RESERVE_S`."""
+"""Maximum share of a time limit that is reserved because of `RESERVE_S`."""
 
 BODY_TIMEOUT_S = 60.0
-"""Seconds that each piece of a body may take to arrive."""
+"""Time limit in seconds for each piece of a body to arrive."""
 
 _MAX_DIGITS = 20
-"""Digits of a length: it is far too large with as many, and int() takes long over many more."""
+"""Number of digits of a content length that are parsed. Such a length is far too large, and int() is slow for
+many more digits."""
 
 _LEARNING_RATE = 0.1
-"""Weight of the newest batch in the mean of seconds per sample."""
+"""Weight of the newest batch in the moving average of seconds per sample."""
 
 
 @dataclass(slots=True)
 class _Backlog:
-    """Requests of one client that are alike."""
+    """Requests of one client with the same key."""
 
     requests: int = 0
     samples: int = 0
 
 
 _Key = tuple[str, int]
-"""A label, and the binary logarithm of the number of samples."""
+"""A label, and the bit length of the number of samples."""
 
 
 class Admission:
-    """Work that is in the server now, and its limits.
+    """Tracks the current work of the server, and refuses requests beyond its limits.
 
     Args:
-        max_samples: scored or waiting at once; a single batch may be larger when nothing else is there.
-        max_bytes: of request bodies held at once.
-        workers: scoring processes.
+        max_samples: Maximum number of samples being scored or waiting. A batch may be larger if the server is
+            otherwise idle.
+        max_bytes: Maximum size of all request bodies in memory.
+        workers: Number of scoring processes.
     """
 
     def __init__(
@@ -75,12 +77,12 @@ class Admission:
         self.bytes = 0
         self.refused = 0
         self._mean_s: dict[str, float] = {}
-        """Worker time of one sample, by the reward's label."""
+        """Mean worker time of a sample, by label of the data source."""
         self._clients: dict[Hashable, dict[_Key, _Backlog]] = {}
 
     @property
     def wait_s(self) -> float:
-        """Return the seconds that the workers are expected to need for the samples in the server."""
+        """Expected seconds until the workers have scored all samples in the server."""
         busy_s = sum(
             backlog.samples * self._mean_s.get(label, 0.0)
             for backlogs in self._clients.values()
@@ -89,37 +91,38 @@ class Admission:
         return busy_s / self.workers
 
     def take_bytes(self, n: int) -> None:
-        """Reserve bytes for a request body; the caller releases them with `give_back_bytes`.
+        """Reserve bytes for a request body. The caller must release them with `give_back_bytes`.
 
         Raises:
-            OverloadedError: there is no room; nothing was counted.
+            OverloadedError: There is not enough room; no bytes were reserved.
         """
         if self.bytes and self.bytes + n > self.max_bytes:
             raise self._full(f"{self.bytes >> 20} MiB of requests are being processed", 1.0)
         self.bytes += n
 
     def give_back_bytes(self, n: int) -> None:
-        """Release bytes that `take_bytes` has reserved."""
+        """Release bytes that `take_bytes` reserved."""
         self.bytes -= n
 
     @contextmanager
     def room_for(
         self, counts: Mapping[str, int], timeout_s: float, client: Hashable = None
     ) -> Iterator[None]:
-        """Reserve places for samples, counted by label, in the block; `""`: those that no worker scores.
+        """Reserve room for samples for the duration of the block.
 
         Args:
-            timeout_s: when the client gives up.
-            client: whose they are; clients share the workers' time.
+            counts: Number of samples by label. The label `""` is for samples that need no worker.
+            timeout_s: Seconds until the client gives up.
+            client: Client that sent the samples. Clients share the workers' time equally.
 
         Raises:
-            OverloadedError: there is no room, or they could not be expected to be scored in time.
+            OverloadedError: There is no room, or the samples are not expected to be scored in time.
         """
         n = sum(counts.values())
         if self.samples and self.samples + n > self.max_samples:
             raise self._full(f"{self.samples} samples are being scored", max(1.0, self.wait_s / 2))
         done_s = self._done_in_s(counts, client)
-        if done_s > latest_s(timeout_s) and self._clients:  # one that is alone may take as long as it takes
+        if done_s > latest_s(timeout_s) and self._clients:  # a lone request has no limit
             why = f"scoring would take {done_s:.1f} s, and the time limit is {timeout_s:.0f} s"
             raise self._full(why, done_s / 4)
         self.samples += n
@@ -131,13 +134,16 @@ class Admission:
             self._count(counts, client, -1)
 
     def learn(self, label: str, seconds: float) -> None:
-        """Record the seconds that one sample kept a worker busy."""
+        """Update the mean worker time of a label with the seconds that a sample took."""
         before = self._mean_s.get(label, seconds)
         self._mean_s[label] = before + _LEARNING_RATE * (seconds - before)
 
     def _done_in_s(self, counts: Mapping[str, int], client: Hashable) -> float:
-        """Return the time at which a newcomer would be done: before it, every request of its client has had
-        as much time as it needs itself, and every other client as much as all those together."""
+        """Return the seconds until a new request would be done.
+
+        By then, each request of its client has received up to the worker time of the new request, and each
+        other client up to the worker time of all of these together.
+        """
         own_s = sum(self._mean_s.get(label, 0.0) * count for label, count in counts.items())
         if not own_s:
             return 0.0
@@ -148,7 +154,7 @@ class Admission:
         return (with_own_s + others_s) / self.workers
 
     def _before_s(self, client: Hashable, at_most_s: float) -> float:
-        """Worker time of a client's requests, of each no more than `at_most_s`."""
+        """Return the total worker time of a client's requests, each limited to `at_most_s`."""
         total_s = 0.0
         for (label, _), backlog in self._clients.get(client, {}).items():
             seconds = backlog.samples * self._mean_s.get(label, 0.0)
@@ -175,17 +181,21 @@ class Admission:
 
 
 def latest_s(timeout_s: float) -> float:
-    """Return by when, in seconds from now, a request with this deadline must be expected to be scored."""
+    """Return the seconds within which a request with this time limit must be expected to be scored."""
     reserve_s = max(RESERVE_SHARE * timeout_s, min(RESERVE_S, MOST_RESERVE_SHARE * timeout_s))
     return timeout_s - reserve_s
 
 
 class Body:
-    """One request's body.
+    """Body of a request, with limits on its size and its speed.
 
     Args:
-        max_bytes: a larger one gets 413, whether it announces its length or not.
-        streamed: scored line by line as it comes in: never held as a whole, so its length does not matter.
+        request: Request that the body belongs to.
+        admission: Limits that the bytes of the body count towards.
+        headers: Headers of the request.
+        max_bytes: Maximum size. Larger bodies get 413, even without a Content-Length.
+        streamed: True if the body is scored line by line while it arrives. It is never in memory as a whole,
+            so its size is not limited.
     """
 
     def __init__(
@@ -208,11 +218,11 @@ class Body:
         self._held = 0
 
     def open(self) -> None:
-        """Reserve the bytes that the headers announce.
+        """Reserve the bytes that Content-Length announces.
 
         Raises:
-            HTTPException: it is too large, or compressed.
-            OverloadedError: too much is held already.
+            HTTPException: The body is too large, or compressed.
+            OverloadedError: Too many bytes are in memory already.
         """
         if self.declared > self.max_bytes:
             raise HTTPException(413, self.too_large())
@@ -223,7 +233,7 @@ class Body:
         self.take(self.declared)
 
     def take(self, n: int) -> None:
-        """Reserve bytes that are held for this request."""
+        """Reserve bytes for this request."""
         self.admission.take_bytes(n)
         self._held += n
 
@@ -232,11 +242,11 @@ class Body:
         self.admission.give_back_bytes(self._held)
 
     async def receive(self) -> Message:
-        """Pass on what comes in, within the limits.
+        """Return the next message from the client, within the limits.
 
         Raises:
-            HTTPException: the body is too large, or takes too long.
-            OverloadedError: too much is held already.
+            HTTPException: The body is too large, or takes too long.
+            OverloadedError: Too many bytes are in memory already.
         """
         request = self.request
         message = await (request.receive() if request.body_read else self._in_time())
@@ -253,11 +263,11 @@ class Body:
         return message
 
     def too_large(self) -> str:
-        """Return the message about a body that is over the limit."""
+        """Return the error message for a body that is too large."""
         return f"the body is larger than {self.max_bytes >> 20} MiB; send smaller batches"
 
     async def _in_time(self) -> Message:
-        """Return the next message that comes in."""
+        """Return the next message from the client, or raise HTTPException 408 after `BODY_TIMEOUT_S`."""
         try:
             async with asyncio.timeout(BODY_TIMEOUT_S):
                 return await self.request.receive()

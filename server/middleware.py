@@ -1,7 +1,4 @@
-"""The middleware that every request passes: authentication, limits, request ids, log lines and metrics.
-
-Routes and protocols live elsewhere.
-"""
+"""Middleware for all requests: authentication, limits, request ids, logs, traces and metrics."""
 
 from __future__ import annotations
 
@@ -31,19 +28,19 @@ from rewardkit.server.score_route import SCORE_PATHS
 from rewardkit.server.wire import NDJSON, answer_to, refusal
 
 OPEN_PATHS = frozenset({"/health", "/healthz", "/readyz"}) | page.PATHS
-"""Paths that probes and browsers may ask for without a token."""
+"""Paths that need no token, for probes and browsers."""
 
 _POLICY_VIOLATION = 1008
-"""Code with which a WebSocket is closed: RFC 6455, 7.4.1."""
+"""Close code of refused WebSockets: RFC 6455, 7.4.1."""
 
 _SWITCHED = 101
-"""The status of a connection that became a WebSocket."""
+"""HTTP status of a connection that became a WebSocket."""
 
 _MAX_CLIENT_ID = 100
-"""Characters."""
+"""Maximum number of characters of a client's name."""
 
 CLIENT_GONE = 499
-"""The status under which a request is recorded whose client did not wait for the answer."""
+"""Status recorded for requests whose client disconnected before the answer."""
 
 _NDJSON = NDJSON.encode()
 _GOOD_ID = re.compile(rb"[\w.:/+=-]{1,128}", re.ASCII)
@@ -54,10 +51,14 @@ class Guard:
     """ASGI middleware around the whole application.
 
     Args:
-        access: who may ask.
-        max_body_bytes: larger bodies get 413.
-        access_log: write one line for every request.
-        begin_trace: begins a span for each request; None: there are none.
+        app: Application that handles the requests.
+        admission: Limits on the work in the server.
+        metrics: Metrics that count the requests.
+        health: Readiness of the server.
+        access: Access control by headers.
+        max_body_bytes: Maximum size of request bodies. Larger bodies get 413.
+        access_log: True to log a line for every request.
+        begin_trace: Function that begins a span for each request, or None to disable tracing.
     """
 
     def __init__(
@@ -85,14 +86,14 @@ class Guard:
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one connection of the ASGI server."""
+        """Handle a request or WebSocket connection of the ASGI server."""
         if scope["type"] == "websocket":
             await self._converse(scope, receive, send)
             return
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        if scope["method"] == "HEAD":  # as GET, of whose answer the connection then drops the body
+        if scope["method"] == "HEAD":  # handled as GET; uvicorn drops the body of the answer
             scope = {**scope, "method": "GET"}
         headers: dict[bytes, bytes] = dict(scope["headers"])
         id_ = self._id(headers)
@@ -133,7 +134,7 @@ class Guard:
         return given if given and _GOOD_ID.fullmatch(given) else next(self._ids)
 
     async def _converse(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a WebSocket in that has the token. Its messages are bounded in size by the protocol."""
+        """Handle a WebSocket if it has a valid token. uvicorn limits the size of its messages."""
         headers: dict[bytes, bytes] = dict(scope["headers"])
         if self.health.draining or self.access.refused(headers, open_path=False) is not None:
             await receive()
@@ -145,7 +146,7 @@ class Guard:
         was = CURRENT.set(request)
         try:
             await self.app(scope, receive, send)
-        except WebSocketDisconnect:  # the client has gone while it was answered
+        except WebSocketDisconnect:  # the client disconnected during an answer
             pass
         except Exception:
             _log.exception("the route failed", extra={"path": scope["path"]})
@@ -160,7 +161,7 @@ class Guard:
     def _refused(
         self, scope: Scope, headers: dict[bytes, bytes], request: CurrentRequest, body: Body
     ) -> Response | None:
-        """The refusal that needs no look at the body, if there is reason for one."""
+        """Return a response that refuses the request because of its headers, or None if it is allowed."""
         refused = self.access.refused(headers, open_path=scope["path"] in OPEN_PATHS)
         if refused is not None:
             return refused
@@ -176,7 +177,7 @@ class Guard:
         return None
 
     async def _handle(self, request: CurrentRequest, scope: Scope, receive: Receive, send: Send) -> None:
-        """Run the application; whatever happens to it, the client gets an answer, if it is still there."""
+        """Run the application, and ensure that the client gets an answer if it is still connected."""
         try:
             await self.app(scope, receive, send)
         except ClientDisconnect:
@@ -215,7 +216,7 @@ class Guard:
 
 
 def _route(scope: Scope) -> str:
-    """The template of the path, for few different labels."""
+    """Return the template of the path, which has few different values and is suitable as a label."""
     path: str = getattr(scope.get("route"), "path", "unmatched")
     return path
 
@@ -225,7 +226,7 @@ def _is_stream(scope: Scope, headers: dict[bytes, bytes]) -> bool:
 
 
 def _client(scope: Scope, headers: dict[bytes, bytes]) -> str:
-    """Return the client that asks: the name that it gives itself, or else its address."""
+    """Return the name of the client from `X-Client-Id`, or else its address."""
     address = scope.get("client")
     named = headers.get(b"x-client-id", b"")[:_MAX_CLIENT_ID]
     return named.decode("latin-1") or (address[0] if address else "")

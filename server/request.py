@@ -1,5 +1,6 @@
-"""The request being handled, for the code that scores within it: its id, its deadline, and whether its client
-is still there. The guard sets it; nothing here speaks HTTP.
+"""The current request, for the code that scores its samples: its id, its deadline, and its client's state.
+
+The middleware sets it. Nothing in this module depends on HTTP.
 """
 
 from __future__ import annotations
@@ -18,62 +19,63 @@ from rewardkit.scoring.jobs import Attribute
 
 
 class Trace(Protocol):
-    """The span of a request, where spans are wanted."""
+    """The trace span of a request."""
 
     id: str
 
     def watch(self, what: str, start: float, end: float, attributes: Mapping[str, Attribute]) -> None:
-        """Add a span `what` from `start` to `end`, by `time.monotonic`."""
+        """Add a child span with the name `what`, from `start` to `end` in terms of `time.monotonic`."""
 
     def end(self, route: str, status: int, samples: int, request_id: str) -> None:
         """End the span of the request."""
 
 
 class BeginTrace(Protocol):
-    """Begins the span of a request."""
+    """Function that begins the span of a request."""
 
     def __call__(self, scope: Scope, headers: Mapping[bytes, bytes], client: str) -> Trace: ...
 
 
 @dataclass(slots=True, eq=False)
 class CurrentRequest:
-    """One HTTP request on its way through the server."""
+    """An HTTP request that the server is handling."""
 
     id: str
     receive: Receive
-    """Once the body has been read, it answers only when the client has gone."""
+    """Function that receives messages of the client. After the body, it returns only when the client
+    disconnects."""
     client: str = ""
-    """Client that asks: clients share the workers' time."""
+    """Name or address of the client. Clients share the workers' time equally."""
     timeout_s: float | None = None
-    """Seconds that the client asked for in `X-Timeout-S`."""
+    """Time limit in seconds from `X-Timeout-S`."""
     body_read: bool = False
     gone: bool = False
-    """The client has closed the connection."""
+    """True if the client has closed the connection."""
     samples: int = 0
-    """Scored on its behalf so far."""
+    """Number of samples scored for the request so far."""
     status: int = 0
-    """Status of the answer, once it has begun."""
+    """Status of the response once it has been started, else 0."""
     started: float = field(default_factory=time.perf_counter)
-    """`time.perf_counter` at its arrival."""
+    """Arrival time, by `time.perf_counter`."""
     clock: float = 0.0
-    """Time from which its deadline counts: its arrival, or for a stream that of the lines being scored."""
+    """Start of the time limit: the arrival of the request or, for a stream, of the lines being scored."""
     trace: Trace | None = None
-    """Its span; None where nobody wants spans."""
+    """Trace span of the request, or None without tracing."""
 
     def __post_init__(self) -> None:
         self.clock = self.started
 
     def outlived(self) -> CurrentRequest:
-        """Return a copy for work that goes on after the request has been answered."""
+        """Return a copy for work that continues after the request has been answered."""
         return CurrentRequest(self.id, disconnected, self.client, trace=self.trace)
 
     def let_go(self) -> None:
-        """Release its body and connection; a timer started in the request may keep this object longer."""
+        """Release the connection, since a timer started in the request may keep this object alive."""
         self.receive = disconnected
 
     @contextmanager
     def cancelled_with_client(self) -> Iterator[None]:
-        """Within it, the running task is cancelled when the client goes away."""
+        """Cancel the current task if the client disconnects during the block."""
         task = asyncio.current_task()
         if not self.body_read or task is None:
             yield
@@ -92,9 +94,9 @@ class CurrentRequest:
 
 
 async def disconnected() -> Message:
-    """Stands for the `receive` of a request whose client is not waited for."""
+    """Report a disconnect, as the `receive` of a request that no longer depends on its client."""
     return {"type": "http.disconnect"}
 
 
 CURRENT: ContextVar[CurrentRequest | None] = ContextVar("current_request", default=None)
-"""None outside of a request."""
+"""Request that the current task handles, or None outside of a request."""

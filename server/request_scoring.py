@@ -1,7 +1,7 @@
-"""The one way into the Scorer for every route: admission, the deadline, and the observers of scores.
+"""The interface of all routes to the Scorer, with admission control, deadlines and observers of scores.
 
-The scorer shares the event loop with the other requests; what it started is killed when the deadline passes
-or the client has gone.
+The scorer shares the event loop with other requests. Its work for a request is killed when the deadline
+passes or the client disconnects.
 """
 
 from __future__ import annotations
@@ -26,24 +26,25 @@ from rewardkit.types import Sample, Score, Status, failure
 MAX_TIMEOUT_S = 86_400.0
 
 _MAX_LABELS = 4_096
-"""Data sources whose label is kept."""
+"""Maximum number of data sources whose labels are cached."""
 
 SEND_GROUP = "send all responses to the prompt in one list to POST /score"
-"""Advice for a response that was sent by itself to a reward that looks at groups."""
+"""Advice for a response that was sent alone, although its reward compares groups."""
 
 Observer = Callable[[Sequence[Sample], Sequence[Score], float], None]
-"""Called with samples, their scores and the seconds it took after every scored batch."""
+"""Function that is called after every scored batch, with samples, their scores and the seconds it took."""
 
 CountedOutcome = tuple[str, float, bool | None, Status]
-"""Facts by which samples of a batch are counted together: data source, score, correct, status."""
+"""Outcome by which the samples of a batch are counted: data source, score, correct, status."""
 
 
 class RequestScorer:
-    """Scores samples within a request, or outside of one.
+    """Scores samples on behalf of the current request, if there is one.
 
     Args:
-        scorer: whose answers these are.
-        timeout_s: the deadline of a request that names none.
+        scorer: Scorer that scores the samples.
+        timeout_s: Time limit in seconds of requests that do not set one.
+        admission: Limits on the work in the server.
     """
 
     def __init__(
@@ -56,13 +57,14 @@ class RequestScorer:
         self._labels: dict[str, str] = {}
 
     async def __call__(self, samples: Sequence[Sample], *, timeout_s: float | None = None) -> list[Score]:
-        """Return one Score for each sample, in order. What is not scored in time has the status `timeout`.
+        """Return a Score for each sample, in order. Samples not scored in time have the status `timeout`.
 
         Args:
-            timeout_s: when the client gives up, from the arrival of the request, unless that says so itself.
+            samples: Samples to score.
+            timeout_s: Time limit in seconds from the arrival of the request, unless the request sets one.
 
         Raises:
-            OverloadedError: there is too much to do already; nothing was started.
+            OverloadedError: The server has too much work already; no scoring was started.
         """
         request = CURRENT.get()
         start = time.perf_counter()
@@ -83,7 +85,7 @@ class RequestScorer:
         return scores
 
     async def each(self, samples: Sequence[Sample]) -> list[Score]:
-        """The same for samples that were not sent as groups: a reward that looks at groups refuses them."""
+        """Score samples that were sent individually. Those whose reward compares groups are `invalid`."""
         refused = {
             i: failure("invalid", needs_group(sample.data_source, SEND_GROUP))
             for i, sample in enumerate(samples)
@@ -110,7 +112,7 @@ class RequestScorer:
     def _scored(
         self, samples: Sequence[Sample], scores: list[Score], start: float, request: CurrentRequest | None
     ) -> None:
-        """Tell whoever counts."""
+        """Count the samples of the request, and notify the observers."""
         if request:
             request.samples += len(samples)
         seconds = time.perf_counter() - start
@@ -118,8 +120,11 @@ class RequestScorer:
             observe(samples, scores, seconds)
 
     def label(self, data_source: str) -> str:
-        """Return a label for a data source where only few names may be used: itself, the glob it matches,
-        `unknown`."""
+        """Return a label for a data source from a limited set of names.
+
+        It is the data source itself if the registry lists it, else the pattern that it matches or the name of
+        its reward, or `unknown`.
+        """
         label = self._labels.get(data_source)
         if label is None:
             label = _label(self.scorer, data_source)
@@ -129,14 +134,14 @@ class RequestScorer:
         return label
 
     def in_sandbox(self, data_source: str) -> bool:
-        """True when samples of this data source are programs, to be run in the sandbox."""
+        """Return True if the samples of this data source are programs that run in the sandbox."""
         try:
             return self.scorer.reward_for(data_source).running.runs == "sandbox"
         except UnknownDataSourceError:
             return False
 
     def _by_label(self, samples: Sequence[Sample], elsewhere: Sequence[bool]) -> dict[str, int]:
-        """Return the number of samples of each label; those that keep no worker busy under `""`."""
+        """Return the number of samples of each label. Samples that need no worker have the label `""`."""
         busy = Counter([sample.data_source for sample in compress(samples, elsewhere)])
         by_label = {"": len(samples) - busy.total()}
         for source, count in busy.items():
@@ -145,18 +150,18 @@ class RequestScorer:
         return by_label
 
     def _learn(self, samples: Sequence[Sample], scores: Sequence[Score]) -> None:
-        """Tell admission how long these samples kept a worker busy."""
+        """Report to `admission` the worker time of these samples."""
         seconds: dict[str, list[float]] = {}
         for sample, score in zip(samples, scores, strict=True):
             if score.seconds:
                 seconds.setdefault(sample.data_source, []).append(score.seconds)
         for source, taken in seconds.items():
-            if not is_async(self.scorer.reward_for(source)):  # those share a worker's time
+            if not is_async(self.scorer.reward_for(source)):  # async rewards share a worker's time
                 self.admission.learn(self.label(source), sum(taken) / len(taken))
 
 
 def count_outcomes(samples: Sequence[Sample], scores: Sequence[Score]) -> dict[CountedOutcome, int]:
-    """Return how many samples of a batch have each outcome."""
+    """Return the number of samples of a batch with each outcome."""
     counts: dict[CountedOutcome, int] = {}
     for sample, score in zip(samples, scores, strict=True):
         outcome = sample.data_source, score.score, score.correct, score.status

@@ -1,7 +1,7 @@
 """The server's own routes: `/score` (one sample, a list, or a stream of lines) and `/rewards`.
 
-`/score` is a plain ASGI application rather than a FastAPI endpoint, since it answers while its body comes in.
-Its part of the OpenAPI document is therefore written down here.
+`/score` is a plain ASGI application rather than a FastAPI endpoint, since it answers while its body arrives.
+So this module also contains its part of the OpenAPI document.
 """
 
 from __future__ import annotations
@@ -35,23 +35,24 @@ from rewardkit.server.wire import (
 from rewardkit.types import Sample, Score, failure
 
 SCORE_PATHS = ("/score", "/v1/score")
-"""Paths of the server's own route: its version is 1, and without one it is the newest."""
+"""Paths of the score route: version 1, and the newest version."""
 
 EACH_QUERY = b"each=1"
-"""The query of a request whose list is no group: what a client sends of callers that have one sample each."""
+"""Query of a request whose samples do not form groups, such as individual samples that a client batched."""
 
 STREAM_BATCH = 256
-"""Lines of a stream that are scored together at most, but for a group whose reward looks at all of it."""
+"""Maximum number of lines of a stream that are scored together, except for groups that must stay whole."""
 
 MAX_GROUP = 4_096
-"""Lines of one such group at most."""
+"""Maximum number of lines in a group that must stay whole."""
 
 
 class ScoreRoute:
     """`POST /score` as an ASGI application.
 
     Args:
-        max_line_bytes: a line of a stream that is longer is not a sample.
+        request_scorer: Scorer that scores the samples of requests.
+        max_line_bytes: Maximum size of a line in a stream.
     """
 
     def __init__(self, request_scorer: RequestScorer, max_line_bytes: int) -> None:
@@ -60,7 +61,7 @@ class ScoreRoute:
         self.path = "/score"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Answer a request."""
         scope["route"] = self
         content_type: bytes = dict(scope["headers"]).get(b"content-type", b"")
         if content_type.startswith(NDJSON.encode()):
@@ -76,9 +77,9 @@ class ScoreRoute:
         await reply(scores if asked is one_by_one else scores[0])(scope, receive, send)
 
     async def _stream(self, receive: Receive, send: Send) -> None:
-        """Score lines while they come in, and answer each with a line. A bad one is an invalid Score.
+        """Score lines while they arrive, and answer each with a line. Bad lines get an `invalid` score.
 
-        Nothing more is read while lines are scored, so the client waits rather than the queue grows.
+        No more lines are read while lines are scored, so the client waits and the queue does not grow.
         """
         begun = False
 
@@ -107,7 +108,7 @@ class ScoreRoute:
             await answer([], more=False)
 
     def _whole_groups(self, lines: list[Sample]) -> tuple[list[Sample], list[Sample]]:
-        """The lines that can be scored, and those of a last group that may go on, if its reward needs all."""
+        """Return the lines that can be scored, and those that must wait for more lines of their group."""
         last = lines[-1]
         if not self.request_scorer.scorer.scores_by_group(last.data_source):
             return lines, []
@@ -120,10 +121,10 @@ class ScoreRoute:
         return lines[:start], lines[start:]
 
     async def _score_lines(self, lines: Sequence[Sample], *, wait: bool) -> list[Score]:
-        """Score lines; `wait` for room when there is none, or let the error through."""
+        """Score lines. If the server is overloaded, either wait for room or raise OverloadedError."""
         request = CURRENT.get()
         if request is not None:
-            request.clock = time.perf_counter()  # a stream has no end to set a deadline for
+            request.clock = time.perf_counter()  # the time limit applies to these lines, not to the stream
         return await self._admitted(lines, wait=wait)
 
     async def _admitted(self, samples: Sequence[Sample], *, wait: bool) -> list[Score]:
@@ -136,7 +137,7 @@ class ScoreRoute:
                 await asyncio.sleep(error.retry_after_s)
 
     async def _lines(self, receive: Receive) -> AsyncIterator[list[bytes]]:
-        """The lines that have come in, a batch at a time; empty ones are left out."""
+        """Yield the lines that have arrived, in batches, without empty lines."""
         admission = self.request_scorer.admission
         rest = bytearray()
         more = True
@@ -149,7 +150,7 @@ class ScoreRoute:
                 more = message.get("more_body", False)
                 admission.take_bytes(len(piece))
                 rest += piece
-                if more and b"\n" not in piece:  # looking through the whole line each time would be quadratic
+                if more and b"\n" not in piece:  # searching the whole line again would be quadratic
                     lines = []
                 else:
                     *lines, last = bytes(rest).split(b"\n")
@@ -169,12 +170,12 @@ class ScoreRoute:
 
 
 def _each_by_itself(scope: Scope, asked: object) -> bool:
-    """True for a sample that was sent alone, and for a list of which the query says that it holds such."""
+    """Return True for a single sample, and for a list whose query says that its samples form no groups."""
     return not isinstance(asked, list) or scope.get("query_string") == EACH_QUERY
 
 
 def router(request_scorer: RequestScorer) -> APIRouter:
-    """The routes beside `/score`."""
+    """Create the routes other than `/score`."""
     routes = APIRouter()
 
     @routes.get(
@@ -208,7 +209,7 @@ def router(request_scorer: RequestScorer) -> APIRouter:
 
 
 def score_path() -> dict[str, Any]:
-    """The OpenAPI description of `/score`."""
+    """Return the OpenAPI description of `/score`."""
     (sample, score, error), components = msgspec.json.schema_components(
         [Sample, Score, ErrorBody], ref_template="#/components/schemas/{name}"
     )
@@ -257,7 +258,7 @@ def score_path() -> dict[str, Any]:
 
 
 def _inline(schema: Any, components: dict[str, Any]) -> Any:
-    """Put the referenced definitions in place: the document needs no components of its own then."""
+    """Replace references by their definitions, so that the document needs no components for them."""
     if isinstance(schema, dict):
         if "$ref" in schema:
             return _inline(components[schema["$ref"].rpartition("/")[2]], components)

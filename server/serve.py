@@ -1,7 +1,7 @@
-"""Runs the application: its socket and TLS, a stop that loses no request, and several processes.
+"""Runs the application: opens its socket, sets up TLS, stops without losing requests, and manages processes.
 
-The processes are uvicorn's own workers, which SIGHUP has replaced one by one. What they serve is made by a
-function that is called in each. Knows nothing of rewards.
+The processes are uvicorn's workers, which SIGHUP replaces one by one. Each process calls a function that
+creates its application. Nothing in this module depends on rewards.
 """
 
 from __future__ import annotations
@@ -36,62 +36,63 @@ from rewardkit.server.observability.health import Health
 from rewardkit.server.observability.logs import write_line
 
 LAME_DUCK_S = 1.0
-"""Seconds after SIGTERM for which requests are still accepted, each answer asking to close its connection, so
-that no request crosses with a connection that we close."""
+"""Seconds after SIGTERM during which requests are still accepted. Each answer asks the client to close its
+connection, so that no request arrives on a connection that we are closing."""
 
 SAME_SIGNAL_S = 2.0
-"""A signal within so long of the first one is the same wish, come by another way: Ctrl-C and the stop of a
-control group reach every process, and what a supervisor passes on reaches its processes once more."""
+"""Seconds after a signal within which further signals are duplicates. Ctrl-C and the stop of a control group
+reach every process, and a supervisor also forwards the signal to its processes."""
 
 BACKLOG = 4096
-"""Connections that may wait to be accepted."""
+"""Maximum number of connections that wait to be accepted."""
 
 _KEEP_ALIVE_S = 75
-"""Seconds that an idle connection is kept: longer than clients keep theirs, so that it is they who close."""
+"""Seconds for which idle connections are kept open, longer than by clients, so that clients close them."""
 
 _ANSWERS_WITHIN_S = 60
-"""A worker whose interpreter does not answer its supervisor for so long is replaced."""
+"""Seconds after which a worker that does not answer its supervisor is replaced."""
 
 _READY_WITHIN_S = 3_600
-"""Seconds that a process that is to take the place of another may load its models."""
+"""Time limit in seconds for a replacement process to load its models."""
 
 _MOST_FILES = 1 << 20
-"""A hard limit may be in the billions, and what we start would take its time over them."""
+"""Maximum number of open files to allow. The hard limit may be in the billions, which would slow down child
+processes that iterate over all descriptors."""
 
 _OTHER_FILES = 256
-"""Open files that are no connections: pipes to scoring processes, logs, libraries."""
+"""Number of open files reserved for other purposes: pipes to scoring processes, logs, libraries."""
 
 MULTIPROC_DIR = "PROMETHEUS_MULTIPROC_DIR"
 
 AppMaker = Callable[[], AbstractContextManager[FastAPI]]
-"""Makes the application of a process; leaving the context closes what it holds."""
+"""Function that creates the application of a process. Leaving the context closes its resources."""
 
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """Rewards to serve, the address, and the limits."""
+    """Application to serve, its address, and its limits."""
 
     make_app: AppMaker
     host: str
     port: int
-    """0: any free one."""
+    """Port to listen on; 0 selects a free port."""
     workers: int = 1
     drain_s: float = 30.0
-    """Seconds that requests in flight may take after SIGTERM."""
+    """Time limit in seconds for requests in flight after SIGTERM."""
     certfile: Path | None = None
     keyfile: Path | None = None
 
     def url(self, port: int) -> str:
-        """The address as clients write it."""
+        """Return the URL of the server for clients."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{'https' if self.certfile else 'http'}://{host}:{port}"
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Open the listening socket, before the address is printed: a client that connects early waits.
+    """Open the listening socket. Clients that connect before the server has started wait.
 
     Raises:
-        ConfigError: the address is taken or not ours.
+        ConfigError: The address is in use, or does not belong to this machine.
     """
     bound = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -108,10 +109,10 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def check_certificate(certfile: Path | None, keyfile: Path | None) -> None:
-    """Make sure that TLS will work.
+    """Check that the certificate and key can be used for TLS.
 
     Raises:
-        ConfigError: the files cannot be used.
+        ConfigError: The files cannot be used.
     """
     if certfile is None:
         if keyfile is not None:
@@ -124,8 +125,8 @@ def check_certificate(certfile: Path | None, keyfile: Path | None) -> None:
 
 
 def serve(wanted: Serving, socket_: socket.socket) -> None:
-    """Serve from this process until SIGTERM or SIGINT; another one, some time later, ends it at once."""
-    for sig in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises the signal again when it has stopped
+    """Serve from this process until SIGTERM or SIGINT. Another signal, some time later, stops immediately."""
+    for sig in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises the signal again after it has stopped
         signal.signal(sig, lambda sig, frame: sys.exit(0))
     _say_where(wanted, socket_)
     with wanted.make_app() as app:
@@ -134,17 +135,18 @@ def serve(wanted: Serving, socket_: socket.socket) -> None:
 
 
 def supervise(wanted: Serving, socket_: socket.socket) -> int:
-    """Serve from several processes until SIGTERM or SIGINT; return the exit code.
+    """Serve from several processes until SIGTERM or SIGINT, and return the exit code.
 
-    One that ends is replaced. SIGHUP has new processes take the places of those that there are, one by one,
-    each of which then drains; one that cannot start leaves its place to the one that was there. Where orphans
-    come to this process, it reaps them.
+    A process that exits is replaced. On SIGHUP, new processes replace the current ones, one by one, and each
+    replaced process finishes its requests. If a new process cannot start, the old one stays. Orphaned
+    processes that are reparented to this process are reaped.
 
     Args:
-        wanted: its function is called in each process, and pickled for it.
+        wanted: Server to run. Its `make_app` must be picklable, and is called in each process.
+        socket_: Listening socket.
     """
     with tempfile.TemporaryDirectory(prefix="rewardkit-serve-") as folder:
-        os.environ[MULTIPROC_DIR] = folder  # where the figures of all processes are added up
+        os.environ[MULTIPROC_DIR] = folder  # for the metrics of all processes
         application = _Application(wanted.make_app, os.getpid(), folder)
         config = _config(application, wanted, workers=wanted.workers, factory=True)
         workers = _Workers(config, [socket_], application)
@@ -157,7 +159,7 @@ def supervise(wanted: Serving, socket_: socket.socket) -> int:
 
 
 def _say_where(wanted: Serving, socket_: socket.socket) -> None:
-    """Print the address; who reads it may stop us at once, so signals are handled by now."""
+    """Print the address. Signals must be handled by then, since a reader may stop the server immediately."""
     url = wanted.url(socket_.getsockname()[1])
     write_line(f"rewardkit serves at {url} (docs: {url}/docs); stop it with Ctrl-C")
 
@@ -182,7 +184,7 @@ def _config(app: Any, wanted: Serving, **more: Any) -> uvicorn.Config:
 
 
 def _raise_file_limit() -> int:
-    """Raise the limit of open files as far as we may; return how many connections that leaves room for."""
+    """Raise the limit of open files as far as possible, and return the maximum number of connections."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
     if wanted > soft:
@@ -191,13 +193,13 @@ def _raise_file_limit() -> int:
     return max(soft // 2, soft - _OTHER_FILES)
 
 
-# --- a stop ------------------------------------------------------------------------------------------------
+# --- stopping ----------------------------------------------------------------------------------------------
 
 
 class _Stop:
-    """Handles the signals to stop: lets requests in for a moment yet, and then has uvicorn stop.
+    """Signal handler that accepts requests for a moment longer, and then stops uvicorn.
 
-    Made while uvicorn's own handler is in place.
+    It must be created while uvicorn's own handler is installed, which it calls.
     """
 
     def __init__(self, health: Health) -> None:
@@ -207,24 +209,25 @@ class _Stop:
         self.uvicorn: Any = signal.getsignal(signal.SIGTERM)
 
     def __call__(self, sig: int, frame: FrameType | None) -> None:
-        """Begin to drain; stop without waiting for requests when a signal comes again later."""
+        """Start to drain. On another signal later, stop without waiting for requests."""
         if not self.health.draining:
             self.health.draining = True
             self.first = time.monotonic()
             self.loop.call_soon_threadsafe(self.loop.call_later, LAME_DUCK_S, self.uvicorn, sig, None)
         elif time.monotonic() - self.first > SAME_SIGNAL_S:
-            for _ in range(2):  # its second SIGINT is at once
+            for _ in range(2):  # uvicorn stops immediately on its second SIGINT
                 self.uvicorn(signal.SIGINT, None)
 
 
 def _extend_lifespan(
     app: FastAPI, *, prepared: bool = False, close: Callable[[], None] | None = None
 ) -> None:
-    """Have the application drain before uvicorn stops.
+    """Extend the application's lifespan so that it drains before uvicorn stops.
 
     Args:
-        prepared: it takes no requests until all that it needs is there.
-        close: called when it has stopped.
+        app: Application to extend.
+        prepared: True to accept no requests until all preparations are done.
+        close: Function to call after the application has stopped.
     """
     inner = app.router.lifespan_context
 
@@ -246,23 +249,23 @@ def _extend_lifespan(
     app.router.lifespan_context = lifespan
 
 
-# --- several processes -------------------------------------------------------------------------------------
+# --- multiple processes ------------------------------------------------------------------------------------
 
 
 @dataclass
 class _Application:
-    """Makes the application in a process that serves."""
+    """Picklable function that creates the application in a server process."""
 
     make_app: AppMaker
     supervisor: int
-    """Its process id."""
+    """Process id of the supervisor."""
     folder: str
-    """Folder in which all processes keep their figures."""
+    """Folder for the metrics of all processes."""
     prepared: bool = False
-    """It takes no requests until all that it needs is there."""
+    """True to accept no requests until all preparations are done."""
 
     def __call__(self) -> FastAPI:
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a group's goes to every process
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a signal to the process group reaches every process
         if not die_with_parent(self.supervisor, signal.SIGTERM):
             sys.exit(1)
         holding = ExitStack()
@@ -276,13 +279,13 @@ class _Application:
         return app
 
     def _clean_up(self) -> None:
-        """Remove what a supervisor that was killed can no more."""
+        """Remove the folder of metrics if the supervisor was killed and cannot do so."""
         if os.getppid() != self.supervisor:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
 class _Workers(Multiprocess):
-    """uvicorn's supervisor, with our exposition of metrics and under our way to get ready."""
+    """uvicorn's supervisor, extended with multi-process metrics, readiness checks and reaping of orphans."""
 
     def __init__(
         self, config: uvicorn.Config, sockets: list[socket.socket], application: _Application
@@ -292,14 +295,14 @@ class _Workers(Multiprocess):
         self.living: set[int | None] = set()
 
     def handle_hup(self) -> None:
-        """Have new processes take over, each once it is ready."""
+        """Replace all processes by new ones, each once the new process is ready."""
         self.application.prepared = True
         self.config.timeout_worker_healthcheck = _READY_WITHIN_S
         super().handle_hup()
         self.config.timeout_worker_healthcheck = _ANSWERS_WITHIN_S
 
     def keep_subprocess_alive(self) -> None:
-        """Replace what has ended; what it held, it holds no more; what it counted stays counted."""
+        """Replace processes that have exited. Their gauges are dropped, and their counters stay."""
         from prometheus_client.multiprocess import mark_process_dead
 
         super().keep_subprocess_alive()
@@ -311,7 +314,7 @@ class _Workers(Multiprocess):
 
 
 def _reap_orphans(ours: set[int | None]) -> None:
-    """Reap processes that have come to this one; our own are left to be joined."""
+    """Reap exited processes that were reparented to this one, except our own, which are joined elsewhere."""
     with contextlib.suppress(ChildProcessError):
         while ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT):
             if ended.si_pid in ours:

@@ -1,4 +1,4 @@
-"""Sets of tasks as `rewardkit prep` writes them: a parquet file is a split, a folder of them a set."""
+"""Reads task sets from the output of `rewardkit prep`: each parquet file is a split, each folder a set."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ COLUMNS = ("data_source", "ground_truth", "prompt", "extra_info")
 
 
 def open_task_sets(words: Iterable[str]) -> dict[str, TaskSet]:
-    """Open the sets that `NAME=PATH` words name; a path alone is named after its file or folder.
+    """Open the task sets given as `NAME=PATH` or `PATH`. The default name is that of the file or folder.
 
     Raises:
-        InputError: two of one name, or what `open_task_set` raises.
+        InputError: Two sets have the same name, or a set cannot be opened.
     """
     found: dict[str, TaskSet] = {}
     for word in words:
@@ -32,10 +32,10 @@ def open_task_sets(words: Iterable[str]) -> dict[str, TaskSet]:
 
 
 def open_task_set(name: str, path: Path) -> TaskSet:
-    """Read a parquet file, or a folder of them.
+    """Read a task set from a parquet file, or from a folder of parquet files.
 
     Raises:
-        InputError: there is no such file, or one cannot be read or has not the columns of prepared rows.
+        InputError: There is no file, or a file cannot be read or lacks the columns of prepared rows.
     """
     files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
     if not files:

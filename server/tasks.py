@@ -1,6 +1,6 @@
-"""Prepared rows as tasks that an environment's client asks for: what it may see of them, and what it may not.
+"""Prepared rows as tasks of environment protocols, whose clients do not see all fields of a row.
 
-Reading them from files is `task_files`' business: a server without tasks does without Arrow.
+`task_files` reads the rows, so that a server without tasks does not need Arrow.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ if TYPE_CHECKING:
 
 
 class Task(NamedTuple):
-    """One row."""
+    """A prepared row, as a task with one answer."""
 
     prompt: list[Message]
     data_source: str
     ground_truth: str
-    """Never leaves the server."""
+    """Ground truth, which is never sent to clients."""
     extra_info: dict[str, Any]
-    """Neither does this: many sets keep the reference solution there."""
+    """Extra info of the row. It is never sent to clients, since it often contains the reference solution."""
 
     def sample(self, response: str) -> Sample:
-        """The response to this task, ready to be scored."""
+        """Return a sample for scoring a response to this task."""
         return Sample(self.data_source, response, self.ground_truth, self.prompt, self.extra_info)
 
 
 class TaskSet:
-    """The tasks of one name, in splits.
+    """A named set of tasks, in splits.
 
     Args:
-        name: under which clients ask for it.
-        splits: the rows of each, with the columns of `task_files.COLUMNS`.
+        name: Name by which clients request the set.
+        splits: Rows of each split, with the columns `task_files.COLUMNS`.
     """
 
     def __init__(self, name: str, splits: Mapping[str, pa.Table]) -> None:
@@ -46,12 +46,12 @@ class TaskSet:
 
     @property
     def splits(self) -> dict[str, int]:
-        """Return the number of tasks of each split."""
+        """Number of tasks in each split."""
         return {name: len(table) for name, table in self._splits.items()}
 
     @property
     def data_sources(self) -> set[str]:
-        """Those of all rows."""
+        """Data sources of all rows."""
         return {
             str(source)
             for table in self._splits.values()
@@ -59,11 +59,11 @@ class TaskSet:
         }
 
     def task(self, split: str, index: int) -> Task:
-        """Return one task.
+        """Return a task by its split and index.
 
         Raises:
-            KeyError: no such split.
-            IndexError: no such row.
+            KeyError: The split does not exist.
+            IndexError: The split has no row with this index.
         """
         table = self._splits[split]
         if not 0 <= index < len(table):
@@ -81,10 +81,10 @@ class TaskSet:
 
 
 def task_set_of(sets: Mapping[str, TaskSet], name: str | None) -> TaskSet:
-    """The set of a name, in any case; the first one for none.
+    """Return the task set with this name, in upper or lower case, or the first one if the name is None.
 
     Raises:
-        HTTPException: 404, no such set.
+        HTTPException: There is no such set (status 404).
     """
     if name is None:
         return next(iter(sets.values()))

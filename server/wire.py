@@ -1,6 +1,6 @@
-"""Bytes to values and back: JSON as Python clients really send it, and answers any JSON reader takes.
+"""Decodes request bodies, tolerating the JSON of Python clients, and encodes answers as strict JSON.
 
-What lives here is shared by all routes and protocols. What the values mean is theirs.
+All routes and protocols share these functions, which do not depend on the meaning of the values.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ _encoder = msgspec.json.Encoder()
 
 
 class ErrorBody(msgspec.Struct):
-    """Error of a request. `type` is for programs, `message` for people."""
+    """Error in an answer: `type` is for programs, `message` for people."""
 
     type: str
     message: str
 
 
 class _SeveralResponsesError(InputError):
-    """A sample has more than one response."""
+    """A sample contains more than one response."""
 
 
 class BodyDecoder(Generic[T]):
-    """Decodes a request body into a type: strictly, or tolerantly what Python's json writes beyond JSON.
+    """Decodes request bodies into a type: first as strict JSON, then as the superset of Python's json module.
 
     Args:
-        type_: anything msgspec can decode.
-        what: how error messages call it, for example `a sample`.
-        adapt: makes the values of a body that is not of the type what they may stand for.
-        finish: completes a value of the type.
+        type_: Type that msgspec can decode.
+        what: Description of the type for error messages, such as `a sample`.
+        adapt: Function that converts the values of a body that does not match the type.
+        finish: Function that completes a decoded value.
     """
 
     def __init__(
@@ -64,10 +64,10 @@ class BodyDecoder(Generic[T]):
         self._strict = msgspec.json.Decoder(type_)
 
     def __call__(self, body: bytes | bytearray | memoryview) -> T:
-        """Decode one body.
+        """Decode a body.
 
         Raises:
-            InputError: it is not JSON, or not of the type.
+            InputError: The body is not JSON, or does not match the type.
         """
         try:
             value: T = self._strict.decode(body)
@@ -76,8 +76,11 @@ class BodyDecoder(Generic[T]):
         return self._finish(value)
 
     def _tolerantly(self, body: bytes) -> T:
-        """Take lone surrogates, NaN and Infinity, which Python's json module writes without a murmur, and
-        what can be adapted."""
+        """Decode a body that is not strict JSON of the type.
+
+        It may contain lone surrogates, NaN and Infinity, which Python's json module writes by default, and
+        values that `adapt` can convert.
+        """
         try:
             value: T = msgspec.convert(self._adapt(json.loads(body)), self._type)
         except msgspec.ValidationError as error:
@@ -90,7 +93,7 @@ class BodyDecoder(Generic[T]):
 
 
 def _rows(value: Any) -> Any:
-    """Samples as people write rows: of any types, with any other fields, and with reports of failures."""
+    """Convert rows to samples: accept other types and fields, and recognise reports of failures."""
     return [_row(one) for one in value] if isinstance(value, list) else _row(value)
 
 
@@ -120,7 +123,7 @@ _FIELDS = Sample.__struct_fields__
 
 
 def _one_response(value: dict[str, Any] | list[Any]) -> str | None:
-    """The text of a response that is a message, several, their parts, or an answer of an API."""
+    """Return the text of a response given as one or more messages, their parts, or an answer of an API."""
     several = responses_of(value)
     if not several:
         return response_text(value)
@@ -133,7 +136,7 @@ def _one_response(value: dict[str, Any] | list[Any]) -> str | None:
 
 
 def _with_plain_prompt(sample: Sample) -> Sample:
-    """The sample with the prompt that it would have from a file."""
+    """Return the sample with its prompt in the form that prompts from files have."""
     if not isinstance(sample.prompt, list):
         return sample
     return msgspec.structs.replace(sample, prompt=plain_prompt(sample.prompt))
@@ -150,8 +153,7 @@ decode_samples: BodyDecoder[Sample | list[Sample]] = BodyDecoder(
 
 
 def decode_line(line: bytes) -> Sample:
-    """Decode the sample of a line; its score is known, a failure, where the line
-    holds none."""
+    """Decode a line as a sample. If it is not a sample, return an empty one with a known `invalid` score."""
     try:
         return decode_sample(line)
     except InputError as error:
@@ -162,7 +164,7 @@ decode_object: BodyDecoder[dict[str, Any]] = BodyDecoder(dict[str, Any], "a JSON
 
 
 def encode(value: Any) -> bytes:
-    """Encode to JSON. What is not finite becomes null; a lone surrogate goes out as the escape it was."""
+    """Encode a value as JSON. Infinite numbers and NaN become null, and lone surrogates are escaped."""
     try:
         return _encoder.encode(value)
     except UnicodeEncodeError:
@@ -170,12 +172,12 @@ def encode(value: Any) -> bytes:
 
 
 def reply(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """Answer with a value as JSON."""
+    """Create a response with a value as JSON."""
     return Response(encode(value), status, dict(headers) if headers else None, media_type=JSON)
 
 
 def refusal(status: int, kind: str, message: str, headers: Mapping[str, str] | None = None) -> Response:
-    """Answer with `{"error": {"type": kind, "message": message}}`."""
+    """Create an error response: `{"error": {"type": kind, "message": message}}`."""
     return reply({"error": ErrorBody(kind, message)}, status, headers)
 
 
@@ -190,7 +192,7 @@ _KINDS = {
 
 
 def answer_to(error: InputError | OverloadedError | HTTPException) -> Response:
-    """The answer to a request on which a route gave up with one of these errors."""
+    """Create the response for an error that a route raised."""
     if isinstance(error, InputError):
         return refusal(422, "bad_request", str(error))
     if isinstance(error, OverloadedError):

@@ -1,6 +1,6 @@
-"""The agents of a training run: read from the config, and checked before a model loads.
+"""Reads the agents of a training run from the config, and checks them before a model loads.
 
-Episodes themselves are in `rewardkit.agents`, batches of them in `steps/episodes.py`.
+Episodes are implemented in `rewardkit.agents`, batches of episodes in `steps/episodes.py`.
 """
 
 from __future__ import annotations
@@ -40,15 +40,16 @@ GIVEN_BY = {
     "default_agent": f"{KEY}.agent.default_agent_loop",
     "agents": f"{KEY}.agent.agent_loop_config_path",
 }
-"""Settings that give a training run the parts of its episodes."""
+"""Settings that provide the parts of an episode, by the name of the part."""
 
 
 def uses_agents(config: Config, agent_names: Iterable[str | None]) -> bool:
-    """Return whether any of these agents plays episodes. If none does, each response is one draw of the
-    engine.
+    """Return True if any of these agents plays multi-turn episodes.
+
+    Otherwise each response is a single generation of the rollout engine.
 
     Args:
-        agent_names: As rows name them; None: the run's default.
+        agent_names: Agent names given by the rows; None stands for the run's default agent.
     """
     rollout = config.actor_rollout_ref.rollout
     default = default_agent(
@@ -61,10 +62,10 @@ def uses_agents(config: Config, agent_names: Iterable[str | None]) -> bool:
 
 
 def open_agents(config: Config) -> EpisodeSetup:
-    """Return what all episodes of a run have in common, without the transcript (`with_tokenizer` adds it).
+    """Return the setup that all episodes of a run share, without the transcript (`with_tokenizer` adds it).
 
     Raises:
-        RewardkitError: a file cannot be read, or a format, agent, tool or interaction does not exist.
+        RewardkitError: A file cannot be read, or a format, agent, tool or interaction does not exist.
     """
     rollout = config.actor_rollout_ref.rollout
     given = rollout.multi_turn
@@ -116,28 +117,28 @@ def limits_of(rollout: RolloutConfig) -> EpisodeLimits:
 def with_tokenizer(
     setting: EpisodeSetup, config: Config, tokenizer: Any, eos_ids: Sequence[int] = ()
 ) -> EpisodeSetup:
-    """Return the setup with the transcript of a tokenizer.
+    """Return the setup with a transcript that uses this tokenizer.
 
     Args:
-        eos_ids: Token ids that end a turn of the model, besides the tokenizer's own.
+        eos_ids: Token ids that end a turn of the model, in addition to the tokenizer's end-of-text token.
     """
     kwargs = config.data.apply_chat_template_kwargs
     return replace(setting, transcript=Transcript(tokenizer, list(eos_ids), kwargs))
 
 
 def check_agents(config: Config, files: Mapping[str, Sequence[EpisodeRow]]) -> list[str]:
-    """Resolve the episodes of all rows of files, and check the chat template for their agents.
+    """Resolve the episodes of all rows, and check that the chat template works for their agents.
 
     Args:
-        files: The rows of each file, by its path.
+        files: Rows of each data file, by the file's path.
 
     Returns:
-        One line for each thing that the user should know about the rows and the chat template.
+        Notes for the user about the rows and the chat template, one line each.
 
     Raises:
-        RewardkitError: a row names an agent, tool or interaction that the run does not have; no row uses
-            something that the config gives the run; or the template cannot take the turns that an agent
-            appends.
+        RewardkitError: A row names an agent, tool or interaction that the run does not have, no row uses
+            an agent, tool or interaction that the config provides, or the template cannot render the turns
+            that an agent appends.
     """
     setting = open_agents(config)
     episodes: list[ResolvedEpisode] = []
@@ -172,10 +173,10 @@ def check_agents(config: Config, files: Mapping[str, Sequence[EpisodeRow]]) -> l
 
 
 def _refuse_multi_turn(config: Config) -> None:
-    """Refuse settings of episodes in a run that has none.
+    """Refuse settings of multi-turn episodes in a run without such episodes.
 
     Raises:
-        ConfigError: the first of them.
+        ConfigError: A setting of multi-turn episodes is not at its default.
     """
     way_out = f"set agent_name in the data, or {KEY}.agent.default_agent_loop"
     if config.reward.mode != "trajectory":
@@ -194,25 +195,25 @@ def _refuse_multi_turn(config: Config) -> None:
 
 
 def episode_row(row: PromptRow) -> EpisodeRow:
-    """Return a row of prompts as the row of an episode."""
+    """Convert a prompt row to an episode row."""
     return as_episode_row(row.prompt, row.data_source, row.ground_truth, row.extra_info, row.agent_name)
 
 
 def as_episode_row(
     prompt: Any, data_source: str, ground_truth: str, extra_info: Mapping[str, Any], agent_name: str | None
 ) -> EpisodeRow:
-    """Return a row's values as the row of an episode. A prompt that is a text becomes one user message."""
+    """Return an episode row with these values. A plain text prompt becomes one user message."""
     messages = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
     return EpisodeRow(messages, data_source, ground_truth, extra_info, agent_name)
 
 
 def prompt_reader(setting: EpisodeSetup) -> Callable[[dict[str, Any]], list[int]]:
-    """Return a function from a row as `data.py` reads it to the token ids of its episode's prompt."""
+    """Return a function that maps a row, as `data.py` reads it, to the token ids of its episode's prompt."""
     return lambda raw: prompt_ids(as_episode_row(**raw), setting)
 
 
 def why_last_alone(config: Config) -> str | None:
-    """Return why only the last branch of an episode is learned from with this config; None: all are."""
+    """Return the reason why only the last branch of an episode is trained on, or None if all branches are."""
     algorithm = config.algorithm
     if not ESTIMATORS[algorithm.adv_estimator].groups:
         return f"algorithm.adv_estimator={algorithm.adv_estimator} computes no advantage for a whole episode"

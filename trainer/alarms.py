@@ -1,7 +1,7 @@
-"""Alarms: rules on the metrics of a step that detect a run which is not learning its task.
+"""Alarms: rules on the metrics of a step that detect when a run is not learning its task.
 
-The rules are one table here. Their thresholds are settings (`trainer.alarms.<rule>`), and `trainer.alarm`
-chooses what happens when a rule applies. The shares named `ledger/...` are computed in `steps/signal.py`.
+The rules are listed in `RULES`. Their thresholds are settings (`trainer.alarms.<rule>`), and `trainer.alarm`
+selects the action to take when a rule applies. The metrics `ledger/...` are computed in `steps/signal.py`.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from rewardkit.trainer.config.root import AlarmsConfig, TrainerConfig
 
 
 class AlarmError(RewardkitError, RuntimeError):
-    """A rule held, and `trainer.alarm` is `stop`. The step is saved; a restart would only stop again."""
+    """A rule applies, and `trainer.alarm` is `stop`. The step is saved; a restart would only stop again."""
 
     exit_code = 3
 
 
 @dataclass(frozen=True, slots=True)
 class AlarmRule:
-    """Holds when one of `metrics` is at the threshold or beyond it for `steps` steps in a row."""
+    """A rule that applies if one of `metrics` is at or beyond its threshold for `steps` consecutive steps."""
 
     name: str
     metrics: tuple[str, ...]
     steps: int
     why: tuple[str, ...]
-    """Pieces of a sentence: `{value}` is the metric beyond the threshold, `{m[<name>]}` any other of the
-    step; a piece is left out where the step has no such metric."""
+    """Pieces of the sentence that explains the alarm. `{value}` is the metric beyond the threshold, and
+    `{m[<name>]}` is any other metric of the step; a piece is left out if the step lacks that metric."""
     what_to_do: str
     below: bool = False
-    """True if the alarm is for values that are too small."""
+    """True if the rule applies to values at or below the threshold."""
 
 
 RULES = (
@@ -125,18 +125,21 @@ RULES = (
 
 
 class Alarms:
-    """Holds the rules to the metrics of each step; every process sees the same metrics."""
+    """Checks the metrics of each step against the rules. All processes see the same metrics."""
 
     def __init__(self, config: TrainerConfig) -> None:
-        """Take thresholds from `trainer.alarms`; a rule whose threshold is null is not used."""
+        """Create alarms with the thresholds of `trainer.alarms`. A null threshold disables its rule."""
         self._stop = config.alarm == "stop"
         on = config.alarm in ("warn", "stop")
         self._limits = _limits(config.alarms) if on else {}
         self.beyond = dict.fromkeys(self._limits, 0)
-        """Steps in a row beyond the threshold, by rule; checkpoints hold it."""
+        """Number of consecutive steps beyond the threshold, by rule. It is saved in checkpoints."""
 
     def look(self, metrics: Mapping[str, float]) -> dict[str, str]:
-        """Return a line for each rule that begins to hold in this step; to stop, for each that holds."""
+        """Return a line for each rule that starts to apply in this step.
+
+        If `trainer.alarm` is `stop`, return a line for every rule that applies.
+        """
         begun = {}
         for rule, limit in ((rule, self._limits[rule.name]) for rule in RULES if rule.name in self._limits):
             value = _beyond(rule, limit, metrics)
@@ -148,18 +151,18 @@ class Alarms:
         return begun
 
     def metrics(self) -> dict[str, float]:
-        """Return `alarm/<rule>`, 1 in each step in which a rule holds; nothing of those that do not."""
+        """Return the metric `alarm/<rule>`, with the value 1, for each rule that currently applies."""
         return {f"alarm/{rule.name}": 1.0 for rule in RULES if self._holds(rule)}
 
     def _holds(self, rule: AlarmRule) -> bool:
         return self.beyond.get(rule.name, 0) >= rule.steps
 
     def end_run(self, begun: Mapping[str, str]) -> bool:
-        """Return True if the run is to end for these lines."""
+        """Return True if the run must stop because of these alarms."""
         return self._stop and bool(begun)
 
     def error(self, begun: Mapping[str, str]) -> AlarmError:
-        """Return the error that ends a run: the first line, and how to go on."""
+        """Return the error that ends the run, with the first alarm and advice on how to resume."""
         name, line = next(iter(begun.items()))
         return AlarmError(
             f"alarm {line}. The step is saved: resume with trainer.alarm=warn, or with "
@@ -173,7 +176,10 @@ def _limits(given: AlarmsConfig) -> dict[str, float]:
 
 
 def _beyond(rule: AlarmRule, limit: float, metrics: Mapping[str, float]) -> float | None:
-    """The first of the rule's metrics that is at its threshold or beyond it; a share of 0 never is."""
+    """Return the first of the rule's metrics that is at or beyond the threshold, or None.
+
+    For an upper threshold, a value of 0 never counts.
+    """
     beyond = (v for v in _values(rule, metrics) if (v <= limit if rule.below else v >= limit and v > 0))
     return next(beyond, None)
 

@@ -6,25 +6,25 @@ Shapes: B responses, P prompt tokens (left-padded), T response tokens (right-pad
     responses, response_mask                                     (B, T) int64, float32
     rollout_log_probs, old_log_probs, ref_log_prob, entropys     (B, T) float32
     teacher_log_prob, values, sum_pi_squared                     (B, T) float32
-    weight_versions                                              (B, T) int64: steps that the weights which
-                                                                 drew a token had learned; served engines
+    weight_versions                                              (B, T) int64: training step of the weights
+                                                                 that drew a token; served engines only
     routed_experts                                               (B, L, layers * k) int32: `models/routing.py`
     token_level_scores, token_level_rewards, advantages, returns (B, T) float32
-    rollout_is_weights, within_bounds, chosen                    (B, T) float32, bool, bool; `steps/`
+    rollout_is_weights, within_bounds, chosen                    (B, T) float32, bool, bool: see `steps/`
     scored                                                       (B,) bool: the reward's status was `ok`
-    correct                                                      (B,) float64: 1, 0, or NaN where not decided
-    groups, seeds                                                (B,) int64: number of the prompt, of the draw
+    correct                                                      (B,) float64: 1, 0, or NaN if undecided
+    groups, seeds                                                (B,) int64: number of the prompt; random seed
     reward_baselines                                             (B,) float32: ReMax's greedy scores
-    score_parts                                                  (B, K) float64: what GDPO compares
+    score_parts                                                  (B, K) float64: parts that GDPO compares
 
-Where the run has agents, a response may hold what tools and users said between the policy's turns: tokens
-that are attended to and are no step of the policy's (`response_mask` 0, no log-probability).
+If the run has agents, a response may contain observations: messages of tools and users between the policy's
+turns. The policy attends to their tokens but did not generate them (`response_mask` 0, no log-probability).
 
-    observations         (B, T) float32: 1 on those tokens
-    turns                (B, T) int64: which of its turns the policy's token belongs to, from 1; 0 elsewhere
-    turn_rewards         (B, T) float32: on the last token of each turn what it earned; NaN where that failed
-    trajectory_scores    (B, T) float32: of `token_level_scores`, what is for the episode as a whole
-    truncated            (B,) bool: the episode was cut off by a limit of tokens
+    observations         (B, T) float32: 1 on tokens of observations
+    turns                (B, T) int64: number of the policy's turn that a token belongs to, from 1; else 0
+    turn_rewards         (B, T) float32: reward of a turn, on its last token; NaN if scoring it failed
+    trajectory_scores    (B, T) float32: share of `token_level_scores` that is for the episode as a whole
+    truncated            (B,) bool: the episode was cut off by a token limit
 """
 
 from __future__ import annotations
@@ -41,31 +41,31 @@ from rewardkit.types import Message, Score
 
 @dataclass(frozen=True, slots=True)
 class TokenHistory:
-    """A prompt and what followed it, token by token."""
+    """A prompt and the tokens that followed it."""
 
     prompt_ids: list[int]
     response_ids: list[int]
     response_mask: list[int]
-    """1 on the policy's own tokens, to be learned from here."""
+    """1 on tokens of the policy that are trained on in this history, else 0."""
     log_probs: list[float]
     weight_versions: list[int]
 
 
 @dataclass(frozen=True, slots=True)
 class PromptRow:
-    """One prompt of the dataset and what is needed to score a response to it."""
+    """One prompt of the dataset, with the values needed to score a response to it."""
 
     data_source: str
     prompt: str | list[Message]
     ground_truth: str
     extra_info: dict[str, Any]
     token_ids: list[int]
-    """The prompt after the chat template."""
+    """Token ids of the prompt after the chat template."""
     agent_name: str | None = None
-    """Name of the agent that draws the response; None: the run's default."""
+    """Name of the agent that generates the response, or None for the run's default agent."""
     branches: tuple[TokenHistory, ...] = ()
-    """Other histories of the episode that is the response, where a program has rewritten its own: they are
-    learned from with the response's advantage (`steps/branches.py`)."""
+    """Other histories of the same episode, if a program rewrote its message history. They are trained on with
+    the advantage of the response (`steps/branches.py`)."""
 
 
 class ScoredRollout(NamedTuple):
@@ -75,16 +75,16 @@ class ScoredRollout(NamedTuple):
     text: str
     score: Score
     episode: dict[str, Any] | None = None
-    """Turns and end of an episode, for dumps."""
+    """Turns of the episode and how it ended, for dumps."""
 
 
 @dataclass
 class Batch:
-    """Tensors by name, and the rows they belong to."""
+    """Tensors by name, and the prompt rows that they belong to."""
 
     tensors: dict[str, Tensor]
     rows: list[PromptRow]
-    """Empty in what workers pass around among themselves."""
+    """Prompt row of each response; empty in batches that workers use internally."""
 
     def __getitem__(self, name: str) -> Tensor:
         return self.tensors[name]
@@ -97,11 +97,11 @@ class Batch:
 
     @property
     def prompt_width(self) -> int:
-        """P, the padded prompt length."""
+        """Padded prompt length, P."""
         return self["input_ids"].shape[1] - self["responses"].shape[1]
 
     def select(self, index: Tensor | slice) -> Batch:
-        """Return the rows at `index`."""
+        """Return a batch of the rows at `index`."""
         tensors = {k: v[index] for k, v in self.tensors.items()}
         if isinstance(index, slice) or not self.rows:
             return Batch(tensors, self.rows[index] if isinstance(index, slice) else [])
@@ -118,17 +118,17 @@ class Batch:
 
 
 def join(batches: Sequence[Batch]) -> Batch:
-    """Return the rows of batches of the same width and the same tensors as one batch."""
+    """Concatenate batches that have the same width and the same tensors."""
     names = batches[0].tensors
     return Batch({n: torch.cat([b[n] for b in batches]) for n in names}, [r for b in batches for r in b.rows])
 
 
 class Tokenised(Protocol):
-    """Common part of a row of prompts and one of SFT."""
+    """Common interface of the rows of PPO and SFT."""
 
     @property
     def token_ids(self) -> list[int]:
-        """The tokens before the response."""
+        """Token ids before the response."""
         ...
 
 
@@ -143,7 +143,7 @@ def pad_prompts(rows: Sequence[Tokenised], width: int, pad_id: int) -> tuple[Ten
 
 
 def positions(attention_mask: Tensor) -> Tensor:
-    """Return position ids that count the real tokens of left-padded rows, (B, P); 0 on the padding."""
+    """Return the position ids (B, P) of left-padded rows: 0 on the padding, then counting from 0."""
     return (attention_mask.cumsum(dim=1) - 1).clamp(min=0)
 
 
@@ -158,8 +158,8 @@ def make_batch(
     """Join prompts (B, P) and their responses (B, T) into a batch.
 
     Args:
-        response_mask: 1 on the policy's own tokens.
-        observations: 1 on the tokens of tools and users among them; None: there are none.
+        response_mask: 1 on tokens that the policy generated.
+        observations: 1 on tokens of tools and users, or None if there are no such tokens.
     """
     prompt_positions = positions(prompt_mask)
     steps = torch.arange(1, responses.shape[1] + 1, device=responses.device)
@@ -180,11 +180,11 @@ def make_batch(
 
 
 PromptTokens = tuple[int, ...]
-"""A prompt's tokens, without padding."""
+"""Token ids of a prompt, without padding."""
 
 
 def prompts_of(batch: Batch) -> list[PromptTokens]:
-    """Return each row's prompt."""
+    """Return the prompt of each row."""
     width = batch.prompt_width
     ids = batch["input_ids"][:, :width].tolist()
     padding = (batch["attention_mask"][:, :width] == 0).sum(dim=1).tolist()
@@ -192,7 +192,7 @@ def prompts_of(batch: Batch) -> list[PromptTokens]:
 
 
 def rows_by_prompt(prompts: Sequence[PromptTokens]) -> dict[PromptTokens, list[int]]:
-    """Return the numbers of the rows that have each prompt, in the order of its first."""
+    """Return the row indices of each prompt, with the prompts in order of first appearance."""
     found: dict[PromptTokens, list[int]] = {}
     for i, prompt in enumerate(prompts):
         found.setdefault(prompt, []).append(i)
@@ -200,17 +200,17 @@ def rows_by_prompt(prompts: Sequence[PromptTokens]) -> dict[PromptTokens, list[i
 
 
 def last_tokens(mask: Tensor) -> Tensor:
-    """Return the place of the last 1 of each row of a mask, (B, T) -> (B,); 0 for a row without one."""
+    """Return the index of the last 1 in each row of a mask, (B, T) -> (B,); 0 for a row of zeros."""
     return mask.cumsum(dim=1).argmax(dim=1)
 
 
 def whole_lengths(batch: Batch) -> Tensor:
-    """Return the length of each response, (B,), observations and what was not scored included."""
+    """Return the length of each response, (B,), including observations and unscored responses."""
     return batch["attention_mask"][:, -batch["responses"].shape[1] :].sum(dim=1)
 
 
 def policy_lengths(batch: Batch) -> Tensor:
-    """Return how many tokens of each response are the policy's own, (B,), scored or not."""
+    """Return the number of tokens of each response that the policy generated, (B,), scored or not."""
     lengths = whole_lengths(batch)
     if "observations" not in batch.tensors:
         return lengths

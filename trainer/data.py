@@ -1,7 +1,7 @@
-"""Reads files of prompts, tokenises the prompts and orders them for training.
+"""Reads prompt files, tokenises the prompts and orders them for training.
 
-A process keeps columns and builds rows when it needs them: 100,000 rows as Python objects take half a
-gigabyte per process.
+A process keeps the data as columns and builds rows on demand, since 100,000 rows as Python objects would take
+half a gigabyte per process.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from rewardkit.types import Message
 
 ALONE = World(0, 1, torch.device("cpu"))
 PIECE = 256
-"""Rows that are Python objects at a time."""
+"""Number of rows that are converted to Python objects at a time."""
 TOKEN_IDS = pa.list_(pa.int32())
 
 
 def file_list(files: Any) -> list[Path]:
-    """Return `data.train_files` or `data.val_files`, one path or a list of them, as a list."""
+    """Return the value of `data.train_files` or `data.val_files`, a path or a list of paths, as a list."""
     if files is None:
         return []
     return [Path(str(f)).expanduser() for f in (files if isinstance(files, (list, tuple)) else [files])]
@@ -45,21 +45,21 @@ def file_list(files: Any) -> list[Path]:
 
 @dataclass(frozen=True)
 class PromptFile:
-    """File of prompts as training needs it: data source, prompt, ground truth, extra info, agent."""
+    """Columns of a prompt file that training needs: data source, prompt, ground truth, extra info, agent."""
 
     path: Path
     table: pa.Table
     names: RowNames
 
     def row(self, i: int) -> dict[str, Any]:
-        """Return row `i`, checked."""
+        """Check and return row `i`."""
         return next(self.rows(i, i + 1))
 
     def rows(self, start: int = 0, stop: int | None = None) -> Iterator[dict[str, Any]]:
-        """Yield rows by the names of `PromptRow`.
+        """Yield rows as keyword arguments of `PromptRow`.
 
         Raises:
-            InputError: a row lacks a value.
+            InputError: A row lacks a value.
         """
         stop = len(self.table) if stop is None else stop
         for first in range(start, stop, PIECE):
@@ -72,7 +72,7 @@ def open_prompts(path: Path, prompt_key: str) -> PromptFile:
     """Read the columns of a file that training needs.
 
     Raises:
-        InputError: the file is missing, cannot be read, is empty, lacks a column, or has images.
+        InputError: The file is missing, cannot be read, is empty, lacks a column, or contains images.
     """
     if not path.is_file():
         raise InputError(f"the prompt file {path} does not exist; create it with `rewardkit prep`")
@@ -92,7 +92,7 @@ def open_prompts(path: Path, prompt_key: str) -> PromptFile:
 
 
 def _table(records: Records, names: RowNames, path: Path) -> pa.Table:
-    """Return the columns that training needs. Columns of lines are texts, except the prompt."""
+    """Return the columns that training needs. Columns read from lines are text, except for the prompt."""
     if records.damaged is not None:
         raise InputError(f"{path}, row {records.first_row}: {records.damaged}")
     wanted = (names.data_source, names.prompt, names.ground_truth, names.extra_info, AGENT_NAME)
@@ -133,21 +133,31 @@ def _as_text(value: Any) -> str | None:
 
 
 def read_rows(path: Path, prompt_key: str) -> list[dict[str, Any]]:
-    """Return all rows of a file; InputError as `open_prompts`, and where a row lacks a value."""
+    """Return all rows of a file.
+
+    Raises:
+        InputError: The file cannot be used (see `open_prompts`), or a row lacks a value.
+    """
     return list(open_prompts(path, prompt_key).rows())
 
 
 def agent_names(path: Path, prompt_key: str) -> set[str | None]:
-    """Return the agents that a file's rows name; None for rows that name none."""
+    """Return the agent names in a file. None stands for rows that do not name an agent."""
     table = open_prompts(path, prompt_key).table
     return set(table[AGENT_NAME].unique().to_pylist()) if AGENT_NAME in table.column_names else {None}
 
 
 class PromptRows(Sequence[PromptRow]):
-    """The prompts of files, one after the other."""
+    """Prompts of several files, concatenated."""
 
     def __init__(self, files: Sequence[PromptFile], token_ids: pa.Array) -> None:
-        """Take files, and the ids of their first rows' prompts: int32 lists, null where a row is left out."""
+        """Create the rows of these files.
+
+        Args:
+            files: Prompt files, in order.
+            token_ids: Prompt token ids (int32 lists) of the first rows of all files together; null for a row
+                that is left out.
+        """
         self._files = files
         self._ends = list(accumulate(len(file.table) for file in files))
         self._ids = token_ids
@@ -169,12 +179,12 @@ class PromptRows(Sequence[PromptRow]):
 
     @property
     def largest_id(self) -> int:
-        """The largest id of a token in a prompt; 0 where there is none."""
+        """Largest token id in any prompt, or 0 if there are no tokens."""
         return pc.max(self._ids.flatten()).as_py() or 0
 
     @property
     def data_sources(self) -> set[str]:
-        """The data sources of all prompts."""
+        """Data sources of all prompts."""
         sources = set()
         for file, start in zip(self._files, [0, *self._ends], strict=False):
             kept = self._ids.slice(start, len(file.table)).is_valid()
@@ -184,7 +194,11 @@ class PromptRows(Sequence[PromptRow]):
 
 
 def _place(ends: Sequence[int], i: int) -> tuple[int, int]:
-    """Return which file row `i` of all is in, and its place there; `ends`: rows up to each file's end."""
+    """Return the index of the file that contains overall row `i`, and the row's index in that file.
+
+    Args:
+        ends: Number of rows up to the end of each file.
+    """
     file = bisect_right(ends, i)
     return file, i - (ends[file - 1] if file else 0)
 
@@ -199,14 +213,14 @@ def load_rows(
     tokenise: Callable[[dict[str, Any]], list[int]] | None = None,
     world: World = ALONE,
 ) -> PromptRows:
-    """Read and tokenise the first `max_samples` prompts (-1: all) of the files together.
+    """Read and tokenise the first `max_samples` prompts (-1: all) of all files together.
 
-    Overlong ones are left out (`say` is told how many), cut, or an error, as the config says.
+    Depending on the config, overlong prompts are skipped (and reported to `say`), truncated or refused.
 
     Args:
-        tokenise: returns the ids of a row's prompt, where they are not those of its messages alone (there are
-            tools in it). Such a prompt is never cut.
-        world: its processes check and tokenise a share each, which takes nearly all of the time.
+        tokenise: Function that returns the token ids of a row's prompt, for prompts with more than their
+            messages (such as tools). These prompts are never truncated.
+        world: Processes that each check and tokenise a share of the rows, which takes nearly all of the time.
     """
     if tokenise is not None:
         config = replace(config, truncation="error")
@@ -232,7 +246,7 @@ def load_rows(
 
 
 def _spans(files: Sequence[PromptFile], most: int, processes: int) -> list[tuple[PromptFile, int, int]]:
-    """Cut the first `most` rows of files (-1: all) into pieces, at least one for each process."""
+    """Divide the first `most` rows of the files (-1: all) into pieces, at least one for each process."""
     total = sum(len(file.table) for file in files)
     left = total if most < 0 else min(most, total)
     size = max(1, min(PIECE, left // processes))
@@ -249,14 +263,14 @@ def _templated(ids_of: Callable[[dict[str, Any]], list[int]], raw: dict[str, Any
         return ids_of(raw)
     except RewardkitError:
         raise
-    except Exception as error:  # whatever a chat template, which is a program, raises
+    except Exception as error:  # a chat template is a program and may raise anything
         raise InputError(
             f"{where}: the chat template cannot render this prompt: {reason_of(error)}"
         ) from None
 
 
 def _tokenise(tokenizer: Any, prompt: str | list[Message], config: DataConfig) -> list[int]:
-    """The token ids of a prompt after the chat template; a plain text is one message of the user."""
+    """Return the token ids of a prompt after the chat template. A plain text becomes one user message."""
     turns = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
     messages = [{"role": turn["role"], "content": turn["content"]} for turn in turns]
     if not tokenizer.chat_template:
@@ -288,10 +302,10 @@ def _fit(ids: list[int], config: DataConfig, where: str) -> list[int] | None:
 
 
 def require_validation(files: Any, max_samples: int, rows: Sequence[Any]) -> None:
-    """Refuse to begin without the validation that was asked for.
+    """Refuse to start if validation was requested but there are no rows for it.
 
     Raises:
-        InputError: there are files, and no row of them is left.
+        InputError: There are validation files, but none of their rows can be used.
     """
     if file_list(files) and max_samples and not rows:
         raise InputError(
@@ -304,9 +318,9 @@ LoadedRow = TypeVar("LoadedRow")
 
 
 class PromptLoader(Generic[LoadedRow]):
-    """Serves the training rows, prompts or those of SFT, in batches, epoch after epoch.
+    """Serves the training rows (of PPO or SFT) in batches, epoch after epoch.
 
-    The seed alone decides the order.
+    The order depends only on the seed.
     """
 
     def __init__(self, rows: Sequence[LoadedRow], batch_size: int, *, shuffle: bool, seed: int) -> None:
@@ -326,7 +340,7 @@ class PromptLoader(Generic[LoadedRow]):
         self._seed = seed
         self.steps_per_epoch = len(rows) // batch_size
         self.epoch = 0
-        """The epoch (from 0) of the batch that was served last."""
+        """Epoch of the last batch served, from 0."""
         self._served = 0
         self._order = self._order_of(0)
 
@@ -335,8 +349,10 @@ class PromptLoader(Generic[LoadedRow]):
         return [self.rows[i] for i in self.take_places()]
 
     def take_places(self) -> list[int]:
-        """Return the places of the next `batch_size` rows among `rows`. The last, partial batch of an
-        epoch is left out."""
+        """Return the indices in `rows` of the next `batch_size` rows.
+
+        The partial batch at the end of an epoch is dropped.
+        """
         if self._served + self._batch_size > len(self.rows):
             self.epoch += 1
             self._served = 0
@@ -346,11 +362,15 @@ class PromptLoader(Generic[LoadedRow]):
         return chosen
 
     def state_dict(self) -> dict[str, int]:
-        """Return the position: epoch, prompts of it already served, and how many prompts there are."""
+        """Return the position: the epoch, the number of rows served in it, and the total number of rows."""
         return {"epoch": self.epoch, "served": self._served, "rows": len(self.rows)}
 
     def load_state_dict(self, state: Mapping[str, int]) -> None:
-        """Go to a position; InputError when it was taken among another number of prompts."""
+        """Move to a position that `state_dict` returned.
+
+        Raises:
+            InputError: The position was saved with a different number of rows.
+        """
         if state["rows"] != len(self.rows):
             raise InputError(
                 f"the checkpoint was saved with {state['rows']} training rows, but data.train_files "

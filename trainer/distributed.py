@@ -1,6 +1,6 @@
-"""The process group as the rest of the trainer sees it: a `World` with ranks, sums and shared failures.
+"""The trainer's interface to the process group: a `World` with ranks, reductions and shared failures.
 
-One process is a world of size 1 with a real (gloo) group, so there is one code path.
+A single process is a world of size 1 with a real (gloo) group, so there is only one code path.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from rewardkit.errors import RewardkitError
 T = TypeVar("T")
 
 TIMEOUT = datetime.timedelta(minutes=30)
-"""Time that a process waits for the others in a collective."""
+"""Time limit of a collective operation."""
 JOIN_TIMEOUT = datetime.timedelta(minutes=5)
-"""Time that a process waits for the others to be there at all."""
+"""Time limit for all processes to join the run."""
 _TOLD_AFTER_S = 30.0
 _SHARED_STORE = (
     "torchrun shares one store between restarts, so restarted machines wait for each other; "
@@ -38,21 +38,21 @@ _SHARED_STORE = (
 
 @dataclass(frozen=True)
 class World:
-    """This process among all of them."""
+    """This process's place among all processes of the run."""
 
     rank: int
     size: int
     device: torch.device
     group: Any = None
-    """The process group that is spoken through; None: the default one."""
+    """Process group of the collectives, or None for the default group."""
 
     @property
     def is_main(self) -> bool:
-        """True in the one process that prints and writes."""
+        """True in the process of rank 0, which prints messages and writes files."""
         return self.rank == 0
 
     def say(self, line: str) -> None:
-        """Print a line for people, once for all processes."""
+        """Print a line to stderr, in the main process only."""
         if self.is_main:
             print(line, file=sys.stderr)
 
@@ -71,7 +71,7 @@ class World:
         return total
 
     def gather(self, item: Any) -> list[Any]:
-        """Return every process's `item`, in order of rank."""
+        """Return the `item` of every process, in order of rank."""
         if self.size == 1:
             return [item]
         items: list[Any] = [None] * self.size
@@ -79,7 +79,7 @@ class World:
         return items
 
     def to_main(self, item: Any) -> list[Any]:
-        """Return every process's `item`, in order of rank, in the main process; in the others nothing."""
+        """Return the `item` of every process, in order of rank, or an empty list outside the main process."""
         if self.size == 1:
             return [item]
         items: list[Any] | None = [None] * self.size if self.is_main else None
@@ -87,17 +87,17 @@ class World:
         return items or []
 
     def first_error(self, error: Exception | None) -> Exception | None:
-        """Return the error of the lowest rank that has one: the same answer in every process.
+        """Return the error of the lowest rank that has an error, the same in every process.
 
-        What one process alone raised would leave the others waiting in their next collective.
+        If only one process raised its error, the others would wait for it in their next collective.
         """
         return next((e for e in self.gather(error) if e is not None), None)
 
     def spread(self, work: Callable[[int], T], number: int) -> list[T]:
-        """Return `work(i)` for each i below `number`, in all processes; each of them does its share.
+        """Return `work(i)` for each i below `number` in all processes, each of which computes a share.
 
         Raises:
-            Exception: what one of them has raised; in all.
+            Exception: `work` raised it in one of the processes; all processes raise it.
         """
         mine: list[T] = []
         error: Exception | None = None
@@ -112,46 +112,50 @@ class World:
         return [shares[i % self.size][i // self.size] for i in range(number)]
 
     def shard(self, items: Sequence[Any]) -> list[Any]:
-        """Return this process's share: every `size`-th item.
+        """Return this process's share of the items: every `size`-th item, starting at its rank.
 
-        Strided, so that the first k items of all shares together are the first k * size of the whole: a
-        mini-batch holds the same prompts whatever the world size.
+        The first k items of all shares together are the first k * size items, so a mini-batch contains the
+        same prompts for any world size.
         """
         return list(items[self.rank :: self.size])
 
 
 def gathered(tensor: Tensor) -> Tensor:
-    """Return a sharded tensor whole, on the device of its mesh; others as they are. All must call it."""
+    """Gather a sharded tensor on the device of its mesh; return any other tensor unchanged.
+
+    All processes must call it.
+    """
     if not isinstance(tensor, DTensor):
         return tensor
-    here: Any = tensor.to(tensor.device_mesh.device_type)  # offloaded shards are elsewhere
+    here: Any = tensor.to(tensor.device_mesh.device_type)  # offloaded shards are in host memory
     whole: Tensor = here.full_tensor()
     return whole
 
 
 def started_by_torchrun() -> bool:
-    """True in a process of torchrun, or of whatever else sets RANK and WORLD_SIZE."""
+    """Return True if torchrun, or another launcher that sets RANK and WORLD_SIZE, started this process."""
     return all(name in os.environ for name in ("RANK", "WORLD_SIZE"))
 
 
 def device_of(setting: str) -> torch.device:
-    """Return what this process computes on where `trainer.device` is `auto`, `cuda` or `cpu`."""
+    """Return this process's device for a `trainer.device` of `auto`, `cuda` or `cpu`."""
     use_cuda = torch.cuda.is_available() if setting == "auto" else setting == "cuda"
     return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0"))) if use_cuda else torch.device("cpu")
 
 
 @contextmanager
 def open_world(device: str) -> Iterator[World]:
-    """Join the process group that torchrun's environment describes, or make one of a single process.
+    """Join the process group that torchrun's environment describes, or create a group of one process.
 
-    The group is left at the end, but not on an error: the other processes may wait in a collective, and it
-    is for torchrun to end them. One that was there before is used and kept.
+    The group is destroyed at the end of the block, but not after an error, since other processes may be
+    waiting in a collective until torchrun stops them. An existing group is used and kept.
     """
     local = device_of(device)
     use_cuda = local.type == "cuda"
     if use_cuda:
         torch.cuda.set_device(local)
-        # cuDNN's attention plans anew for each length, which takes longer than attending; vLLM does the same.
+        # cuDNN's attention builds a plan for each new length, which takes longer than the attention itself.
+        # vLLM disables it as well.
         torch.backends.cuda.enable_cudnn_sdp(False)
     joins = not dist.is_initialized()
     if joins:
@@ -168,10 +172,13 @@ def open_world(device: str) -> Iterator[World]:
 
 
 def _met_by_all() -> tuple[Any, int, int]:
-    """Meet the other processes where torchrun's environment says; return what they share, rank and size.
+    """Wait for all processes in the store that torchrun's environment names.
+
+    Returns:
+        The shared store, the rank of this process, and the number of processes.
 
     Raises:
-        RewardkitError: not all came; the message says which are missing.
+        RewardkitError: Process 0 cannot be reached, or some processes did not join; the message names them.
     """
     given = os.environ
     rank, size = int(given["RANK"]), int(given["WORLD_SIZE"])
@@ -183,7 +190,7 @@ def _met_by_all() -> tuple[Any, int, int]:
         store: Any = TCPStore(
             host, port, size, rank == 0 and not agents, JOIN_TIMEOUT, wait_for_workers=False
         )
-        if agents:  # one store for all rounds
+        if agents:  # the agent uses one store for all restarts
             store = PrefixStore(f"attempt {given.get('TORCHELASTIC_RESTART_COUNT', 0)}", store)
         store.set(f"here/{rank}", socket.gethostname())
         _await_all(store, rank, size)
@@ -211,7 +218,7 @@ def _await_all(store: Any, rank: int, size: int) -> None:
 
 
 def free_port() -> int:
-    """Return a TCP port of this machine that nobody listens on."""
+    """Return a TCP port of this machine that is not in use."""
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         return int(s.getsockname()[1])

@@ -1,8 +1,8 @@
-"""Batches of prompts on their way to a step, and what is generated for them during earlier steps.
+"""Batches of prompts for coming steps, and their responses, which are generated during earlier steps.
 
-The batch of step s is started when the weights of step s - 1 - `ahead` are published, and is used in step s
-as a whole. So prompts come in the order of a synchronous run, no short response overtakes a long one, and no
-token is from weights more than `ahead` steps old. How a batch is generated is in `steps/generation.py`.
+Generation of the batch of step s starts when the weights of step s - 1 - `ahead` are published, and step s
+uses the whole batch. So prompts are used in the order of a synchronous run, short responses do not overtake
+long ones, and no token is from weights more than `ahead` steps old. `steps/generation.py` generates a batch.
 """
 
 from __future__ import annotations
@@ -23,37 +23,41 @@ from rewardkit.trainer.rollout.journal import TurnJournal
 
 T = TypeVar("T")
 Draw = Callable[[Sequence[Any], int, TurnJournal | None], T]
-"""Makes a step's batch of its rows, those of all processes; PPO's draws and starts to score responses."""
+"""Function that creates the batch of a step from the rows of all processes. In PPO it generates responses and
+starts to score them."""
 
 
 @dataclass(eq=False)
 class StepPrompts(Generic[T]):
-    """The prompts of one step, and what comes of them."""
+    """The prompts of one step, and the batch that is made from them."""
 
     step: int
     places: list[int]
-    """Places of the prompts among the loader's."""
+    """Indices of the prompts in the loader's rows."""
     epoch: int
     journal: TurnJournal | None = None
     drawn: Future[T] = field(default_factory=Future)
 
     def start(self, rows: Sequence[Any], draw: Draw[T]) -> None:
-        """Draw in a thread of its own, which ends no later than the process."""
+        """Draw the batch in a daemon thread."""
 
         def work() -> None:
             try:
                 self.drawn.set_result(draw(rows, self.step, self.journal))
-            except BaseException as error:  # whatever it is, the step that needs it must learn of it
+            except BaseException as error:  # the step that takes the batch raises any error
                 self.drawn.set_exception(error)
 
         threading.Thread(target=work, name=f"rollouts of step {self.step}", daemon=True).start()
 
 
 class Feed(Generic[T]):
-    """Gives each step its batch."""
+    """Supplies each step with its batch."""
 
     def __init__(self, loader: PromptLoader[Any], config: TrainerConfig, total_steps: int) -> None:
-        """Take prompts from a loader that nobody else takes any from, but for further ones of a step."""
+        """Create a feed with prompts from this loader.
+
+        Nothing else may take prompts from the loader, except a step that needs additional prompts.
+        """
         self.loader = loader
         self.ahead = steps_ahead(config)
         self._background = config.mode != "sync"
@@ -62,17 +66,17 @@ class Feed(Generic[T]):
         self._total_steps = total_steps
         self._begun: deque[StepPrompts[T]] = deque()
         self._brought: deque[StepPrompts[T]] = deque()
-        """Batches that a checkpoint had begun."""
+        """Batches that had been started when the checkpoint was saved."""
         self.epoch = 0
-        """The epoch of the batch that was taken last."""
+        """Epoch of the last batch taken."""
 
     @property
     def in_flight(self) -> bool:
-        """Return True if something is being drawn, in this process."""
+        """True if this process is drawing a batch."""
         return not all(one.drawn.done() for one in self._begun)
 
     def begin(self, version: int, draw: Draw[T]) -> None:
-        """Begin all that may be drawn with the weights of step `version`."""
+        """Start to draw all batches that may use the weights of step `version`."""
         if not self._background:
             return
         first = version + 1 + len(self._begun)
@@ -84,15 +88,15 @@ class Feed(Generic[T]):
             self._begun.append(one)
 
     def settle(self) -> None:
-        """Wait until all that is begun is drawn, where a batch shall be of one version."""
+        """Wait for all started batches if each batch must come from a single version of the weights."""
         if self._one_version:
             wait([one.drawn for one in self._begun])
 
     def take(self, step: int, draw: Draw[T], world: World) -> T:
-        """Return the batch of a step, once it is drawn.
+        """Wait for the batch of a step and return it.
 
         Raises:
-            Exception: what one process met with when it drew its share; in all.
+            Exception: A process failed to draw its share; all processes raise its error.
         """
         one = self._begun.popleft() if self._background else self._next(step)
         self.epoch = one.epoch
@@ -113,16 +117,16 @@ class Feed(Generic[T]):
         return StepPrompts(step, places, self.loader.epoch)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the batches that are begun, and how many steps ahead they are."""
+        """Return the prompts of the started batches, and the number of steps that they may be ahead."""
         begun = [(one.step, one.places, one.epoch) for one in self._begun]
         return {"ahead": self.ahead, "begun": begun}
 
     def load_state_dict(self, state: Mapping[str, Any], turns: Mapping[int, pa.Table]) -> None:
-        """Go on with what was begun; the loader is where it was then.
+        """Restore the started batches. The loader must be at the position of the same checkpoint.
 
         Args:
-            turns: what had been drawn for each step, by all processes. It is not used where batches may now
-                be ahead by fewer steps than then.
+            turns: Turns that all processes had drawn for each step. They are discarded if batches may now be
+                fewer steps ahead than in the saved run.
         """
         fits = self.ahead >= state["ahead"]
         self._brought = deque(
@@ -131,5 +135,5 @@ class Feed(Generic[T]):
         )
 
     def turns(self) -> dict[int, pa.Table]:
-        """Return what has been drawn in this process for each step that is begun."""
+        """Return the turns that this process has drawn for each started step."""
         return {one.step: one.journal.table() for one in self._begun if one.journal is not None}

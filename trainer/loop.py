@@ -1,8 +1,8 @@
 """PPO for language models: the algorithm, from prompts to updated weights.
 
-Every process runs this same loop on its share of the prompts. What it works with is built in `run/build.py`;
-the mathematics is in `algorithms/`, the models at work in `workers/`, what all stages do around a step in
-`stepping.py`.
+Every process runs the same loop on its share of the prompts. `run/build.py` builds the parts of the run,
+`algorithms/` contains the mathematics, `workers/` runs and updates the models, and `stepping.py` does the
+work around a step that all stages share.
 """
 
 from __future__ import annotations
@@ -47,15 +47,16 @@ class Drawn:
 
     batch: Batch
     pending: PendingScores | None
-    """None where the scores are in the batch already: dynamic sampling needs them to choose prompts."""
+    """Scores to wait for, or None if they are already in the batch (dynamic sampling selects prompts by
+    score)."""
     greedy: GreedyResponses | None
     probe: Batch
-    """See `steps/parity.py`."""
+    """Rows on which rollout engine and policy are compared; see `steps/parity.py`."""
     metrics: dict[str, float]
 
 
 def train(run: TrainingRun) -> None:
-    """Run PPO to step `run.total_steps`, from the start or from a checkpoint."""
+    """Run PPO from the start or a checkpoint up to step `run.total_steps`."""
     step = run.checkpoints.restore()
     config = run.config.trainer
     sync_weights(run, step)
@@ -84,9 +85,9 @@ def ppo_step(run: TrainingRun, step: int, clock: Clock) -> dict[str, float]:
 
 
 def generate_responses(run: TrainingRun, step: int, clock: Clock) -> Drawn:
-    """1. The policy acts, or has acted while it learned from earlier steps (`feed.py`).
+    """Phase 1: get the policy's responses, which may have been generated during earlier steps (`feed.py`).
 
-    Each response is scored from when it ends, while all of 2 goes on.
+    Scoring of a response starts as soon as it ends, and runs in parallel with phase 2.
     """
     pending: PendingScores | None = None
     metrics: dict[str, float] = {}
@@ -109,7 +110,7 @@ def generate_responses(run: TrainingRun, step: int, clock: Clock) -> Drawn:
 
 
 def evaluate_tokens(run: TrainingRun, drawn: Drawn, step: int, clock: Clock) -> dict[str, float]:
-    """2. What the policy, the reference, the teacher and the critic say to each token."""
+    """Phase 2: compute the log-probabilities of policy, reference and teacher, and the critic's values."""
     batch = drawn.batch
     with clock("old_log_prob"):
         if ESTIMATORS[run.config.algorithm.adv_estimator].squares:
@@ -131,7 +132,7 @@ def evaluate_tokens(run: TrainingRun, drawn: Drawn, step: int, clock: Clock) -> 
 
 
 def assign_rewards(run: TrainingRun, drawn: Drawn, step: int, clock: Clock) -> dict[str, float]:
-    """3. Scores, rewards with their KL penalty, advantages and returns."""
+    """Phase 3: compute scores, rewards with their KL penalty, advantages and returns."""
     metrics: dict[str, float] = {}
     with clock("reward"):  # time spent waiting for scores
         if drawn.pending is not None:
@@ -146,7 +147,7 @@ def assign_rewards(run: TrainingRun, drawn: Drawn, step: int, clock: Clock) -> d
 
 
 def update_models(run: TrainingRun, batch: Batch, step: int, clock: Clock) -> dict[str, float]:
-    """4. The critic learns, then the actor."""
+    """Phase 4: update the critic, then the actor."""
     metrics: dict[str, float] = {}
     seed = row_seed(run.config.data.seed, step)
     if run.critic is not None:

@@ -1,6 +1,6 @@
-"""The server of a run's reward model, shared by all processes. The main process starts it, and restarts it.
+"""Runs the server of a run's reward model. The main process starts and restarts it; all processes use it.
 
-Requests to it are in `rewards.py`; the server itself is `rewardkit serve --reward-model`.
+The server is `rewardkit serve --reward-model`; `rewards.py` sends the requests.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from rewardkit.trainer.rewards import RewardServer, model_sources
 from rewardkit.trainer.rollout.serving import ServerProcess, call, child_environment, start_program
 
 START_S = 900.0
-"""Limit of a start: a large model is loaded."""
+"""Time limit in seconds for the server to start; loading a large model takes minutes."""
 LOOK_S = 0.5
-"""Seconds between two looks at whether it is still there."""
+"""Seconds between two checks that the server is still running."""
 PAUSE_S = 15.0
-"""Least time between two starts: one that cannot start is not tried all the time."""
+"""Minimum seconds between two starts, so that a server that cannot start is not restarted in a tight loop."""
 
 
 @contextmanager
 def reward_server(config: Config, data_sources: Sequence[str], world: World) -> Iterator[RewardServer | None]:
-    """Have the reward model served, here or at `reward_model.url`; None where no data source needs it.
+    """Run the server of the reward model for the block, unless `reward_model.url` names a running server.
 
-    All processes must call it.
+    Yields the server's address, or None if no data source needs the reward model. All processes must call it.
 
     Raises:
-        RewardkitError: the server does not start; in all processes.
+        RewardkitError: The server does not start; raised in all processes.
     """
     given = config.reward_model
     scored = model_sources(config, data_sources)
@@ -61,13 +61,13 @@ def reward_server(config: Config, data_sources: Sequence[str], world: World) -> 
 
 
 class ModelServer:
-    """The server of the reward model, as a child process that is started anew at the same address."""
+    """The server of the reward model, a child process that is restarted at the same address if it dies."""
 
     def __init__(self, config: Config, data_sources: Sequence[str]) -> None:
-        """Start it and wait until the model is loaded.
+        """Start the server and wait until the model is loaded.
 
         Raises:
-            RewardkitError: it ends, or needs too long; with what it said last.
+            RewardkitError: The server exits or takes too long. The message ends with its last output.
         """
         several = config.trainer.nnodes > 1
         port = free_port()
@@ -84,7 +84,7 @@ class ModelServer:
         self._process = self._start()
         self._await(self._process)
         self._ended = threading.Event()
-        # The kernel ends a child when the thread that started it ends: this one lives as long as the server.
+        # The kernel kills a child when the thread that started it exits, so this thread outlives the server.
         self._keeper = threading.Thread(target=self._keep, name="reward server", daemon=True)
         self._keeper.start()
 
@@ -117,21 +117,21 @@ class ModelServer:
                 self._process = self._start()
 
     def stop(self) -> None:
-        """End it."""
+        """Stop the server."""
         self._ended.set()
         self._keeper.join()
         self._process.stop()
 
 
 def _is_final(reason: str) -> bool:
-    """Return True if the server answered that a preparation failed; while at it, it says `not done yet`."""
+    """Return True if the server reports that its preparation failed; a pending one is `not done yet`."""
     return " answered 503: " in reason and "not done yet" not in reason
 
 
 def _words_of_model(config: Config, data_sources: Sequence[str]) -> list[str]:
     given = config.reward_model
     path = str(given.model.path)
-    name = Path(path).resolve().name if Path(path).is_dir() else path  # as `register_reward_model` has it
+    name = Path(path).resolve().name if Path(path).is_dir() else path  # as in `register_reward_model`
     options: dict[str, object] = {
         "backend": given.backend,
         "dtype": given.dtype,
@@ -153,7 +153,10 @@ def _on_cpu(config: Config) -> bool:
 
 
 def _devices(config: Config) -> dict[str, str]:
-    """The first GPU of this machine that neither training nor rollout servers use, else that of process 0."""
+    """Return environment variables that give the server a GPU.
+
+    It is the first GPU that neither training nor rollout servers use, or else the GPU of process 0.
+    """
     if _on_cpu(config):
         return {}
     rollout = config.actor_rollout_ref.rollout

@@ -1,7 +1,7 @@
 """Sources of rewards: the Scorer with its own workers, or a reward server over HTTP.
 
-When responses are scored, and how scores get into the batch, is in `steps/scoring.py`; the server of a run's
-reward model is started by `reward_server.py`.
+`steps/scoring.py` submits responses and puts scores into the batch; `reward_server.py` starts the server of a
+run's reward model.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ from rewardkit.trainer.config.root import Config
 from rewardkit.types import Sample, Score, failure
 
 REQUEST_SAMPLES = 32
-"""Samples in one request to a reward server: small enough that requests end at about the same time."""
+"""Number of samples in one request to a reward server, so small that requests end at about the same time."""
 PATIENCE_S = 180.0
-"""Seconds that a reward server may be away: it may start anew and load a model. One that is busy is asked
-until the step's deadline."""
+"""Seconds that a reward server may be unreachable, since it may be restarting and loading a model. Requests
+to a busy server are retried until the step's deadline."""
 LONGEST_PAUSE_S = 5.0
-"""Between two questions to a server that is away."""
+"""Maximum seconds between two attempts to reach a server."""
 
 
 @dataclass(frozen=True)
 class RewardServer:
-    """Address of a reward server."""
+    """Address and token of a reward server."""
 
     url: str
     token: str | None
 
 
 class ScoreFuture(Protocol):
-    """The scores of samples that are being scored."""
+    """Scores that are still being computed."""
 
     def wait(self, timeout_s: float | None = None) -> list[Score]:
-        """Return the scores in order; what is not scored by then has the status `timeout`."""
+        """Return the scores in order. Samples not scored within the time limit have the status `timeout`."""
         ...
 
 
@@ -61,11 +61,11 @@ class RewardSource(Protocol):
         ...
 
     def submit(self, samples: Sequence[Sample]) -> ScoreFuture:
-        """Start scoring and return at once."""
+        """Start to score samples, and return immediately."""
         ...
 
     def scores_by_group(self, data_source: str) -> bool:
-        """Return True if the responses to one prompt have to be submitted together."""
+        """Return True if the responses to a prompt must be submitted together."""
         ...
 
     def close(self) -> None:
@@ -74,7 +74,7 @@ class RewardSource(Protocol):
 
 
 class ServerRewards:
-    """A reward server as a RewardSource: a few requests in flight, patient when it is busy."""
+    """RewardSource that asks a reward server, with a few requests in flight and retries while it is busy."""
 
     def __init__(self, client: Client, in_flight: int) -> None:
         self._client = client
@@ -82,7 +82,7 @@ class ServerRewards:
         self._threads = ThreadPoolExecutor(in_flight, thread_name_prefix="rewards")
 
     def check(self, data_sources: Iterable[str]) -> None:
-        """See `RewardSource.check`. The server says as well which rewards have to see whole groups."""
+        """See `RewardSource.check`. The server also reports which rewards must see whole groups."""
         self._by_group |= self._client.check(data_sources)
 
     def submit(self, samples: Sequence[Sample]) -> ScoreFuture:
@@ -96,7 +96,11 @@ class ServerRewards:
         )
 
     def _pieces(self, samples: Sequence[Sample]) -> list[list[int]]:
-        """The places of the samples of each request: a few dozen, and of a group that has to be whole all."""
+        """Divide samples into requests of a few dozen, without dividing groups that must stay whole.
+
+        Returns:
+            For each request, the indices of its samples.
+        """
         pieces: list[list[int]] = [[]]
         for group in group_places(samples):
             whole = samples[group[0]].data_source in self._by_group
@@ -130,13 +134,13 @@ class ServerRewards:
         return _late(len(samples))
 
     def close(self) -> None:
-        """Give up what is still asked for."""
+        """Abandon all pending requests."""
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._client.close()
 
 
 class _Requests:
-    """The requests that samples were divided into: the places of each one's samples, and its scores."""
+    """Pending requests for a batch of samples, each with the indices of its samples."""
 
     def __init__(
         self, pieces: list[tuple[list[int], Future[list[Score]]]], n: int, stop: threading.Event
@@ -161,10 +165,10 @@ def _late(n: int) -> list[Score]:
 
 
 class DividedRewards:
-    """A RewardSource that has a server score some data sources, and a Scorer the others."""
+    """RewardSource that scores some data sources with a server, and all others with a local Scorer."""
 
     def __init__(self, here: RewardSource, there: RewardSource, sources: Iterable[str]) -> None:
-        """`there` scores `sources`."""
+        """Create a source that scores `sources` with `there`, and all other data sources with `here`."""
         self.here = here
         self._there = there
         self.sources = frozenset(sources)
@@ -195,14 +199,14 @@ class DividedRewards:
         return self._of(data_source).scores_by_group(data_source)
 
     def close(self) -> None:
-        """Close both."""
+        """Close both reward sources."""
         self.here.close()
         self._there.close()
 
 
 @dataclass(frozen=True)
 class _Divided:
-    """The places of some samples, and their scores to come."""
+    """Scores of several submissions, each with the indices of its samples."""
 
     pieces: list[tuple[list[int], ScoreFuture]]
 
@@ -218,16 +222,16 @@ class _Divided:
 def open_rewards(
     config: Config, data_sources: Iterable[str], *, server: RewardServer | None = None, ready: bool = False
 ) -> RewardSource:
-    """Connect to `reward.url`, or make a Scorer here with this process's share of the cores.
+    """Connect to `reward.url`, or create a Scorer with this process's share of the CPU cores.
 
-    `custom_reward_function` takes every one of `data_sources`, also those that have a reward of ours.
+    `custom_reward_function` scores all of `data_sources`, including those that have a built-in reward.
 
     Args:
-        server: has the reward model, which scores `model_sources`.
-        ready: ask servers now whether they know the data sources, and which rewards have to see whole groups.
+        server: Server of the reward model, which scores `model_sources`.
+        ready: True to ask servers now if they know the data sources, and which rewards must see whole groups.
 
     Raises:
-        RewardkitError: no such reward file, or a server that does not know a data source.
+        RewardkitError: A reward file does not exist, or a server does not know a data source.
     """
     reward = config.reward
     if reward.url:
@@ -250,15 +254,15 @@ def open_rewards(
 
 
 def refuse_unused_rewards(config: Config, data_sources: Collection[str], by_model: Collection[str]) -> None:
-    """Make sure that the rows use each reward and option that a config gives them.
+    """Refuse rewards and options of the config that no row uses.
 
     Args:
-        data_sources: Those of all rows, for which `open_rewards` has registered the rewards.
-        by_model: Those that the reward model scores.
+        data_sources: Data sources of all rows, whose rewards `open_rewards` has registered.
+        by_model: Data sources that the reward model scores.
 
     Raises:
-        ConfigError: the reward model has nothing to score.
-        OptionsError: no row uses a composition, or options.
+        ConfigError: The reward model has nothing to score.
+        OptionsError: No row uses a composition, or some of the options.
     """
     reward = config.reward
     if config.reward_model.enable and not by_model:
@@ -286,7 +290,7 @@ def _connected(
 
 
 def model_sources(config: Config, data_sources: Iterable[str]) -> list[str]:
-    """Return the data sources that the reward model scores: all, or those without a reward of their own."""
+    """Return the data sources that the reward model scores: all, or only those without another reward."""
     given = config.reward_model
     if not given.enable:
         return []
@@ -304,14 +308,14 @@ def _has_reward(data_source: str) -> bool:
 
 
 def identities_here(rewards: RewardSource, data_sources: Iterable[str]) -> dict[str, Identity]:
-    """Return what the rewards of some data sources are, but of those that a server scores."""
+    """Return the identities of the rewards of these data sources, except of those that a server scores."""
     if isinstance(rewards, DividedRewards):
         return identities_here(rewards.here, set(data_sources) - rewards.sources)
     return identities(rewards, data_sources) if isinstance(rewards, Scorer) else {}
 
 
 def part_of(score: Score, key: str) -> float | None:
-    """Return a part of a score by its name, `score` itself or `acc`; None where it has none."""
+    """Return a score's part with this name (`score`, `acc` or a part), or None if it has no such part."""
     if key == "score":
         return score.score
     if key == "acc" and score.correct is not None:
@@ -320,7 +324,7 @@ def part_of(score: Score, key: str) -> float | None:
 
 
 def why_no_parts(score: Score, keys: Sequence[str]) -> str | None:
-    """Say which of the parts a score lacks, and which it has; None where it has all, as finite numbers."""
+    """Return a message if one of these parts of a score is missing or not finite, else None."""
     values = {key: part_of(score, key) for key in keys}
     wrong = [key for key, value in values.items() if value is None or not math.isfinite(value)]
     if not wrong:

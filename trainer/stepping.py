@@ -1,6 +1,6 @@
-"""Work of every stage around a training step: when to validate, save and log, and how fast the step was.
+"""The work around a training step that all stages share: validation, checkpoints, logging and profiling.
 
-What happens in a step is in `loop.py` (PPO) or `sft/loop.py` (SFT).
+The step itself is in `loop.py` (PPO) or `sft/loop.py` (SFT).
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from rewardkit.trainer.training_run import StageRun
 R = TypeVar("R", bound=StageRun)
 StepMetrics = dict[str, float]
 Learn = Callable[[R, int, Clock], StepMetrics]
-"""Takes a step, by its number and clock, with what the run's feed has for it; its metrics have
+"""Function that takes a training step, given its number and a clock. The metrics that it returns must include
 `training/epoch` and `perf/total_num_tokens`."""
 Validate = Callable[[R, int], StepMetrics]
 
 
 def take_steps(run: R, step: int, learn: Learn[R], validate: Validate[R]) -> None:
-    """Train from after step `step` to `run.total_steps`."""
+    """Take all steps after step `step`, up to `run.total_steps`."""
     while step < run.total_steps:
         step += 1
         run.checkpoints.check()
@@ -31,7 +31,7 @@ def take_steps(run: R, step: int, learn: Learn[R], validate: Validate[R]) -> Non
 
 
 def validate_alone(run: R, step: int, validate: Validate[R]) -> None:
-    """Validate and log, outside of a training step."""
+    """Validate and log the metrics outside of a training step."""
     clock = Clock(run.world.device)
     with clock("testing"):
         metrics = {"training/global_step": float(step), **validate(run, step)}
@@ -39,14 +39,14 @@ def validate_alone(run: R, step: int, validate: Validate[R]) -> None:
 
 
 def _take_step(run: R, step: int, learn: Learn[R], validate: Validate[R]) -> None:
-    """Take one step; validate, save and log as is due."""
+    """Take one step, then log; validate and save if they are due."""
     config = run.config.trainer
     last = step == run.total_steps
     clock = Clock(run.world.device)
     metrics = {"training/global_step": float(step)}
     with clock("step"), _profiled_if_due(run, step):
         metrics |= learn(run, step, clock)
-        alarms = run.world.gather(run.alarms.look(metrics))[0]  # the first process's count, in all
+        alarms = run.world.gather(run.alarms.look(metrics))[0]  # the count of process 0, in all processes
         metrics |= run.alarms.metrics()
         if run.val_rows and (last or _due(step, config.test_freq)):
             with clock("testing"):
@@ -63,7 +63,7 @@ def _take_step(run: R, step: int, learn: Learn[R], validate: Validate[R]) -> Non
 
 
 def _profiled_if_due(run: StageRun, step: int) -> AbstractContextManager[None]:
-    """Trace the block if `step` is one of `trainer.profile_steps`: one file for each process."""
+    """Trace the block, to one file per process, if `step` is in `trainer.profile_steps`."""
     if step not in (run.config.trainer.profile_steps or ()):
         return nullcontext()
     return profiled(run.folder / "profile" / f"step_{step}_rank_{run.world.rank}.json.gz")
@@ -74,7 +74,10 @@ def _due(step: int, every: int) -> bool:
 
 
 def performance(metrics: StepMetrics, clock: Clock, processes: int) -> StepMetrics:
-    """Throughput is in tokens per second and process, as verl's is per GPU."""
+    """Return the time, memory and throughput metrics of a step.
+
+    Throughput is in tokens per second and process, corresponding to verl's throughput per GPU.
+    """
     seconds = clock.seconds["step"]
     throughput = metrics["perf/total_num_tokens"] / seconds / processes
     return {

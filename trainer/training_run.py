@@ -1,5 +1,7 @@
-"""The parts of a run, as plain data. `run/build.py` builds them, `sft/stage.py` those of SFT; the loop and
-its steps use them."""
+"""The parts of a run, as plain data for the training loop and its steps.
+
+`run/build.py` builds the parts of PPO, `sft/stage.py` those of SFT.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +27,14 @@ from rewardkit.trainer.workers.critic import Critic
 
 @dataclass(kw_only=True)
 class StageRun:
-    """Objects that any training works with."""
+    """Parts that a run of any stage needs."""
 
     config: Any
-    """The stage's settings, a `RunConfig`."""
+    """Settings of the stage, a `RunConfig`."""
     world: World
     tokenizer: Any
     feed: Feed[Any]
-    """Gives each step its prompts, and the responses to them."""
+    """Supplies each step with its prompts and responses."""
     val_rows: Sequence[Any]
     total_steps: int
     actor: Actor
@@ -42,32 +44,32 @@ class StageRun:
 
     @property
     def folder(self) -> Path:
-        """`trainer.default_local_dir`."""
+        """Output folder of the run, `trainer.default_local_dir`."""
         return Path(self.config.trainer.default_local_dir)
 
 
 @dataclass(kw_only=True)
 class TrainingRun(StageRun):
-    """Everything that PPO's loop works with."""
+    """Parts of a PPO run."""
 
     config: Config
     val_rows: Sequence[PromptRow]
     rewards: RewardSource
     reference: Reference | None
-    """None where no KL is asked for, in the reward or in the loss."""
+    """Reference policy, or None if neither the reward nor the loss has a KL term."""
     teacher: Reference | None
-    """None without `distillation.enabled`."""
+    """Teacher of the distillation, or None without `distillation.enabled`."""
     critic: Critic | None
-    """None where the advantages need none."""
+    """Critic, or None if the advantage estimator does not use one."""
     rollout: RolloutEngine
     kl: KlController
     eos_ids: list[int]
-    """Tokens that end a response; none where `rollout.ignore_eos` is set."""
+    """Ids of the tokens that end a response; empty if `rollout.ignore_eos` is set."""
     needs_old_log_probs: bool
     """True if the policy's log-probabilities are computed before its update."""
     first_kl: float | None = None
-    """k3 of the first comparison of rollout engine and policy; see `steps/parity.py`."""
+    """KL estimate k3 of the first comparison of rollout engine and policy; see `steps/parity.py`."""
     syncs: int = 0
-    """Number of times that the rollout engine was given the actor's weights."""
+    """Number of times that the actor's weights were sent to the rollout engine."""
     agents: EpisodeSetup | None = None
-    """Shared setup of episodes; None where every response is a single turn."""
+    """Setup shared by all episodes, or None if every response is a single turn."""

@@ -1,1 +1,1 @@
-"""Observation of a running server: probes, figures, logs, traces, and recently scored samples."""
+"""Observability of a running server: probes, metrics, logs, traces, and recently scored samples."""

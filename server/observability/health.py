@@ -17,28 +17,29 @@ _log = logging.getLogger("rewardkit.server")
 
 
 class Health:
-    """Conditions that keep the server from taking requests.
+    """Readiness of the server: its preparations, and whether it is shutting down.
 
     Args:
-        needs: done once, in threads, before the server is ready: by name, what raises when it fails.
+        needs: Preparations before the server is ready, by name. Each is called in a thread and raises an
+            exception on failure.
     """
 
     def __init__(self, needs: Mapping[str, Callable[[], object]]) -> None:
         self.needs = needs
         self.waiting_for = dict.fromkeys(needs, "not done yet")
-        """Reasons why needs are not met, by name."""
+        """Reason why each preparation is incomplete, by its name."""
         self.draining = False
-        """Requests are still answered, but no more should be sent here."""
+        """True if the server is shutting down: it still answers requests, but should get no new ones."""
 
     async def prepare(self) -> None:
         """Run the preparations that have not succeeded yet.
 
-        What fails keeps the server from getting ready, and is logged.
+        Failures are logged, and keep the server from becoming ready.
         """
         await asyncio.gather(*(self._meet(name, self.needs[name]) for name in self.waiting_for))
 
     def reason(self) -> str:
-        """Return in one line why the server is not ready."""
+        """Return the reasons why the server is not ready, in one line."""
         return "; ".join(f"{name}: {reason}" for name, reason in self.waiting_for.items())
 
     async def _meet(self, name: str, need: Callable[[], object]) -> None:
@@ -55,7 +56,7 @@ class Health:
 
 
 def router(health: Health) -> APIRouter:
-    """The routes of the probes."""
+    """Create the routes of the probes."""
     routes = APIRouter(tags=["Probes"])
 
     @routes.get("/healthz", summary="Liveness: whether the process responds")

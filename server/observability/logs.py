@@ -1,6 +1,6 @@
-"""Logs as one JSON object a line on stderr. Logging never fails a request, and never makes it wait.
+"""Writes logs to stderr, as one JSON object per line. Logging never fails or delays a request.
 
-A thread of its own writes; when stderr is slow lines are dropped, when it is full or closed all are.
+A separate thread writes the lines. If stderr is slow, some lines are dropped; if it is full or closed, all.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from rewardkit.http_addresses import public_text, shown
 from rewardkit.server.request import CURRENT
 
 _MAX_WAITING = 10_000
-"""Lines that may wait to be written."""
+"""Maximum number of lines in the queue of the writer."""
 
 _MAX_OUTPUT = 64 << 10
-"""Bytes of what is printed that become one line at most."""
+"""Maximum bytes of printed output in one log line."""
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message"}
 
 
 class JsonFormatter(logging.Formatter):
-    """Formats a record, and whatever was passed in `extra`, as one line of JSON."""
+    """Formats a record, including its `extra` fields, as one line of JSON."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line, without its end."""
+        """Return the line, without a newline at the end."""
         line = {
             "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
             + f".{record.msecs:03.0f}Z",
@@ -51,18 +51,18 @@ class JsonFormatter(logging.Formatter):
 
 
 class _Writer(logging.Handler):
-    """Hands lines to a thread that writes them."""
+    """Handler that passes lines to a thread, which writes them."""
 
     def __init__(self, fd: int) -> None:
         super().__init__()
-        self._fd = os.dup(fd)  # its own: a line written late must not reach what has since got the number
+        self._fd = os.dup(fd)  # a copy: the original number may be reused while lines are still written
         self._given_up = False
         self._lines: queue.Queue[str | None] = queue.Queue(_MAX_WAITING)
         self._thread = threading.Thread(target=self._write, name="rewardkit-log", daemon=True)
         self._thread.start()
 
     def emit(self, record: logging.LogRecord) -> None:
-        with contextlib.suppress(Exception):  # a line that cannot be formatted, or has no room, is dropped
+        with contextlib.suppress(Exception):  # drop lines that cannot be formatted or queued
             self._lines.put_nowait(self.format(record))
 
     def _write(self) -> None:
@@ -80,7 +80,7 @@ class _Writer(logging.Handler):
 
 @contextlib.contextmanager
 def json_logs(*, access_log: bool = False, fd: int = 2) -> Iterator[None]:
-    """Within it, all loggers write JSON lines to `fd`."""
+    """Have all loggers write JSON lines to `fd` during the block."""
     writer = _Writer(fd)
     writer.setFormatter(JsonFormatter())
     root = logging.getLogger()
@@ -96,8 +96,10 @@ def json_logs(*, access_log: bool = False, fd: int = 2) -> Iterator[None]:
 
 @contextlib.contextmanager
 def output_logged() -> Iterator[None]:
-    """Within it, what this process and those that it starts print becomes log lines: whatever comes together,
-    a traceback say, is one. To be entered within `json_logs`, which must write past it.
+    """Log everything that this process and its children print during the block.
+
+    Output that is printed together, such as a traceback, becomes one log line. Enter this inside `json_logs`,
+    which must keep the original stderr.
     """
     read_end, write_end = os.pipe()
     kept = {fd: os.dup(fd) for fd in (1, 2)}
@@ -109,13 +111,13 @@ def output_logged() -> Iterator[None]:
     try:
         yield
     finally:
-        for stream in filter(None, (sys.stdout, sys.stderr)):  # None: it was closed when we started
+        for stream in filter(None, (sys.stdout, sys.stderr)):  # None if closed when Python started
             with contextlib.suppress(OSError, ValueError):
                 stream.flush()
         for fd, before in kept.items():
             os.dup2(before, fd)
             os.close(before)
-        reader.join(1.0)  # it ends with the last process that can print
+        reader.join(1.0)  # the reader ends with the last process that can print
 
 
 def _log_output(read_end: int) -> None:
@@ -133,13 +135,16 @@ def _log_output(read_end: int) -> None:
 
 
 def write_line(line: str, fd: int = 2) -> None:
-    """Write a line past Python's buffers, which would bring up a failure again at exit."""
+    """Write a line to `fd` directly, since Python's buffers would report a failed write again at exit."""
     with contextlib.suppress(OSError):
         os.write(fd, (line + "\n").encode("utf-8", "backslashreplace"))
 
 
 def keep_standard_streams() -> None:
-    """Fill the places of closed standard streams: a socket would take one, and a client get our logs."""
+    """Replace closed standard streams with /dev/null.
+
+    Otherwise a socket could get the file descriptor of stderr, and its client would receive our logs.
+    """
     for fd in (0, 1, 2):
         try:
             os.fstat(fd)

@@ -1,7 +1,7 @@
-"""Prometheus metrics: requests, samples, latencies, load, and what had to be killed.
+"""Prometheus metrics: requests, samples, latencies, load, and killed processes.
 
-Label values are few by construction: routes are templates, data sources are those of the registry. With
-several server processes, `PROMETHEUS_MULTIPROC_DIR` must be set before this is imported.
+The number of label values is limited: routes are templates, and data sources are those of the registry. With
+several server processes, `PROMETHEUS_MULTIPROC_DIR` must be set before this module is imported.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ _BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0
 
 
 _SCORE_BUCKETS = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0, 2.0, 5.0, 10.0)
-"""Bounds of the histogram of scores; scores below 0 count in the first."""
+"""Upper bounds of the buckets for scores. Scores below 0 are in the first bucket."""
 
 _MAX_CLIENTS = 200
 OTHER_CLIENTS = "(others)"
-"""Further clients are counted together: their names are theirs to choose."""
+"""Label of all clients beyond `_MAX_CLIENTS`. The limit is needed because clients choose their own names."""
 
 _STOPPED = ("timed_out", "over_limit")
-"""The parts of a score in which a reward says how many runs of a program the sandbox stopped, and why."""
+"""Parts of a score that count the program runs that the sandbox stopped, by reason."""
 
 
 class Metrics:
-    """All figures of one server process."""
+    """All metrics of one server process."""
 
     def __init__(self, request_scorer: RequestScorer) -> None:
         self.request_scorer = request_scorer
@@ -118,7 +118,7 @@ class Metrics:
         self._requests.labels(route, status).observe(seconds)
 
     def client(self, name: str, samples: int) -> None:
-        """Count the samples of one request of a client."""
+        """Count the samples of a client's request."""
         if name not in self._known_clients:
             if len(self._known_clients) >= _MAX_CLIENTS:
                 name = OTHER_CLIENTS
@@ -139,7 +139,7 @@ class Metrics:
                     distribution.observe(max(score, 0.0))
                 self._negative_scores.labels(label).inc(
                     n * max(-score, 0.0)
-                )  # there even if it is never more
+                )  # creates the metric even if no score is negative
             counts[label, status] = counts.get((label, status), 0) + n
             in_sandbox = in_sandbox or self.request_scorer.in_sandbox(source)
         for key, n in counts.items():
@@ -152,7 +152,7 @@ class Metrics:
                         self.sandbox_kills(reason, runs)
 
     def judge_costs(self, samples: Sequence[Sample], scores: Sequence[Score]) -> None:
-        """Count what asking models about these samples has cost."""
+        """Count the cost of the model calls for these samples."""
         for sample, score in zip(samples, scores, strict=True):
             if score.parts.keys() >= COSTS:
                 label = self.request_scorer.label(sample.data_source)
@@ -165,7 +165,7 @@ class Metrics:
         self._sandbox_kills.labels(reason).inc(runs)
 
     def refresh(self) -> None:
-        """Take over what others count: call it now and then, and before the figures are read."""
+        """Update the metrics that other objects count. Call this regularly, and before metrics are read."""
         admission = self.request_scorer.admission
         workers = self.request_scorer.scorer.worker_counts
         self._in_flight.set(admission.samples)
@@ -183,7 +183,7 @@ class Metrics:
         return new
 
     def text(self) -> bytes:
-        """The figures of this process, or of all server processes together, as Prometheus reads them."""
+        """Return the metrics of this process, or of all server processes together, in Prometheus's format."""
         self.refresh()
         if MULTIPROC_DIR not in os.environ:
             return _generate(self.registry)

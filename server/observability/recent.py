@@ -1,7 +1,8 @@
-"""The latest scored responses, for the page: to look through, and each one whole, to score it again by hand.
+"""The latest scored responses, for the page: a list to browse, and whole samples to score again by hand.
 
-In memory, bounded in number and bytes. A few are kept of each data source and verdict, so that what is
-frequent does not push out what is rare; of heavy traffic it is a sample. Each server process keeps its own.
+They are kept in memory, with limits on their number and size. A few are kept for each data source and
+verdict, so that frequent ones do not displace rare ones; of heavy traffic only some are recorded. Each server
+process keeps its own.
 """
 
 from __future__ import annotations
@@ -17,25 +18,26 @@ from rewardkit.types import Sample, Score
 
 Verdict = Literal["right", "wrong", "scored", "failed"]
 VERDICTS: tuple[Verdict, ...] = ("right", "wrong", "scored", "failed")
-"""`scored`: by a reward that knows no right and wrong."""
+"""Verdicts on responses. `scored` is for rewards that do not decide between right and wrong."""
 
 KEPT = 20
-"""Number of samples that are kept of each data source and verdict."""
+"""Number of samples that are kept for each data source and verdict."""
 PER_SECOND = 100
-"""Looked at in one second; failures, which are few or the news, beyond that."""
+"""Maximum number of samples to record per second. Failures are recorded beyond that, since they are either
+few or important."""
 MAX_BYTES = 16 << 20
-"""Size of all that are kept."""
+"""Maximum size of all samples that are kept."""
 LONGEST = 256 << 10
-"""A longer sample is shown, and cannot be opened."""
+"""Maximum size of a sample to keep. Larger samples are listed, but cannot be opened."""
 LISTED = 100
-"""Number of samples in one answer."""
+"""Maximum number of samples in a list."""
 SHOWN = 300
-"""Characters of a text in a list."""
+"""Maximum number of characters of a text in a list."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecentScore:
-    """One scored response."""
+    """A scored response."""
 
     number: int
     time: float
@@ -46,13 +48,13 @@ class RecentScore:
     extracted: str
     detail: str
     response: str
-    """All of it, or where the sample is too long its beginning, as of the two above."""
+    """Whole response, or its beginning if the sample is too long to keep."""
     sample: Sample | None
-    """None: too long to be kept."""
+    """The sample, or None if it is too long to keep."""
     size: int
 
     def row(self) -> dict[str, Any]:
-        """Return the line of a list that stands for it."""
+        """Return the list entry of this response."""
         return {
             "id": str(self.number),
             "time": self.time,
@@ -67,12 +69,12 @@ class RecentScore:
         }
 
     def has(self, text: str) -> bool:
-        """Return True if a text, in lower case, is in the response, the answer taken or the reason."""
+        """Return True if the response, the extracted answer or the detail contains this lower-case text."""
         return any(text in part.lower() for part in (self.response, self.extracted, self.detail))
 
 
 class Recent:
-    """Keeps scored responses. For one thread, the event loop's."""
+    """Collection of the latest scored responses. Only for use in the event loop's thread."""
 
     def __init__(self) -> None:
         self._rings: dict[tuple[str, Verdict], deque[RecentScore]] = {}
@@ -82,16 +84,19 @@ class Recent:
         self._left = PER_SECOND
 
     def wants_more(self, now: float) -> bool:
-        """Return True if this second has room for more than failures. Cheap: it is asked for every batch."""
+        """Return True if successful samples can be recorded in this second. Cheap enough for every batch."""
         return self._left > 0 or int(now) != self._second
 
     def record(
         self, samples: Sequence[Sample], scores: Sequence[Score], names: Mapping[str, str], now: float
     ) -> None:
-        """Keep some of a batch: as many as this second has left, spread over it, and the latest failures.
+        """Record samples of a batch: evenly spaced ones up to the limit per second, and the latest failures.
 
         Args:
-            names: under which name each data source is kept; it bounds how many there are.
+            samples: Samples of the batch.
+            scores: Score of each sample.
+            names: Name under which each data source is kept, from a limited set.
+            now: Current time, in seconds.
         """
         for i in self._chosen(scores, int(now)):
             self._keep(samples[i], scores[i], names[samples[i].data_source], now)
@@ -145,14 +150,14 @@ class Recent:
             del self._rings[key]
 
     def find(self, source: str = "", verdict: str = "", text: str = "") -> list[dict[str, Any]]:
-        """Return the latest that match, newest first, as plain data; "" matches everything."""
+        """Return the latest matching responses, newest first, as plain data. "" matches everything."""
         wanted = text.lower()
         fitting = [kept for kept in self._of(source, verdict) if not wanted or kept.has(wanted)]
         fitting.sort(key=lambda kept: -kept.number)
         return [kept.row() for kept in fitting[:LISTED]]
 
     def sample(self, number: int) -> str | None:
-        """Return a sample as JSON; None when it is not kept any more, or never was whole."""
+        """Return a sample as JSON, or None if it is no longer kept or was too long to keep."""
         for ring in self._rings.values():
             for kept in ring:
                 if kept.number == number and kept.sample is not None:
@@ -166,7 +171,7 @@ class Recent:
 
 
 def verdict_of(score: Score) -> Verdict:
-    """Return what a score says, in one word."""
+    """Return the verdict of a score."""
     if not score.ok:
         return "failed"
     if score.correct is None:
@@ -185,5 +190,5 @@ def _size(sample: Sample) -> int:
 
 
 def _shown(text: str) -> str:
-    """The beginning of a text, without lone surrogates: it goes from process to process."""
+    """Return the beginning of a text, without lone surrogates, which cannot be sent between processes."""
     return text[:SHOWN].encode("utf-8", "replace").decode()

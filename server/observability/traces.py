@@ -1,7 +1,7 @@
-"""OpenTelemetry spans: the request, its wait for a scoring process, its scoring, its runs in the sandbox.
+"""OpenTelemetry spans of requests, their wait for a scoring process, their scoring, and their sandbox runs.
 
-The extra `otel`, imported only by `serve --otel`: the rest of the server knows spans as `request.Trace`.
-Where spans go and which are kept is configured by the standard's own variables, `OTEL_*`.
+This module needs the extra `otel` and is imported only by `serve --otel`; the rest of the server uses the
+interface `request.Trace`. Export and sampling are configured by OpenTelemetry's own variables, `OTEL_*`.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ _NAME = "rewardkit.server"
 
 
 class Traces:
-    """Makes the spans of requests.
+    """Creates the spans of requests.
 
     Args:
-        provider: of OpenTelemetry's SDK, with whatever takes the spans away.
+        provider: Tracer provider of OpenTelemetry's SDK, with an exporter.
     """
 
     def __init__(self, provider: trace.TracerProvider) -> None:
         self._tracer = provider.get_tracer(_NAME, __version__)
 
     def begin(self, scope: Scope, headers: Mapping[bytes, bytes], client: str) -> RequestTrace:
-        """Begin the span of a request, below the one that its `traceparent` names."""
+        """Begin the span of a request, as a child of the span in its `traceparent` header."""
         sent = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers.items()}
         method = scope.get("method", "WEBSOCKET")
         span = self._tracer.start_span(
@@ -54,7 +54,7 @@ class Traces:
 
 
 class RequestTrace:
-    """The span of one request, and those below it. From any thread."""
+    """The span of a request and its child spans. Can be used from any thread."""
 
     __slots__ = ("_context", "_method", "_span", "_tracer", "id")
 
@@ -66,7 +66,7 @@ class RequestTrace:
         self.id = trace.format_trace_id(span.get_span_context().trace_id)
 
     def watch(self, what: str, start: float, end: float, attributes: Mapping[str, Attribute]) -> None:
-        """Add what took place from `start` to `end`, by `time.monotonic`. It fails nobody's scoring."""
+        """Add a child span from `start` to `end`, by `time.monotonic`. Errors are ignored."""
         with contextlib.suppress(Exception):
             offset_ns = time.time_ns() - time.monotonic_ns()
             span = self._tracer.start_span(
@@ -80,7 +80,7 @@ class RequestTrace:
             span.end(int(end * 1e9) + offset_ns)
 
     def end(self, route: str, status: int, samples: int, request_id: str) -> None:
-        """End the request's span."""
+        """End the span of the request."""
         self._span.update_name(f"{self._method} {route}")
         self._span.set_attributes(
             {
@@ -97,7 +97,7 @@ class RequestTrace:
 
 @contextlib.contextmanager
 def exported() -> Iterator[Traces]:
-    """Within it, spans go where `OTEL_*` says; what is left is flushed at the end."""
+    """Export spans during the block, as configured by `OTEL_*`; remaining spans are flushed at the end."""
     resource = Resource.create({SERVICE_VERSION: __version__})
     if str(resource.attributes.get(SERVICE_NAME, "")).startswith("unknown_service"):
         resource = resource.merge(Resource({SERVICE_NAME: "rewardkit"}))
@@ -110,11 +110,11 @@ def exported() -> Iterator[Traces]:
 
 
 def exporter() -> Callable[[], SpanExporter]:
-    """Return a function that makes the exporter that the environment names.
+    """Return a function that creates the exporter selected by environment variables.
 
     Raises:
-        ConfigError: it is none that is known here.
-        MissingDependencyError: it is not installed.
+        ConfigError: The exporter or its protocol is not supported.
+        MissingDependencyError: The exporter's package is not installed.
     """
     name = os.environ.get("OTEL_TRACES_EXPORTER", "otlp")
     if name == "console":

@@ -1,6 +1,6 @@
 """Recent scoring activity, for the page: rates, score distributions, and the latest responses (`recent`).
 
-In memory, of this process.
+It is kept in memory, and covers this server process only.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from rewardkit.server.request_scoring import CountedOutcome
 from rewardkit.types import Sample, Score
 
 SECONDS = 120
-"""Seconds that the rates go back."""
+"""Number of past seconds for which rates are kept."""
 BINS = 20
-"""Number of bins of the distribution of scores."""
+"""Number of bins per unit in the distribution of scores."""
 MAX_SOURCES = 50
-"""Further data sources are counted together: the names are the callers' to choose."""
+"""Maximum number of data sources that are counted separately, since callers can choose any names."""
 OTHERS = "(others)"
 
 
 @dataclass
 class _Source:
     seconds: dict[int, int] = field(default_factory=dict)
-    """Samples in each second that had any, none older than SECONDS."""
+    """Number of samples by second. Seconds without samples are left out, and only the last are kept."""
     total: int = 0
     scored: int = 0
     sum: float = 0.0
     decided: int = 0
-    """Number of the scored ones that were called right or wrong: some rewards know neither."""
+    """Number of scored samples that are right or wrong; some rewards do not decide."""
     correct: int = 0
     failed: int = 0
     scores: dict[float, int] = field(default_factory=dict)
-    """Number of times that each score came, rounded to `1 / BINS`."""
+    """Number of samples by score, rounded to a multiple of `1 / BINS`."""
 
     def add(self, score: float, correct: bool | None, status: str, second: int, n: int) -> None:
         self.seconds[second] = self.seconds.get(second, 0) + n
@@ -50,11 +50,11 @@ class _Source:
         self.decided += n * (correct is not None)
         self.correct += n * bool(correct)
         rounded = round(score * BINS) / BINS
-        if rounded in self.scores or len(self.scores) < 2 * BINS:  # a reward model's are unbounded
+        if rounded in self.scores or len(self.scores) < 2 * BINS:  # reward models have unbounded scores
             self.scores[rounded] = self.scores.get(rounded, 0) + n
 
     def take(self, other: _Source) -> None:
-        """Add what was counted for another data source of the same reward."""
+        """Add the counts of another data source of the same reward."""
         for second, n in other.seconds.items():
             self.seconds[second] = self.seconds.get(second, 0) + n
         for value, n in other.scores.items():
@@ -78,10 +78,10 @@ class _Source:
 
 
 class Traffic:
-    """Counts scored samples. For one thread, the event loop's.
+    """Counts scored samples. Only for use in the event loop's thread.
 
     Args:
-        clock: seconds, for tests.
+        clock: Function that returns the current time in seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
@@ -111,10 +111,10 @@ class Traffic:
         return name if name in self._sources or len(self._sources) < MAX_SOURCES else OTHERS
 
     def snapshot(self, reward_of: Callable[[str], str] = str) -> dict[str, Any]:
-        """Return rates and distributions by reward and by data source, the busiest first, as plain data.
+        """Return rates and distributions by reward and by data source, busiest first, as plain data.
 
         Args:
-            reward_of: the name of the reward that scores a data source.
+            reward_of: Function that returns the name of the reward for a data source.
         """
         now = int(self._clock())
         rewards: dict[str, _Source] = {}

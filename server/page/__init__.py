@@ -1,7 +1,7 @@
-"""The pages: `/`, to score a response by hand, see why and watch the traffic; `/docs`, every route with an
-example to try. Static files and a few small routes.
+"""The web pages: `/`, to score a response by hand and watch the traffic, and `/docs`, to try every route.
 
-The files hold no data and need no token; the routes they call do, where the server has tokens.
+They consist of static files and a few small routes. The files contain no data and need no token; the routes
+that they call need a token if the server has tokens.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from rewardkit.server.wire import JSON, decode_sample, refusal, reply
 
 _PAGES = {"/": "index.html", "/docs": "docs.html"}
 _SHARED = ("temml.min.js", "maths.js")
-"""Those of `rewardkit.assets`: the offline report has them too."""
+"""Files from `rewardkit.assets`, which the offline report also uses."""
 _OWN = ("page.css", "common.js", "page.js", "form.js", "traffic.js", "docs.js")
 _TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css"}
 PATHS = frozenset({*_PAGES, *(f"/page/{name}" for name in (*_OWN, *_SHARED))})
-"""Paths that a browser asks for before it can have a token."""
+"""Paths that a browser requests before it can send a token."""
 
 _HEADERS = {
-    # A response is hostile; were its HTML ever taken for HTML, no script of it would run.
+    # Responses are untrusted. Even if the HTML of a response were rendered, its scripts would not run.
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
@@ -46,12 +46,13 @@ _SHARED_TRAFFIC = (
 
 
 def router(scorer: Scorer, traffic: Traffic | None, *, guarded: bool = False) -> APIRouter:
-    """Return the pages' routes.
+    """Create the routes of the pages.
 
     Args:
-        traffic: what was scored lately; None where several processes each have a share of it.
-        guarded: a token is needed. Without one only this machine is shown responses: they, and the ground
-            truths with them, could otherwise be read by whatever the responses come from.
+        scorer: Scorer that explains scores.
+        traffic: Recent scoring activity, or None if it is divided among several server processes.
+        guarded: True if requests need a token. Otherwise only clients on this machine may list responses,
+            since they come with ground truths, which the producer of the responses must not read.
     """
     routes = APIRouter(include_in_schema=False)
     _add_files(routes)
@@ -65,7 +66,7 @@ def router(scorer: Scorer, traffic: Traffic | None, *, guarded: bool = False) ->
 
     @routes.post("/explain")
     async def explain(request: Request) -> Response:
-        """Explain a score: {"text": ..., "fields": ...}, null for a reward with nothing to add."""
+        """Explain a score as {"text": ..., "fields": ...}, both null if the reward has no explanation."""
         nonlocal waiting
         if waiting >= _MAX_EXPLAINING:
             raise OverloadedError(
@@ -103,13 +104,13 @@ def _add_traffic(routes: APIRouter, scorer: Scorer, traffic: Traffic | None, gua
     async def give_responses(
         request: Request, source: str = "", verdict: str = "", text: str = ""
     ) -> Response:
-        """The latest responses that fit, each cut short."""
+        """Return the latest responses that match, each shortened."""
         _refuse_strangers(request, guarded)
         return reply({"responses": traffic.recent.find(source, verdict, text)})
 
     @routes.get("/traffic/responses/{number}")
     async def give_response(request: Request, number: int) -> Response:
-        """One of them as the sample that it was."""
+        """Return the whole sample of one of the latest responses."""
         _refuse_strangers(request, guarded)
         found = traffic.recent.sample(number)
         if found is None:

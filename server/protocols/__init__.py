@@ -1,4 +1,4 @@
-"""Other trainers' protocols, one file each: a request becomes Samples, Scores become an answer."""
+"""Protocols of other trainers, one per file. Each converts requests to Samples, and Scores to answers."""
 
 from __future__ import annotations
 
@@ -31,4 +31,4 @@ ROUTERS: Table[Router] = Table(
         "openenv": openenv.router,
     },
 )
-"""Every protocol by name: the application mounts the router that each makes of its context."""
+"""Functions that create the router of each protocol, by its name. The application mounts all routers."""

@@ -1,8 +1,8 @@
-"""Scoring that outlives the request that asked for it: bounded in number, bytes and time until it is fetched.
+"""Scoring in the background, which continues after its request, with limits on number, bytes and time.
 
-ROLL's protocol polls for it, and the Open Reward Standard's clients come back for it when a connection broke.
+ROLL's protocol polls for the result, and clients of the Open Reward Standard fetch it if a connection broke.
 
-A submission's body is held while it is scored, and only its encoded answer after that.
+The body of a submission is kept while it is scored, and after that only its encoded answer.
 """
 
 from __future__ import annotations
@@ -20,40 +20,42 @@ from rewardkit.server.limits import Admission
 from rewardkit.server.request import CURRENT
 
 KEPT_S = 900.0
-"""Seconds that a sample can be asked for; ROLL gives up after 300 s."""
+"""Seconds for which a result can be fetched. ROLL gives up after 300 s."""
 
 ASKED_KEPT_S = 60.0
-"""The same once it has been asked for and answered: the answer may have been lost on its way."""
+"""Seconds for which a result is kept after it was fetched, since the answer may have been lost."""
 
 ELSEWHERE = "behind a load balancer, a client must always reach the same server"
-"""Further reason why something may not be known here that was begun."""
+"""Hint for error messages about unknown ids."""
 
 _SWEEP_EVERY_S = 1.0
-"""Seconds between searches for expired samples."""
+"""Minimum seconds between two removals of expired submissions."""
 
 MAX_KEPT = 100_000
-"""Samples kept at once, scored or not."""
+"""Maximum number of submissions that are kept, scored or not."""
 
 
 @dataclass(slots=True, eq=False)
 class BackgroundSubmission:
-    """One submission."""
+    """A submission that is being scored, or its answer."""
 
     until: float
     held: int
-    """Bytes: of the body while it is scored, of the answer after that."""
+    """Size in bytes of the body during scoring, and of the answer after that."""
     task: asyncio.Task[None] | None = None
-    """Scores it; None when it has."""
+    """Task that scores the submission, or None once it is done."""
     answer: bytes | None = None
     failed: str | None = None
-    """Reason why there will be no answer."""
+    """Error message if scoring failed."""
 
 
 class Store:
-    """Keeps submitted samples until their scores are fetched.
+    """Keeps submissions until their results are fetched.
 
     Args:
-        admission: counts the bytes that are held.
+        admission: Limits that the bytes of submissions count towards.
+        limit: Maximum number of submissions.
+        kept_s: Seconds for which a submission is kept.
     """
 
     def __init__(
@@ -73,11 +75,17 @@ class Store:
         return len(self._kept)
 
     async def start(self, body_bytes: int, answering: Coroutine[Any, Any, bytes]) -> str:
-        """Score in the background, outliving the request that asked for it; return the id to ask with.
+        """Start scoring in the background, independent of the current request.
+
+        Args:
+            body_bytes: Size of the request body.
+            answering: Coroutine that scores the submission and returns the encoded answer.
+
+        Returns:
+            Id for fetching the answer.
 
         Raises:
-            OverloadedError: there is no room.
-            RewardkitError: it could not be begun.
+            OverloadedError: There is no room for the submission, or scoring could not be started.
         """
         self._forget_expired()
         try:
@@ -115,21 +123,21 @@ class Store:
         kept.held = held
 
     def get(self, request_id: str) -> BackgroundSubmission | None:
-        """Return what was submitted under this id, if it is still kept."""
+        """Return the submission with this id, or None if it is not kept any more."""
         kept = self._kept.get(request_id)
         return kept if kept is not None and kept.until > time.monotonic() else None
 
     def answered(self, kept: BackgroundSubmission) -> None:
-        """Note that the scores were fetched: they are kept for a short time only."""
+        """Record that the answer was fetched, so that it is kept only for a short time."""
         kept.until = min(kept.until, time.monotonic() + ASKED_KEPT_S)
 
     def forget(self, request_id: str) -> None:
-        """Drop it, so that the client submits it again."""
+        """Remove a submission, so that the client must submit it again."""
         kept = self._kept.pop(request_id, None)
         if kept is None:
             return
         if kept.task is not None:
-            kept.task.cancel()  # gives its bytes back itself
+            kept.task.cancel()  # the task releases the bytes
         else:
             self._admission.give_back_bytes(kept.held)
             kept.held = 0

@@ -1,5 +1,4 @@
-"""Shared parts of all protocols: their context, the Sample made from a wire's fields, and the value of a
-failed score. No protocol lives here, and no scoring."""
+"""Shared parts of all protocols: their context, samples from the fields of requests, rewards of failures."""
 
 from __future__ import annotations
 
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from rewardkit.server.ground_truths import GroundTruthIndex
 
 FAILED_HEADER = "X-Rewardkit-Failed"
-"""Says how many samples of an answer could not be scored, for protocols that have no field for it."""
+"""Header with the number of samples that could not be scored, for protocols without a field for it."""
 
 _NO_DATA_SOURCE = (
     "no data source given: put it in the path, send a label "
@@ -40,7 +39,7 @@ _NO_DATA_SOURCE = (
 
 
 class ScoreSamples(Protocol):
-    """Scores samples: one Score for each, in order."""
+    """Function that returns a Score for each sample, in order."""
 
     def __call__(
         self, samples: Sequence[Sample], *, timeout_s: float | None = None
@@ -48,40 +47,40 @@ class ScoreSamples(Protocol):
 
 
 _TRUTHS = ("ground_truth", "reward_model.ground_truth")
-"""The names by which a label that is an object holds a ground truth; under others it is one itself."""
+"""Names of the ground truth in a label that is an object. An object without them is itself a ground truth."""
 
 _MAX_KINDS = 1_000
-"""Kinds of complaints that are remembered as logged."""
+"""Maximum number of kinds of problems that are logged."""
 
 _log = logging.getLogger("rewardkit.server")
 
 
 @dataclass(frozen=True)
 class ProtocolContext:
-    """Context that a protocol is given."""
+    """Objects and settings that all protocols share."""
 
     score_samples: ScoreSamples
     ground_truths: GroundTruthIndex | None = None
     on_failure: float = 0.0
-    """The reward of a sample that could not be scored."""
+    """Reward of a sample that could not be scored."""
     observers: Sequence[Callable[[Sequence[Sample], Sequence[Score], float], None]] = field(default=())
-    """Told of the samples that never reach the scorer, since no data source could be found for them."""
+    """Functions to call for samples that never reach the scorer, such as those without a data source."""
     admission: Admission = field(default_factory=Admission)
     processes: int = 1
-    """Number of processes that serve: with several, the data that one of them keeps cannot be asked for."""
+    """Number of server processes. With several, a client cannot rely on data that one of them keeps."""
     tasks: Mapping[str, TaskSet] = field(default_factory=dict)
-    """Tasks that environment protocols hand out, by name."""
+    """Task sets for environment protocols, by name."""
     logged: set[str] = field(default_factory=set)
 
     def log_once(self, kind: str) -> None:
-        """Log what is wrong with requests, the first time."""
+        """Log a problem of a request, unless the same problem has been logged before."""
         if kind not in self.logged and len(self.logged) < _MAX_KINDS:
             self.logged.add(kind)
             _log.warning("%s (further problems of this kind are not logged)", kind)
 
 
 class SampleOrProblem(NamedTuple):
-    """A sample, or why there can be none."""
+    """A sample, with the problem that prevents scoring it, if any."""
 
     sample: Sample
     problem: str | None = None
@@ -95,22 +94,23 @@ def ask(
     label: object = None,
     data_source: str | None = None,
 ) -> SampleOrProblem:
-    """Make a sample of the fields of a request.
+    """Create a sample from the fields of a request.
 
-    A label that is `{"data_source": ..., "ground_truth": ...}`, as an object or as JSON in a string, says
-    all. Otherwise the row that the prompt has in the index of ground truths does; otherwise the data source
-    is the one given, from the path or a field of the request, and the label is the ground truth.
+    Data source and ground truth are taken from the first of these that exists: a label of the form
+    `{"data_source": ..., "ground_truth": ...}`, as an object or as JSON in a string; the row of the prompt in
+    the index of ground truths; or `data_source`, from the path or a field of the request, with the label as
+    the ground truth.
     """
     said: KnownRow | Ambiguous | None = _envelope(label)
     if said is None and context.ground_truths is not None and prompt:
         said = context.ground_truths.lookup(prompt)
     if isinstance(said, Ambiguous) and data_source and label is not None:
-        said = None  # the request says more than the rows do
+        said = None  # the request is unambiguous, unlike the rows
     return _asked(response, prompt, said or _plain_row(data_source, label))
 
 
 def ask_text(context: ProtocolContext, text: str, *, data_source: str | None = None) -> SampleOrProblem:
-    """Make a sample of a prompt and response in one text; otherwise like `ask`."""
+    """Create a sample from a text of prompt and response; otherwise like `ask`."""
     known = context.ground_truths.split(text) if context.ground_truths is not None else None
     if known is not None:
         said, prompt, response = known
@@ -126,9 +126,9 @@ def ask_messages(
     label: object = None,
     data_source: str | None = None,
 ) -> SampleOrProblem:
-    """Make a sample of a conversation whose last message is the response.
+    """Create a sample from a conversation whose last message is the response.
 
-    One that ends with a user's or a tool's message holds no response: what others wrote earns nothing.
+    A conversation that ends with a message of the user or a tool has no response to score.
     """
     if not messages:
         raise InputError("'messages' is empty; the last message must be the response")
@@ -140,8 +140,7 @@ def ask_messages(
 
 
 def _envelope(label: object) -> KnownRow | None:
-    """Return the data source and ground truth of a label that names its data source itself, as a prepared row
-    or as verl's."""
+    """Return the data source and ground truth of a label that has both, like a prepared row or a verl row."""
     label = _object(label)
     if label is None or not isinstance(label.get("data_source"), str):
         return None
@@ -149,7 +148,10 @@ def _envelope(label: object) -> KnownRow | None:
 
 
 def _plain_row(data_source: str | None, label: object) -> KnownRow | None:
-    """A data source given by itself. Without a label the ground truth is empty: reward models need none."""
+    """Return a row for a data source and a label.
+
+    Without a label the ground truth is empty, which is sufficient for reward models.
+    """
     if not data_source:
         return None
     row = _object(label)
@@ -158,7 +160,7 @@ def _plain_row(data_source: str | None, label: object) -> KnownRow | None:
 
 
 def _object(label: object) -> Mapping[str, Any] | None:
-    """A label that is an object, or the JSON of one."""
+    """Return a label that is an object, or the JSON of an object; None for any other label."""
     if isinstance(label, str) and label.lstrip()[:1] == "{":
         with contextlib.suppress(ValueError, RecursionError):
             label = json.loads(label)
@@ -166,7 +168,7 @@ def _object(label: object) -> Mapping[str, Any] | None:
 
 
 def _known(data_source: str, row: Mapping[str, Any]) -> KnownRow | None:
-    """Return the ground truth of a label that is an object; None where it holds none."""
+    """Return the row of a label that is an object, or None if the label has no ground truth."""
     name = first_of(_TRUTHS, partial(has_value, row))
     if name is None:
         return None
@@ -194,16 +196,20 @@ async def score_all(
     timeout_s: float | None = None,
     has_status: bool = False,
 ) -> list[Score]:
-    """Return one Score for each, in order; what could not be made a sample is `invalid`.
+    """Return a Score for each sample, in order. Samples with a problem are `invalid`.
 
     Args:
-        has_status: the protocol can say that a sample could not be scored. Where it cannot, and the whole
-            request is at fault, it is refused: the number that stands for a failure would look like a score.
+        context: Context of the protocol.
+        asked: Samples of a request.
+        timeout_s: Time limit in seconds, unless the request sets one.
+        has_status: True if the protocol can report that a sample could not be scored. Otherwise a request
+            without any usable sample is refused, since the number that stands for a failure would look like a
+            score.
 
     Raises:
-        UnknownDataSourceError: of all samples.
-        InputError: nothing says what the data source is, or what the ground truths are; or rewards that look
-            at groups, and no two responses of a group.
+        UnknownDataSourceError: All data sources are unknown.
+        InputError: The request has no data source or no ground truths, or all its rewards compare groups but
+            no group has two responses.
     """
     if not has_status:
         refuse_misaddressed(context, asked)
@@ -230,7 +236,7 @@ async def score_all(
 
 
 def refuse_misaddressed(context: ProtocolContext, asked: Sequence[SampleOrProblem]) -> None:
-    """Refuse a request none of whose samples has a data source that is known. Raises as `score_all` does."""
+    """Refuse a request without any known data source. Raises the errors of `score_all`."""
     if not asked:
         return
     if context.ground_truths is None and all(one.problem == _NO_DATA_SOURCE for one in asked):
@@ -249,10 +255,10 @@ def refuse_misaddressed(context: ProtocolContext, asked: Sequence[SampleOrProble
 
 
 def refuse_alone(asked: Sequence[SampleOrProblem]) -> None:
-    """Refuse a request of which every response came by itself, and to a reward that looks at groups.
+    """Refuse a request if all its rewards compare groups, but each response is alone in its group.
 
     Raises:
-        InputError: it is one.
+        InputError: The request is refused.
     """
     problems = [one.problem for one in _refusing_alone(asked)]
     if problems and all(problem and LOOKS_AT_GROUPS in problem for problem in problems):
@@ -260,9 +266,9 @@ def refuse_alone(asked: Sequence[SampleOrProblem]) -> None:
 
 
 def _refusing_alone(asked: Sequence[SampleOrProblem]) -> list[SampleOrProblem]:
-    """The samples, those with a problem that have no other of their group here and a reward that needs it.
+    """Return the samples, with a problem for those that are alone although their reward compares groups.
 
-    A trainer trains on groups: one response is a piece of one, not a group that happens to be small.
+    Trainers train on groups, so a single response is a part of a group rather than a small group.
     """
     sources = {one.sample.data_source for one in asked if not one.problem}
     by_group = {source for source in sources if REGISTRY.looks_at_groups(source)}
@@ -276,9 +282,9 @@ def _refusing_alone(asked: Sequence[SampleOrProblem]) -> list[SampleOrProblem]:
 
 
 def _without_truths(asked: Sequence[SampleOrProblem], scores: Sequence[Score]) -> str | None:
-    """Return the message about a request that has no ground truths and needs them.
+    """Return an error message if a request needs ground truths but has none, else None.
 
-    A reward that needs a ground truth calls a sample without one invalid; one that needs none does not.
+    A sample without a ground truth is only `invalid` if its reward needs a ground truth.
     """
     if not asked or any(one.sample.ground_truth or one.problem for one in asked):
         return None
@@ -289,12 +295,12 @@ def _without_truths(asked: Sequence[SampleOrProblem], scores: Sequence[Score]) -
 
 
 def reward_of(context: ProtocolContext, score: Score) -> float:
-    """The number that the trainer trains on."""
+    """Return the reward to train on: the score, or `on_failure` if there is none."""
     return score.score if score.ok else context.on_failure
 
 
 def parts_of(asked: SampleOrProblem, score: Score) -> dict[str, float]:
-    """The named components of a score: the same keys for every sample of a data source, scored or not."""
+    """Return the parts of a score. The keys are the same for all samples of a data source, scored or not."""
     try:
         declared = REGISTRY.resolve(asked.sample.data_source).parts
     except UnknownDataSourceError:
@@ -303,7 +309,7 @@ def parts_of(asked: SampleOrProblem, score: Score) -> dict[str, float]:
 
 
 def failed_header(scores: Sequence[Score]) -> dict[str, str]:
-    """The header that counts failures; none when there are none."""
+    """Return the header with the number of failed samples, or no header if all were scored."""
     failed = sum(not score.ok for score in scores)
     return {FAILED_HEADER: str(failed)} if failed else {}
 
@@ -313,10 +319,10 @@ CARRIES_NO_TRUTH = (
     "Replace the prompt of this example with one from those rows. Reward models need no ground "
     "truth."
 )
-"""The note on routes of which this is so."""
+"""Description of routes whose requests have no ground truth."""
 
 Handle = Callable[[bytes, str | None], Awaitable[Response]]
-"""Answers a request: (body, data source in the path) -> response."""
+"""Function that answers a request: (body, data source in the path) -> response."""
 
 
 def mount(
@@ -330,10 +336,10 @@ def mount(
     method: str = "POST",
     note: str | None = None,
 ) -> None:
-    """Add a function of the body, and of the data source in the path if there is one there, as routes.
+    """Add routes for a function of the request body and the data source in the path.
 
-    What cannot be read is refused with 422, a data source that is none with 404. Failing to score is no
-    error: it is answered in the protocol.
+    Bodies that cannot be read get 422, unknown data sources in the path 404. Samples that cannot be scored
+    are not HTTP errors; the protocol's answer reports them.
     """
 
     async def endpoint(request: Request) -> Response:
@@ -367,12 +373,12 @@ def described(
     path: Mapping[str, str] = {},
     headers: Mapping[str, str] = {},
 ) -> dict[str, Any]:
-    """Return the OpenAPI description of a route that reads its request itself; `/docs` sends these examples.
+    """Return the OpenAPI description of a route that parses its request itself; `/docs` sends these examples.
 
     Args:
-        body: an example of a JSON body; None: it has none.
-        path: examples of the parameters in the path.
-        headers: examples of headers that are needed.
+        body: Example of a JSON body, or None for routes without a body.
+        path: Examples of the parameters in the path.
+        headers: Examples of required headers.
     """
     given = [("path", name, value) for name, value in path.items()]
     given += [("header", name, value) for name, value in headers.items()]

@@ -1,13 +1,13 @@
-"""The scoring routes of vLLM's and SGLang's servers, so that clients of a reward model there can point here.
+"""The scoring routes of vLLM's and SGLang's servers, for clients that expect a reward model on such a server.
 
     /classify {"model", "input": text or texts}       -> {"data": [{"index", "label", "probs": [number]}]}
     /pooling  {"model", "input"}                      -> {"data": [{"index", "data": [number]}]}
     /v1/embeddings {"model", "input"}                 -> {"data": [{"embedding": [number], "index"}]}
     /sglang/classify {"model", "text": text or texts} -> [{"embedding": [number]}], or one of them
 
-The first two also under `/vllm`, as `/v1/classify` and with a conversation in `messages`; `/v1/embeddings`,
-by which verl asks SGLang, also under `/sglang`. `model` names the data source. Token ids cannot be read:
-there is no tokenizer here.
+The first two routes also exist under `/vllm`, as `/v1/classify` and with a conversation in `messages`.
+`/v1/embeddings`, which verl uses with SGLang, also exists under `/sglang`. `model` names the data source.
+Token ids are not supported, since the server has no tokenizer.
 """
 
 from __future__ import annotations
@@ -35,26 +35,26 @@ from rewardkit.server.protocols.base import (
 from rewardkit.server.wire import decode_object, reply
 
 MakeAnswer = Callable[[dict[str, Any], Sequence[float]], Any]
-"""Makes an answer: (request, rewards) -> JSON-ready."""
+"""Function that creates the answer as plain data: (request, rewards) -> answer."""
 
 _TEXT = "<|user|>6 * 12 = ?<|assistant|>#### 72"
 
 
 def vllm_router(context: ProtocolContext) -> APIRouter:
-    """The routes at the root, under `/vllm` and under `/vllm/{data_source}`."""
+    """Create the routes at the root, under `/vllm` and under `/vllm/{data_source}`."""
     routes = APIRouter(tags=["vLLM"])
     for name, answer, paths in (
         ("classify", _classified, ("/v1/classify", "/classify")),
         ("pooling", _pooled, ("/pooling",)),
     ):
-        # Those with a version first: a data source in the path would match the version too.
+        # Paths with a version come first, since a data source in a path would also match the version.
         everywhere = [base + path for base in ("", "/vllm", "/vllm/{data_source:path}") for path in paths]
         _add(context, routes, everywhere, "input", answer, f"vLLM's {name}")
     return routes
 
 
 def sglang_router(context: ProtocolContext) -> APIRouter:
-    """The routes under `/sglang` and `/sglang/{data_source}`, and `/v1/embeddings` at the root too."""
+    """Create the routes under `/sglang` and `/sglang/{data_source}`, and `/v1/embeddings` at the root."""
     routes = APIRouter(tags=["SGLang"])
     bases = ("/sglang", "/sglang/{data_source:path}")
     for path, field, answer in (
@@ -75,7 +75,7 @@ def _add(
     answer: MakeAnswer,
     summary: str,
 ) -> None:
-    """Add a route whose request has its texts in `field`."""
+    """Add a route for requests that have their texts in `field`."""
     example = {"model": "gsm8k", field: _TEXT}
     handle = _scoring(context, field, answer)
     mount(context, routes, paths, handle, summary, example, note=CARRIES_NO_TRUTH)
@@ -94,7 +94,7 @@ def _scoring(context: ProtocolContext, field: str, answer: MakeAnswer) -> Handle
 def _asked(
     context: ProtocolContext, request: Mapping[str, Any], field: str, data_source: str | None
 ) -> list[SampleOrProblem]:
-    """Prompt and response together in each text of the field, or a conversation in `messages`."""
+    """Return the samples of a request: one per text in the field, or the conversation in `messages`."""
     model = request.get("model")
     source = data_source or (model if isinstance(model, str) else None)
     messages = request.get("messages")
@@ -104,7 +104,7 @@ def _asked(
 
 
 def _texts_in(value: Any, name: str) -> list[str]:
-    """One text or a list of them as a list."""
+    """Return a text or a list of texts as a list."""
     values = value if isinstance(value, list) else [value]
     if not values or not all(isinstance(item, str) for item in values):
         raise InputError(
@@ -114,7 +114,7 @@ def _texts_in(value: Any, name: str) -> list[str]:
 
 
 def _classified(request: dict[str, Any], rewards: Sequence[float]) -> dict[str, Any]:
-    """The answer of vLLM's /classify: one class, whose probability is the reward."""
+    """Return an answer of vLLM's /classify with a single class, whose probability is the reward."""
     data = [
         {"index": i, "label": "LABEL_0", "probs": [reward], "num_classes": 1}
         for i, reward in enumerate(rewards)

@@ -1,9 +1,10 @@
-"""NeMo-Gym's resources server, as NeMo-RL, verifiers (prime-rl) and axolotl call it.
+"""NeMo-Gym's resources server, as used by NeMo-RL, verifiers (prime-rl) and axolotl.
 
     POST /verify {a dataset row, "responses_create_params": {...}, "response": {"output": [...]}}
     -> the whole request, and {"reward", "mask_sample", "failure_kind", "failure_reason", "reward_components"}
 
-Sessions hold nothing: a row is scored by itself. Only single answers are; there are no tools to call.
+Sessions have no state, since each row is scored independently. Only single answers are supported, without
+tools.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from rewardkit.server.wire import decode_object, reply
 from rewardkit.types import Sample, Score
 
 SERVER_NAME = "rewardkit"
-"""The name under which the head server's configuration lists this server."""
+"""Name of this server in the configuration of the head server."""
 
 _TASK = "_ng_task_index"
 _LARGEST = 1e100
@@ -67,7 +68,7 @@ _EXAMPLE = {
 
 
 def router(context: ProtocolContext) -> APIRouter:
-    """Routes of a resources server, here and under `/nemo_gym/{data_source}`, and of the head server."""
+    """Create the routes of a resources server, at the root and under `/nemo_gym`, and of the head server."""
 
     async def verify(body: bytes, data_source: str | None) -> Response:
         row = decode_object(body)
@@ -123,7 +124,7 @@ def _named(row: Mapping[str, Any]) -> str | None:
 
 
 def _label(row: Mapping[str, Any]) -> Any:
-    """The row's ground truth; with its data source where it names one, since a row says all there is."""
+    """Return the ground truth of a row, as an object with its data source if the row names one."""
     ground_truths = (value_at(row, name) for name in _GROUND_TRUTHS)
     ground_truth = next((value for value in ground_truths if value is not None), None)
     source = _named(row)
@@ -133,11 +134,11 @@ def _label(row: Mapping[str, Any]) -> Any:
 
 
 def _response_text(response: Any) -> str:
-    """The text that the assistant wrote, all its messages together, and the calls that it left open.
+    """Return the text of all messages of the assistant, and of tool calls without an answer.
 
     Raises:
-        InputError: this is no object of the Responses API.
-        NoResponseError: the API says in it that the request failed.
+        InputError: The value is not an object of the Responses API.
+        NoResponseError: The object reports that the request to the API failed.
     """
     output = response.get("output") if isinstance(response, dict) else None
     if not isinstance(output, list):
@@ -166,9 +167,9 @@ def _verdict(context: ProtocolContext, asked: SampleOrProblem, score: Score) -> 
 
 
 def _aggregate(answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Statistics of every number at the top of the answers, for each task and for all.
+    """Compute statistics of all top-level numbers in the answers, for each task and for all tasks together.
 
-    Answers that say they are to be masked count only as masked.
+    Masked answers only count for the share of masked answers.
     """
     tasks: dict[Any, list[Mapping[str, Any]]] = {}
     for answer in answers:
@@ -203,12 +204,12 @@ def _statistics(answers: Sequence[Mapping[str, Any]]) -> dict[str, float]:
 
 
 def _is_number(value: Any) -> bool:
-    """A number that sums of do not overflow; NaN is none."""
+    """Return True for a number (not NaN) that is small enough for sums not to overflow."""
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _LARGEST
 
 
 def _head_config(request: HttpRequest) -> dict[str, Any]:
-    """The address this server was reached at, where axolotl and others look for a server's address."""
+    """Return this server's address in the form in which axolotl and others look it up."""
     host, port = request.scope.get("server") or ("127.0.0.1", 8000)
     server = {"host": host, "port": port, "entrypoint": "app.py"}
     return {SERVER_NAME: {"resources_servers": {SERVER_NAME: server}}}

@@ -1,14 +1,14 @@
-"""OpenEnv's protocol over the sets of `--tasks`: an episode is a prompt and one answer to it.
+"""OpenEnv's protocol for the task sets of `--tasks`: an episode is a prompt and one answer to it.
 
     WebSocket /ws or /openenv/{environment}/ws, one episode at a time:
-      {"type": "reset", "data": {"split", "index", "seed", "episode_id"}} (all optional: drawn at random)
+      {"type": "reset", "data": {"split", "index", "seed", "episode_id"}} (all optional; random by default)
       {"type": "step", "data": {"response": text}}
       -> {"type": "observation", "data": {"observation": {...}, "reward": number, "done": true, "metadata"}}
       {"type": "state"}, {"type": "close"}
-    HTTP, which has no episodes there: POST /reset, and POST /step with the row in the action:
+    HTTP, which has no episodes: POST /reset, and POST /step with the row in the action:
       {"action": {"response", "split", "index"}}; GET /schema, /metadata
 
-What could not be scored is an error of the step, never a reward; the answer may be sent again.
+A response that cannot be scored is an error of the step, never a reward, and may be sent again.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _STATE = {
 
 
 class _RefusedMessage(Exception):
-    """Message that asks for something that cannot be had. `code` is OpenEnv's."""
+    """A message cannot be handled. `code` is an error code of OpenEnv's."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -74,7 +74,7 @@ _decode: BodyDecoder[_Message] = BodyDecoder(_Message, "a message")
 
 @dataclass
 class _Episode:
-    """State of one connection."""
+    """State of a connection's current episode."""
 
     id: str | None = None
     split: str = ""
@@ -83,7 +83,7 @@ class _Episode:
 
 
 def router(context: ProtocolContext) -> APIRouter:
-    """The routes; none where the server has no tasks."""
+    """Create the routes. There are none if the server has no tasks."""
     routes = APIRouter(tags=["OpenEnv"])
     if not context.tasks:
         return routes
@@ -149,12 +149,12 @@ async def _metadata(context: ProtocolContext, task_set: TaskSet, body: bytes) ->
 
 
 async def _converse(context: ProtocolContext, socket: WebSocket, task_set: TaskSet) -> None:
-    """Answer a connection's messages, one at a time, until it closes."""
+    """Answer the messages of a connection, one at a time, until it is closed."""
     episode = _Episode()
     while True:
         try:
             text = await socket.receive_text()
-        except (WebSocketDisconnect, KeyError):  # KeyError: bytes, which nobody sends here
+        except (WebSocketDisconnect, KeyError):  # KeyError: binary message, which is not part of the protocol
             return
         try:
             message = _message(text)
@@ -202,7 +202,7 @@ async def _answer(
 
 
 def _drawn(task_set: TaskSet, given: dict[str, Any]) -> _Episode:
-    """The row that is asked for, or one drawn at random: with a seed always the same."""
+    """Return an episode with the requested row, or with a random row, which a seed makes reproducible."""
     split = given.get("split") or ("train" if "train" in task_set.splits else next(iter(task_set.splits)))
     if split not in task_set.splits:
         raise _RefusedMessage(
@@ -237,7 +237,7 @@ async def _step(
     asked = SampleOrProblem(task.sample(response))
     request = CURRENT.get()
     if request is not None:
-        request.clock = time.perf_counter()  # a connection lasts for many answers: each has its own deadline
+        request.clock = time.perf_counter()  # each answer of a connection has its own deadline
     (score,) = await score_all(context, [asked], has_status=True)
     return _rewarded(episode, asked, score)
 

@@ -1,4 +1,4 @@
-"""OpenRLHF's remote reward model (`--reward.remote_url`, `--remote_rm_url`), also spoken by its forks.
+"""OpenRLHF's remote reward model (`--reward.remote_url`, `--remote_rm_url`), which its forks use as well.
 
 {"query": [prompt + response], "prompts": [prompt], "labels": [label]}
 -> {"rewards": [number], "scores": [0 to 1], "extra_logs": {name: number}}
@@ -30,7 +30,7 @@ from rewardkit.types import Score
 
 
 class OpenRlhfRequest(msgspec.Struct):
-    """One sample in practice; the lists may be longer. Old versions send `query` alone."""
+    """Request for rewards. In practice it has one sample; old versions send only `query`."""
 
     query: list[str] | str
     prompts: list[str | None] | str | None = None
@@ -40,13 +40,13 @@ class OpenRlhfRequest(msgspec.Struct):
 class OpenRlhfAnswer(msgspec.Struct):
     rewards: list[float]
     scores: list[float]
-    """Scores for dynamic filtering: 1.0 where correct."""
+    """Scores for dynamic filtering: 1.0 for correct responses."""
     extra_logs: dict[str, float]
     """Means over the samples of the request."""
 
 
 TIMEOUT_S = 175.0
-"""Its client waits 180 s, in which the answer must have arrived."""
+"""Time limit for scoring in seconds, below the 180 s that OpenRLHF's client waits for an answer."""
 
 _NO_BEGINNING = (
     "cannot find where the response begins in the query: it does not contain the prompt "
@@ -59,7 +59,7 @@ _decode: BodyDecoder[OpenRlhfRequest] = BodyDecoder(OpenRlhfRequest, "an OpenRLH
 
 
 def router(context: ProtocolContext) -> APIRouter:
-    """Routes `/openrlhf` and `/openrlhf/{data_source}`."""
+    """Create the routes `/openrlhf` and `/openrlhf/{data_source}`."""
 
     async def score(body: bytes, data_source: str | None) -> Response:
         asked = _asked(context, _decode(body), data_source)
@@ -93,8 +93,11 @@ def _asked(
 def _ask_query(
     context: ProtocolContext, query: str, prompt: str | None, label: Any, data_source: str | None
 ) -> SampleOrProblem:
-    """The sample of a query. Where nothing tells the response from the prompt it is a problem: an answer in
-    the prompt would be paid."""
+    """Return the sample of a query.
+
+    If the beginning of the response cannot be found, the sample has a problem and is not scored. Otherwise an
+    answer in the prompt could be rewarded.
+    """
     if prompt is None:
         prompt, said = split(query)
         response = said if prompt else None

@@ -1,12 +1,13 @@
-"""The Open Reward Standard (openrewardstandard.io), as openreward's and TRL's clients speak it.
+"""The Open Reward Standard (openrewardstandard.io), as used by the clients of openreward and TRL.
 
     GET  /list_environments, /{environment}/splits, /{environment}/tools
     POST /{environment}/tasks, /num_tasks, /task, /task_range {"split"} (+ "index", or "start", "stop")
     POST /create_session -> an id; POST /create {"env_name", "split", "index"}; GET /{environment}/prompt
     POST /{environment}/call {"name": "submit", "input": {"response"}} -> the reward, by server-sent events
 
-Environments are the sets of `--tasks`. An episode is one answer: the tool `submit` takes it, or the harness
-hands in the model's plain message. Tasks go out as a name and number; ground truths stay here.
+Environments are the task sets of `--tasks`. An episode has one answer, which the model submits with the tool
+`submit`, or the harness with the model's plain message. Clients get tasks as a name and a number, and never
+get ground truths.
 """
 
 from __future__ import annotations
@@ -49,17 +50,17 @@ _TOOLS = {
 _ANSWERS = (SUBMIT, "answer")
 _TYPES = ("train", "validation", "test")
 _CHUNK = 4_096
-"""Characters in one event."""
+"""Maximum number of characters in an event."""
 _KEEP_ALIVE_S = 10.0
 _POLL_S = 0.5
 _RUNNING = {"running": True}
 _SESSION = "X-Session-ID"
 _IN_SESSION = ("create", "ping", "delete", "delete_session", "prompt", "messages", "call")
-"""Routes of one session, named by its header."""
+"""Routes that require the header with a session id."""
 
 
 class Which(msgspec.Struct):
-    """Tasks that are asked for."""
+    """Request for tasks of a split."""
 
     split: str
     index: int = 0
@@ -78,7 +79,7 @@ class OrsCall(msgspec.Struct):
     name: str
     input: dict[str, Any]
     task_id: str | None = None
-    """Id of the task of a call whose connection broke: its answer is asked for again."""
+    """Id of an earlier call whose connection broke, to get its answer again."""
 
 
 _decode_which: BodyDecoder[Which] = BodyDecoder(Which, "a question for tasks")
@@ -90,7 +91,7 @@ _OrsAnswer = Callable[[TaskSet, Request], Awaitable[Response]]
 
 
 def router(context: ProtocolContext) -> APIRouter:
-    """The standard's routes; none where the server has no tasks."""
+    """Create the routes of the standard. There are none if the server has no tasks."""
     routes = APIRouter(tags=["Open Reward Standard"])
     if context.tasks:
         _Environments(context).add_to(routes)
@@ -105,7 +106,7 @@ class _Environments:
         self._calls = Store(context.admission)
 
     def add_to(self, routes: APIRouter) -> None:
-        """Routes of an environment stand under its name, and under none for the first one."""
+        """Add all routes. Those of an environment have its name as prefix, or none for the first one."""
         for method, name, handle in (
             ("GET", "list_environments", self._list),
             ("GET", "version", self._version),
@@ -142,7 +143,7 @@ class _Environments:
                 )
 
     def _described(self, name: str, path: Mapping[str, str]) -> dict[str, Any]:
-        """A route's example, with the first task."""
+        """Return the OpenAPI description of a route, with the first task as an example."""
         first = next(iter(self._sets.values()))
         split = next(iter(first.splits))
         bodies: dict[str, Any] = {
@@ -186,7 +187,7 @@ class _Environments:
         return reply({"task": _spec(which.split, which.index), "env_name": task_set.name})
 
     async def _tasks(self, task_set: TaskSet, request: Request) -> Response:
-        """All tasks of a split, or a range of them as Python slices."""
+        """Return all tasks of a split, or a range of them, with the semantics of a Python slice."""
         which = _decode_which(await request.body())
         found = range(_size(task_set, which.split))[which.start : which.stop]
         return reply({"tasks": [_spec(which.split, index) for index in found], "env_name": task_set.name})
@@ -258,7 +259,10 @@ class _Environments:
         return _events(self._answered(await self._calls.start(len(body), scoring)))
 
     async def _score(self, session_id: str, task: Task, response: str) -> bytes:
-        """The outcome of a call. What could not be scored has no reward, and may be handed in again."""
+        """Score the response of a call and return the outcome.
+
+        If scoring fails, the outcome has no reward, and the client may submit another answer.
+        """
         asked = SampleOrProblem(task.sample(response))
         try:
             (score,) = await score_all(self._context, [asked], has_status=True)
@@ -277,7 +281,7 @@ class _Environments:
         return encode({"ok": True, "output": output})
 
     async def _answered(self, call_id: str) -> AsyncIterator[str]:
-        """The events of a call: its id, signs of life, its outcome in pieces."""
+        """Yield the events of a call: its id, keep-alive comments, and its outcome in pieces."""
         yield _event("task_id", call_id)
         waited_s = 0.0
         while (outcome := await self._outcome(call_id)) == _RUNNING:
@@ -292,7 +296,7 @@ class _Environments:
             yield _event("end" if start + _CHUNK >= len(text) else "chunk", text[start : start + _CHUNK])
 
     async def _outcome(self, call_id: str) -> dict[str, Any] | None:
-        """Return the outcome of a call, after a short wait if it runs; None if it is not known."""
+        """Return the outcome of a call, waiting briefly if it is running, or None for an unknown call."""
         kept = self._calls.get(call_id)
         if kept is None:
             return None
@@ -327,7 +331,7 @@ def _session_id(request: Request) -> str:
 
 
 def _spec(split: str, index: int) -> dict[str, Any]:
-    """A task as clients see it; they may hand it back as `task_spec`."""
+    """Return a task in the form for clients, which they may send back as `task_spec`."""
     return {"id": f"{split}/{index}", "split": split, "index": index}
 
 

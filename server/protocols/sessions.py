@@ -1,4 +1,4 @@
-"""Episodes of environment protocols, one answer each: who has which task, and whether it is handed in."""
+"""Sessions of environment protocols: the task of each, and whether its answer has been submitted."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 IDLE_S = 900.0
-"""A session that nobody has asked anything of for so long is forgotten."""
+"""Seconds without a request after which a session is removed."""
 
 MAX_SESSIONS = 100_000
 _SWEEP_EVERY_S = 1.0
@@ -18,29 +18,29 @@ Begun = Literal["begun", "exists", "full"]
 
 @dataclass(slots=True)
 class Session:
-    """One client's episode."""
+    """Episode of a client, with one answer."""
 
     task_set: str
     split: str
     index: int
     finished: bool = False
-    """The answer has been handed in."""
+    """True if the answer has been submitted."""
     until: float = 0.0
 
 
 class Sessions:
-    """The sessions of this server."""
+    """The open sessions of this server process."""
 
     def __init__(self) -> None:
         self._open: dict[str, Session] = {}
         self._next_sweep = 0.0
 
     def new_id(self) -> str:
-        """An id for a session."""
+        """Return an id for a new session."""
         return uuid.uuid4().hex
 
     def begin(self, session_id: str, task_set: str, split: str, index: int) -> Begun:
-        """Open a session; say if there is one of this id already, or are too many."""
+        """Open a session, unless the id is in use (`exists`) or there are too many sessions (`full`)."""
         self._forget_idle()
         if session_id in self._open:
             return "exists"
@@ -50,7 +50,7 @@ class Sessions:
         return "begun"
 
     def get(self, session_id: str) -> Session | None:
-        """Return the session, which counts as asked for."""
+        """Return a session and extend its lifetime, or None if there is no such session."""
         session = self._open.get(session_id)
         if session is None or session.until < time.monotonic():
             return None
@@ -58,7 +58,7 @@ class Sessions:
         return session
 
     def finish(self, session_id: str) -> bool:
-        """Take the answer in; False if there is one already, or no session."""
+        """Mark the answer as submitted. Return False if it was already, or if there is no such session."""
         session = self._open.get(session_id)
         if session is None or session.finished:
             return False
@@ -66,12 +66,12 @@ class Sessions:
         return True
 
     def reopen(self, session_id: str) -> None:
-        """Take another answer: the last one could not be scored."""
+        """Allow another answer, since the last one could not be scored."""
         if session_id in self._open:
             self._open[session_id].finished = False
 
     def end(self, session_id: str) -> None:
-        """Forget it; no error where there is none."""
+        """Remove a session if it exists."""
         self._open.pop(session_id, None)
 
     def _forget_idle(self) -> None:

@@ -1,7 +1,7 @@
-"""The allowed values of a setting, stated at its field: the bounds of a number, names, or addresses.
+"""The allowed values of a setting, declared at its field: the bounds of a number, names, or addresses.
 
-`check_values` refuses any other, and the page of settings shows them. Rules between settings are in
-`run/rules.py`.
+`check_values` refuses all other values, and the documentation of the settings shows the allowed ones. Rules
+between settings are in `run/rules.py`.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ _KEY = "rewardkit.allowed"
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """The numbers that a setting can have; NaN is in none."""
+    """Interval of the numbers that a setting can have. No interval contains NaN."""
 
     low: float
     high: float = math.inf
     open_low: bool = False
     open_high: bool = False
     endless: bool = False
-    """True if infinity is in it."""
+    """True if the interval contains infinity."""
 
     def holds(self, value: float) -> bool:
-        """Return True if a number is in it."""
+        """Return True if the number is in the interval."""
         above = value > self.low if self.open_low else value >= self.low
         below = value < self.high if self.open_high else value <= self.high
         return above and below and (value < math.inf or self.endless)
@@ -49,10 +49,10 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """Addresses of HTTP servers: one, or a list."""
+    """One or more addresses of HTTP servers."""
 
     bare: bool = False
-    """They have no name, password or query."""
+    """True if user names, passwords and queries are not allowed."""
 
     def __str__(self) -> str:
         return "addresses"
@@ -60,15 +60,15 @@ class Addresses:
 
 @dataclass(frozen=True, slots=True)
 class NamesOf:
-    """Names of a table, to which packages may add; it is read when a setting is checked."""
+    """Names in a table that packages may extend, so it is read when a setting is checked."""
 
     table: str
-    """`module:TABLE`."""
+    """Location of the table, as `module:TABLE`."""
     none: bool = False
-    """The setting may also be null."""
+    """True if the setting may also be null."""
 
     def names(self) -> tuple[str, ...]:
-        """Return the names that there are now."""
+        """Return the names that the table currently contains."""
         module, _, name = self.table.partition(":")
         found = tuple(getattr(importlib.import_module(module), name))
         return ("None", *found) if self.none else found
@@ -88,21 +88,21 @@ ABOVE_0 = Interval(0, open_low=True)
 POSITIVE = Interval(0, open_low=True, endless=True)
 SEEDS = Interval(-(2**31), 2**31 - 1)
 FINITE = Interval(-math.inf, open_low=True)
-"""Any number but an infinite one."""
+"""All finite numbers."""
 COUNT_OR_ALL = Interval(-1)
-"""-1 stands for all, or for none."""
+"""Counts, and -1, which stands for all or for none."""
 
 
 def allowed(
     default: Any = None, values: Allowed = (), *, factory: Callable[[], Any] | None = None, instead: str = ""
 ) -> Any:
-    """Return a field of a config with the values that it may have; a number or an address may also be null.
+    """Create a config field with restricted values. A number or an address may also be null.
 
     Args:
         default: Default of the setting.
-        values: Values that are allowed; of a list those of each item.
-        factory: Makes the default, in place of `default`.
-        instead: Advice for a value that is no misspelling, where the list of names alone would not help;
+        values: Allowed values; for a list, the allowed values of each item.
+        factory: Function that creates the default, instead of `default`.
+        instead: Advice for a value that is not a misspelling, if a list of the names would not help.
             `{known}` stands for the names.
     """
     metadata = {_KEY: (values, instead)}
@@ -112,17 +112,17 @@ def allowed(
 
 
 def allowed_of(kind: Any, name: str) -> str:
-    """Return the values that a setting of a config class may have, in words; empty: any of its type."""
+    """Return the allowed values of a setting in words, or an empty string if there are no restrictions."""
     metadata = next(one.metadata for one in fields(kind) if one.name == name)
     values, _ = metadata.get(_KEY, ("", ""))
     return ", ".join(values) if isinstance(values, tuple) else str(values)
 
 
 def check_values(config: Any) -> None:
-    """Refuse a setting with a value that its field does not allow, and NaN anywhere.
+    """Refuse values that the field of a setting does not allow, and NaN in any setting.
 
     Raises:
-        ConfigError: the first such setting, by its dotted name.
+        ConfigError: A value is not allowed; the message contains the dotted name of the first such setting.
     """
     for key, value, values, instead in _settings(config, ""):
         for one in (

@@ -1,4 +1,4 @@
-"""Every setting of a run with its value, its meaning and where the value comes from."""
+"""Lists every setting of a run with its value, its meaning and the origin of the value."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ class ConfigSetting:
 
     key: str
     value: Any
-    """`???` where it must be set and is not."""
+    """Value of the setting, or `???` for a required setting that is not set."""
     meaning: str
     allowed: str
-    """Values that it may have, in words; empty if nothing restricts them."""
+    """Allowed values, in words; empty if there are no restrictions."""
     origin: str
-    """`default`, `follows KEY`, `recipe` or `command line`."""
+    """Origin of the value: `default`, `follows KEY`, `recipe` or `command line`."""
 
 
 def explain(
     recipe: str | Path | None, overrides: Sequence[str], schema: Schema[Any] = PPO
 ) -> list[ConfigSetting]:
-    """Return every setting, in the order of its dataclass.
+    """Return all settings, in the order of their dataclasses.
 
     Raises:
-        ConfigError: as `load_config`, but not for a required key that is not set: `run/process.py` says that.
+        ConfigError: The settings cannot be read (see `load_settings`). Required keys need not be set.
     """
     layers = read_layers(recipe, overrides, schema)
     whole = merged(layers)
@@ -59,7 +59,7 @@ def explain(
 def _value(whole: Any, key: str) -> Any:
     try:
         value = OmegaConf.select(whole, key, default=UNSET)
-    except InterpolationResolutionError:  # it follows one that is not set
+    except InterpolationResolutionError:  # it refers to a setting that is not set
         return UNSET
     return OmegaConf.to_container(value, resolve=True) if OmegaConf.is_config(value) else value
 
@@ -82,7 +82,7 @@ def _meanings(section: Any, prefix: str, sections: Sequence[type]) -> Iterator[t
         if is_dataclass(value):
             yield from _meanings(value, f"{prefix}{f.name}.", sections)
         else:
-            # A setting that several sections have is explained in the first of them.
+            # A setting without its own text has the text of the first section with a setting of that name.
             alike = (field_docs(kind)[f.name] for kind in sections if f.name in field_docs(kind))
             yield prefix + f.name, own.get(f.name) or next(alike, ""), allowed_of(section, f.name)
 

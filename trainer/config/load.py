@@ -1,7 +1,7 @@
-"""Turns a recipe and `key=value` words into one checked Config, and a Config into plain data or YAML.
+"""Reads a Config from a recipe and `key=value` overrides, and converts a Config to plain data or YAML.
 
-The settings themselves are in `root.py` and `workers.py`; checks across settings are in `run/checks.py`,
-those against files in `run/preflight.py`.
+The settings are defined in `root.py` and `workers.py`. Checks across settings are in `run/checks.py`, checks
+of files in `run/preflight.py`.
 """
 
 from __future__ import annotations
@@ -42,21 +42,23 @@ BOUNDS = re.compile(r"[\d.]+_[\d._,]+")
 
 
 def load_config(recipe: str | Path | None = None, overrides: Sequence[str] = ()) -> Config:
-    """Return the settings of PPO; see `load_settings`."""
+    """Load the settings of PPO; see `load_settings`."""
     return load_settings(PPO, recipe, overrides)
 
 
 def load_settings(schema: Schema[C], recipe: str | Path | None = None, overrides: Sequence[str] = ()) -> C:
-    """Return the defaults, changed by a YAML recipe, changed by `key=value` overrides.
+    """Merge the defaults, a YAML recipe and `key=value` overrides.
 
     Args:
-        recipe: a YAML file, or the name of one of ours (`tiny-cpu`).
-        overrides: dotted assignments, `actor_rollout_ref.rollout.n=4`; values are YAML. Hydra's `+` and `++`
-            in front are taken and change nothing.
+        schema: Settings of the training stage.
+        recipe: Path of a YAML file, or name of one of our recipes (`tiny-cpu`).
+        overrides: Assignments to dotted keys, such as `actor_rollout_ref.rollout.n=4`. Values are YAML.
+            Hydra's prefixes `+` and `++` are accepted and ignored.
 
     Raises:
-        ConfigError: no such file, an unknown key (names the nearest known one, or says why verl's has no
-            place here), a value of the wrong type, or a required key that is not set.
+        ConfigError: The file does not exist, a key is unknown (the message suggests a similar key, or
+            explains why a setting of verl's is not supported), a value has the wrong type, or a required key
+            is not set.
     """
     whole = merged(read_layers(recipe, overrides, schema))
     try:
@@ -73,13 +75,13 @@ def load_settings(schema: Schema[C], recipe: str | Path | None = None, overrides
 
 @dataclass(frozen=True)
 class Layers:
-    """The settings by where they come from, each an OmegaConf node; later ones lie on top."""
+    """Settings by origin, each an OmegaConf node. Later layers override earlier ones."""
 
     defaults: Any
     recipe: Any
     command_line: Any
     notes: list[str]
-    """Notes on settings of the recipe and the command line that are not taken as given; a line each."""
+    """Notes on settings of the recipe and the command line that are replaced or ignored, one line each."""
 
     def sets(self, key: str) -> bool:
         """Return True if the recipe or the command line sets a dotted key."""
@@ -87,7 +89,7 @@ class Layers:
 
 
 def read_layers(recipe: str | Path | None, overrides: Sequence[str], schema: Schema[Any] = PPO) -> Layers:
-    """Return the defaults, the recipe and the overrides, in our keys."""
+    """Read the defaults, the recipe and the overrides, and translate them into our keys."""
     loaded = OmegaConf.create() if recipe is None else _load_recipe(Path(recipe), schema.recipes)
     words = [_assignment(word) for word in overrides]
     given = OmegaConf.merge({}, *(_assigned(word) for word in words if not word.endswith("=")))
@@ -107,22 +109,25 @@ def read_layers(recipe: str | Path | None, overrides: Sequence[str], schema: Sch
 
 @cache
 def read_defaults(schema: Schema[Any] = PPO) -> Any:
-    """Return what holds when nothing is set, made once: two hundred typed nodes take a tenth of a second."""
+    """Return the default settings as a read-only node.
+
+    The node is cached, since creating its two hundred typed nodes takes a tenth of a second.
+    """
     defaults = OmegaConf.structured(schema.root)
     OmegaConf.set_readonly(defaults, True)
     return defaults
 
 
 def config_notes(recipe: str | Path | None, overrides: Sequence[str]) -> list[str]:
-    """Return a line on each setting that is accepted with a changed meaning; raises as `load_config` does."""
+    """Return notes on settings that are replaced or ignored. Raises ConfigError as `load_config` does."""
     return read_layers(recipe, overrides).notes
 
 
 def merged(layers: Layers) -> Any:
-    """Return the layers merged, later ones on top.
+    """Merge the layers. Later layers override earlier ones.
 
     Raises:
-        ConfigError: a value of the wrong type.
+        ConfigError: A value has the wrong type.
     """
     nodes = (layers.defaults, layers.recipe, layers.command_line)
     try:
@@ -133,7 +138,7 @@ def merged(layers: Layers) -> Any:
 
 
 def _refuse_misfit(layers: Layers) -> None:
-    """Raise ConfigError for the first value that is not of its setting's type: OmegaConf speaks of nodes."""
+    """Raise ConfigError for the first value of the wrong type, with a clearer message than OmegaConf's."""
     root: Any = OmegaConf.get_type(layers.defaults)
     settings = dict(leaves(root()))
     layered = {"in the recipe": layers.recipe, "on the command line": layers.command_line}
@@ -148,7 +153,7 @@ def _refuse_misfit(layers: Layers) -> None:
 
 
 def _type_of(defaults: Any, key: str, default: Any) -> tuple[Any, Any]:
-    """Return the type of a setting, and that of the items of a list."""
+    """Return the type of a setting and, for a list, the type of its items."""
     section, _, name = key.rpartition(".")
     hint = get_type_hints(OmegaConf.get_type(OmegaConf.select(defaults, section)))[name]
     if isinstance(hint, UnionType):
@@ -169,7 +174,7 @@ def _in_words(kind: Any, item: Any, found: Any, default: Any) -> str:
 
 
 def as_dict(config: RunConfig) -> dict[str, Any]:
-    """Return the whole resolved config as plain data, as it may be shown and stored: without secrets."""
+    """Return the whole resolved config as plain data, without secrets, so that it can be shown and stored."""
     plain: Any = OmegaConf.to_container(OmegaConf.structured(config), resolve=True)
     return {name: _public_section(name, section, plain) for name, section in plain.items()}
 
@@ -179,11 +184,15 @@ def _public_section(name: Any, section: Any, whole: Any) -> Any:
 
 
 def public_setting(key: str, value: Any, whole: Any) -> Any:
-    """Return what may be shown and stored of a setting: of an address what is public, and of arguments of a
-    user's function what `recorded_options` says.
+    """Return the value of a setting without secrets, so that it can be shown and stored.
+
+    Only the public part of an address is kept. Arguments of a user's function are filtered by
+    `recorded_options`.
 
     Args:
-        whole: all settings, as nested mappings.
+        key: Dotted key of the setting.
+        value: Value of the setting.
+        whole: All settings, as nested mappings.
     """
     if key == "custom_reward_function.reward_kwargs":
         return recorded_options(value, _own_reward(whole))
@@ -193,7 +202,10 @@ def public_setting(key: str, value: Any, whole: Any) -> Any:
 
 
 def _public_options(source: str, options: Any, whole: Any) -> Any:
-    """Options of our rewards are known; one of them that is a mapping, and those of others, may hold keys."""
+    """Return the options of a reward without secrets.
+
+    Options of built-in rewards are safe, unless they are mappings. Other options may contain secrets.
+    """
     if not isinstance(options, Mapping):
         return shown(options)
     found = REGISTRY.find(source)
@@ -203,13 +215,13 @@ def _public_options(source: str, options: Any, whole: Any) -> Any:
 
 
 def _own_reward(whole: Any) -> list[str]:
-    """The text of the user's reward function."""
+    """Return the source text of the file with the user's reward function, if there is one."""
     path = Path(str(whole["custom_reward_function"]["path"]).removeprefix("file://"))
     return [path.read_text(errors="replace")] if path.is_file() else []
 
 
 def as_yaml(config: RunConfig) -> str:
-    """Return the whole resolved config as YAML, as it is written beside a run's checkpoints."""
+    """Return the whole resolved config as YAML, in the form that is saved with a run's checkpoints."""
     return OmegaConf.to_yaml(OmegaConf.create(as_dict(config)))
 
 
@@ -225,7 +237,7 @@ def _converted(convert: Callable[[Any], Any], given: Any) -> Any:
 
 
 def _assignment(word: str) -> str:
-    """An override as OmegaConf takes it."""
+    """Check an override and return it in OmegaConf's syntax."""
     if word.startswith("~"):
         raise ConfigError(
             f"'{word}': a setting cannot be removed with ~; set {word[1:]} to the default value, or to null"
@@ -233,12 +245,12 @@ def _assignment(word: str) -> str:
     if "=" not in word:
         raise ConfigError(f"expected key=value, found '{word}' on the command line")
     key, _, value = word.removeprefix("+").removeprefix("+").partition("=")
-    # A YAML number may have underscores: 0.5_5, two bounds, would be read as 0.55.
+    # YAML numbers may contain underscores, so a pair of bounds such as 0.5_5 would be read as 0.55.
     return f"{key}='{value}'" if key.endswith("_threshold") and BOUNDS.fullmatch(value) else f"{key}={value}"
 
 
 def _assigned(word: str) -> Any:
-    """The config of one override."""
+    """Parse an override into an OmegaConf node."""
     try:
         return _converted(OmegaConf.from_dotlist, [word])
     except yaml.YAMLError as error:
@@ -257,7 +269,7 @@ def _load_recipe(path: Path, recipes: Path) -> Any:
 
 
 def flat_keys(values: Any, prefix: str = "") -> Iterator[str]:
-    """Yield the dotted keys of a nested mapping; an empty mapping is a value."""
+    """Yield the dotted keys of a nested mapping. An empty mapping counts as a value."""
     for key, value in values.items():
         if isinstance(value, Mapping) and value:
             yield from flat_keys(value, f"{prefix}{key}.")
@@ -273,7 +285,7 @@ def _nested(values: Mapping[str, Any]) -> Any:
 
 
 def _processes(layers: Sequence[Any]) -> int:
-    """The number of processes that the layers ask for, before they are merged and checked."""
+    """Return the number of processes that the layers set, before they are merged and checked."""
     count = 1
     for name in ("nnodes", "n_gpus_per_node"):
         given = [layer["trainer"][name] for layer in layers if name in (layer.get("trainer") or {})]
@@ -283,7 +295,7 @@ def _processes(layers: Sequence[Any]) -> int:
 
 
 def _default_engine(*layers: Translation) -> list[str]:
-    """One line where transformers generates although nobody asked for it."""
+    """Return a note if transformers generates only because vLLM is not installed."""
     key = "actor_rollout_ref.rollout.name"
     if any(key in layer.values for layer in layers) or find_spec("vllm") is not None:
         return []

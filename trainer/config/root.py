@@ -1,4 +1,4 @@
-"""Every setting of the trainer, typed, with verl's key names. How it is read is in `load.py`."""
+"""All settings of the trainer, typed, with verl's key names. `load.py` reads them."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class RolloutCorrectionConfig:
 
     @property
     def on(self) -> bool:
-        """True if anything here asks for the rollout engine's log-probabilities."""
+        """True if a correction is enabled that needs the rollout engine's log-probabilities."""
         return bool(self.bypass_mode or self.rollout_is or self.rollout_rs)
 
 
@@ -199,7 +199,7 @@ class TeacherModelsConfig:
 
 @dataclass
 class DistillationConfig:
-    """On-policy distillation: a teacher says how likely each token of the policy's responses is."""
+    """On-policy distillation: a teacher evaluates each token of the policy's responses."""
 
     enabled: bool = False
     """Train with a teacher model. The teacher uses the settings of `actor_rollout_ref.ref`."""
@@ -213,7 +213,7 @@ class DistillationConfig:
 
     @property
     def coef(self) -> float:
-        """The weight of what the teacher says."""
+        """Weight of the divergence from the teacher."""
         given = self.distillation_loss
         return given.distillation_loss_coef if given.use_task_rewards else 1.0
 
@@ -333,7 +333,7 @@ class AlarmsConfig:
 
 @dataclass
 class StageConfig:
-    """`trainer` of any stage: how long, where, with what."""
+    """Settings in the section `trainer` that all stages share."""
 
     total_epochs: int = allowed(30, POSITIVE)
     """Number of passes over the training data."""
@@ -444,22 +444,22 @@ class RunConfig(Protocol):
 
     @property
     def trainer(self) -> StageConfig:
-        """Settings of the run: where it runs, and how long."""
+        """Settings of the section `trainer`."""
         ...
 
 
 def world_size(config: RunConfig) -> int:
-    """Return the number of processes the config asks for."""
+    """Return the number of processes that the config sets."""
     return config.trainer.nnodes * config.trainer.n_gpus_per_node
 
 
 def steps_ahead(config: TrainerConfig) -> int:
-    """Return how many steps before its own a batch is begun."""
+    """Return the number of steps in advance that generation of a batch may start."""
     return {"sync": 0, "one_step_off": 1, "async": config.max_staleness}[config.mode]
 
 
 def loss_mode(config: Config) -> str:
-    """Return the name of the policy loss: `policy_loss.loss_mode`, unless the correction has its own."""
+    """Return the name of the policy loss: `policy_loss.loss_mode`, unless rollout correction replaces it."""
     correction = config.algorithm.rollout_correction
     if correction.bypass_mode and correction.loss_type == "reinforce":
         return "gpg"  # plain REINFORCE: -A log p
@@ -467,7 +467,7 @@ def loss_mode(config: Config) -> str:
 
 
 def logger_names(config: RunConfig) -> list[str]:
-    """Return the names in `trainer.logger`, ours for verl's."""
+    """Return the names in `trainer.logger`, with verl's names replaced by ours."""
     given = config.trainer.logger
     if not isinstance(given, str | list | tuple | None):
         raise ConfigError(f"trainer.logger must be a name or a list of names, found {given!r}")

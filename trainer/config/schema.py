@@ -21,7 +21,7 @@ class Schema(Generic[C]):
     root: type[C]
     """Dataclass of all settings."""
     recipes: Path
-    """Folder of the YAML files that can be named without one."""
+    """Folder of the YAML recipes that can be selected by name."""
     verl: VerlNames
 
     def translate(self, given: Mapping[str, Any], where: str, processes: int) -> Translation:

@@ -1,4 +1,4 @@
-"""The settings of the models at work: `actor_rollout_ref` and `critic`; all others are in `root.py`."""
+"""Settings in `actor_rollout_ref` and `critic`. All other settings are in `root.py`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from rewardkit.trainer.config.allowed import (
 )
 
 RESUMED = ("model", "optimizer", "extra")
-"""Parts of a checkpoint that a resume needs; all are always saved."""
+"""Parts of a checkpoint that a resume needs, which are always saved."""
 DTYPE_NAMES = {
     "float32": "float32",
     "fp32": "float32",
@@ -34,7 +34,7 @@ DTYPE_NAMES = {
     "float16": "float16",
     "fp16": "float16",
 }
-"""The names a type may be given by."""
+"""Full name of each data type, by accepted name."""
 
 
 @dataclass
@@ -71,12 +71,12 @@ class ModelConfig:
 
 
 def has_adapter(model: ModelConfig) -> bool:
-    """True if an adapter is trained, and not the model."""
+    """Return True if an adapter is trained instead of the whole model."""
     return model.lora_rank > 0 or model.lora_adapter_path is not None
 
 
 def group_size(asked: int, processes: int) -> int:
-    """Return how many of the processes share a row where `asked` are to: as many as divide both."""
+    """Return the number of processes that share a row: the gcd of the requested and the available number."""
     return math.gcd(asked, processes)
 
 
@@ -147,17 +147,17 @@ class FsdpConfig:
 
 
 def computing_dtype(fsdp: FsdpConfig) -> str:
-    """Return the full name of the type that forward and backward run in."""
+    """Return the full name of the data type of the forward and backward pass."""
     return DTYPE_NAMES[fsdp.mixed_precision.param_dtype or fsdp.dtype]
 
 
 def offloads(fsdp: FsdpConfig) -> bool:
-    """True if weights live in the host's memory."""
+    """Return True if weights are kept in host memory."""
     return fsdp.param_offload or fsdp.offload_policy
 
 
 def may_stay_whole(fsdp: FsdpConfig, processes: int) -> bool:
-    """True if there is nothing to shard, to cast or to bring from elsewhere: one process with its weights."""
+    """Return True if the model need not be sharded, cast or offloaded, and there is only one process."""
     same = DTYPE_NAMES[fsdp.model_dtype] == computing_dtype(fsdp)
     return processes == 1 and not offloads(fsdp) and same
 
@@ -193,7 +193,7 @@ class PolicyLossConfig:
 
 @dataclass
 class CheckpointConfig:
-    """Settings of the whole checkpoint, actor and critic; it stands with the actor, as in verl."""
+    """Settings of checkpoints, for actor and critic together. They are in the actor's section, as in verl."""
 
     save_contents: list[str] = allowed(values=(*RESUMED, "hf_model"), factory=lambda: list(RESUMED))
     """Contents of a checkpoint. `model`, `optimizer` and `extra` (data position, random states and so on) are
@@ -265,7 +265,7 @@ class ActorConfig:
 
 
 def _like_actor() -> FsdpConfig:
-    """Types, sharding and layers follow the actor's; what is offloaded is each model's own choice."""
+    """Return FSDP settings whose data types, sharding and layers follow the actor's. Offloading does not."""
     actor = "actor_rollout_ref.actor.fsdp_config."
     mixed = f"{actor}mixed_precision."
     wrap = f"{actor}wrap_policy."
@@ -319,7 +319,7 @@ def _default_engine() -> str:
 
 @dataclass
 class MultiTurnConfig:
-    """Settings of rows with an agent of several turns; which rows have one, `agent_name` says."""
+    """Settings for rows with a multi-turn agent, which a row selects by `agent_name`."""
 
     tool_config_path: str | None = None
     """Tools: a YAML file in verl's format, or names separated by commas, such as `calculator` or

@@ -1,1 +1,1 @@
-"""From a command line to a running training: checks, processes, building."""
+"""Starts a training run from a command line: checks it, starts its processes, and builds its parts."""

@@ -1,4 +1,4 @@
-"""Builds everything the loop works with, from a checked config: data first, models last."""
+"""Builds the parts of a run from a checked config: data first, models last."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ from rewardkit.trainer.workers.batching import Batching
 from rewardkit.trainer.workers.critic import Critic
 
 LEARNING = {"actor_rollout_ref.model": "actor", "critic.model": "critic"}
-"""Name in a checkpoint of each model in the settings; a teacher is in none."""
+"""Name in a checkpoint of each trained model, by its section of the settings."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class _Data:
     val_rows: Sequence[PromptRow]
     data_sources: set[str]
     largest_id: int
-    """Largest id of a token in a prompt."""
+    """Largest token id in any prompt."""
     total_steps: int
 
 
@@ -89,10 +89,10 @@ class _Policy:
 
 @contextmanager
 def open_run(config: Config, world: World) -> Iterator[TrainingRun]:
-    """Build a run; at the end close reward workers and the log, however it comes.
+    """Build a run, and close its reward workers and log at the end of the block, even after an error.
 
     Raises:
-        RewardkitError: data, rewards, a checkpoint or a model cannot be opened.
+        RewardkitError: The data, the rewards, a checkpoint or a model cannot be opened.
     """
     model = config.actor_rollout_ref.model
     saved = config.actor_rollout_ref.actor.checkpoint
@@ -139,14 +139,14 @@ def open_run(config: Config, world: World) -> Iterator[TrainingRun]:
             needs_old_log_probs=needs_old_log_probs(config),
             agents=None if agents is None else with_tokenizer(agents, config, tokenizer, policy.eos_ids),
         )
-        policy.rollout.close()  # not after an error: other processes may wait in a collective
+        policy.rollout.close()  # not after an error, when other processes may be in a collective
 
 
 def rehearse(config: Config) -> None:
-    """Read tokenizer, agents and prompts as a run does before it loads weights; nothing is downloaded.
+    """Read tokenizer, agents and prompts as a run does before it loads weights, without downloading anything.
 
     Raises:
-        RewardkitError: the first thing that would end the run there.
+        RewardkitError: An error that would end the run at this point.
     """
     model = config.actor_rollout_ref.model
     if model_folder(model.path) is None:
@@ -159,7 +159,7 @@ def rehearse(config: Config) -> None:
 def _try_models(
     config: Config, device: torch.device, tokenizer: Any, data: _Data, say: Callable[[str], None]
 ) -> None:
-    """Build each model without weights, and compare it with what a resume would load."""
+    """Build each model without weights, and compare it with the checkpoint that a resume would load."""
     used = 1 + max(tokenizer.eos_token_id, tokenizer.pad_token_id, data.largest_id)
     _check_teacher(config, tokenizer, say)
     tried = {asked: try_model(asked) for asked in _asked_models(config, device, used, len(tokenizer))}
@@ -176,8 +176,13 @@ def _try_models(
 
 
 def _asked_models(config: Config, device: torch.device, used: int, known: int) -> Iterator[TrialModel]:
-    """Return the models that are asked for: of `known` tokens the policy meets those in `used`, and draws
-    none without an embedding; the critic meets those that the policy draws."""
+    """Yield the models of the run.
+
+    Args:
+        used: Number of token ids, from 0, that cover all ids in the data. The policy only needs these, since
+            it draws no token without an embedding. The critic also reads the tokens that the policy draws.
+        known: Number of tokens in the tokenizer.
+    """
     policy = config.actor_rollout_ref
     critic = config.critic
     rollout = policy.rollout
@@ -209,7 +214,7 @@ def _asked_models(config: Config, device: torch.device, used: int, known: int) -
 def needs_old_log_probs(config: Config) -> bool:
     """Return True if the policy's log-probabilities must be known before its update.
 
-    Not where a batch is one optimizer step and nothing else asks for them: the update's own are the old ones.
+    If a batch is a single optimizer step, the update computes them itself, unless something else needs them.
     """
     actor = config.actor_rollout_ref.actor
     one_step = actor.ppo_epochs == 1 and actor.ppo_mini_batch_size == config.data.train_batch_size
@@ -225,14 +230,21 @@ def needs_old_log_probs(config: Config) -> bool:
 
 
 def open_rollout(policy: ActorRolloutRefConfig, world: World, model: Any, tokenizer: Any) -> RolloutEngine:
-    """Return the engine that `rollout.name` asks for; `model` is the policy, not yet sharded."""
+    """Open the rollout engine that `rollout.name` selects.
+
+    Args:
+        policy: Settings of policy, reference and rollout engine.
+        world: All processes of the run.
+        model: Policy before it is sharded.
+        tokenizer: Tokenizer of the policy.
+    """
     eos_ids = _eos_ids(policy, model, tokenizer)
     setup = EngineSetup(policy, model, world.device, eos_ids, tokenizer.pad_token_id)
     return ENGINES[policy.rollout.name].open(setup)
 
 
 def _open_agents(config: Config, tokenizer: Any) -> EpisodeSetup | None:
-    """Return the shared setup of episodes, if any row of the data has one."""
+    """Return the setup shared by all episodes, or None if no row needs multi-turn episodes."""
     data = config.data
     files = (*file_list(data.train_files), *file_list(data.val_files))
     if not uses_agents(config, (name for path in files for name in agent_names(path, data.prompt_key))):
@@ -264,7 +276,7 @@ def _open_data(
 
 
 def _open_policy(config: Config, world: World, tokenizer: Any, total_steps: int) -> _Policy:
-    """The rollout engine and the reference look at the actor before it is sharded."""
+    """Build actor, reference and engine. The latter two need the actor's model before it is sharded."""
     policy = config.actor_rollout_ref
     fsdp = policy.actor.fsdp_config
     model, places = outline_causal_lm(policy.model.path, DTYPES[fsdp.model_dtype], policy.model)
@@ -321,7 +333,7 @@ def _frozen_copy(policy: ActorRolloutRefConfig, world: World, model: Any) -> Any
 
 
 def _frozen(ref: RefConfig, options: ModelConfig, world: World, model: Any = None) -> Any:
-    """Return a model that does not learn, from its folder where it is None."""
+    """Shard a model that is not trained. If `model` is None, the model is loaded from its folder."""
     fsdp = ref.fsdp_config
     places: ShardPlaces | None = None
     if model is None:
@@ -357,7 +369,7 @@ def _open_teacher(config: Config, world: World) -> Reference | None:
 
 
 def _check_teacher(config: Config, tokenizer: Any, say: Callable[[str], None]) -> None:
-    """The teacher is asked about the policy's token ids: they must be its own."""
+    """Check that the teacher has the policy's vocabulary, since it receives the policy's token ids."""
     path = str(config.distillation.teacher_models.teacher_model.model_path)
     if not config.distillation.enabled or model_folder(path) is None:
         return

@@ -1,6 +1,6 @@
-"""Checks of settings before any file is read: their values, their rules, and what needs a function.
+"""Checks of settings before any file is read: allowed values, the rules of `rules.py`, and complex rules.
 
-What must exist on the machine is in `preflight.py`; the checks of a rollout engine are with the engine.
+Checks of files are in `preflight.py`; the checks of a rollout engine are next to the engine.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from rewardkit.trainer.run.rules import REFUSED, SAID, check_rules
 
 
 def _check_bounds(config: Config) -> None:
-    """The bounds of the rollout correction are texts of numbers."""
+    """Check that the bounds of the rollout correction can be parsed as numbers."""
     asked = config.algorithm.rollout_correction
     key = "algorithm.rollout_correction"
     try:
@@ -56,14 +56,14 @@ def _check_sharding(config: Config) -> None:
 
 
 def check_sharding(section: str, fsdp: FsdpConfig, processes: int) -> None:
-    """Raise ConfigError where groups of `fsdp_size` do not come out even."""
+    """Raise ConfigError if groups of `fsdp_size` do not divide the processes evenly."""
     size = fsdp.fsdp_size
     if 0 < size < processes and processes % size:
         raise ConfigError(f"{section}.fsdp_size={size} must divide the {processes} processes, or be -1")
 
 
 def _check_batch_sizes(config: Config) -> list[str]:
-    """Each process must get equally many prompts in a step, and equally many responses in a mini-batch."""
+    """Check that processes get equal numbers of prompts per step, and of responses per mini-batch."""
     processes = world_size(config)
     batch = config.data.train_batch_size
     n = config.actor_rollout_ref.rollout.n
@@ -96,7 +96,10 @@ def _check_batch_sizes(config: Config) -> list[str]:
 
 
 def _check_token_limits(config: Config) -> None:
-    """Each forward that is filled up by tokens must hold one sequence; processes that share it, together."""
+    """Check that each token limit of a forward pass has room for one sequence.
+
+    Processes that share a sequence need room for it together.
+    """
     rollout = config.actor_rollout_ref.rollout
     row = rollout.prompt_length + rollout.response_length
     for name, (tokens, sharing) in _token_limits(config).items():
@@ -109,8 +112,10 @@ def _check_token_limits(config: Config) -> None:
 
 
 def _token_limits(config: Config) -> dict[str, tuple[int, int]]:
-    """The limits that are in use, and how many processes share a row, by the setting's name without its
-    end."""
+    """Return the token limits in use, with the number of processes that share a row.
+
+    The keys are the names of the settings without the suffix `_max_token_len_per_gpu`.
+    """
     policy = config.actor_rollout_ref
     rollout = policy.rollout
     critic = config.critic
@@ -135,7 +140,7 @@ SHARING = "ulysses_sequence_parallel_size"
 
 
 def sharing_workers(config: Config) -> dict[str, tuple[int, ModelConfig]]:
-    """Return how many processes shall share a row, and the model, by worker; a critic where one is used."""
+    """Return the configured number of processes that share a row, and the model, by worker in use."""
     policy = config.actor_rollout_ref
     found = {
         "actor_rollout_ref.actor": (policy.actor.ulysses_sequence_parallel_size, policy.model),
@@ -147,13 +152,13 @@ def sharing_workers(config: Config) -> dict[str, tuple[int, ModelConfig]]:
 
 
 def sharing_groups(config: Config) -> Mapping[str, int]:
-    """Return how many processes do share a row, by worker (`workers/parallel.py`)."""
+    """Return the actual number of processes that share a row, by worker (`workers/parallel.py`)."""
     processes = world_size(config)
     return {name: group_size(size, processes) for name, (size, _) in sharing_workers(config).items()}
 
 
 def _check_sharing(config: Config) -> list[str]:
-    """Sequences that are not packed cannot be shared."""
+    """Refuse to share sequences that are not packed, and return notes on settings that are replaced."""
     notes = []
     processes = world_size(config)
     for name, size in sharing_groups(config).items():
@@ -174,7 +179,7 @@ def _check_sharing(config: Config) -> list[str]:
 
 
 def check_loggers(config: RunConfig) -> list[str]:
-    """Refuse a logger that nobody knows; one that is not installed is left out, and said."""
+    """Refuse unknown loggers, and return a note for each logger whose package is not installed."""
     notes = []
     for name in logger_names(config):
         if name not in (known := logger_choices()):
@@ -194,7 +199,7 @@ def _note_contents(config: Config) -> list[str]:
 
 
 def note_contents(key: str, asked: Sequence[str]) -> list[str]:
-    """Return a line if a checkpoint is asked to leave out a part that a resume needs; it holds it anyway."""
+    """Return a note if `save_contents` omits parts that a resume needs. They are saved anyway."""
     left_out = [part for part in RESUMED if part not in asked]
     if not left_out:
         return []
@@ -202,7 +207,8 @@ def note_contents(key: str, asked: Sequence[str]) -> list[str]:
 
 
 Check = Callable[[Any], Iterable[str] | None]
-"""Returns lines about what is taken, but not as given; raises a RewardkitError at what cannot be."""
+"""Function that checks a config: returns notes on settings that are replaced or ignored, or raises a
+RewardkitError."""
 
 SETTINGS: tuple[tuple[str, Check], ...] = (
     ("values", check_values),
@@ -220,9 +226,9 @@ SETTINGS: tuple[tuple[str, Check], ...] = (
     ("loggers", check_loggers),
     ("contents of checkpoints", _note_contents),
 )
-"""Checks of settings against each other and the installed packages; the rest is in `preflight.CHECKS`."""
+"""Checks of settings against each other and the installed packages. `preflight.CHECKS` adds more checks."""
 
 
 def run_checks(checks: Iterable[tuple[str, Check]], config: RunConfig) -> list[str]:
-    """Make checks in order and return their lines; raises the first thing found wrong."""
+    """Run checks in order and return their notes. The error of the first check that fails is raised."""
     return [line for _, check in checks for line in check(config) or ()]

@@ -1,8 +1,8 @@
-"""Starts the processes of a run, notices when they die, and restarts them from the last checkpoint.
+"""Starts the processes of a run, detects when they die, and restarts them from the last checkpoint.
 
-torchrun's agent starts those of this machine; `trainer.launcher=ray` starts them as Ray actors on a cluster.
-Each runs `process.py`, with RANK and WORLD_SIZE in its environment. Several machines without Ray: see
-docs/launch.md.
+torchrun's agent starts the processes of this machine; `trainer.launcher=ray` starts them as Ray actors on a
+cluster. Each process runs `process.py`, with RANK and WORLD_SIZE in its environment. For several machines
+without Ray, see docs/launch.md.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ from rewardkit.trainer.run.process import read_and_check, train_here
 
 INTERRUPTED = 130
 CRASHED = 1
-"""Exit code of an uncaught exception and of what goes wrong in mid-run; wrong settings end with another."""
+"""Exit code of an uncaught exception or an error during the run. Invalid settings have another exit code."""
 LAUNCHER = "REWARDKIT_LAUNCHER_PID"
 
 
 class ProcessDied(RewardkitError):
-    """A process of the run was killed, or its machine is gone."""
+    """A process of the run was killed, or its machine is no longer reachable."""
 
 
 def launch(config: RunConfig, recipe: str | None, overrides: Sequence[str], stage: str = "ppo") -> int:
-    """Run all processes to the end, up to `trainer.max_restarts` times anew, and return their exit code.
+    """Run all processes, restart them up to `trainer.max_restarts` times, and return the exit code.
 
     Raises:
-        RewardkitError: a process was killed and there are no restarts left; a setting that cannot be used.
-        KeyboardInterrupt: the run was interrupted, or told to end.
+        RewardkitError: A process was killed and no restarts are left, or a setting cannot be used.
+        KeyboardInterrupt: The run was interrupted or terminated.
     """
     start = _with_ray if config.trainer.launcher == "ray" else _with_torchrun
     for restart in range(1, config.trainer.max_restarts + 1):
@@ -62,9 +62,9 @@ def launch(config: RunConfig, recipe: str | None, overrides: Sequence[str], stag
 
 
 def die_with_launcher() -> None:
-    """Have the kernel kill this process when the one that started it dies; for processes of torchrun."""
+    """Have the kernel kill this process when its launcher dies. Only for processes that torchrun started."""
     if "RANK" in os.environ and not die_with_parent(int(os.environ.get(LAUNCHER, os.getppid()))):
-        sys.exit(CRASHED)  # it died before we asked
+        sys.exit(CRASHED)  # the launcher had already died
 
 
 def _with_torchrun(config: RunConfig, recipe: str | None, overrides: Sequence[str], stage: str) -> int:
@@ -78,11 +78,11 @@ def _with_torchrun(config: RunConfig, recipe: str | None, overrides: Sequence[st
             "trainer.launcher=ray"
         )
     os.environ[LAUNCHER] = str(os.getpid())
-    # Without this each process would start as many threads as there are cores, and they would spin.
+    # By default each process would start one thread per core, and the threads would compete for the cores.
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // processes)))
     for name in logging.root.manager.loggerDict:
         if name.startswith("torch.distributed.elastic"):
-            logging.getLogger(name).setLevel(logging.CRITICAL)  # we say ourselves how a process ended
+            logging.getLogger(name).setLevel(logging.CRITICAL)  # we report failed processes ourselves
     given = ["--config", recipe] if recipe else []
     arguments = ["-m", "rewardkit.trainer.run.rank", "--stage", stage, *given, *overrides]
     try:
@@ -95,8 +95,8 @@ def _with_torchrun(config: RunConfig, recipe: str | None, overrides: Sequence[st
 
 
 def _launch_config(processes: int) -> LaunchConfig:
-    """Return the configuration that `torchrun --standalone` would use; processes meet on the loopback,
-    whatever the host is called."""
+    """Return the configuration of `torchrun --standalone`, with a rendezvous on the loopback interface, which
+    does not depend on the host name."""
     return LaunchConfig(
         min_nodes=1,
         max_nodes=1,
@@ -112,8 +112,8 @@ def _launch_config(processes: int) -> LaunchConfig:
 
 def _exit_code(failed: ChildFailedError) -> int:
     """Return the exit code of the process that failed first, or raise ProcessDied if it was killed."""
-    # The others fail because one was killed, and may be seen to fail before it.
-    signals = (signal.SIGTERM, signal.SIGINT)  # what the agent sends to the others
+    # If one process is killed, the others fail as a result, and their failures may be reported first.
+    signals = (signal.SIGTERM, signal.SIGINT)  # the agent sends these to the other processes
     first = failed.get_first_failure()
     killed = (f for f in failed.failures.items() if f[1].exitcode < 0 and -f[1].exitcode not in signals)
     rank, failure = next(killed, first)
@@ -131,13 +131,13 @@ class _Rank:
     """A process of the run, as a Ray actor."""
 
     def address(self) -> tuple[str, int]:
-        """Return where the other processes can meet this one."""
+        """Return the host and port of the rendezvous for the other processes."""
         return importlib.import_module("ray").util.get_node_ip_address(), free_port()
 
     def run(
         self, recipe: str | None, overrides: Sequence[str], stage: str, environment: dict[str, str]
     ) -> tuple[int, str]:
-        """Run to the end and return the exit code, and the error where it is this process's to tell."""
+        """Run to the end and return the exit code and an error message, which only process 0 reports."""
         os.environ.update(environment)
         try:
             train_here(read_and_check(recipe, overrides, stage), stage)
@@ -149,14 +149,14 @@ class _Rank:
 
 
 def _with_ray(config: RunConfig, recipe: str | None, overrides: Sequence[str], stage: str) -> int:
-    """Start `nnodes` x `n_gpus_per_node` actors, a machine's worth in each placement group bundle."""
+    """Run `nnodes` x `n_gpus_per_node` actors, with one placement group bundle per machine."""
     try:
         ray: Any = importlib.import_module("ray")
     except ImportError:
         raise MissingDependencyError(
             "trainer.launcher=ray needs Ray; install with: pip install ray"
         ) from None
-    ray.init(ignore_reinit_error=True)  # the cluster of RAY_ADDRESS or of this machine, or a new one here
+    ray.init(ignore_reinit_error=True)  # uses the cluster of RAY_ADDRESS or of this machine, or starts one
     on_gpu = config.trainer.device != "cpu" and ray.cluster_resources().get("GPU", 0) > 0
     util = importlib.import_module("ray.util")
     group = _reserve(util, config, on_gpu)
@@ -168,7 +168,7 @@ def _with_ray(config: RunConfig, recipe: str | None, overrides: Sequence[str], s
         shared = {"MASTER_ADDR": host, "MASTER_PORT": str(port), "WORLD_SIZE": str(len(ranks)), **passed}
         running = {}
         for i, rank in enumerate(ranks):
-            # Ray shows an actor its own GPU alone, so that it is always number 0.
+            # Ray shows each actor only its own GPU, which is therefore always number 0.
             mine = {"RANK": str(i), "LOCAL_RANK": "0" if on_gpu else str(i % per_node)}
             running[rank.run.remote(recipe, list(overrides), stage, {**shared, **mine})] = i
         return _first_failure(ray, running)
@@ -179,7 +179,7 @@ def _with_ray(config: RunConfig, recipe: str | None, overrides: Sequence[str], s
 
 
 def _reserve(util: Any, config: RunConfig, on_gpu: bool) -> Any:
-    """Return a placement group with room for a machine's processes in each bundle."""
+    """Reserve a placement group in which each bundle has room for the processes of one machine."""
     nodes = config.trainer.nnodes
     per_node = config.trainer.n_gpus_per_node
     bundle = {"CPU": per_node, **({"GPU": per_node} if on_gpu else {})}
@@ -200,13 +200,13 @@ def _actor(ray: Any, group: Any, bundle: int, on_gpu: bool) -> Any:
 
 
 def _first_failure(ray: Any, running: dict[Any, int]) -> int:
-    """Wait for the processes; return the exit code of the first that fails, 0 if none does."""
+    """Wait for the processes and return the exit code of the first one that fails, or 0 if none fails."""
     waiting = list(running)
     while waiting:
         (done,), waiting = ray.wait(waiting, num_returns=1)
         code, message = _result(ray, done, running[done])
         if code and not message and running[done] and waiting:
-            told, _ = ray.wait(waiting, num_returns=len(waiting), timeout=5)  # process 0 says what it was
+            told, _ = ray.wait(waiting, num_returns=len(waiting), timeout=5)  # from process 0
             message = next((m for _, m in ray.get(told) if m), "")
         if message:
             print(f"error: {public_text(message)}", file=sys.stderr)
@@ -216,7 +216,11 @@ def _first_failure(ray: Any, running: dict[Any, int]) -> int:
 
 
 def _result(ray: Any, done: Any, rank: int) -> tuple[int, str]:
-    """Return exit code and message of a process that has ended; ProcessDied if it did not end by itself."""
+    """Return the exit code and message of a process that has ended.
+
+    Raises:
+        ProcessDied: The process was killed.
+    """
     try:
         code, message = ray.get(done)
     except ray.exceptions.RayActorError as error:

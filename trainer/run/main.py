@@ -1,7 +1,7 @@
-"""From a command line to a finished run: read the config, check it, start the processes, train.
+"""Entry point of a run: reads and checks the config, starts the processes and trains.
 
-`rewardkit train` and `rewardkit sft` come here, and so does each process of `torchrun -m
-rewardkit.trainer.run.main key=value` (for SFT with `--stage sft`).
+It is used by `rewardkit train`, `rewardkit sft` and each process of `torchrun -m rewardkit.trainer.run.main
+key=value` (for SFT with `--stage sft`).
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from rewardkit.trainer.run.process import STAGES, read_and_check, train_here
 
 
 def run(recipe: str | None, overrides: Sequence[str], stage: str = "ppo") -> int:
-    """Train as the config says and return an exit code; start the other processes where it asks for some.
+    """Train as the config says, in this process or in new ones, and return the exit code.
 
     Raises:
-        RewardkitError: whatever is wrong with the config, the data or the rewards. Under torchrun it is
-            raised in the main process alone, so that it is printed once.
+        RewardkitError: The config, the data or the rewards cannot be used. Under torchrun only the main
+            process raises it, so that it is printed once.
     """
     try:
         config = read_and_check(recipe, overrides, stage)
@@ -44,7 +44,7 @@ def run(recipe: str | None, overrides: Sequence[str], stage: str = "ppo") -> int
 
 
 def main() -> None:
-    """Run as a module, which is how torchrun starts each process."""
+    """Run this module as a program, which is how torchrun starts each process."""
     die_with_launcher()
     parser = argparse.ArgumentParser(prog="rewardkit.trainer.run.main")
     parser.add_argument("--config")

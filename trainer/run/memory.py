@@ -1,6 +1,6 @@
 """A rough estimate of the memory that a run needs on each device, before any weight is loaded.
 
-What is known of a model before that is in `models/shape.py`.
+The sizes of the models are read by `models/shape.py`.
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ from rewardkit.trainer.rollout.engines import ENGINES
 
 GIB = 1 << 30
 KEPT_BYTES = 12
-"""Bytes for each parameter that learns: float32 weight and Adam's two moments."""
+"""Bytes per trained parameter: the float32 weight and Adam's two moments."""
 USUAL_RANK = 64
-"""Rank of an adapter that is loaded: small beside the rest, whatever it is."""
+"""Rank assumed for an adapter that is loaded from a folder. Its memory is small at any rank."""
 LEFT_WIDTHS = (8, 3, 4)
-"""Numbers a token that a decoder layer leaves for its backward: so many times its hidden width, the width of
-its keys and values, and that of its feed-forward part. Measured for five shapes: benchmarks/RESULTS.md."""
+"""Numbers per token that a decoder layer keeps for its backward pass, as multiples of its hidden width, of
+the width of its keys and values, and of its feed-forward width. They were measured for five shapes
+(benchmarks/RESULTS.md)."""
 LAYER_WIDTHS = (14, 3, 6)
-"""The same with what is computed in its backward."""
+"""The same multiples, including the numbers that the backward pass itself computes."""
 TOKEN_BYTES = 3 * 8
-"""Bytes of a step's batch for each token: `input_ids`, `attention_mask`, `position_ids`."""
+"""Bytes per token of a step's batch: `input_ids`, `attention_mask`, `position_ids`."""
 RESPONSE_BYTES = 8 + 5 * 4
-"""More for each place of a response: its id, its mask, and four figures that no run is without."""
+"""Additional bytes per response token: its id, its mask, and four float32 values that every run has."""
 LOGIT_COPIES = 3
-"""Logits, their log-softmax and its gradient, in float32."""
+"""Number of float32 copies of the logits: the logits, their log-softmax and its gradient."""
 
 
 def estimate(config: Config) -> dict[str, float] | None:
-    """Return the peak memory of a process, bytes by component; None if the policy's or the critic's model is
-    not on this machine.
+    """Return the peak memory of a process, in bytes by component.
 
-    Components that are in memory during the whole run, as far as the run has them: `actor`, `critic`,
-    `reference`, `reward model` and `rollout`. Of the phase that takes most: `cache` of generation, or
+    The components `actor`, `critic`, `reference`, `reward model` and `rollout` are in memory during the whole
+    run, if the run has them. The others are from the phase that needs most: `cache` of generation, or
     `gradients`, `gathered` weights and `activations` of an update. The optimizer and the master weights are
-    float32.
+    float32. The result is None if the policy's or the critic's model is not on this machine.
     """
     policy = config.actor_rollout_ref
     critic = config.critic
@@ -78,10 +78,11 @@ def estimate(config: Config) -> dict[str, float] | None:
 
 
 def report(config: Config) -> str:
-    """Return one line with the estimate and what the device has.
+    """Return a line with the estimate and the memory of the device.
 
     Raises:
-        ConfigError: weights, gradients and Adam alone are more than the device has, or a step's tokens are.
+        ConfigError: Weights, gradients and Adam alone exceed the memory of the device, or the batch of a step
+            does.
     """
     needs = estimate(config)
     available = device_bytes(config)
@@ -106,7 +107,7 @@ def report(config: Config) -> str:
 
 
 def _check_batch(config: Config, available: int) -> None:
-    """Refuse a batch whose tokens alone do not fit: responses are padded to `response_length`."""
+    """Refuse a batch whose tokens alone do not fit, since responses are padded to `response_length`."""
     rollout = config.actor_rollout_ref.rollout
     rows = config.data.train_batch_size * rollout.n // world_size(config)
     row = rollout.prompt_length + rollout.response_length
@@ -120,7 +121,7 @@ def _check_batch(config: Config, available: int) -> None:
 
 
 def _remedy(config: Config, needs: dict[str, float]) -> str:
-    """Return what to change about the largest of the parts that can be made smaller."""
+    """Return advice on how to reduce the largest component that can be reduced."""
     actor = "actor_rollout_ref.actor"
     rows = (
         "ppo_max_token_len_per_gpu"
@@ -138,8 +139,8 @@ def _remedy(config: Config, needs: dict[str, float]) -> str:
 
 
 def device_bytes(config: Config) -> int | None:
-    """Return the memory that a process can have: its GPU's, or its share of the machine's."""
-    if config.trainer.device != "cpu" and shutil.which("nvidia-smi"):  # asking CUDA would take memory there
+    """Return the bytes available to a process: its GPU's memory, or its share of the machine's memory."""
+    if config.trainer.device != "cpu" and shutil.which("nvidia-smi"):  # a CUDA query would use GPU memory
         query = ["nvidia-smi", "--query-gpu=memory.total", "--format=csv,noheader,nounits"]
         answer = subprocess.run(query, capture_output=True, text=True, check=False).stdout.split()
         return min(int(mib) for mib in answer) << 20 if answer and all(map(str.isdigit, answer)) else None
@@ -149,14 +150,17 @@ def device_bytes(config: Config) -> int | None:
 
 
 def _trained(shape: Shape, fsdp: FsdpConfig, lora_rank: int) -> float:
-    """Bytes that a model which learns always takes, over all processes."""
+    """Return the bytes that a trained model always needs, over all processes."""
     kept = KEPT_BYTES - 8 * fsdp.optimizer_offload - 4 * offloads(fsdp)
     frozen = shape.parameters if lora_rank and not offloads(fsdp) else 0
     return float(_learning(shape, lora_rank) * kept + 4 * frozen)
 
 
 def _learning(shape: Shape, lora_rank: int) -> int:
-    """Numbers that learn: of an adapter, two thin matrices beside each of seven linear layers a block."""
+    """Return the number of trained parameters.
+
+    An adapter has two thin matrices for each of the seven linear layers of a block.
+    """
     return shape.layers * 7 * 2 * lora_rank * shape.hidden if lora_rank else shape.parameters
 
 
@@ -168,12 +172,12 @@ def _update(
     lora_rank: int,
     processes: int,
 ) -> dict[str, float]:
-    """Bytes of one update at its worst moment.
+    """Return the peak memory of an update, in bytes by component.
 
-    Backward frees what the layers kept while it makes their gradients: so it is either its beginning, with
-    all that was kept and the logits, or its end, with all gradients but that of the embedding, and one layer
-    computed anew, or what the embedding takes then (`_of_embedding`). From the second micro-batch on there
-    are gradients from the beginning.
+    The backward pass frees the activations of a layer while it computes its gradients. So the peak is either
+    at the beginning, with all kept activations and the logits, or at the end, with all gradients except the
+    embedding's, and one recomputed layer or the gradient of the embedding (`_of_embedding`). From the second
+    micro-batch on, all gradients already exist at the beginning.
     """
     fsdp = worker.fsdp_config
     learning = _learning(shape, lora_rank)
@@ -200,12 +204,12 @@ def _update(
 
 
 def _of_embedding(shape: Shape, width: int, *, of_policy: bool, alone: bool) -> float:
-    """Bytes at the end of a backward, when the whole gradient of embedding and output layer is there.
+    """Return the bytes at the end of a backward pass for the whole gradients of embedding and output layer.
 
-    Of a tied weight there are both, and their sum. FSDP2 gathers and reduces the two as one, so that the
-    output layer's gradient waits for the embedding's, beside what is gathered of their weights, while their
-    shards' gradients come after; in 16 bit the sum over processes is a copy in float32. A process that keeps
-    the model whole (`alone`) has each gradient where it stays, but for those of a tied weight.
+    A tied weight has both gradients and their sum. FSDP2 gathers and reduces the two layers as a unit, so the
+    output layer's gradient is kept, beside their gathered weights, until the embedding's is computed; the
+    gradients of the shards are created afterwards. In 16 bits, the sum over processes is a float32 copy. A
+    process that keeps the model whole (`alone`) accumulates gradients in place, except for a tied weight.
     """
     tied = of_policy and shape.tied
     if alone:
@@ -220,13 +224,13 @@ def _numbers(widths: tuple[int, int, int], shape: Shape) -> int:
 
 
 def _gathered(shape: Shape, width: int) -> float:
-    """Bytes of weights that are gathered: embedding, head and two layers."""
+    """Return the bytes of gathered weights: embedding, output layer and two decoder layers."""
     ends = 2 * shape.vocabulary * shape.hidden
     return width * min(ends + 2 * max(shape.parameters - ends, 0) / shape.layers, shape.parameters)
 
 
 def _micro_batch(config: Config, worker: ActorConfig | CriticConfig, processes: int) -> tuple[int, int, bool]:
-    """Return tokens of a micro-batch at most, those of responses in it, and whether there are several."""
+    """Return the maximum tokens of a micro-batch, its response tokens, and True if there are several."""
     rollout = config.actor_rollout_ref.rollout
     row = rollout.prompt_length + rollout.response_length
     mini = max(worker.ppo_mini_batch_size * rollout.n // processes, 1)

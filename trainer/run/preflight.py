@@ -1,7 +1,7 @@
-"""Checks of the machine before a model is loaded: data files and the rewards of their sources, model
-folders, the output folder, a checkpoint. Each raises one clear ConfigError or InputError.
+"""Checks of the machine before a model is loaded: data files, rewards, model folders, outputs, a checkpoint.
 
-`CHECKS` at the end lists them all; the checks of settings are in `checks.py`.
+Each check raises a ConfigError or an InputError with a clear message. `CHECKS`, at the end, lists them all;
+the checks of settings are in `checks.py`.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ from rewardkit.types import Sample
 
 
 def _check_data(config: Config) -> list[str]:
-    """Read all the data, and score the first reference answer of each data source; return what is odd.
+    """Read all data, score the first reference answer of each data source, and return notes on odd results.
 
-    One process is enough to find what is wrong, and the others read it again when the run is built.
+    Only process 0 does so, since one process is enough. The others read the data when the run is built.
     """
     if os.environ.get("RANK", "0") != "0":
         return []
@@ -64,7 +64,7 @@ def _check_data(config: Config) -> list[str]:
             first.setdefault(row["data_source"], row)
         episodes[str(path)] = [as_episode_row(**row) for row in rows]
     notes = check_agents(config, episodes)
-    by_model = set(model_sources(config, first))  # it is tried when it is loaded, later
+    by_model = set(model_sources(config, first))  # the reward model is tested once it is loaded
     first = {source: row for source, row in first.items() if source not in by_model}
     sources = {path: {row.data_source for row in rows} - by_model for path, rows in episodes.items()}
     rewards = open_rewards(config, set(first))
@@ -82,7 +82,7 @@ def _check_data(config: Config) -> list[str]:
 
 
 def _check_lock(config: Config, rewards: RewardSource, data_sources: set[str]) -> None:
-    """Refuse to begin where a reward of the training data is not that of `reward.lock`."""
+    """Refuse to start if a reward of the training data differs from `reward.lock`."""
     if config.reward.lock is None:
         return
     path = Path(config.reward.lock)
@@ -101,7 +101,7 @@ def _check_lock(config: Config, rewards: RewardSource, data_sources: set[str]) -
 
 
 def _evaluation_notes(rewards: RewardSource, trained: set[str]) -> list[str]:
-    """Warn of options that score an evaluation well and teach a policy to list or to guess."""
+    """Return warnings about options for evaluation that would teach a policy to list answers or to guess."""
     if not isinstance(rewards, Scorer):
         return []
     options = {source: rewards.options_for(source) for source in sorted(trained)}
@@ -113,7 +113,11 @@ def _evaluation_notes(rewards: RewardSource, trained: set[str]) -> list[str]:
 
 
 def _check_group_rewards(config: Config, rewards: RewardSource, sources: Mapping[str, set[str]]) -> list[str]:
-    """Rewards that look at groups need more than one response to a prompt; `sources`: those of each file."""
+    """Check that rewards that compare groups get more than one response to each prompt.
+
+    Args:
+        sources: Data sources of each file, by the file's path.
+    """
     rollout = config.actor_rollout_ref.rollout
 
     def by_group(files: Sequence[Path]) -> list[str]:
@@ -137,7 +141,7 @@ def _check_group_rewards(config: Config, rewards: RewardSource, sources: Mapping
 
 
 def _look_at(files: Sequence[Path], config: Config, rewards: RewardSource) -> list[str]:
-    """Look at the first rows of the files, and return what is odd."""
+    """Inspect the first rows of the files and return notes on odd values."""
     scorer = rewards if isinstance(rewards, Scorer) else None
     found = look_at_prompts(files, RowNames(prompt=config.data.prompt_key), scorer)
     return [one.line() for one in found if one.check in ("ground truth", "shaping")]
@@ -172,7 +176,7 @@ def _try_rewards(config: Config, rewards: RewardSource, rows: dict[str, dict[str
 
 
 def _check_models(config: Config) -> None:
-    """Each model that the run loads is there; one that two settings name is looked for once."""
+    """Check that all models of the run exist. A model that several settings name is checked once."""
     paths = {config.actor_rollout_ref.model.path: "actor_rollout_ref.model.path"}
     if ESTIMATORS[config.algorithm.adv_estimator].critic:
         paths.setdefault(config.critic.model.path, "critic.model.path")
@@ -191,7 +195,7 @@ def _check_models(config: Config) -> None:
 
 
 def _check_shared_models(config: Config) -> None:
-    """Sequences of some models cannot be shared; looked at where the folder is on this machine."""
+    """Refuse to share sequences of models that do not support it. Models not on this machine are skipped."""
     for name, size in sharing_groups(config).items():
         model = sharing_workers(config)[name][1]
         if size == 1 or read_config(model.path) is None:
@@ -208,7 +212,7 @@ def _check_shared_models(config: Config) -> None:
 
 
 def check_resume(config: RunConfig) -> None:
-    """Raise ConfigError where the checkpoint to go on from is not there."""
+    """Raise ConfigError if the checkpoint to resume from does not exist."""
     find_checkpoint(config)
 
 
@@ -222,13 +226,13 @@ def check_adapter(section: str, model: ModelConfig) -> None:
 
 
 def _check_outputs(config: Config) -> None:
-    """The folders are there and can be written to, or can be made; nothing is left behind."""
+    """Check that the output folders exist and are writable, or can be created. No files are left behind."""
     for name in ("default_local_dir", "rollout_data_dir", "validation_data_dir"):
         check_output(name, getattr(config.trainer, name))
 
 
 def check_output(name: str, given: str | None) -> None:
-    """Raise ConfigError unless the folder `trainer.NAME` can be written to, or made; nothing is left."""
+    """Raise ConfigError unless the folder `trainer.NAME` is writable or can be created."""
     if given is None:
         return
     folder = Path(given)
@@ -252,13 +256,13 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("memory", lambda c: [report(c)]),
     ("data and rewards", _check_data),
 )
-"""Everything that is checked before a model is loaded, in order."""
+"""Names and functions of all checks before a model is loaded, in order."""
 
 
 def check(config: Config) -> list[str]:
-    """Make the checks of `CHECKS`; return what is worth saying: the memory estimate, odd settings, odd data.
+    """Run all checks and return their notes, such as the memory estimate and odd settings or data.
 
     Raises:
-        ConfigError, InputError, UnknownDataSourceError: the first thing found wrong.
+        ConfigError, InputError, UnknownDataSourceError: A check fails; the first failure is raised.
     """
     return run_checks(CHECKS, config)

@@ -1,6 +1,6 @@
-"""One process of a run: reads the config, checks it, trains. `main.py` and `launch.py` start it.
+"""One process of a run, started by `main.py` or `launch.py`: reads the config, checks it and trains.
 
-What is trained, and how, depends on the stage: PPO is here, other stages are named in `STAGES`.
+The training stage determines what is trained. PPO is defined in this module; `STAGES` lists all stages.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from rewardkit.trainer.run.preflight import check
 
 @dataclass(frozen=True)
 class TrainingStage:
-    """A kind of training: its settings, what is checked before a model is loaded, and what is done."""
+    """A kind of training: its settings, its checks before a model is loaded, and its training function."""
 
     schema: Schema[Any]
     check: Callable[[Any, Layers], list[str]]
-    """Raises RewardkitError for what is wrong; returns lines that are worth saying."""
+    """Function that checks the settings: returns notes for the user, or raises RewardkitError."""
     rehearse: Callable[[Any], None]
-    """Reads what a run reads before it loads weights; nothing is downloaded."""
+    """Function that reads everything a run reads before it loads weights, without downloading anything."""
     train: Callable[[Any, World], None]
 
 
@@ -39,17 +39,17 @@ STAGES = {"ppo": "rewardkit.trainer.run.process:PPO", "sft": "rewardkit.trainer.
 
 
 def stage_named(name: str) -> TrainingStage:
-    """Return the stage of a name in `STAGES`."""
+    """Return the stage with this name in `STAGES`."""
     module, _, attribute = STAGES[name].partition(":")
     stage: TrainingStage = getattr(importlib.import_module(module), attribute)
     return stage
 
 
 def read_and_check(recipe: str | None, overrides: Sequence[str], stage: str = "ppo") -> Any:
-    """Return the checked config; notes about it are printed once, by the process that starts the others.
+    """Read and check the config. Notes on it are printed only by the process that starts the others.
 
     Raises:
-        RewardkitError: the first thing found wrong.
+        RewardkitError: The config fails a check.
     """
     asked = stage_named(stage)
     layers = read_layers(recipe, overrides, asked.schema)
@@ -61,10 +61,10 @@ def read_and_check(recipe: str | None, overrides: Sequence[str], stage: str = "p
 
 
 def train_here(config: RunConfig, stage: str = "ppo") -> None:
-    """Train in this process, as one of those that torchrun started or as the only one.
+    """Train in this process, which is the only one or one of those that torchrun started.
 
     Raises:
-        RewardkitError: whatever is wrong with the config, the data or the rewards.
+        RewardkitError: The config, the data or the rewards cannot be used.
     """
     started = int(os.environ.get("WORLD_SIZE", "1"))
     if started != world_size(config):
@@ -88,7 +88,7 @@ def _rehearse(config: Config) -> None:
 
 
 def _train(config: Config, world: World) -> None:
-    # Not at the top: the launcher needs no models, and transformers takes seconds to import.
+    # Imported late: the launcher needs no models, and transformers takes seconds to import.
     with large_imports():
         from rewardkit.trainer.loop import train
         from rewardkit.trainer.run.build import open_run

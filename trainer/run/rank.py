@@ -1,4 +1,4 @@
-"""The process that the launcher of `launch.py` starts, once for each rank; what it does is in `main.py`."""
+"""The program that `launch.py` starts for each rank; it runs `main.py`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ import importlib
 import signal
 
 if __name__ == "__main__":
-    # A terminal's Ctrl-C reaches all processes, also while they import. The launcher answers it, for all.
+    # Ctrl-C in a terminal reaches all processes, even during imports. Only the launcher handles it.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     importlib.import_module("rewardkit.trainer.run.main").main()

@@ -1,7 +1,6 @@
-"""Rules between settings, as tables: combinations that are refused, and settings that are replaced or
-ignored.
+"""Tables of rules between settings: combinations that are refused, and settings that are replaced or ignored.
 
-Rules that need more than a condition and a line are in `checks.py`.
+Rules that need more than a condition and a message are in `checks.py`.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ from rewardkit.trainer.config.root import RunConfig, TrainerConfig, loss_mode, s
 from rewardkit.trainer.config.workers import ModelConfig, has_adapter
 
 Rule = tuple[Callable[[Any], object], str]
-"""Rule between settings: its condition and its line, in which `{c.data.seed}` stands for a setting."""
+"""Rule between settings: its condition, and its message, in which `{c.data.seed}` stands for a setting."""
 
 
 def needing_packages(models: Callable[[Any], Sequence[ModelConfig]]) -> tuple[Rule, ...]:
-    """Return the rules of what the options of a config's models need."""
+    """Return the rules for optional packages that the models of a config need."""
     return (
         (
             lambda c: any(map(has_adapter, models(c))) and find_spec("peft") is None,
@@ -221,11 +220,11 @@ SAID: tuple[Rule, ...] = (
         "strategy=fsdp uses FSDP2, which gives the same results; FSDP1 is not supported",
     ),
 )
-"""Notes on settings that are not taken as given."""
+"""Notes on settings that have an unexpected effect, or no effect."""
 
 
 def check_rules(config: RunConfig, rules: Sequence[Rule]) -> None:
-    """Raise ConfigError for the first of the rules that speaks."""
+    """Raise ConfigError for the first rule whose condition holds."""
     for broken, message in rules:
         if broken(config):
             raise ConfigError(message.format(c=config))

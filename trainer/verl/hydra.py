@@ -1,7 +1,7 @@
-"""Reads a YAML file and the files that its `defaults` list names, as Hydra composes them.
+"""Reads a YAML file and the files in its `defaults` list, and merges them as Hydra does.
 
-It supports what verl's configurations use: groups with packages, `_self_`, `override`, options that follow
-another group's, and a search path of folders. `translation.py` translates the settings.
+It supports the features that verl's configurations use: groups with packages, `_self_`, `override`, options
+that refer to another group's option, and a search path. `translation.py` translates the settings.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from omegaconf import OmegaConf
 from rewardkit.errors import ConfigError, reason_of
 
 BUILT_IN = ("ppo_trainer", "sft_trainer", "sft_trainer_engine")
-"""verl's configurations that need no file: their defaults are ours."""
+"""verl's configurations that need no file, since our defaults replace them."""
 ONLY_BUILT_IN = "of verl's own configs, only ppo_trainer and sft_trainer need no file"
 SELF = "_self_"
 OVERRIDE = "override "
@@ -28,22 +28,22 @@ _CHOICE = re.compile(r"\$\{(\w+)\}")
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """Folders in which files are sought, and the options that an `override` chose for groups."""
+    """Folders to search for files, and the option chosen for each group, such as by an `override`."""
 
     folders: tuple[Path, ...]
     chosen: dict[str, Any]
 
     def find(self, name: str) -> Path | None:
-        """Return the first file of that name."""
+        """Return the first file with this name in the folders, or None."""
         paths = [folder / f"{name.removesuffix('.yaml')}.yaml" for folder in self.folders]
         return next((path for path in paths if path.is_file()), None)
 
 
 def compose(path: Path) -> Any:
-    """Return the OmegaConf node of a file, on top of the files that it names.
+    """Read a file and merge it with the files in its `defaults` list; return the OmegaConf node.
 
     Raises:
-        ConfigError: a file is no YAML mapping, or names one that is not there.
+        ConfigError: A file is not a YAML mapping, or its `defaults` list names a file that does not exist.
     """
     loaded = read_mapping(path)
     listed = OmegaConf.select(loaded, "hydra.searchpath") or []
@@ -56,14 +56,14 @@ def compose(path: Path) -> Any:
 
 
 def read_mapping(path: Path) -> Any:
-    """Return a YAML file as an OmegaConf node.
+    """Read a YAML file as an OmegaConf node.
 
     Raises:
-        ConfigError: it is no YAML mapping.
+        ConfigError: The file is not a YAML mapping.
     """
     try:
         loaded = OmegaConf.load(path)
-    except Exception as error:  # whatever the YAML parser raises
+    except Exception as error:  # the YAML parser raises various types
         raise ConfigError(f"{path} is not valid YAML: {reason_of(error)}") from None
     if not OmegaConf.is_dict(loaded):
         raise ConfigError(f"{path} must be a mapping of settings, found {type(loaded).__name__}")
@@ -71,11 +71,11 @@ def read_mapping(path: Path) -> Any:
 
 
 def _composed(loaded: Any, path: Path, name: str, package: str, search: _Search) -> Any:
-    """Put one file on top of the files that it names.
+    """Merge a file with the files in its `defaults` list.
 
     Args:
-        name: with its group, as `actor/dp_actor`.
-        package: the section that its values belong to.
+        name: Name of the file with its group, such as `actor/dp_actor`.
+        package: Section that the values of the file belong to.
     """
     entries = list(_entries(loaded.pop("defaults", None)))
     for key, option in entries:
@@ -93,7 +93,7 @@ def _composed(loaded: Any, path: Path, name: str, package: str, search: _Search)
 
 
 def _entries(defaults: Any) -> Iterator[tuple[str, Any]]:
-    """Return the entries of the list: a group and its option, or a file of the same group and None."""
+    """Yield the entries of a `defaults` list: a group and an option, or a file of the same group and None."""
     entries: Any = OmegaConf.to_container(defaults) if defaults else []
     for entry in entries:
         if isinstance(entry, dict):
@@ -103,7 +103,7 @@ def _entries(defaults: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _placed(loaded: Any, path: Path, package: str) -> Any:
-    """The values of a file, in the section that they belong to."""
+    """Return the values of a file, nested in the section that they belong to."""
     if not package or _GLOBAL.match(path.read_text("utf-8")):
         return loaded
     node = OmegaConf.create()
@@ -112,7 +112,7 @@ def _placed(loaded: Any, path: Path, package: str) -> Any:
 
 
 def _named(path: Path, key: str, option: Any, group: str, package: str, search: _Search) -> Iterator[Any]:
-    """The files of one entry, composed."""
+    """Yield the files of one entry, each merged with the files in its own `defaults` list."""
     entry, _, section = key.partition("@")
     entry = entry.removeprefix("optional ")
     if option is not None:

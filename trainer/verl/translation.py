@@ -1,4 +1,4 @@
-"""Translates the keys that users give, verl's included, into ours."""
+"""Translates settings from users, including those with verl's names, into our keys and values."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ class VerlNames:
     """verl's names for the settings of one stage of training."""
 
     config: str
-    """verl's configuration for this stage."""
+    """Name of verl's configuration for this stage."""
     keys: VerlKeys
     over_processes: list[str]
-    """Globs over keys of verl's whose value is counted over all processes, ours in each."""
+    """Globs for verl's keys whose value counts over all processes, while ours counts in each process."""
     rounded_up: list[str]
-    """Keys of verl's that may be fractions, ours not."""
+    """verl's keys that may have fractional values, while ours must be whole numbers."""
     values: dict[str, dict[str, Any]]
-    """Key of ours -> other names for its values."""
+    """Alternative names of values, by our key. Each maps to our value."""
 
     @classmethod
     def read(cls, stage: str, config: str, *doors: str) -> VerlNames:
-        """Return the names in `STAGE.json` beside this file; `doors` as for `VerlKeys.read`."""
+        """Read the names from `STAGE.json` beside this file. `doors` is passed to `VerlKeys.read`."""
         tables = Path(__file__).with_name(f"{stage}.json")
         more = json.loads(tables.read_text("utf-8"))
         tables_of = [more[name] for name in ("over_processes", "rounded_up", "values")]
@@ -39,15 +39,14 @@ class VerlNames:
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """One layer of settings, in our keys."""
+    """One layer of settings, translated into our keys."""
 
     values: dict[str, Any]
     """Values by dotted key."""
     notes: list[str]
-    """Notes on settings that are not taken as given."""
+    """Notes on settings that are replaced or ignored."""
     twice: list[str]
-    """Settings that stand in it under our name and under verl's, with other values. verl's own files have
-    such."""
+    """Notes on settings with different values under our name and under verl's. verl's own files have some."""
 
 
 def translate(
@@ -59,12 +58,12 @@ def translate(
         given: Settings under our names or verl's.
         where: Name of the layer in errors.
         processes: Number of processes of the run; a batch size that counts over all of them is divided by it.
-        known: Our settings by dotted key, with their defaults.
-        names: verl's names for them.
+        known: Defaults of our settings, by dotted key.
+        names: verl's names for our settings.
 
     Raises:
-        ConfigError: an unknown key (names the nearest known one), or a value of verl's that does not happen
-            here (says why, and what to do).
+        ConfigError: A key is unknown (the message suggests a similar one), or a setting of verl's is not
+            supported (the message explains why and what to do instead).
     """
     flat = dict(flatten(given, known))
     values: dict[str, Any] = {}
@@ -103,16 +102,16 @@ def translate(
 
 
 def _value(key: str, value: Any, names: VerlNames) -> Any:
-    """Our value of a key for one that verl names otherwise; a switch by its name in JSON."""
+    """Return our value for a value in verl's terms. Values other than strings are looked up by their JSON."""
     name = value if isinstance(value, str) else json.dumps(value, default=str)
     return names.values.get(key, {}).get(name, value)
 
 
 def _is_empty_section(key: str, value: Any, known: Mapping[str, Any], where: str) -> bool:
-    """Return True if a key that is no setting of ours is a section of them, without a setting.
+    """Return True if an unknown key is an empty section of our settings.
 
     Raises:
-        ConfigError: the section has a value.
+        ConfigError: The key is a section, but was given a value.
     """
     inside = next((k for k in known if k.startswith(f"{key}.")), None)
     if inside is not None and value is not None and value != {}:
@@ -121,7 +120,7 @@ def _is_empty_section(key: str, value: Any, known: Mapping[str, Any], where: str
 
 
 def _near(key: str, known: Mapping[str, Any]) -> str:
-    """Settings of the same section with a like name, or of the same name in a section beside it."""
+    """Suggest settings with a similar name in the same section, or with the same name in a related one."""
     section, _, name = key.rpartition(".")
     near = [k for k in known if _alike(name, k.rpartition(".")[2]) and k.rpartition(".")[0] == section]
     near = near or [k for k in known if k.rpartition(".")[2] == name and k.split(".")[0] == key.split(".")[0]]
@@ -135,7 +134,7 @@ def _alike(name: str, other: str) -> bool:
 
 
 def _siblings(key: str, known: Mapping[str, Any]) -> str:
-    """The settings of the same section, for a key that resembles none."""
+    """Return a hint that lists all settings of a key's section."""
     section = key.rpartition(".")[0] + "."
     same = [k for k in known if k.startswith(section) and "." not in k.removeprefix(section)]
     return f"; {section[:-1]} has: {', '.join(k.removeprefix(section) for k in same)}" if same else ""
