@@ -62,7 +62,7 @@ class CodeOptions(NetworkSettings):
     first_k: int | None = None
     """Number of tests to run, starting with the first. None: run all tests."""
     stop_at_first_failure: bool = False
-    """True to stop after the first failed test, even with `continuous`. The remaining tests count as failed."""
+    """True to stop after the first failed test even with `continuous`. The other tests count as failed."""
     language: str | None = None
     """Language of all programs (names in docs/sandbox.md). None: the `language` in the ground truth,
     otherwise the language of the code block. Unmarked blocks are read as Python unless they clearly contain
