@@ -1,4 +1,4 @@
-"""Options of loading a reward model and of its input. Loads nothing."""
+"""Options for loading a reward model and for its input."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rewardkit.reward_options import file_option
 
 @dataclass(frozen=True)
 class ModelOptions:
-    """Options of loading a reward model and of its input."""
+    """Options for loading a reward model and for its input."""
 
     path: str = file_option("")
     """Model folder, or the name of a model on the Hugging Face hub."""
@@ -26,6 +26,6 @@ class ModelOptions:
     max_length: int = 0
     """Maximum number of tokens of prompt and response together. 0: the model's limit."""
     batch_tokens: int = 16_384
-    """Number of tokens in one forward pass, including padding. Ignored by vLLM, which batches by itself."""
+    """Maximum number of tokens in one forward pass, with padding. Ignored by vLLM, which batches itself."""
     gpu_memory_utilization: float = 0.5
-    """For vLLM: the share of the GPU's memory that it may use."""
+    """Share of the GPU's memory that vLLM may use."""
