@@ -102,7 +102,7 @@ class Builds:
         Languages that only pass different standards to the same compiler are tested once.
 
         Raises:
-            LanguageUnavailable: There is no toolchain, or it does not work in the jail.
+            LanguageUnavailable: The toolchain is missing or does not work in the jail.
         """
         tools = toolchain(language)
         if language.processes and level in ("guard", "none"):

@@ -34,7 +34,7 @@ class Gsm8kOptions:
     answers. Ignored with `compat=verl`."""
     method: Literal["strict", "flexible"] = "strict"
     """`strict` reads the number after the last `####`. `flexible` reads the last answer in any known format,
-    such as `\\boxed{...}` or "the answer is ...". If there is none, it reads the last number. Use `flexible`
+    such as `\\boxed{...}` or "the answer is ...", or else the last number. Use `flexible`
     only for evaluation."""
     window: int | None = None
     """Number of characters that are read, from the end of the response. None means the whole response.

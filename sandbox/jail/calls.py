@@ -31,7 +31,7 @@ _METHOD = re.compile(r"([A-Za-z_]\w*)\(\)\.([A-Za-z_]\w*)")
 
 
 def call(source: bytes, module: types.ModuleType) -> None:
-    """Call the requested function on every case, and write one line for each."""
+    """Call the requested function on every case, and write one line per result."""
     request = json.loads(os.pread(REQUEST, os.fstat(REQUEST).st_size, 0))
     os.close(REQUEST)
     _load(source, module)
@@ -93,8 +93,7 @@ def _line(module: types.ModuleType, function: str, case: Any, keywords: dict[str
 
 
 class Borrowed:
-    """Stand-in, in the program's process, for an object of the tests. Its operations are requests to the
-    tests."""
+    """Stand-in for an object of the tests in the program's process. Its operations are sent to the tests."""
 
     def __init__(self, channel: Channel, number: int, name: str = "") -> None:
         self._channel = channel

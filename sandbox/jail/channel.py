@@ -134,8 +134,7 @@ class Channel:
         return self.decode(message["value"]), None
 
     def raised(self, text: str, data: Any, op: str) -> BaseException:
-        """Return the other side's exception if its class is a builtin or in a loaded module, else
-        CandidateError."""
+        """Return the other side's exception, or a CandidateError if its class is not available."""
         data = data if isinstance(data, dict) else {}
         name = str(data.get("name"))
         if name in _STOPS:

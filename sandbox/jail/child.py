@@ -73,8 +73,7 @@ class Jail:
     ruleset: int = -1
     filters: dict[seccomp.Profile, kernel.Filter] = field(default_factory=dict)
     entered: int = field(default_factory=lambda: os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK))
-    """Counter that a child increments when it reaches its program, and again if the program could not
-    start."""
+    """Counter that a child increments when it reaches its program, and again if that cannot start."""
 
     def was_entered(self) -> bool:
         """Return True if the last child reached its program. A child can neither revoke nor forge this."""
@@ -115,7 +114,7 @@ def prepare() -> None:
     _set_stack(_STACK)
     for what, limit in _FIXED_LIMITS.items():
         _limit(what, limit)
-    # any finite value will do, because the address space is the actual limit
+    # Any finite value will do, because the address space is the actual limit.
     _limit(resource.RLIMIT_DATA, 1 << 50)
 
 

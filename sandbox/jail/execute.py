@@ -84,7 +84,7 @@ def run(plan: ExecutionPlan, program: int, entered: int) -> int:
     """
     own = not plan.file
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
-        # Python ignores these signals, and the program would inherit that
+        # Python ignores these signals, and the program would inherit that.
         signal.signal(number, signal.SIG_DFL)
     if plan.profile == "shell":
         os.setsid()  # keeps signals of the script to its process group away from our processes

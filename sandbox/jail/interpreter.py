@@ -73,7 +73,7 @@ def finish(play: Callable[[], object], source: bytes, module: types.ModuleType) 
 
 def _may_have_files(source: bytes) -> bool:
     """Return False if the source cannot open files whose output may still be buffered."""
-    # one by one, since a pattern or a loop would touch more memory
+    # The words are tested one by one, since a pattern or a loop would touch more memory.
     if b"open" in source or b"detach" in source:
         return True
     return b"FileIO" in source or b"Writer" in source or b"TextIOWrapper" in source

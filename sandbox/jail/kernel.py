@@ -94,7 +94,7 @@ def drop_capabilities() -> None:
     syscall("capset", _CAPSET, header, ctypes.create_string_buffer(24))
 
 
-# Mounts
+# --- mounts ---
 
 
 def mount(source: str, target: str, kind: str, flags: int, data: str = "") -> None:
@@ -137,8 +137,7 @@ def pivot_to(new_root: str) -> None:
     os.chdir("/")
 
 
-# Landlock
-
+# --- Landlock ---
 _FILE_RIGHTS = 0b1000_0000_0000_0111 | 1 << 14  # rights that apply to files other than directories
 
 
@@ -208,7 +207,7 @@ _RESTRICT_SELF = ctypes.c_long(_LANDLOCK_RESTRICT)
 _SET_FILTER = ctypes.c_long(_SECCOMP)
 
 
-# seccomp
+# --- seccomp ---
 
 
 class Filter:

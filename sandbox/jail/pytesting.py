@@ -68,7 +68,7 @@ def play(
         run_all: Function that makes these calls.
     """
     own = {name: value for name, value in names.items() if not isinstance(value, proxies.Proxy)}
-    # the tests are in memory, but appear to come from this file
+    # The tests are only in memory, but appear to come from this file.
     vars(module).update(own, __file__=os.path.abspath(_FILE))
     with open(_FILE, "w"):
         pass
@@ -161,9 +161,9 @@ def _says_no(item: Any) -> bool:
 
 
 def _as_failure(error: BaseException, item: pytest.Item, when: str) -> BaseException:
-    """Return the exception that a failed test stands for.
+    """Return the exception with which to report a test that raised `error`.
 
-    A test that skips itself because of the program, and has no mark, counts as failed.
+    A test that skips itself has failed, unless it has a `skipif` mark that does not depend on the program.
     """
     if not isinstance(error, pytest.skip.Exception | pytest.xfail.Exception | pytest.exit.Exception):
         return error

@@ -112,7 +112,7 @@ _UNSUPPORTED: dict[str, tuple[int | None, int | None]] = {
 }  # fmt: skip
 
 _CLONE_THREAD = 0x0001_0000
-# new namespaces of any kind, and CLONE_PARENT, with which a child avoids being reaped
+# New namespaces of any kind, and CLONE_PARENT, with which a child avoids being reaped.
 _CLONE_NEVER = 0x7E02_0000 | 0x8000
 _FCNTL = (0, 1, 2, 3, 4, 1030)  # dup, and reading and setting flags, but no leases, owners or pipe sizes
 _FCNTL_LOCKS = (6, 7, 37, 38)
@@ -189,7 +189,7 @@ def build(profile: Profile) -> list[BpfInstruction]:
 def _groups(
     profile: Profile,
 ) -> Iterator[tuple[dict[str, tuple[int | None, int | None]], list[BpfInstruction]]]:
-    """Yield the calls that are allowed or denied whatever their arguments, with the action for each group."""
+    """Yield the calls whose arguments do not matter, in groups, with the action for each group."""
     yield _PLAIN, [_return(_ALLOW)]
     yield _PRETENDED, [_return(_PRETEND)]
     yield _ABSENT, [_return(_MISSING)]
@@ -197,7 +197,7 @@ def _groups(
     yield (
         {"sendfile": (40, 71)},
         [_return(_ERRNO | errno.EINVAL)],
-    )  # as for files that do not support it, so that callers fall back to read and write
+    )  # the error for unsupported files, after which callers fall back to read and write
     yield _FORKS, [_return(_ALLOW if profile.fork else _DENY)]
     if profile.execute:
         yield _EXECUTES, [_return(_ALLOW)]
@@ -208,7 +208,7 @@ def _groups(
 def _checks(profile: Profile) -> dict[str, list[BpfInstruction]]:
     """Return the calls that depend on an argument, each with the instructions that decide on it."""
     own = _any_but_first() if profile == SHELL else _if_among(0, (OWN_PID,))
-    # denies truncating a file opened for reading
+    # This denies truncating a file that is opened for reading.
     opening = _if_masked(1, _O_TRUNC | _O_ACCMODE, _O_TRUNC, _DENY, _ALLOW)
     thread = _if_masked(0, _CLONE_THREAD, _CLONE_THREAD, _ALLOW, _ALLOW if profile.fork else _DENY)
     return {

@@ -225,7 +225,7 @@ class _JailServer:
 
     def _watch(self, pid: int, pidfd: int, job: child.JailJob, started: float, wall_s: float) -> int:
         """Wait for the end of a run, and return the reason to kill it, or ENDED."""
-        # the CPU clock of the whole process: CPUCLOCK_SCHED of <linux/posix-timers.h>
+        # This is the CPU clock of the whole process: CPUCLOCK_SCHED of <linux/posix-timers.h>.
         clock = (~pid << 3) | 2
         rest = job.cpu_s
         while True:
@@ -250,15 +250,13 @@ class _JailServer:
             if usage.has_idled(pid, job, elapsed, job.cpu_s - rest):
                 return IDLE
             if elapsed >= wall_s:
-                # If the host does not report waits for a CPU, other load is unlikely to explain such a long
-                # time.
+                # If the host does not report waits for a CPU, other load can hardly explain this long time.
                 return IDLE if job.idle_s and usage.waited_for_cpu(pid) is None else WALL
             if reason := usage.excess(pid, job) or self._overfull():
                 return reason
 
     def _overfull(self) -> int:
-        """Return OUTPUT if the working directory has more content than level `warm` would allow, otherwise
-        ENDED."""
+        """Return OUTPUT if the working directory exceeds the limits of level `warm`, otherwise ENDED."""
         box_mb = self.setup.box_mb
         full = not self.warm and scratch.is_overfull(
             self.setup.scratch, box_mb << 20, namespaces.ENTRIES_A_MB * box_mb
@@ -315,7 +313,7 @@ def _can_import_as(uid: int, path: tuple[str, ...]) -> bool:
 
 
 def _address_space() -> int:
-    """Return the address space of this process in bytes. Every child starts with as much."""
+    """Return the size of this process's address space in bytes. Every child starts with the same size."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[0]) * resource.getpagesize()
 

@@ -1,7 +1,7 @@
-"""Changes of the tests that also apply to the program: `input`, `print`, `sys.stdin`, environment, random
-state.
+"""Carries changes that the tests make to their process over to the program's process.
 
-The tests' side reports the changes, and the program's side applies them while it executes a request.
+They may replace `input`, `print` and `sys.stdin`, and change the environment and the state of seeded random
+numbers. The tests' side reports the changes, and the program's side applies them while it executes a request.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def _idled(pid: int, job: child.JailJob, elapsed: float, cpu_s: float) -> float:
         pids = [int(name) for name in os.listdir("/proc") if name.isdigit() and name != "1"]
         idle = elapsed - sum(_usage(each).cpu_s for each in pids)
     if any(_wants_cpu(each) for each in pids):
-        # the kernel counts a wait for a CPU only when it ends, so that the current wait is not counted yet
+        # The kernel counts a wait for a CPU only when it ends, so that the current wait is not counted yet.
         return 0.0
     waited = [waited_for_cpu(each) for each in pids]
     return 0.0 if None in waited else idle - sum(w for w in waited if w is not None)

@@ -29,7 +29,7 @@ Foreign = Callable[[Any], Any]
 Local = Callable[[str, Any], Any]
 """Function that returns the value for a tag and its body, or raises KeyError for an unknown tag."""
 
-# reused because `json.dumps` would create an encoder for each message
+# Reused because `json.dumps` would create an encoder for each message.
 _encoder = json.JSONEncoder(separators=(",", ":"))
 
 
@@ -100,11 +100,10 @@ def _encode_rarer(value: Any, kind: Any, foreign: Foreign | None, depth: int) ->
 
 
 def content_base(value: Any) -> Any:
-    """Return the content of an object of a subclass of str, int, float, list, tuple, dict or set, as that
-    type.
+    """Return the content of an object of a builtin type, or of a subclass, as that builtin type.
 
-    Return None for any other object. The methods of the builtin type are used, because the class may override
-    them to return other content.
+    The types are str, int, float, list, tuple, dict and set. Return None for any other object. The methods of
+    the builtin type are used, because the class may override them to return other content.
     """
     if isinstance(value, str):
         return str.__str__(value)

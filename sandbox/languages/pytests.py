@@ -1,4 +1,4 @@
-"""Tests for pytest in the same file as the program, after it, run together by pytest.
+"""A program followed by tests for pytest in the same file, run by pytest.
 
 Only for `/run_code`. The code reward runs such tests in a separate process (`jail/pytesting.py`).
 """

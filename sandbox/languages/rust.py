@@ -1,4 +1,4 @@
-"""Rust, with rustc to produce an object file, and the linker, with the arguments that rustc would pass.
+"""Rust: rustc produces an object file, and the linker gets the arguments that rustc would pass to it.
 
 rustc builds a small program once, to find out which files it links: the standard library, and an object that
 rustc generates to connect a program with the allocator.

@@ -1,4 +1,4 @@
-"""SQL, with SQLite from Python's own module: a script for the jail's Python contains the program as text.
+"""SQL, with SQLite from Python's own module: a script for the jail's Python includes the program as text.
 
 Standard input is also SQL, which creates the tables and their rows before the program runs. Each row of a
 result is printed as a line with its columns separated by `|`, like the output of the command `sqlite3`.

@@ -60,12 +60,12 @@ class CodeOptions(NetworkSettings):
     """True to use the share of tests that pass as the score, weighted if the ground truth sets weights. By
     default, the score is 1.0 only if all tests pass."""
     first_k: int | None = None
-    """Number of tests to run, starting with the first. None: run all tests."""
+    """Number of tests to run, starting with the first. None means all tests."""
     stop_at_first_failure: bool = False
     """True to stop after the first failed test even with `continuous`. The other tests count as failed."""
     language: str | None = None
-    """Language of all programs (names in docs/sandbox.md). None: the `language` in the ground truth,
-    otherwise the language of the code block. Unmarked blocks are read as Python unless they clearly contain
+    """Language of all programs (names in docs/sandbox.md). None means the `language` in the ground truth, or
+    else the language of the code block. Unmarked blocks are read as Python unless they clearly contain
     C++, Java, Rust or Go. Tests that call functions require Python."""
     fence: Fence = "last"
     """Code block that contains the program: `last`, `first` or `longest`. `joined` joins all blocks in the
@@ -73,14 +73,14 @@ class CodeOptions(NetworkSettings):
     prefer blocks that define it."""
     comparator: Comparator | None = None
     """Comparison of the program's standard output with the expected output: `tokens`, `exact`, `verl`,
-    `livecodebench` or `apps`. None: the comparator of `compat`, otherwise the comparator in the ground truth,
-    otherwise `tokens`."""
+    `livecodebench` or `apps`. None means the comparator of `compat`, or else the comparator in the ground
+    truth, or else `tokens`."""
     checker: str | None = file_option(None)
     """Your own function that decides whether a program's standard output is right, written as
     `path.py:function`. It is called with the input, the output and the expected output, runs in the sandbox,
     and must return True or False. It replaces the comparator."""
     compat: Literal["verl", "livecodebench"] | None = None
-    """`verl` or `livecodebench`: score in the same way as this grader. The options `fence`, `language`,
+    """`verl` or `livecodebench` to score in the same way as that grader. The options `fence`, `language`,
     `prelude` and `continuous` are then ignored."""
     cpu_s: float = 5.0
     """CPU time limit of one test, in seconds, if the ground truth sets none."""
@@ -91,7 +91,7 @@ class CodeOptions(NetworkSettings):
     """Memory limit of one test, in MiB, if the ground truth sets none."""
     total_s: float | None = None
     """CPU time limit for all tests of one program together, in seconds, if the ground truth sets none. Tests
-    that have not finished when this time is used up fail. None: the sum of the limits of the tests."""
+    that have not finished when this time is used up fail. None means the sum of the limits of the tests."""
     prelude: Literal["auto", "always", "never"] = "auto"
     """Availability of names such as `List`, `math` or `deque` without an import: `always`,
     `never` or `auto`. `auto` allows this unless the tests use standard input. With `compat`, it is always
@@ -149,7 +149,7 @@ def score(sample: Sample, options: CodeOptions) -> Score:
 
 @functools.lru_cache(maxsize=64)
 def _problem(ground_truth: str) -> CodeProblem:
-    # cached because a group of samples shares one ground truth, which may be megabytes in size
+    # Cached because a group of samples shares one ground truth, which may be megabytes in size.
     return read(ground_truth)
 
 

@@ -118,7 +118,7 @@ def _humaneval(ground_truth: dict[str, Any]) -> CodeProblem:
     if entry.isidentifier():
         setup = f"{prompt}\n\n{entry} = __candidate__({entry!r})\n{test}\n"
         return CodeProblem((AssertTest(f"check({entry})"),), setup=setup, prefix=begun)
-    # the class in `Solution().name`, which the prompt also defines, but without the method
+    # The class in `Solution().name`, which the prompt also defines, but without the method.
     owner = entry.partition("(")[0]
     theirs = f"{owner} = __candidate__({owner!r})\n" if METHOD.fullmatch(entry) else ""
     return CodeProblem((AssertTest(f"check({entry})"),), setup=f"{prompt}\n\n{theirs}{test}\n", prefix=begun)
@@ -193,7 +193,7 @@ def _mbpp(ground_truth: dict[str, Any]) -> CodeProblem:
     setup = ground_truth.get("test_setup_code") or "\n".join(ground_truth.get("test_imports", []))
     setup = setup or labels.get("test_setup_code", "")
     plain = [from_assert(test) if not setup else None for test in tests]
-    # the additional tests of MBPP+
+    # The additional tests of MBPP+.
     more = _source(ground_truth["test"]) if ground_truth.get("test") else CodeProblem(())
     return CodeProblem(
         (*(case or AssertTest(t) for case, t in zip(plain, tests, strict=True)), *more.tests),

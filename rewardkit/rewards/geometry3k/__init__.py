@@ -39,8 +39,7 @@ _BOXED = MathOptions(methods=("boxed",))
 def score(sample: Sample, options: GeometryOptions) -> Score:
     """Score one response by the rules at the top of this file.
 
-    `parts` has the answer (`acc`) and the format (`format`), each 0 or 1. The status is that of the `math`
-    reward.
+    `parts` has the answer (`acc`) and the format (`format`), each 0 or 1. The status is that of `math`.
     """
     if options.compat == "verl":
         from rewardkit.rewards.geometry3k.compat import accurate, box, in_format

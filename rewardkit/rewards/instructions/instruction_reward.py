@@ -6,7 +6,7 @@ open-instruct, and RLVR-IFeval's functions (`rlvr`). `None` among the kwargs mea
 describe the instructions.
 
 - `mode="strict"` checks the response unchanged. `loose` also checks it without its first line, its last line
-  or both, and with or without asterisks. Each instruction may be followed by a different one of the eight
+  or both, and with or without asterisks. Each instruction may be met by a different one of the eight
   versions.
 - `pay="all"` gives 1.0 if every instruction is followed, `share` gives the share of instructions followed.
 - Hidden text (in comments, by attributes or in `<details>`) does not follow an instruction, but can violate

@@ -154,8 +154,7 @@ def _loaded(path: str, load: Callable[[], Any]) -> Any:
     try:
         return load()
     except Exception as error:
-        # The loaders raise many kinds of exceptions: those of the hub, of tokenizers, of torch, and
-        # KeyErrors.
+        # The loaders raise many kinds of exceptions: from the hub, tokenizers and torch, and KeyErrors.
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
         raise InputError(f"cannot load the reward model {path}: {reason}") from None
 

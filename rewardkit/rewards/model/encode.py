@@ -95,8 +95,7 @@ class ModelEncoder:
                 messages, tokenize=False, add_generation_prompt=add_generation_prompt
             )
         except Exception as error:
-            # Templates are programs, and each rejects roles, or an order of roles, with exceptions of its
-            # own.
+            # Templates are programs, and each rejects roles, or their order, with exceptions of its own.
             reason = str(error).partition("\n")[0]
             raise UnreadableError(f"the messages do not fit the model's chat template: {reason}") from None
         return text

@@ -49,7 +49,7 @@ class DataOptions:
     response without one of the tags always gets 0.0."""
     valid_score: float = 0.0
     """Minimum score of a well-formed response with wrong values. For JSON and YAML, the response must also
-    match the schema if there is one. For XML, all tags must be there once and in order."""
+    match the schema if there is one. For XML, all tags must occur once and in order."""
 
 
 @dataclass(frozen=True, slots=True)

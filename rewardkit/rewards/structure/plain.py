@@ -169,11 +169,11 @@ class NumberOptions:
     """Options of the number reward."""
 
     abs_tol: float = 0.0
-    """Largest accepted absolute difference from the ground truth. If both tolerances are set, meeting one of
-    them is enough."""
+    """Largest accepted absolute difference from the ground truth. If both tolerances are set, the larger
+    one applies."""
     rel_tol: float = 0.0
-    """Largest accepted relative difference from the ground truth. If both tolerances are set, meeting one of
-    them is enough."""
+    """Largest accepted relative difference from the ground truth. If both tolerances are set, the larger
+    one applies."""
 
     def __post_init__(self) -> None:
         """Check that the tolerances are not negative."""

@@ -40,7 +40,7 @@ class Expected:
     results: tuple[Result, ...]
     """Accepted results. The first is the result of the ground truth's query."""
     groups: tuple[int, ...] = ()
-    """Ends of the groups of rows that the ORDER BY leaves tied. Rows after the last end all differ."""
+    """Ends of the groups of rows that the ORDER BY leaves tied. After the last end, accepted rows differ."""
     ordered: bool = False
 
     def misfit(self, found: Result) -> str | None:
