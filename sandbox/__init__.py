@@ -1,12 +1,14 @@
-r"""Runs untrusted, model-written code: isolated, limited, always cleaned up. Independent of rewards.
+r"""Runs untrusted, model-written code in isolation, with limits, and always cleans up.
+
+This package does not depend on rewards.
 
     >>> from rewardkit.sandbox import Sandbox
     >>> with Sandbox() as sandbox:
     ...     sandbox.run("print(int(input()) + 1)", "41").stdout
     b'42\n'
 
-`Sandbox` is for one thread, `Pool` for many callers, `run` for a single program. `docs/sandbox.md` describes
-the guarantees and limits of each level.
+`Sandbox` is for one thread, `Pool` for many callers, and `run` for a single program. `docs/sandbox.md`
+describes the guarantees and limits of each level.
 """
 
 from __future__ import annotations

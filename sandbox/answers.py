@@ -1,4 +1,4 @@
-"""Results of calls and assertions, read from the output of their processes; and limits for all together."""
+"""Results of calls and assertions, read from the output of their processes, and a budget for all of them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class Answer:
 
     status: OutcomeStatus
     value: bytes = b""
-    """The result as the program's process encoded it: one line of hostile data, for `values.loads`."""
+    """Result as the program's process encoded it: one line of hostile data, for `values.loads`."""
     error: str | None = None
-    """One line on the exception that was raised, or the reason why there is no answer."""
+    """One line about the exception that was raised, or the reason why there is no result."""
     cpu_s: float = 0.0
-    """CPU time of the run that ended with this call; 0 for the run's other calls, whose time is not
+    """CPU time of the run that ended with this call. 0 for all other calls, whose CPU time is not
     measured."""
     unusable: str | None = None
     """Reason why an assertion cannot be run at all, for any program."""
@@ -29,34 +29,34 @@ class Answer:
 
 @dataclass
 class SolutionBudget:
-    """Limits for all runs of one solution together."""
+    """Limits that all runs of one solution share."""
 
     cpu_s: float = float("inf")
     failures_s: float = float("inf")
-    """CPU time left for failed runs, so that a program that loops in each test is stopped early."""
+    """CPU time left for failed runs. It stops a program that loops in every test early."""
     ends: float = float("inf")
-    """Time on `time.monotonic()` at which everything must have ended."""
+    """Time on `time.monotonic()` by which all runs must have ended."""
 
     def spend(self, outcome: Outcome, *, failed: bool = False) -> None:
-        """Subtract a run from the budget, by CPU time, or by elapsed time if it was stopped for idling."""
+        """Subtract a run from the budget: its CPU time, or its elapsed time if it was stopped for idling."""
         spent_s = outcome.wall_s if outcome.status == "idle_timeout" else outcome.cpu_s
         self.cpu_s -= spent_s
         if failed:
             self.failures_s -= spent_s
 
     def within(self, limits: Limits) -> Limits:
-        """Return `limits` reduced to the rest of the budget."""
+        """Return `limits`, reduced to the remaining budget."""
         wall_s = max(min(limits.wall, self.ends - time.monotonic()), 0.01)
         return replace(limits, cpu_s=max(min(limits.cpu_s, self.cpu_s), 0.01), wall_s=wall_s)
 
     @property
     def is_spent(self) -> bool:
-        """Return True if nothing more may run."""
+        """Return True if the budget allows no further run."""
         return min(self.cpu_s, self.failures_s) <= 0 or time.monotonic() >= self.ends
 
 
 def read_answer(line: bytes) -> Answer:
-    """Return the result of a call from one line of the program's process, which is hostile data."""
+    """Return the result of a call, given the line that the program's process wrote (hostile data)."""
     if line.startswith(b'{"error":'):
         try:
             return Answer("runtime_error", error=str(json.loads(line)["error"])[:300])
@@ -66,9 +66,9 @@ def read_answer(line: bytes) -> Answer:
 
 
 def read_verdict(line: bytes) -> Answer:
-    """Return the result of an assertion from one line of the tests' process."""
+    """Return the result of an assertion, given the line that the tests' process wrote."""
     try:
-        said = json.loads(line)  # written by our own checker, but it may have been killed meanwhile
+        said = json.loads(line)  # written by our own checker, which may have been killed before it finished
     except ValueError:
         return Answer("runtime_error", error="the program ended the tests before they finished")
     if said["passed"]:
@@ -77,7 +77,7 @@ def read_verdict(line: bytes) -> Answer:
 
 
 def no_answer(outcome: Outcome) -> Answer:
-    """Return the answer of a call whose run ended without one."""
+    """Return the answer for a call whose run ended without a result."""
     status: OutcomeStatus = "runtime_error" if outcome.status == "ok" else outcome.status
     return Answer(status, error=explain(outcome), cpu_s=outcome.cpu_s)
 

@@ -1,6 +1,7 @@
 """`Sandbox`: runs programs, function calls and assertions on fork servers that it starts and replaces.
 
-For one thread at a time; `pool.py` shares several. If a server dies, its run is repeated on a new one.
+For one thread at a time; `pool.py` shares several sandboxes between callers. If a server dies, its run is
+repeated on a new server.
 """
 
 from __future__ import annotations
@@ -27,16 +28,16 @@ from rewardkit.sandbox.worker import RUN_TEST, Job, Worker, WorkerDied
 
 _ATTEMPTS = 3
 _PYTEST_S = 0.5
-"""CPU time for starting pytest, in seconds: several times the usual time."""
+"""CPU time allowed for starting pytest, in seconds: several times what it usually takes."""
 _USED_UP = ("cpu_timeout", "idle_timeout", "memory_limit", "output_limit")
-"""Statuses that may be caused by earlier work of the same child."""
+"""Statuses that may be due to earlier work of the same child process."""
 
 
 class Sandbox:
-    """A few warm fork servers at one isolation level. A context manager.
+    """A few warm fork servers at one isolation level. Usable as a context manager.
 
     Raises:
-        SandboxUnavailable: this host cannot provide the requested level.
+        SandboxUnavailable: This host cannot provide the requested level.
     """
 
     def __init__(
@@ -63,23 +64,23 @@ class Sandbox:
         prelude: bool = False,
         language: str = PYTHON,
     ) -> Outcome:
-        """Run a program to its end and return its outcome.
+        """Run a program until it ends and return its outcome.
 
         Args:
-            program: Its source.
-            stdin: All of its standard input.
-            limits: Its limits.
-            prelude: Give a Python program the names of common modules without an import.
-            language: Its language, by any usual name (docs/sandbox.md). The program is built once, for all
-                later runs.
+            program: Source of the program.
+            stdin: The whole standard input.
+            limits: Limits of the run.
+            prelude: True to give a Python program the names of common modules without an import.
+            language: Language of the program, by any usual name (docs/sandbox.md). The program is built only
+                once, also for later runs.
 
         Raises:
-            LanguageUnavailable: the language is unknown or cannot be run on this host.
+            LanguageUnavailable: The language is unknown or cannot be run on this host.
         """
         return self.run_job(Job(_bytes(program), _bytes(stdin), limits, prelude=prelude, language=language))
 
     def run_job(self, job: Job) -> Outcome:
-        """Run one job, after building it if its language is not Python."""
+        """Run one job. If its language is not Python, build its program first."""
         if job.language != PYTHON:
             job = replace(job, language=_known(job.language))
         if job.language == PYTHON:
@@ -88,15 +89,15 @@ class Sandbox:
         return built if isinstance(built, Outcome) else self._run_one(built.job(job))
 
     def prove(self, language: str) -> str:
-        """Return the version of a language's toolchain, after building and running a small program with it.
+        """Build and run a small program in a language, and return the version of the language's toolchain.
 
         Raises:
-            LanguageUnavailable: programs in that language cannot be run here; the message gives the reason.
+            LanguageUnavailable: Programs in that language cannot be run on this host. The message says why.
         """
         return self._builds.prove(RUNNERS[_known(language)], self.level, self._run_one).version
 
     def _run_one(self, job: Job) -> Outcome:
-        """Run one job as it is, again on another server if the first one dies."""
+        """Run one job without building anything, and retry it on another server if a server dies."""
         for _ in range(_ATTEMPTS):
             with contextlib.suppress(WorkerDied), self._using("main", job) as worker:
                 self._begin(worker, job)
@@ -106,11 +107,10 @@ class Sandbox:
         return self._deadly()
 
     def _deadly(self) -> Outcome:
-        """Return the outcome of a run that killed every server: out of memory, if servers survive another
-        program.
+        """Return the outcome of a run that killed every server.
 
-        Only the kernel kills a server, for lack of memory, which may happen in a container long before the
-        run's own limit.
+        Only the kernel kills a server, for lack of memory. In a container this may happen long before the run
+        reaches its own limit. The outcome is `memory_limit` if a server survives another program.
         """
         canary = Job(b"print(42)", limits=Limits(wall_s=60.0))
         with contextlib.suppress(WorkerDied), self._using("main", canary) as worker:
@@ -138,21 +138,21 @@ class Sandbox:
         budget: SolutionBudget | None = None,
         stop: bool = False,
     ) -> list[Answer]:
-        """Call `function` of a program with each case's arguments.
+        """Call `function` of a program with the arguments of each case.
 
-        All cases run in one child. If it ends early, the case in which it ended runs again in another child
-        with all of `limits` to itself, followed by the remaining cases; if that child ends in it too, this is
-        the case's answer.
+        All cases run in one child process. If it ends early, the case that it was running is repeated in
+        another child with all of `limits` to itself, followed by the remaining cases. If that child ends
+        during the same case, its outcome is the answer to the case.
 
         Args:
             program: Python source.
-            function: Its name; `Solution().name` is that method of a new object.
-            cases: The positional arguments of each call.
+            function: Name of the function. `Solution().name` is a method of a new `Solution` object.
+            cases: Positional arguments of each call.
             limits: Limits of each call.
-            keywords: The keyword arguments of each call.
-            budget: Limits of all calls together. Cases that exceed it have no answer: the list is then
+            keywords: Keyword arguments of each call.
+            budget: Limits that all calls share. Cases that exceed it get no answer, so that the list is
                 shorter.
-            stop: Stop after a child that ended early.
+            stop: True to stop after a child that ended early.
         """
         source = _bytes(program)
         budget = budget or SolutionBudget()
@@ -173,7 +173,7 @@ class Sandbox:
             if stop:
                 break
             if len(answers) == 1 and outcome.status == "runtime_error":
-                answers += answers * (len(cases) - 1)  # it fails while loading, so every case fails
+                answers += answers * (len(cases) - 1)  # the program fails to load, so every case fails
         return answers
 
     def check(
@@ -187,19 +187,19 @@ class Sandbox:
         budget: SolutionBudget | None = None,
         stop: bool = False,
     ) -> list[Answer]:
-        """Run each of `tests` (assertions) in one jailed child while `program` is in another.
+        """Run each of `tests` (assertions) in one jailed child process, while `program` runs in another.
 
-        Names that neither the tests nor `setup` define are those of the program; `__candidate__('name')` also
-        refers to the program, and `import solution` imports it. The status `ok` means that a test passed.
+        A name that neither the tests nor `setup` define refers to the program, `__candidate__('name')` always
+        refers to the program, and `import solution` imports it. Status `ok` means that a test passed.
 
         Args:
             program: Python source.
             setup: Code that runs first, in the process of the tests.
             tests: Tests that run one after the other, in one namespace.
             limits: Limits of each test, in each of the two processes.
-            before: Statements that run before each test, also if the test itself is skipped.
-            budget: As for `call`.
-            stop: Stop after a failed test.
+            before: Code to run before each test, one entry per test, even if the test itself is skipped.
+            budget: Limits that all tests share, as for `call`.
+            stop: True to stop after a failed test.
         """
         source = _bytes(program)
         budget = budget or SolutionBudget()
@@ -210,7 +210,7 @@ class Sandbox:
             again = [step for step in steps[:done] if step]
             prepared = "\n".join([setup, *again])
             rest = list(zip(steps[done:], tests[done:], strict=True))
-            # Repeated preparations do not count towards the time of this test or the others.
+            # Repeated statements do not count towards the time of the tests.
             budget.cpu_s += limits.cpu_s * len(again)
             ample = replace(limits, cpu_s=limits.cpu_s * (1 + len(again)))
             answers += self._check_some(source, prepared, rest, budget.within(ample), budget)
@@ -222,7 +222,7 @@ class Sandbox:
     def _check_some(
         self, program: bytes, setup: str, tests: list[tuple[str, str]], limits: Limits, budget: SolutionBudget
     ) -> list[Answer]:
-        """Run tests up to the first one in which a child ends; the last answer describes how."""
+        """Run tests until one of the two children ends. The last answer then describes how it ended."""
         request = json.dumps({"setup": setup, "tests": tests}).encode()
         start_s = _PYTEST_S if RUN_TEST in request else 0.0  # does not count towards the time of the tests
         budget.cpu_s += start_s
@@ -251,9 +251,9 @@ class Sandbox:
             self._begin(one, candidate)
             self._begin(two, checker)
             for end in ends:
-                end.close()  # so that each child notices the end of the other
+                end.close()  # so that each child notices when the other exits
             checked = two.finish()
-            one.cancel()  # it has nothing left to answer
+            one.cancel()  # the program has no more calls to answer
             answered = one.finish()
         answers = [read_verdict(line) for line in checked.results.splitlines()[:count]]
         ended = checked
@@ -261,10 +261,11 @@ class Sandbox:
             if answer.error is not None and answer.error.endswith(ENDED):
                 answers = answers[:position]
                 ended = answered
-                if answered.status == "cancelled" and not self._cancelled:  # it was just ending by itself
+                # The program was already ending by itself when it was cancelled.
+                if answered.status == "cancelled" and not self._cancelled:
                     ended = replace(answered, status="runtime_error", exit_code=None)
                 break
-        # The test in which it ended gets all of the limits to itself, unless it just had them.
+        # The test that was running gets all of the limits to itself, unless it already had them.
         all_done = len(answers) == count or (bool(answers) and ended.status in _USED_UP)
         budget.spend(checked, failed=not all_done)
         budget.spend(answered, failed=not all_done)
@@ -272,7 +273,7 @@ class Sandbox:
 
     @contextlib.contextmanager
     def _using(self, slot: str, job: Job) -> Iterator[Worker]:
-        """Yield a worker of the job's flavour; a failed worker is replaced the next time."""
+        """Yield a worker of the job's flavour. A worker that fails is closed and replaced later."""
         key = (slot, job.flavour, job.readable)
         worker = self._workers.pop(key, None)
         if worker is None or worker.owner != os.getpid():
@@ -300,24 +301,24 @@ class Sandbox:
 
     def _begin(self, worker: Worker, job: Job) -> None:
         worker.begin(job)
-        with self._lock:  # a cancel from before the run began has not reached it
+        with self._lock:  # a cancel from before the run began has not reached the worker
             if self._cancelled:
                 worker.cancel()
 
     def arm(self) -> None:
-        """Forget an earlier `cancel`, because the work that it was meant for has ended."""
+        """Clear an earlier `cancel`, because the work it was meant for has ended."""
         with self._lock:
             self._cancelled = False
 
     def cancel(self) -> None:
-        """Kill the current runs, from any thread, and those that start before the next `arm`."""
+        """Kill the current runs and every run that starts before the next `arm`. Callable from any thread."""
         with self._lock:
             self._cancelled = True
             for worker in self._busy:
                 worker.cancel()
 
     def kill(self) -> None:
-        """Shut down from another thread: kill the current runs and let no new ones start."""
+        """Shut down from another thread: kill the current runs and prevent new ones."""
         with self._lock:
             self._closed = True
             for worker in self._busy:
@@ -325,7 +326,7 @@ class Sandbox:
                     os.kill(worker.pid, signal.SIGKILL)
 
     def close(self) -> None:
-        """End every server. Idempotent."""
+        """Stop all servers. Idempotent."""
         self._closed = True
         while self._workers:
             self._workers.popitem()[1].close()
@@ -343,7 +344,7 @@ def _known(language: str) -> str:
     """Return the canonical name of a language.
 
     Raises:
-        LanguageUnavailable: no language has this name.
+        LanguageUnavailable: No language has this name.
     """
     found = find_runner(language)
     if found is None:

@@ -1,7 +1,7 @@
-"""Builds a program in some language in the jail, once for all its tests, and turns it into runs.
+"""Builds a program in the jail, once for all of its tests, and turns each test into a run of the result.
 
-A build consists of ordinary runs, because a compiler also reads hostile text. Its result is bytes in the
-driver's memory, which are only executed in the jail.
+A build consists of ordinary runs, because the text that a compiler reads is hostile too. Its result is a byte
+string in the driver's memory, which is only executed in the jail.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from rewardkit.sandbox.outcome import IsolationLevel, Limits, Outcome
 from rewardkit.sandbox.worker import Job, encoded
 
 BUILD_LIMITS = Limits(cpu_s=30.0, wall_s=600.0, idle_s=60.0, memory_mb=2048, output_bytes=64 << 20)
-"""Limits of each step of a build. A program that exceeds them does not compile."""
+"""Limits of each step of a build. A program that exceeds them counts as not compiling."""
 
 _ENVIRONMENT = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",
@@ -39,12 +39,12 @@ _ENVIRONMENT = {
 _RESERVE_MB = 96 << 10
 """Address space that a managed runtime may reserve without using it, in MiB."""
 _STACKS_MB = 2048
-"""Memory that such a runtime may map for the stacks of its threads, which are mostly unused, in MiB."""
+"""Memory that a managed runtime may map for the stacks of its threads, most of it unused, in MiB."""
 _KEPT = 64
 _NO_VERDICT = ("sandbox_error", "cancelled", "wall_timeout")
-"""Statuses of a build that depend on the host and not on the program."""
+"""Statuses of a build that depend on the host rather than on the program."""
 _ENDED = ("ok", "runtime_error")
-"""Statuses of a step that the compiler itself ended."""
+"""Statuses of a build step in which the compiler exited by itself."""
 _HELLO_LIMITS = Limits(cpu_s=10.0, wall_s=300.0)
 
 RunJob = Callable[[Job], Outcome]
@@ -52,7 +52,7 @@ RunJob = Callable[[Job], Outcome]
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """A program that can be run: the compiler's output, or the source itself."""
+    """A program that is ready to run: the compiler's output, or the source itself."""
 
     language: Language
     tools: Toolchain
@@ -60,7 +60,7 @@ class Build:
     program: bytes
 
     def job(self, job: Job) -> Job:
-        """Return the run of the built program for `job`, which contains the source."""
+        """Return the job that runs the built program, given the job that contains its source."""
         command = self.tools.run(self.source, job.limits)
         if job.assertions:
             command = replace(command, argv=(*command.argv[:1], *command.assertions, *command.argv[1:]))
@@ -74,22 +74,22 @@ class Build:
 
 
 class Builds:
-    """The last builds, by content, and the languages known to work. Safe from any thread."""
+    """The most recent builds, by content, and the languages that were found to work. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._found: OrderedDict[Any, Future[Build | Outcome]] = OrderedDict()
 
     def get(self, job: Job, level: IsolationLevel, run: RunJob) -> Build | Outcome:
-        """Return the build of a job's program, or the outcome of the failed build.
+        """Return the build of a job's program, or the outcome of the build if it failed.
 
         Args:
-            job: The job to run.
-            level: Its isolation level.
-            run: Runs one job in the jail.
+            job: Job to run.
+            level: Isolation level of the job.
+            run: Function that runs one job in the jail.
 
         Raises:
-            LanguageUnavailable: programs in its language cannot be run here.
+            LanguageUnavailable: Programs in the job's language cannot be run on this host.
         """
         language = RUNNERS[job.language]
         tools = self.prove(language, level, run)
@@ -97,12 +97,12 @@ class Builds:
         return self._once(key, lambda: build(language, tools, job, run))
 
     def prove(self, language: Language, level: IsolationLevel, run: RunJob) -> Toolchain:
-        """Return a language's toolchain after building and running a small program with it.
+        """Build and run a small program in a language, and return the language's toolchain.
 
-        Languages that differ only in the standard passed to the same compiler are checked as one.
+        Languages that only pass different standards to the same compiler are tested once.
 
         Raises:
-            LanguageUnavailable: there is no toolchain, or it does not work in the jail.
+            LanguageUnavailable: The toolchain is missing or does not work in the jail.
         """
         tools = toolchain(language)
         if language.processes and level in ("guard", "none"):
@@ -127,14 +127,14 @@ class Builds:
         return built if outcome.ok and b"42" in outcome.stdout.split() else outcome
 
     def _once(self, key: Any, make: Callable[[], Build | Outcome]) -> Build | Outcome:
-        """Return the result of `make` for this key; other threads that ask meanwhile wait for it."""
+        """Return the result of `make` for this key. Other threads that ask for the same key wait for it."""
         while True:
             future, mine = self._future(key)
             if mine:
                 return self._fulfil(key, future, make)
             made = future.result()
             if not (isinstance(made, Outcome) and made.status in _NO_VERDICT):
-                return made  # else that run was cancelled or its server died
+                return made  # otherwise the run was cancelled or its server died, and must be repeated
 
     def _future(self, key: Any) -> tuple[Future[Build | Outcome], bool]:
         with self._lock:
@@ -180,9 +180,9 @@ def _unproved(language: Language, tools: Toolchain, outcome: Outcome) -> str:
 
 
 def build(language: Language, tools: Toolchain, job: Job, run: RunJob) -> Build | Outcome:
-    """Build a job's program, among its files; the lists of steps are tried until one succeeds.
+    """Build a job's program, with the job's files present. Try each list of steps until one succeeds.
 
-    If a compiler is stopped by a limit, no further list is tried: another standard would take just as long.
+    If a limit stops a compiler, no further list is tried, because another standard would take just as long.
     """
     source = job.program.decode("utf-8", "surrogateescape")
     made = Build(language, tools, source, job.program)
@@ -208,7 +208,7 @@ def _take_steps(steps: Sequence[LanguageCommand], tools: Toolchain, job: Job, ru
 
 
 def _told(failed: Outcome) -> Outcome:
-    """Return the outcome of a failed build from that of its failed step."""
+    """Turn the outcome of a failed build step into the outcome of the whole build."""
     if failed.status in _NO_VERDICT:
         return failed
     return replace(failed, status="compile_error", detail=_first_message(failed))

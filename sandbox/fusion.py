@@ -1,8 +1,8 @@
-"""Answers SandboxFusion's `/run_code` with this sandbox; `fusion_client.py` is the client of such services.
+"""Answers SandboxFusion's `/run_code` with this sandbox. `fusion_client.py` is a client for such services.
 
-Any client of SandboxFusion (such as verl's `sandbox_fusion.url`) can use this sandbox. Field names are those
-of github.com/bytedance/SandboxFusion. The key `rewardkit`, which SandboxFusion ignores and never sends,
-contains limits and measurements for which it has no names, and tests that call the program
+Any client of SandboxFusion (such as verl's `sandbox_fusion.url`) can use this sandbox. The names of the
+fields are those of github.com/bytedance/SandboxFusion. The key `rewardkit`, which SandboxFusion ignores and
+never sends, contains limits and measurements that have no field there, and tests that call the program
 (`fusion_answers.py`).
 """
 
@@ -40,11 +40,11 @@ async def run_code(pool: Pool, body: Mapping[str, Any]) -> dict[str, Any]:
     """Answer one `/run_code` request: run its program and describe the outcome in SandboxFusion's terms.
 
     A request that cannot be run (an unsupported language, bad files, a full queue) is answered with
-    SandboxError, which clients treat as a failure of the service and not of the program.
+    SandboxError, which clients treat as a failure of the service rather than of the program.
 
     Args:
-        pool: Runs the program.
-        body: The JSON of the request: code, language, stdin, run_timeout, memory_limit_MB, files,
+        pool: Pool that runs the program.
+        body: Parsed JSON of the request: code, language, stdin, run_timeout, memory_limit_MB, files,
             fetch_files.
     """
     try:
@@ -84,7 +84,7 @@ def _result(outcome: Outcome) -> dict[str, Any]:
 
 
 def _fetched(body: Mapping[str, Any], outcome: Outcome) -> tuple[dict[str, str], str]:
-    """Return the requested files that exist, and a note on those that are too large."""
+    """Return the requested files that exist, and a message about files that are too large."""
     left = json.loads(outcome.results) if outcome.results else {}
     found = {name: left[_path(name)] for name in body.get("fetch_files") or [] if _path(name) in left}
     large = [name for name, content in found.items() if content is None]
@@ -93,14 +93,14 @@ def _fetched(body: Mapping[str, Any], outcome: Outcome) -> tuple[dict[str, str],
 
 
 def _compiled(job: Job) -> dict[str, Any] | None:
-    """Return the `compile_result` of a compiled program, without a time: the build may be an earlier one."""
+    """Return the `compile_result` of a compiled program, without a time, because the build may be older."""
     if job.language == PYTHON or not RUNNERS[job.language].is_compiled:
         return None
     return _FINISHED
 
 
 def _asked(body: Mapping[str, Any]) -> fusion_answers.AnswersRequest | None:
-    """Return the tests of a request; None if it only runs the program."""
+    """Return the tests of a request, or None if it only runs the program."""
     asked = (body.get(EXTENSION) or {}).get("tests")
     if asked is None:
         return None
@@ -139,7 +139,7 @@ def _job(body: Mapping[str, Any]) -> Job:
 
 
 def _files(given: object) -> tuple[tuple[str, bytes], ...]:
-    """Return the files of a request; like SandboxFusion, leave out files whose content is null."""
+    """Return the files of a request. Like SandboxFusion, skip files whose content is null."""
     if not isinstance(given, dict) or len(given) > _MAX_FILES:
         raise ValueError(f"'files' must be an object with at most {_MAX_FILES} files")
     found = {_path(name): _content(name, text) for name, text in given.items() if text is not None}
@@ -165,10 +165,10 @@ def _fetch(given: object) -> tuple[str, ...]:
 
 
 def _path(name: str) -> str:
-    """Return the path in the working directory, for which /tmp and /mnt are also names.
+    """Return a path relative to the working directory, which requests may also call /tmp or /mnt.
 
     Raises:
-        ValueError: the path is invalid or leads outside.
+        ValueError: The path is invalid or leads out of the working directory.
     """
     path = posixpath.normpath(_HOME.sub("", name, count=1))
     parts = path.split("/")
@@ -181,7 +181,7 @@ def _path(name: str) -> str:
 def _limits(body: Mapping[str, Any], extension: Mapping[str, Any]) -> Limits:
     """Return the limits of a request.
 
-    Its time limit is elapsed time; the CPU time is that of a program that keeps a few cores busy meanwhile.
+    The request's time limit is elapsed time. The default CPU limit allows a few busy cores for that long.
     """
     timeout_s = _number(body, "run_timeout", 10.0, _MAX_TIMEOUT_S)
     memory = body.get("memory_limit_MB")

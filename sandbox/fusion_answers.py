@@ -1,8 +1,7 @@
-"""Calls of functions and assertions as a field of `/run_code`, for client and server. Only our service has
-it.
+"""Calls of functions and assertions, sent as a field of `/run_code`. Used by our own client and server only.
 
-Our service answers them as `Sandbox.call` and `Sandbox.check` do locally: the program and the assertions are
-in separate jailed children.
+The server answers them as `Sandbox.call` and `Sandbox.check` do locally: the program and the assertions run
+in separate jailed child processes.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _FOREVER_S = 1e9
 
 
 class CallRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The arguments of `Sandbox.call`; those of the function are tagged as in `jail/values.py`."""
+    """Arguments of `Sandbox.call`. The arguments of the function are tagged as in `jail/values.py`."""
 
     function: str
     cases: list[list[Any]]
@@ -31,7 +30,7 @@ class CallRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CheckRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The arguments of `Sandbox.check`."""
+    """Arguments of `Sandbox.check`."""
 
     setup: str
     tests: list[str]
@@ -40,7 +39,7 @@ class CheckRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class BudgetLeft(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The rest of a `SolutionBudget`, in seconds."""
+    """Remaining amounts of a `SolutionBudget`, in seconds."""
 
     cpu_s: float
     failures_s: float
@@ -48,8 +47,7 @@ class BudgetLeft(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class AnswersRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """Tests in a request, in addition to its program and limits. Without `call` and `check`, nothing is
-    run."""
+    """Tests of a request, in addition to its program and limits. Without `call` and `check`, nothing runs."""
 
     call: CallRequest | None = None
     check: CheckRequest | None = None
@@ -57,13 +55,13 @@ class AnswersRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AnswersReply(msgspec.Struct, frozen=True):
-    """One answer for each test that was run, and the rest of the budget."""
+    """One answer for each test that ran, and the remaining budget."""
 
     answers: list[Answer]
     budget: BudgetLeft
 
     def settle(self, budget: SolutionBudget) -> list[Answer]:
-        """Return the answers, after subtracting their cost from the caller's budget."""
+        """Copy the remaining budget to the caller's `budget`, and return the answers."""
         budget.cpu_s = self.budget.cpu_s
         budget.failures_s = self.budget.failures_s
         return self.answers
@@ -75,13 +73,13 @@ def call_request(
     keywords: Sequence[Mapping[str, Any]] | None,
     stop: bool,
 ) -> CallRequest:
-    """Return the request for a call."""
+    """Return the request for calls of a function, with all arguments encoded."""
     named = [{name: values.encode(value) for name, value in case.items()} for case in keywords or []]
     return CallRequest(function, [[values.encode(value) for value in case] for case in cases], named, stop)
 
 
 def left(budget: SolutionBudget) -> BudgetLeft:
-    """Return the current rest of a budget."""
+    """Return the remaining amounts of a budget."""
     ends_s = min(budget.ends - time.monotonic(), _FOREVER_S)
     return BudgetLeft(min(budget.cpu_s, _FOREVER_S), min(budget.failures_s, _FOREVER_S), ends_s)
 
@@ -90,7 +88,7 @@ def perform(sandbox: Sandbox, job: Job, asked: AnswersRequest) -> AnswersReply:
     """Run a client's calls and assertions on the program of a job.
 
     Raises:
-        ValueError: the arguments of a call cannot be decoded.
+        ValueError: The arguments of a call cannot be decoded.
     """
     budget = SolutionBudget(
         asked.budget.cpu_s, asked.budget.failures_s, time.monotonic() + asked.budget.ends_s

@@ -1,8 +1,8 @@
-"""Makes a call of a function into a whole program, for services that run nothing else (`jail/calls.py`).
+"""Wraps a function call in a whole program, for services that can only run programs (`jail/calls.py`).
 
-The service gets the program and the arguments of one call, but never the expected result. The program's own
-output is ignored: the result follows a mark that is random for each run. A program that writes the mark
-itself only chooses its own answer, as it does by returning.
+The service gets the program and the arguments of one call, but never the expected result. The result follows
+a mark that is random for each run, and any other output of the program is ignored. If a program writes the
+mark itself, it only chooses its own answer, as it could by returning a value.
 """
 
 from __future__ import annotations
@@ -49,18 +49,18 @@ def _modules() -> list[tuple[str, str]]:
 
 
 def harness(source: str) -> str:
-    """Return a Python program that makes one call of a function of `source`, as given by `request`."""
+    """Return a Python program that calls a function of `source` once, as described by its standard input."""
     return f"MODULES = {_modules()!r}\nSOURCE = {source!r}\n{_BOOTSTRAP}"
 
 
 def request(function: str, case: Sequence[Any], keywords: Mapping[str, Any], mark: str) -> str:
-    """Return the standard input of a harness."""
+    """Return the standard input of a harness: the function to call, its arguments and the mark."""
     named = {name: values.encode(value) for name, value in keywords.items()}
     asked = {"function": function, "case": values.encode(list(case)), "keywords": named, "mark": mark}
     return json.dumps(asked)
 
 
 def answer(outcome: Outcome, mark: str) -> Answer:
-    """Return the answer of a call from the outcome of its run."""
+    """Return the answer to a call, given the outcome of its run."""
     _, found, line = outcome.stdout.rpartition(mark.encode())
     return read_answer(line.partition(b"\n")[0]) if outcome.ok and found else no_answer(outcome)

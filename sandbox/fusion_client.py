@@ -1,7 +1,7 @@
-"""Runs programs on a service that answers `/run_code`: SandboxFusion, or a `rewardkit serve --run-code`.
+"""Runs programs on a service that answers `/run_code`: SandboxFusion or `rewardkit serve --run-code`.
 
-For hosts that cannot isolate programs. The expected output of a program stays on this host. `fusion.py` is
-the server; assertions, which contain expected values, are only sent to our own service (`fusion_answers.py`).
+For hosts that cannot isolate programs. The expected output of a program stays on this host. Assertions, which
+contain expected values, are only sent to our own service (`fusion_answers.py`). `fusion.py` is its server.
 """
 
 from __future__ import annotations
@@ -27,33 +27,33 @@ from rewardkit.sandbox.languages import PYTHON
 from rewardkit.sandbox.outcome import DEFAULT_LIMITS, Limits, Outcome, OutcomeStatus, SandboxUnavailable
 
 _NAMES = {"javascript": "nodejs", "cpp17": "cpp", "cpp20": "cpp"}
-"""SandboxFusion's names of languages that differ from ours."""
+"""SandboxFusion's names of the languages that it names differently."""
 
 _ATTEMPTS = 4
 _PAUSE_S = 0.5
-"""Wait before the second attempt, in seconds; it doubles with each further attempt."""
+"""Pause before the second attempt, in seconds. It doubles with each further attempt."""
 
 _ELAPSED_FACTOR = 3.0
-"""Ratio of elapsed time to CPU time for services that only measure elapsed time."""
+"""Ratio of elapsed time to CPU time, for services that only measure elapsed time."""
 _ELAPSED_S = 5.0
-"""Elapsed time added to that, in seconds."""
+"""Elapsed time to add to the scaled CPU time, in seconds."""
 _LONGEST_S = 1500.0
-"""Elapsed time for tests without a common limit, in seconds."""
+"""Elapsed time allowed for tests that share no limit, in seconds."""
 _PATIENCE_S = 60.0
-"""Elapsed time that the service gets beyond the limit of the run, in seconds."""
+"""Elapsed time that the service may take beyond the limit of the run, in seconds."""
 _COMPILE_S = 60.0
-"""Elapsed time for a compiler on the service, in seconds; SandboxFusion's default is 10."""
+"""Elapsed time allowed for a compiler on the service, in seconds. SandboxFusion's default is 10."""
 
 
 class FusionClient:
-    """Runs programs on such a service, with that service's isolation. Safe from any thread.
+    """Client that runs programs on a `/run_code` service, with that service's isolation. Thread-safe.
 
-    Our own service applies limits as they are here. Any other measures elapsed time, so that a program which
-    used too much cannot be distinguished from a very busy service.
+    Our own service applies the limits exactly. Any other service measures elapsed time, so that a program
+    that exceeds a limit cannot be distinguished from a very busy service.
 
     Args:
-        url: The service; its `/run_code` or the part before it. User name and password in it are sent; our
-            own service uses its token as the password.
+        url: URL of the service, with or without `/run_code`. A user name and password in it are sent. Our own
+            service uses its token as the password.
     """
 
     def __init__(self, url: str) -> None:
@@ -82,14 +82,14 @@ class FusionClient:
         """Run a program on the service. A failure of the service is a `sandbox_error`, never a wrong answer.
 
         Args:
-            program: Its source.
-            stdin: All of its standard input.
-            limits: Its limits.
-            prelude: Give a Python program the names of common modules; only our own service does.
-            language: Its language, by our name.
+            program: Source of the program.
+            stdin: The whole standard input.
+            limits: Limits of the run.
+            prelude: True to give a Python program the names of common modules. Our own service only.
+            language: Language of the program, by our name.
 
         Raises:
-            SandboxUnavailable: the service cannot be reached.
+            SandboxUnavailable: The service cannot be reached.
         """
         body = self._body(program, stdin, limits, prelude=prelude, language=language)
         answer = self._ask(program, body, limits.wall)
@@ -128,12 +128,12 @@ class FusionClient:
         budget: SolutionBudget | None = None,
         stop: bool = False,
     ) -> list[Answer]:
-        """Call a function of a Python program with each case's arguments, as `Sandbox.call`.
+        """Call a function of a Python program with the arguments of each case, like `Sandbox.call`.
 
-        A service that is not ours makes each call in a separate run.
+        On a service that is not ours, each call is a separate run.
 
         Raises:
-            SandboxUnavailable: the service cannot be reached.
+            SandboxUnavailable: The service cannot be reached.
         """
         budget = budget or SolutionBudget()
         if self.why_not_ours() is None:
@@ -167,10 +167,10 @@ class FusionClient:
         budget: SolutionBudget | None = None,
         stop: bool = False,
     ) -> list[Answer]:
-        """Run assertions on the service, in another child than the program, as `Sandbox.check`.
+        """Run assertions on the service, in a different child process than the program, like `Sandbox.check`.
 
         Raises:
-            SandboxUnavailable: the service cannot be reached, or is not ours.
+            SandboxUnavailable: The service cannot be reached or is not ours.
         """
         if (why := self.why_not_ours()) is not None:
             raise SandboxUnavailable(why)
@@ -194,11 +194,11 @@ class FusionClient:
         return [no_answer(replace(answer, status="sandbox_error") if answer.ok else answer)]
 
     def why_not_ours(self) -> str | None:
-        """Return None for our own service, which hides expected values from the program; otherwise the
-        reason.
+        """Return None if the service is ours, otherwise a message that says it is not.
 
+        Only our own service hides expected values from the program.
         Raises:
-            SandboxUnavailable: the service cannot be reached, or fails.
+            SandboxUnavailable: The service cannot be reached or fails.
         """
         if self._is_ours is None:
             asked = fusion_answers.AnswersRequest(budget=fusion_answers.left(SolutionBudget()))
@@ -215,9 +215,9 @@ class FusionClient:
         )
 
     def _prove_calls(self) -> Answer | None:
-        """Return None if a trial call succeeds on the service, else the failure.
+        """Return None if a trial call succeeds on the service, otherwise the failure.
 
-        The service's Python may be too old.
+        The call fails if the service's Python is too old, for example.
         """
         if self._makes_calls:
             return None
@@ -228,9 +228,9 @@ class FusionClient:
         return None if self._makes_calls else Answer("sandbox_error", error=why)
 
     def _ask(self, program: str | bytes, body: bytes, wall_s: float) -> dict[str, Any] | Outcome:
-        """Send a request, with retries if the service is busy or unreachable.
+        """Send a request, and retry it if the service is busy or unreachable.
 
-        A program that is too large for the service has itself failed.
+        If the service rejects the request because the program is too large, the program has failed.
         """
         failed: Outcome | SandboxUnavailable = Outcome("sandbox_error")
         for attempt in range(_ATTEMPTS):
@@ -256,7 +256,7 @@ class FusionClient:
         return failed
 
     def _exchange(self, body: bytes, timeout_s: float) -> tuple[int, bytes]:
-        """Send a request over its own connection; return status and body of the answer."""
+        """Send a request over a new connection, and return the status and body of the response."""
         host = self._parts.hostname or ""
         connection: http.client.HTTPConnection
         if self._parts.scheme == "https":
@@ -309,7 +309,7 @@ def _first_message(compiled: dict[str, Any], late: bool) -> str:
 
 
 def _measured(status: OutcomeStatus, result: dict[str, Any], detail: str | None) -> Outcome:
-    """Return the outcome of a run, with our own service's measurements if it has them."""
+    """Return the outcome of a run, with the measurements of our own service if the result contains them."""
     extension = result.get(EXTENSION)
     ours = extension if isinstance(extension, dict) else {}
     elapsed = _seconds(result.get("execution_time"))

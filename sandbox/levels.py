@@ -1,6 +1,6 @@
-"""Finds the isolation levels that work on this host, by trying to break out instead of asking the kernel.
+"""Finds the isolation levels that work on this host, by attempting escapes rather than asking the kernel.
 
-`auto` is the strongest level at which every escape fails. If there is none, SandboxUnavailable gives the
+`auto` is the strongest level at which every escape fails. If no level works, SandboxUnavailable gives the
 reason for each level and says what an administrator can do.
 """
 
@@ -22,7 +22,7 @@ from rewardkit.sandbox.worker import Job, Worker, WorkerDied
 
 LevelChoice = Literal["auto", "full", "warm", "guard", "none"]
 SECURE: tuple[IsolationLevel, ...] = ("warm", "guard")
-"""Levels that `auto` tries, strongest first."""
+"""Levels that `auto` tries, from the strongest to the weakest."""
 
 _LIMITS = Limits(cpu_s=2.0, wall_s=4.0, memory_mb=256, output_bytes=1 << 18)
 _SECRET = "a canary"
@@ -41,7 +41,7 @@ class Escape:
     program: str
     limits: Limits = _LIMITS
     held: Callable[[Outcome], bool] = lambda outcome: b"ESCAPED" not in outcome.stdout + outcome.stderr
-    """Returns whether the sandbox held, judged from outside."""
+    """Function that returns True if the sandbox held, judged from outside."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def _attempt(body: str, *, after: str = "print('ESCAPED')") -> str:
 
 
 def escapes(secret: str, port: int) -> tuple[Escape, ...]:
-    """Return the attempts, aimed at a canary file and a listening port of the caller."""
+    """Return the escape attempts, aimed at a canary file and a listening port of the caller."""
     pid = os.getpid()
 
     def intact(_: Outcome) -> bool:
@@ -119,7 +119,7 @@ def escapes(secret: str, port: int) -> tuple[Escape, ...]:
 
 
 def _raw_call(x86: int, arm: int, *arguments: object) -> str:
-    """Return a program that makes a system call which must fail before it reaches the kernel's code."""
+    """Return a program that makes a system call, which must be rejected before the kernel executes it."""
     values = ", ".join(f"ctypes.c_long({a})" for a in arguments)
     return (
         "import ctypes, errno, os, platform\nlibc = ctypes.CDLL(None, use_errno=True)\n"
@@ -133,7 +133,7 @@ def prove(level: IsolationLevel) -> list[Finding]:
     """Start a worker at `level` and run every escape in it.
 
     Raises:
-        SandboxUnavailable: the worker does not start.
+        SandboxUnavailable: The worker does not start.
     """
     with _canaries() as (secret, port):
         try:
@@ -151,7 +151,7 @@ def _try(worker: Worker, escape: Escape) -> Finding:
 
 @contextmanager
 def _canaries() -> Iterator[tuple[str, int]]:
-    """Yield the path of a file that the driver may read and a port it listens on, both closed to runs."""
+    """Yield the path of a file and a listening port. The driver can access both, and runs must not."""
     with tempfile.NamedTemporaryFile("w", prefix="sandbox-canary-") as file, socket.socket() as listener:
         file.write(_SECRET)
         file.flush()
@@ -162,7 +162,7 @@ def _canaries() -> Iterator[tuple[str, int]]:
 
 @functools.cache
 def why_not(level: IsolationLevel) -> str | None:
-    """Return the reason why `level` does not work here, or None if it does. Tried once in a process."""
+    """Return the reason why `level` does not work on this host, or None if it works. Cached per process."""
     try:
         failed = [f for f in prove(level) if not f.held]
     except (SandboxUnavailable, OSError) as error:
@@ -173,10 +173,10 @@ def why_not(level: IsolationLevel) -> str | None:
 
 
 def choose(level: LevelChoice = "auto", *, allow_unsafe: bool = False) -> IsolationLevel:
-    """Return the level to run at: `level` itself if it works, or the strongest one that does.
+    """Return the level to run at: `level` itself, or for `auto` the strongest one that works.
 
     Raises:
-        SandboxUnavailable: it does not work here, or it is `none` without `allow_unsafe`.
+        SandboxUnavailable: The level does not work on this host, or it is `none` without `allow_unsafe`.
     """
     if level == "none":
         if not allow_unsafe:

@@ -1,4 +1,4 @@
-"""Sandboxes that a process keeps warm and shares, one for each level."""
+"""Sandboxes that one process keeps warm and shares, one per level."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _sandboxes: dict[tuple[int, str], Sandbox] = {}
 
 
 def sandbox_of_process(level: LevelChoice = "auto", *, allow_unsafe: bool = False) -> Sandbox:
-    """Return this process's sandbox of a level, for one thread at a time; a forked process gets its own.
+    """Return this process's sandbox for a level, for one thread at a time. A fork gets its own sandbox.
 
     Raises:
-        SandboxUnavailable: the level does not work on this host.
+        SandboxUnavailable: The level does not work on this host.
     """
     key = (os.getpid(), level)
     if key not in _sandboxes:

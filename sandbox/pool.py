@@ -1,7 +1,7 @@
-"""`Pool`: one sandbox per core, shared by any number of callers, from threads and event loops.
+"""`Pool`: one sandbox per core, shared by any number of threads and event loops.
 
-Callers take turns, however many runs each has queued; cancelled runs are killed. Each sandbox has a thread
-that waits for it, so runs need no polling.
+Callers take turns, no matter how many runs each of them has queued. Cancelled runs are killed. Each sandbox
+has a thread that waits for its runs, so that nothing is polled.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class SandboxBusy(RewardkitError, RuntimeError):
 
 
 class Ticket(Future[T]):
-    """Future outcome of one run; cancelling it kills the run if it has begun."""
+    """Future outcome of one run. Cancelling it kills the run if it has already started."""
 
     def __init__(self, work: Callable[[Sandbox], T]) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class Ticket(Future[T]):
         self.lock = threading.Lock()
 
     def cancel(self) -> bool:
-        """Remove the run from the queue, or kill it; its outcome then has the status `cancelled`."""
+        """Remove the run from the queue, or kill it, in which case its outcome has the status `cancelled`."""
         if super().cancel():
             return True
         with self.lock:
@@ -51,15 +51,15 @@ class Ticket(Future[T]):
 
 
 class Pool:
-    """Sandboxes that run jobs in parallel. A context manager; safe from any thread.
+    """Sandboxes that run jobs in parallel. Usable as a context manager and from any thread.
 
     Args:
-        size: Number of parallel runs. None: the number of cores this process may use.
-        level: As for `Sandbox`; checked before the pool starts.
-        queue_size: Maximum number of waiting runs; beyond it, callers wait.
+        size: Number of parallel runs. None means the number of cores that this process may use.
+        level: Isolation level, as for `Sandbox`. It is checked before the pool starts.
+        queue_size: Maximum number of waiting runs. Callers wait while the queue is full.
 
     Raises:
-        SandboxUnavailable: the level does not work on this host.
+        SandboxUnavailable: The level does not work on this host.
     """
 
     def __init__(
@@ -89,12 +89,12 @@ class Pool:
         """Queue a run.
 
         Args:
-            job: The job to run.
-            caller: The caller whose turn is used; None: this thread.
-            wait: Wait for room in the queue instead of raising.
+            job: Job to run.
+            caller: Caller whose turn the run takes. None means the current thread.
+            wait: True to wait while the queue is full, False to raise SandboxBusy.
 
         Raises:
-            SandboxBusy: the queue is full and `wait` is false.
+            SandboxBusy: The queue is full and `wait` is false.
         """
         return self._submit(lambda sandbox: sandbox.run_job(job), caller, wait)
 
@@ -118,18 +118,18 @@ class Pool:
         return ticket
 
     async def arun(self, job: Job, *, caller: Hashable = None) -> Outcome:
-        """Run one job from an event loop; cancelling the task kills the run.
+        """Run one job from an event loop. Cancelling the task kills the run.
 
         Raises:
-            SandboxBusy: the queue is full.
+            SandboxBusy: The queue is full.
         """
         return await self.awith(lambda sandbox: sandbox.run_job(job), caller=caller)
 
     async def awith(self, work: Callable[[Sandbox], T], *, caller: Hashable = None) -> T:
-        """Call `work` with a sandbox in a thread of the pool; cancelling the task kills its runs.
+        """Call `work` with a sandbox, in a thread of the pool. Cancelling the task kills the sandbox's runs.
 
         Raises:
-            SandboxBusy: the queue is full.
+            SandboxBusy: The queue is full.
         """
         task = asyncio.current_task()
         ticket = self._submit(work, id(task) if caller is None else caller, wait=False)
@@ -168,7 +168,7 @@ class Pool:
             ticket.sandbox = None
 
     def _next(self) -> Ticket[Any] | None:
-        """Return the next run of the caller whose turn it is; None if the pool is closed."""
+        """Return the next run of the caller whose turn it is, or None if the pool is closed."""
         with self._changed:
             self._changed.wait_for(lambda: self._turns or self._closed)
             if self._closed:
@@ -185,7 +185,7 @@ class Pool:
             return ticket
 
     def close(self) -> None:
-        """Kill running jobs, cancel waiting ones, end every server. Idempotent."""
+        """Kill running jobs, cancel waiting jobs and stop all servers. Idempotent."""
         with self._changed:
             self._closed = True
             waiting = [ticket for queue in self._queues.values() for ticket in queue]

@@ -1,7 +1,8 @@
-"""Client of one fork server: starts it, sends it runs, reads their outcomes, stops it.
+"""Client of one fork server: starts it, sends it jobs, reads their outcomes and stops it.
 
-Not thread-safe: one run at a time. `pool.py` shares several between callers. The server is started with
-`posix_spawn` or `vfork` (never a fork of the caller's memory) and an environment without our variables.
+Not thread-safe, and limited to one run at a time; `pool.py` shares several between callers. The server is
+started with `posix_spawn` or `vfork` (the caller's memory is never forked) and without our environment
+variables.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ from rewardkit.sandbox.outcome import (
 
 START_TIMEOUT_S = 60.0
 _GRACE_S = 60.0
-"""Time after a run's wall limit at which the server itself counts as stuck, in seconds; busy machines are
-slow."""
+"""Time after a run's wall limit at which the server itself is considered stuck, in seconds. It is long
+because a busy machine may be slow."""
 
 _BOOT = (
     "import json, sys; sys.path.insert(0, json.loads(sys.argv[1])['home']);"
@@ -57,15 +58,15 @@ _BASE_MODULES = (
     "threading", "time", "types", "typing", "unicodedata", "encodings.latin_1", "traceback",
 )  # fmt: skip
 RUN_TEST = b"__run_test__("
-"""Call of a pytest or unittest test in checked source."""
+"""Call, in checked source, of a test for pytest or unittest."""
 _PRELOADED = {"numpy": ("numpy",), "pytest": ("jail.pytesting",)}
-"""Modules that the servers of a flavour load in addition."""
+"""Modules that the servers of each flavour load in addition."""
 _NUMPY_IMPORT = re.compile(rb"^[ \t]*(?:import|from)[ \t]+(?:numpy|scipy|pandas)\b", re.MULTILINE)
 _OUT_OF_MEMORY = re.compile(
     rb"std::bad_alloc|memory allocation of \d+ bytes failed|fatal error: runtime: .*out of memory"
     rb"|java\.lang\.OutOfMemoryError|JavaScript heap out of memory|x(?:m|re)alloc: cannot allocate"
 )
-"""Messages of other languages' runtimes when they run out of memory."""
+"""Messages of runtimes of other languages when they run out of memory."""
 _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/share/zoneinfo")
 
 _MODES = {
@@ -79,7 +80,8 @@ _MODES = {
 _BOX_MB = 16
 _TOOLS_BOX_MB = 128
 _LEAST_FREE = 2
-"""Factor for the output limit of a run. If the host's disk has less free space, it is the host's failure."""
+"""Free disk space that a run needs, as a multiple of its working directory's size limit. Less is a failure of
+the host."""
 _STOPPED: dict[int, OutcomeStatus] = {
     protocol.CPU: "cpu_timeout",
     protocol.WALL: "wall_timeout",
@@ -93,42 +95,43 @@ _STOPPED: dict[int, OutcomeStatus] = {
 
 
 class WorkerDied(Exception):
-    """Raised if the fork server died during a run; the run may be repeated on another."""
+    """Raised if the fork server died during a run. The run may be repeated on another server."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One run, with all data that the child can see."""
+    """One run, with all the data that the child process can see."""
 
     program: bytes
     stdin: bytes = b""
     limits: Limits = DEFAULT_LIMITS
     mode: str = "script"
-    """`script`; `call` (`request` has the function and the cases); `serve` and `check` (on `channel`)."""
+    """`script`, `call` (`request` has the function and the cases), `serve` or `check` (both use `channel`),
+    `exec` or `build`."""
     request: bytes = b""
     channel: int = -1
-    """Descriptor of one end of the socket between `serve` and `check`."""
+    """Descriptor of one end of the socket that connects `serve` and `check`."""
     idle: int = -1
-    """Descriptor of a file in which the servers of `serve` and `check` keep the idle time of the tests."""
+    """Descriptor of the file with which the servers of `serve` and `check` share idle time."""
     prelude: bool = False
-    """Give the program the names of common modules without an import."""
+    """True to give the program the names of common modules without an import."""
     language: str = PYTHON
-    """Language of the program, by its name in `languages.RUNNERS`."""
+    """Language of the program, named as in `languages.RUNNERS`."""
     readable: tuple[str, ...] = ()
-    """Paths of a toolchain, for the modes `exec` and `build`."""
+    """Paths of a toolchain that the run may read, for the modes `exec` and `build`."""
     files: tuple[tuple[str, bytes], ...] = ()
-    """Files in its working directory: trusted relative paths, and contents."""
+    """Files in the working directory of the run, as trusted relative paths and their contents."""
     fetch: tuple[str, ...] = ()
-    """Paths of files that are sent back in `Outcome.results`: JSON, with each path's content in base64, or
-    None if it exceeds the limit on output."""
+    """Paths of the files to return in `Outcome.results`, as a JSON object of base64 contents by path. The
+    content of a file that exceeds the output limit is null."""
     assertions: bool = False
-    """True to enable the program's own assertions, in a language that disables them by default."""
+    """True to enable the program's assertions in a language that disables them by default."""
     reserve_mb: int = 0
-    """Address space beyond the memory limit, which then applies to memory in use, in MiB."""
+    """Address space allowed beyond the memory limit, in MiB. The limit then applies to memory in use."""
 
     @property
     def flavour(self) -> str:
-        """Return the kind of server it needs: with `numpy`, with pytest, plain, or with a toolchain."""
+        """Return the kind of server that the job needs: `base`, `numpy`, `pytest` or `tools`."""
         if self.mode == "check" and RUN_TEST in self.program:
             return "pytest"
         if self.readable or self.files or self.fetch:
@@ -139,13 +142,13 @@ class Job:
 
     @property
     def resident(self) -> int:
-        """Return the memory in use, in bytes, at which the run and its processes are killed; 0: no limit."""
+        """Return the memory in use, in bytes, at which the run's processes are killed. 0 means no limit."""
         watched = self.mode in ("exec", "build") and (self.reserve_mb or self.limits.processes)
         return self.limits.memory_mb << 20 if watched else 0
 
 
 class Worker:
-    """One fork server, started on creation."""
+    """One fork server, which starts when the object is created."""
 
     def __init__(self, level: IsolationLevel, flavour: str = "base", readable: tuple[str, ...] = ()) -> None:
         self.level = level
@@ -185,7 +188,7 @@ class Worker:
             env=_ENVIRONMENT,
             cwd="/",
             pass_fds=[theirs.fileno()],
-            start_new_session=True,  # Ctrl-C in a terminal is for the driver, which then ends this server
+            start_new_session=True,  # Ctrl-C in a terminal is for the driver, which then stops this server
         )
 
     def _await_hello(self) -> None:
@@ -208,20 +211,20 @@ class Worker:
 
     @property
     def pid(self) -> int:
-        """Return the server's process id."""
+        """Return the process id of the server."""
         return self._process.pid
 
     def run(self, job: Job) -> Outcome:
-        """Run one job and wait for its end.
+        """Run one job and return its outcome.
 
         Raises:
-            WorkerDied: the server died.
+            WorkerDied: The server died.
         """
         self.begin(job)
         return self.finish()
 
     def begin(self, job: Job) -> None:
-        """Start a job; call `finish` next."""
+        """Start a job. `finish` must be called next."""
         if job.limits.processes and self.level in ("guard", "none"):
             raise SandboxUnavailable(
                 f"level {self.level} cannot contain programs that start processes; use level 'warm' "
@@ -254,7 +257,7 @@ class Worker:
             raise WorkerDied(str(error)) from None
 
     def finish(self) -> Outcome:
-        """Wait for the job that was begun, and return its outcome."""
+        """Wait for the current job to end, and return its outcome."""
         running = self._running
         assert running is not None
         try:
@@ -264,7 +267,7 @@ class Worker:
             self._abandon()
 
     def _receive(self, timeout_s: float) -> bytes:
-        # poll instead of a socket timeout, which would make two system calls of every recv
+        # Poll rather than set a socket timeout, which would cost two system calls for every recv.
         poll = select.poll()
         poll.register(self._control, select.POLLIN)
         try:
@@ -276,7 +279,7 @@ class Worker:
         return report
 
     def cancel(self) -> None:
-        """Kill the current run; `finish` then returns it as `cancelled`. From any thread."""
+        """Kill the current run, so that `finish` returns it as `cancelled`. Callable from any thread."""
         with contextlib.suppress(OSError):
             self._control.send(protocol.CANCEL)
 
@@ -286,10 +289,10 @@ class Worker:
             self._running = None
 
     def close(self) -> None:
-        """End the server and everything in it. Idempotent."""
+        """Stop the server and all of its processes. Idempotent."""
         self._abandon()
         self._control.close()
-        if os.getpid() != self.owner:  # a fork of the driver has no children to end
+        if os.getpid() != self.owner:  # a fork of the driver has no child processes to stop
             return
         with contextlib.suppress(ProcessLookupError):
             self._process.send_signal(signal.SIGKILL)
@@ -298,13 +301,13 @@ class Worker:
             os.close(self._errors)
             self._errors = -1
         if self._scratch:
-            with contextlib.suppress(OSError):  # the server has removed it at its end
+            with contextlib.suppress(OSError):  # the server usually removes the folder when it exits
                 scratch.empty(self._scratch)
                 os.rmdir(self._scratch)
 
 
 class _Running:
-    """The descriptors of a run, which hold its input and output in memory."""
+    """Descriptors of a run, for the files in memory that contain its input and output."""
 
     def __init__(self, job: Job) -> None:
         self.job = job
@@ -346,7 +349,7 @@ class _Running:
         exit_code = os.waitstatus_to_exitcode(wait_status)
         status = _STOPPED.get(reason) or _status(exit_code, stderr, cpu_us / 1e6, self.job.limits)
         if (out_flood or err_flood or result_flood) and status not in ("cancelled", "sandbox_error"):
-            status = "output_limit"  # some runtimes continue writing until another limit ends them
+            status = "output_limit"  # some runtimes continue to write until another limit stops them
         return Outcome(
             status,
             stdout,
@@ -367,19 +370,19 @@ class _Running:
 
 
 def _files_plan(job: Job) -> bytes:
-    """Return the plan of a script's files, as `execute.ExecutionPlan` in JSON."""
+    """Return the plan for a script's files, an `execute.ExecutionPlan` in JSON."""
     if not job.files and not job.fetch:
         return b""
     return json.dumps({"files": encoded(job.files), "fetch": job.fetch}).encode()
 
 
 def encoded(files: Sequence[tuple[str, bytes]]) -> dict[str, str]:
-    """Return files in the form of a plan: base64 content by path."""
+    """Return files as they appear in a plan: base64 contents by path."""
     return {name: base64.b64encode(content).decode() for name, content in files}
 
 
 def _read(fd: int, limit: int) -> tuple[bytes, bool]:
-    """Return at most `limit` bytes of the written data, and whether there were more."""
+    """Return at most `limit` bytes of the written data, and True if there is more data."""
     size = os.fstat(fd).st_size
     return (os.pread(fd, min(size, limit), 0) if size else b""), size > limit
 
@@ -387,7 +390,7 @@ def _read(fd: int, limit: int) -> tuple[bytes, bool]:
 def _status(exit_code: int, stderr: bytes, cpu_s: float, limits: Limits) -> OutcomeStatus:
     """Return the status of a run that ended by itself.
 
-    The program's own message about its failure cannot improve the status.
+    A program's own message about its failure cannot turn it into a success.
     """
     if exit_code == 0:
         return "ok"
@@ -422,9 +425,9 @@ def _last_line(stderr: bytes) -> str:
 
 
 def module_path() -> list[str]:
-    """Return the module search path of the runs: the standard library and the installed packages.
+    """Return the module search path for runs: the standard library and the installed packages.
 
-    Folders that a program or PYTHONPATH added to our own path are left out.
+    Folders that a program or PYTHONPATH added to our own path are excluded.
     """
     standard = os.path.dirname(os.path.realpath(os.__file__))
     entries = [
@@ -436,6 +439,6 @@ def module_path() -> list[str]:
 
 
 def readable_paths(path: list[str]) -> list[str]:
-    """Return the paths that runs may read: the modules and the shared libraries. No home, no /proc."""
+    """Return the paths that runs may read: modules and shared libraries, but no home folder and no /proc."""
     base = os.path.join(os.path.realpath(sys.base_prefix), "lib")
     return list(dict.fromkeys([*(p for p in path if os.path.isdir(p)), base, *_LIBRARIES]))

@@ -1,4 +1,4 @@
-"""Registers all the rewards that ship with rewardkit, one file or folder per family, and loads none of them.
+"""Registers all rewards that ship with rewardkit, one file or folder per family, without loading them.
 
 `declarations` lists their names, their data sources and where each of them runs.
 """

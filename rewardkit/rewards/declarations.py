@@ -1,10 +1,11 @@
-"""Declares all rewards that ship with rewardkit, each with its name, version, data sources and where it runs,
-by the same `@reward` that users have. Add new rewards here (docs/extending.md); the scoring function is in
-its own file.
+"""Declares all rewards that ship with rewardkit: name, version, data sources and where each of them runs.
 
-Each function here is a declaration: it is called with the first sample and returns the function that scores,
-so that `rewardkit list` and the check of data sources need no heavy import. Increase the version whenever any
-score can change.
+The declarations use the same `@reward` as users do. Add new rewards here (docs/extending.md), and their
+scoring functions in files of their own.
+
+Each function in this file is a declaration. It is called with the first sample and returns the scoring
+function, so that `rewardkit list` and the check of data sources need no heavy import. Increase the version
+whenever any score can change.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ Function = Callable[..., Any]
 """A scoring function: (Sample, Options) -> Score."""
 
 BACKSTOP_S = 60.0
-"""Time limit of a reward whose work is bounded by itself, for any text. The load of the machine never reaches
-it; otherwise a slow response could choose to be a `timeout`."""
+"""Time limit of a reward that bounds its own work for any text. The load of a machine never makes a reward
+reach the limit. Otherwise a slow response could choose to be a `timeout`."""
 
 
 @reward(

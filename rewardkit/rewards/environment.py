@@ -1,4 +1,4 @@
-"""`environment`: the reward of an episode whose environment scores it (`agent_name: env`)."""
+"""`environment`: reward of an episode that is scored by its environment (`agent_name: env`)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from rewardkit.types import Sample, Score, failure
 
 
 def score(sample: Sample) -> Score:
-    """Return the score that the episode's environment gave, from the row's `interaction_score`."""
+    """Return the score that the environment gave the episode, from the sample's `interaction_score`."""
     value = sample.extra_info.get("interaction_score")
     if not isinstance(value, int | float):
         return failure(

@@ -1,11 +1,11 @@
-"""GSM8K: the number after `####`, in three tiers: right, in format but wrong, neither.
+"""GSM8K: the number after `####`, with three scores: right, wrong but in the right format, neither.
 
-- `strict` reads only the last `####` line of the response's own text (`answers/place.py`): 1.0 for the right
-  number, 0.1 for another number or several, 0.0 if no number follows `####`.
-- `flexible` reads the last frame of any kind, else the last number of the text. Use it for evaluation only: a
-  policy can learn to guess by a last number.
-- `answers/number.py` defines what counts as one number and its value. Numbers are compared exactly.
-- `compat="verl"` reproduces verl's `gsm8k.compute_score` (github.com/volcengine/verl, read in 0.9.1).
+- `strict` reads only the last `####` line of the response's own text (`answers/place.py`). The score is 1.0
+  for the right number, 0.1 for another number or several numbers, and 0.0 if no number follows `####`.
+- `flexible` reads the last frame of any kind, or else the last number of the text. Use it for evaluation
+  only, because a policy can learn to guess with a last number.
+- `answers/number.py` defines what counts as one number, and its value. Numbers are compared exactly.
+- `compat="verl"` reproduces verl's `gsm8k.compute_score` (github.com/volcengine/verl, as in 0.9.1).
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ class Gsm8kOptions:
     score: float = 1.0
     """Score of a right answer."""
     format_score: float | None = None
-    """Score of a wrong number, or of several numbers, after `####`. None: 0.1, or 0.0 with `compat=verl`."""
+    """Score of one wrong or several numbers after `####`. None means 0.1, or 0.0 with `compat=verl`."""
     neither_score: float = 0.0
     """Score of a response without a number after `####`. With `method=flexible`, this applies only to wrong
     answers. Ignored with `compat=verl`."""
     method: Literal["strict", "flexible"] = "strict"
     """`strict` reads the number after the last `####`. `flexible` reads the last answer in any known format,
-    such as `\\boxed{...}` or "the answer is ...". If there is none, it reads the last number. Use `flexible`
+    such as `\\boxed{...}` or "the answer is ...", or else the last number. Use `flexible`
     only for evaluation."""
     window: int | None = None
-    """Read only this many characters at the end of the response. None: read the whole response. Ignored with
-    `compat=verl`."""
+    """Number of characters that are read, from the end of the response. None means the whole response.
+    Ignored with `compat=verl`."""
     compat: Literal["verl"] | None = None
-    """Set to `verl` to score in the same way as verl."""
+    """`verl` to score in the same way as verl."""
 
     def __post_init__(self) -> None:
         """Check that the window is not empty."""
@@ -49,7 +49,7 @@ class Gsm8kOptions:
 
     @property
     def evaluation_only(self) -> str:
-        """Return the reason not to train a policy with these options; "" if there is none."""
+        """Return the reason not to train a policy with these options, or "" if there is no reason."""
         return (
             "method=flexible also scores a guessed last number as right" if self.method == "flexible" else ""
         )
@@ -92,7 +92,7 @@ def score(sample: Sample, options: Gsm8kOptions) -> Score:
 def excerpts(responses: Sequence[str], options: Gsm8kOptions) -> list[str | None]:
     """Return the part of each response that decides its score: the text from its only `####` on, or "".
 
-    None: the whole response has to be read.
+    The result is None for a response that must be read as a whole.
     """
     if options.method != "strict" or options.window is not None or options.compat is not None:
         return [None] * len(responses)
@@ -108,7 +108,7 @@ def excerpts(responses: Sequence[str], options: Gsm8kOptions) -> list[str | None
 
 
 def _stated(text: str, sample: Sample, options: Gsm8kOptions) -> tuple[StatedNumber | None, bool]:
-    """Return the number that a text states, and whether it is after `####`."""
+    """Return the number that a text states, and True if the number follows `####`."""
     found, kind = stated_number(text, *_FRAMES[options.method])
     if kind is None and options.method == "flexible":
         return last_number(without_prompt(text, sample.prompt)), False
@@ -120,7 +120,7 @@ _FRAMES: dict[str, tuple[FrameKind, ...]] = {"strict": ("hash",), "flexible": FR
 
 @lru_cache(maxsize=65_536)
 def _ground_truth(text: str) -> Value | None:
-    """Return the value of a ground truth: a number, or a reference solution that ends in `#### number`."""
+    """Return the value of a ground truth: a number, or a reference solution that ends with `#### number`."""
     found = stated_number(text, "hash")[0] if "####" in text else number_in(text.strip())
     return found.value if found is not None else None
 

@@ -1,18 +1,18 @@
-"""reasoning_gym's tasks, each scored by its own verifier (github.com/open-thought/reasoning-gym, 0.1.25).
+"""Scores reasoning_gym's tasks with their own verifiers (github.com/open-thought/reasoning-gym, 0.1.25).
 
-The ground truth is the dataset's entry as JSON (`question`, `answer`, `metadata`), or the answer with the
-rest in `extra_info`. The answer is the content of the last frame (`answers/place.py`), or the whole of a
-short response. A verifier's score below 1 counts as unsolved, because most give something for a wrong answer
-(`127` gets a third for `7`); `pay="partial"` uses the score as it is.
+The ground truth is the dataset's entry as JSON (`question`, `answer`, `metadata`), or the answer, with the
+rest of the entry in `extra_info`. The answer is the content of the last frame (`answers/place.py`), or a
+whole short response. A verifier's score below 1 counts as unsolved, because most verifiers give partial
+scores for wrong answers (`127` gets a third for `7`). `pay="partial"` uses the score unchanged.
 
 - A verifier that gives full marks to nonsense, or less than full marks to its own answer, makes the sample
-  `invalid`, by name. Two that fail on entries read from JSON are repaired (`arc_agi`, `rearc`: their grids
-  were tuples). So are `game_of_life_halting`, which compares the truth of two nonempty texts, and
-  `coin_flip`, which accepts any number that begins like its own. An answer that has "not" or "or" in it, has
-  several numbers where one is expected, or has the wrong sign is wrong, because some verifiers search it for
-  the right answer.
-- Some verifiers pass the answer to `eval` or to SymPy, which evaluates it. They get only answers without
-  names, attributes and calls, except of a few functions; any other answer is wrong without being read.
+  `invalid`, with the task's name. Two verifiers that fail on entries read from JSON are repaired (`arc_agi`
+  and `rearc`, whose grids were tuples). So are `game_of_life_halting`, which compares the truth of two
+  non-empty texts, and `coin_flip`, which accepts any number that starts like the right one. An answer is
+  wrong if it contains "not" or "or", has several numbers where one is expected, or has the wrong sign,
+  because some verifiers search the answer for the right one.
+- Some verifiers pass the answer to `eval` or to SymPy, which evaluates it. They only get answers without
+  names, attributes and calls, except calls of a few functions. Any other answer is wrong without being read.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _HEDGES = re.compile(
     re.IGNORECASE,
 )
 _LARGE = re.compile(r"\d[eE][-+]?\d{4}")
-"""Exponents that take too long to convert to a fraction."""
+"""Pattern of exponents for which the conversion to a fraction takes too long."""
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _NUMBERS = re.compile(r"-?\d+(?:[.,]\d+)*(?:\s*/\s*\d+)?")
 
@@ -62,7 +62,7 @@ class ReasoningGymOptions:
 
 
 def score(sample: Sample, options: ReasoningGymOptions) -> Score:
-    """Score one response by its task's verifier.
+    """Score one response with its task's verifier.
 
     Raises:
         MissingDependencyError: reasoning_gym is not installed.
@@ -79,9 +79,9 @@ def score(sample: Sample, options: ReasoningGymOptions) -> Score:
     if _hedges(said, entry["answer"]):
         why = f"{_name(entry)}: several answers, a denial or another sign"
         return Score(0.0, "ok", False, said[:200], detail=why)
-    # Brackets, quotes and marks may be part of a list or a board.
+    # Both with and without brackets, quotes and marks, which may be part of a list or a board.
     texts = {said, tidy(said)}
-    # Every verifier's own answer is right, even if it has text that is not evaluated in other answers.
+    # The entry's own answer is right, even if it contains text that is not evaluated in other answers.
     value = 1.0 if entry["answer"] in texts else max(_verified(entry, text) for text in texts)
     solved = value >= 1.0
     paid = value if options.pay == "partial" else float(solved)
@@ -89,7 +89,7 @@ def score(sample: Sample, options: ReasoningGymOptions) -> Score:
 
 
 def _answer(text: str) -> str:
-    """Return the content of the last frame if adjacent frames agree; without a frame, a short response."""
+    """Return the content of the last frame if adjacent frames agree, or without a frame, a short response."""
     held = {frame.text for frame in last_group(text, *FRAME_KINDS)}
     if held:
         return held.pop() if len(held) == 1 else ""
@@ -101,7 +101,7 @@ _LONGEST_ANSWER = 1_000
 
 
 def _hedges(text: str, ground_truth: Any) -> bool:
-    """Return whether an answer denies itself or names several, which verifiers that search it would miss."""
+    """Return True if an answer denies itself or names several answers, which many verifiers would miss."""
     wanted = str(ground_truth)
     if ground_truth is None or _HEDGES.search(wanted):
         return False
@@ -115,7 +115,7 @@ def _hedges(text: str, ground_truth: Any) -> bool:
 
 
 def _entry(sample: Sample) -> dict[str, Any] | str:
-    """Return the entry with its metadata, or the error in it."""
+    """Return the dataset's entry with its metadata, or the error in it."""
     given: Any = None
     if sample.ground_truth.lstrip().startswith("{"):
         try:
@@ -139,7 +139,7 @@ def _name(entry: Mapping[str, Any]) -> str:
 
 @lru_cache(maxsize=4_096)
 def _unsound(entry_text: str) -> str | None:
-    """Return the reason why this entry cannot be scored by its verifier; None if it can."""
+    """Return the reason why an entry cannot be scored with its verifier, or None if it can."""
     entry = json.loads(entry_text)
     name = _name(entry)
     try:
@@ -155,7 +155,10 @@ def _unsound(entry_text: str) -> str | None:
 
 
 def _verified(entry: dict[str, Any], text: str, *, ours: bool = False) -> float:
-    """Return the verifier's score, 0 to 1; 0 if the answer makes it fail. `ours`: the text is no response."""
+    """Return the verifier's score from 0 to 1, or 0 if the answer makes the verifier fail.
+
+    Set `ours` if the text does not come from a response and can be evaluated safely.
+    """
     name = _name(entry)
     if _LARGE.search(text):
         return 0.0
@@ -172,12 +175,12 @@ def _verified(entry: dict[str, Any], text: str, *, ours: bool = False) -> float:
     try:
         value = float(verify(text, entry))
         return max(0.0, min(1.0, value)) if isfinite(value) else 0.0
-    except Exception:  # verifiers raise any exception when they parse an answer
+    except Exception:  # verifiers raise any kind of exception when they parse an answer
         return 0.0
 
 
 def _is_near(text: str, ground_truth: str) -> bool:
-    """Return whether two probabilities agree to three digits: `coin_flip` accepts any with the same start."""
+    """Return True if two probabilities agree to three digits. `coin_flip` itself compares only the start."""
     try:
         given, wanted = (float(Fraction(number.replace(",", "").strip())) for number in (text, ground_truth))
     except (ValueError, ZeroDivisionError, OverflowError):
@@ -187,10 +190,10 @@ def _is_near(text: str, ground_truth: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _verifier(name: str) -> tuple[Any, bool]:
-    """Return a task's verifier, and whether it evaluates the answer.
+    """Return a task's verifier, and True if the verifier evaluates the answer.
 
     Raises:
-        ValueError: there is no such task.
+        ValueError: The task does not exist.
     """
     try:
         import reasoning_gym

@@ -1,7 +1,7 @@
-"""In the jailed child: calls the program's function, for a list of cases or on request of another child.
+"""Runs in the jailed child: calls the program's function, on a list of cases or at another child's request.
 
-Expected results are not in this process. The result descriptor only carries the program's own answers, so a
-program that writes to it gains nothing.
+This process never sees the expected results. The result descriptor only carries the program's own answers, so
+that a program gains nothing by writing to it.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ RESULTS = 4
 CHANNEL = 3
 
 _MAX_PRINTED = 1 << 20
-"""Bytes of the program's output that are sent to the tests for one call."""
+"""Number of bytes of the program's output that are sent to the tests for one call."""
 _METHOD = re.compile(r"([A-Za-z_]\w*)\(\)\.([A-Za-z_]\w*)")
 
 
 def call(source: bytes, module: types.ModuleType) -> None:
-    """Call `function` on every case of the request; write one line for each."""
+    """Call the requested function on every case, and write one line per result."""
     request = json.loads(os.pread(REQUEST, os.fstat(REQUEST).st_size, 0))
     os.close(REQUEST)
     _load(source, module)
@@ -41,13 +41,13 @@ def call(source: bytes, module: types.ModuleType) -> None:
 
 
 def serve(source: bytes, module: types.ModuleType) -> None:
-    """Answer the tests' requests until they end."""
+    """Answer the tests' requests until the tests' process closes the channel."""
     _load(source, module)
     ProgramChannel(module).serve()
 
 
 _code: list[types.CodeType] = []
-"""The program's compiled code, once it is loaded."""
+"""Compiled code of the program, once the program is loaded."""
 
 
 def _load(source: bytes, module: types.ModuleType) -> None:
@@ -56,21 +56,21 @@ def _load(source: bytes, module: types.ModuleType) -> None:
 
 
 def own_name(module: types.ModuleType, name: str) -> bool:
-    """Return whether the program itself defines a global that the prelude also has, such as its own `gcd`."""
+    """Return True if the program itself defines a global that the prelude also has, such as its own `gcd`."""
     if name not in vars(module):
         return False
     if not prelude.gave(name, vars(module)[name]):
         return True
-    import dis  # rarely needed, and it would take memory in every child
+    import dis  # imported late because it is rarely needed and would take memory in every child
 
     said = [(i.opname, i.argval) for i in dis.get_instructions(_code[0])]
     return ("STORE_NAME", name) in said or any("IMPORT_STAR" in (op, arg) for op, arg in said)
 
 
 def find(module: types.ModuleType, name: str) -> Callable[..., Any]:
-    """Return the function of that name: the module's own, or the method of a new `Solution()`.
+    """Return the function with this name: the module's own, or the method of a new `Solution()`.
 
-    A name may also include the object: `Solution().name`.
+    A name may also include the object, as in `Solution().name`.
     """
     if of_object := _METHOD.fullmatch(name):
         found = getattr(getattr(module, of_object[1])(), of_object[2])
@@ -87,14 +87,13 @@ def _line(module: types.ModuleType, function: str, case: Any, keywords: dict[str
     try:
         named = {name: values.decode(value) for name, value in keywords.items()}
         answer = {"value": values.encode(find(module, function)(*values.decode(case), **named))}
-    except BaseException as error:  # SystemExit too: only this case fails, not the others
+    except BaseException as error:  # also SystemExit, which must fail only this case
         answer = {"error": describe(error)}
     return values.line(answer) + b"\n"
 
 
 class Borrowed:
-    """A stand-in for an object of the tests in the program's process: its operations are requests to the
-    tests."""
+    """Stand-in for an object of the tests in the program's process. Its operations are sent to the tests."""
 
     def __init__(self, channel: Channel, number: int, name: str = "") -> None:
         self._channel = channel
@@ -127,19 +126,19 @@ class Borrowed:
 
 
 class ProgramChannel(Channel):
-    """The program's end of the channel: executes the tests' requests in the program's module."""
+    """The program's end of the channel, which executes the tests' requests in the program's module."""
 
     def __init__(self, module: types.ModuleType) -> None:
         super().__init__(CHANNEL, _OPERATIONS | {"global": self._global, "set_global": self._set_global})
         self.module = module
         self._lent: dict[str, Any] = {}
-        """Objects of the tests that were sent by content."""
+        """Objects of the tests that were sent by content, by number."""
         self._keys: dict[int, str] = {}
         self._before: dict[str, bytes] = {}
         self._sent = {1: os.fstat(1).st_size, 2: os.fstat(2).st_size}
 
     def _global(self, name: str) -> list[Any]:
-        """Return a list with the program's global of that name; empty if there is none."""
+        """Return a list of one item, the program's global with this name, or an empty list if it has none."""
         names = vars(self.module)
         if own_name(self.module, name):
             return [names[name]]
@@ -175,7 +174,7 @@ class ProgramChannel(Channel):
         return getattr(kind, "__module__", "") == self.module.__name__
 
     def _class(self, kind: type) -> dict[str, Any]:
-        """Describe a class by its number, its name, its bases in the program, and its builtin exception."""
+        """Return a class's number, name, bases in the program and builtin exception."""
         bases = [self._class(base) for base in kind.__bases__ if self._is_own(base)]
         raises = next((b.__name__ for b in kind.__mro__ if vars(builtins).get(b.__name__) is b), "object")
         raises = raises if issubclass(kind, BaseException) else ""
@@ -219,7 +218,7 @@ class ProgramChannel(Channel):
                     text = os.pread(fd, min(size - self._sent[fd], _MAX_PRINTED), self._sent[fd])
                     said[name] = text.decode("utf-8", "replace")
                 self._sent[fd] = size
-            except (OSError, ValueError, AttributeError):  # the program has closed or replaced it
+            except (OSError, ValueError, AttributeError):  # the program has closed or replaced the stream
                 continue
         return said
 
@@ -231,7 +230,7 @@ class ProgramChannel(Channel):
         return about
 
     def answer(self, request: dict[str, Any]) -> bytes:
-        """Answer a request, in the surroundings that the tests have made."""
+        """Answer a request, with the surroundings that the tests set up."""
         if "around" not in request:
             return super().answer(request)
         with surroundings.as_in_tests(self.decode(request["around"])):
@@ -243,7 +242,7 @@ def _next(iterator: Any) -> Any:
 
 
 def _unlike(value: Any) -> bool:
-    """Return whether a value is equal to objects that it cannot be equal to."""
+    """Return True if a value claims to be equal to objects that cannot be equal to it."""
     return bool(value == object()) or bool(value == "\0unlike")
 
 

@@ -1,9 +1,10 @@
-"""Protocol between the program's process and that of its tests: values by content, objects by number.
+"""Protocol between the program's process and the tests' process: values by content, objects by number.
 
-Each side keeps the objects that it has handed out. A request is `{op, args, kwargs}`, an answer `{value}` or
-`{error, raised}`; while one side waits for an answer, it answers the other's requests, so that callbacks
-work. The `operations` of each side define its allowed requests. Neither side trusts the other: the program is
-hostile, and objects of the tests can only be called, iterated, or read by public names.
+Each side keeps the objects that it has lent to the other side. A request is `{op, args, kwargs}`, an answer
+`{value}` or `{error, raised}`. While one side waits for an answer, it answers requests, so that callbacks
+work. The `operations` of a side are the requests that it accepts. Neither side trusts the other: the program
+is hostile, and the program may only call objects of the tests, iterate over them and read their public
+attributes.
 """
 
 from __future__ import annotations
@@ -22,37 +23,41 @@ _STOPS = ("StopIteration", "StopAsyncIteration", "GeneratorExit")
 
 
 class CandidateError(Exception):
-    """Raised if the other side raised an exception that is unknown here, or sent an invalid answer."""
+    """Raised for an unknown exception, or an invalid answer, from the other side."""
 
 
 class ChannelEnded(BaseException):
-    """Raised if the other side died. A BaseException, so that no `except Exception` of a test handles it."""
+    """Raised if the other side died. A BaseException, so that no `except Exception` of a test catches it."""
 
 
 class Stopped(RuntimeError):
-    """Raised if the other side raised StopIteration outside of an iteration. Passing it on would end a loop
-    over `map` or `filter` on this side, and skip the remaining checks."""
+    """Raised if the other side raised StopIteration outside an iteration.
+
+    StopIteration itself would end a loop over `map` or `filter` on this side, and so skip the remaining
+    checks.
+    """
 
 
 class Channel:
     """One end of the socket between the two processes.
 
     Args:
-        fd: The socket.
-        operations: Requests that the other side may make, by name; called with the decoded arguments.
+        fd: Descriptor of the socket.
+        operations: Functions that execute the requests of the other side, by name. They get the decoded
+            arguments.
     """
 
     def __init__(self, fd: int, operations: dict[str, Callable[..., Any]]) -> None:
         self.fd = fd
         self.operations = operations
         self.objects: list[Any] = []
-        """Objects handed out, by number. They are kept for good, because numbers are never reused."""
+        """Objects lent to the other side, by number. They are kept, so that numbers are not reused."""
         self._numbers: dict[int, int] = {}
         self.states: dict[str, Any] = {}
-        """States of the objects sent by content in the current message, which `foreign` collects."""
+        """States of the objects that the current message sends by content, collected by `foreign`."""
 
     def foreign(self, value: Any) -> Any:
-        """Encode a value that has no content here. Each side has its own implementation."""
+        """Encode a value that cannot be sent by content. Each side implements this differently."""
         raise NotImplementedError
 
     def local(self, tag: str, body: Any) -> Any:
@@ -60,10 +65,10 @@ class Channel:
         raise NotImplementedError
 
     def receive(self, states: dict[str, Any]) -> None:
-        """Receive the states of objects that were sent by content."""
+        """Apply the states of objects that the other side sent by content."""
 
     def number(self, value: Any) -> int:
-        """Return the number under which the other side knows an object of ours."""
+        """Return the number by which the other side refers to an object of this side."""
         found = self._numbers.get(id(value))
         if found is None:
             found = self._numbers[id(value)] = len(self.objects)
@@ -77,7 +82,7 @@ class Channel:
         return values.decode(data, self.local)
 
     def ask(self, op: str, *args: Any, **kwargs: Any) -> Any:
-        """Send a request to the other side; return its value or raise its exception."""
+        """Send a request to the other side, and return its value or raise its exception."""
         request = values.line(self.request(op, list(args), kwargs))
         try:
             value, raised = self._exchange(request, args, op)
@@ -93,7 +98,7 @@ class Channel:
         return value
 
     def request(self, op: str, args: list[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
-        """Return the message that requests `op`."""
+        """Return the message that requests an operation."""
         self.states = {}
         message: dict[str, Any] = {"op": op, "args": self.encode(args)}
         if kwargs:
@@ -104,7 +109,7 @@ class Channel:
         return message
 
     def finish(self) -> None:
-        """Encode objects that `foreign` has deferred."""
+        """Encode the objects that `foreign` deferred."""
 
     def _exchange(self, request: bytes, args: tuple[Any, ...], op: str) -> tuple[Any, BaseException | None]:
         write_frame(self.fd, request)
@@ -129,7 +134,7 @@ class Channel:
         return self.decode(message["value"]), None
 
     def raised(self, text: str, data: Any, op: str) -> BaseException:
-        """Return the other side's exception, if it belongs to the language or a module loaded here."""
+        """Return the other side's exception, or a CandidateError if its class is not available."""
         data = data if isinstance(data, dict) else {}
         name = str(data.get("name"))
         if name in _STOPS:
@@ -146,7 +151,7 @@ class Channel:
         return CandidateError(text)
 
     def answer(self, request: dict[str, Any]) -> bytes:
-        """Execute a request and return the answer's frame."""
+        """Execute a request and return the message with the answer."""
         try:
             self.receive(request.get("states", {}))
             args = self.decode(request["args"])
@@ -156,7 +161,7 @@ class Channel:
             self.states = self.changed()
             message: dict[str, Any] = {"value": self.encode(value)}
             for i, (arg, old) in enumerate(zip(args, before, strict=True)):
-                # It changed an argument in place, which the caller must see.
+                # The operation changed an argument in place, and the caller must see that.
                 if old and values.line({"a": (new := self.encode(arg))}) != old:
                     message.setdefault("args", []).append([i, new])
             self.finish()
@@ -168,15 +173,15 @@ class Channel:
         return values.line(message | self.printed())
 
     def changed(self) -> dict[str, Any]:
-        """Return the states of the other side's objects that may have changed."""
+        """Return the states of objects lent by the other side that have changed."""
         return {}
 
     def printed(self) -> dict[str, Any]:
-        """Return the output since the last message, as `out` and `err`."""
+        """Return the output written since the last message, as `out` and `err`."""
         return {}
 
     def describe_raised(self, error: BaseException) -> dict[str, Any]:
-        """Return the class of an exception, and its arguments if they can be sent."""
+        """Return the class of an exception, and its arguments if they can be encoded."""
         kind = type(error)
         builtin = next(k.__name__ for k in kind.__mro__ if vars(builtins).get(k.__name__) is k)
         about = {"name": builtin, "module": str(kind.__module__)[:80], "class_name": kind.__name__[:80]}
@@ -186,7 +191,7 @@ class Channel:
             return about | {"args": []}
 
     def serve(self) -> None:
-        """Answer until the other side closes."""
+        """Answer requests until the other side closes the channel."""
         while (frame := read_frame(self.fd)) is not None:
             write_frame(self.fd, self.answer(values.loads(frame)))
 
@@ -195,7 +200,7 @@ _MUTABLE = (list, dict, set)
 
 
 def copy_back(mine: Any, changed: Any) -> None:
-    """Give a mutable argument its content from the other side."""
+    """Replace the content of a mutable argument by its content on the other side."""
     if type(mine) is list and type(changed) is list:
         mine[:] = changed
     elif type(mine) in (dict, set) and type(changed) is type(mine):
@@ -204,7 +209,7 @@ def copy_back(mine: Any, changed: Any) -> None:
 
 
 def describe(error: BaseException) -> str:
-    """Return one short line for an exception, even if its own methods fail."""
+    """Return one short line that describes an exception, even if the exception's own methods fail."""
     try:
         text = str(error)
     except BaseException:
@@ -213,7 +218,7 @@ def describe(error: BaseException) -> str:
 
 
 def read_frame(fd: int) -> bytes | None:
-    """Read one length-prefixed message; None at the end of the stream."""
+    """Read one length-prefixed message, or return None at the end of the stream."""
     header = _read_exactly(fd, 4)
     return None if header is None else _read_exactly(fd, int.from_bytes(header, "big"))
 

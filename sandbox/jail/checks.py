@@ -1,7 +1,7 @@
-"""In a second jailed child: runs assertions on a program in the first child, through a socket.
+"""Runs in a second jailed child: assertions on the program in the first child, through a socket.
 
-The program under test is not in this process, so nothing it redefines (`__eq__`, `sys.exit`, builtins,
-frames, monkeypatches) can affect an assertion: it can only answer requests.
+The program under test is not in this process. Nothing that it redefines (`__eq__`, `sys.exit`, builtins,
+frames, monkeypatches) can affect an assertion, because it can only answer requests.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from .protocol import PROGRAM_MODULES
 
 
 class _Names(dict[str, Any]):
-    """Namespace of the assertions: names that it does not define are looked up in the program.
+    """Namespace of the assertions, which looks up undefined names in the program.
 
-    Modules of the prelude are the tests' own, because a program could define `math`. Its other names are used
-    only if the program does not define them, because the program may have to define `gcd` itself.
+    Modules of the prelude belong to the tests, because a program could define `math`. Other names of the
+    prelude are used only if the program does not define them, because its task may be to define `gcd` itself.
     """
 
     def __missing__(self, name: str) -> Any:
@@ -42,7 +42,7 @@ class _Names(dict[str, Any]):
 
 
 class _AcrossTheWall(ast.NodeTransformer):
-    """Rewrites operations that work differently with a program in another process."""
+    """Rewrites operations that behave differently when the program is in another process."""
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         """Rewrite `a is b` as a call, because one object of the program may have two stand-ins."""
@@ -55,7 +55,7 @@ class _AcrossTheWall(ast.NodeTransformer):
         return ast.copy_location(asked, node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Rewrite `random.seed(0)`, so that the program draws the same numbers."""
+        """Rewrite `random.seed(0)` as a call that makes the program draw the same numbers."""
         self.generic_visit(node)
         if isinstance(node.func, ast.Attribute) and node.func.attr == "seed":
             asked = ast.Call(ast.Name("__seed__", ast.Load()), [node.func, *node.args], node.keywords)
@@ -64,9 +64,9 @@ class _AcrossTheWall(ast.NodeTransformer):
 
 
 def check(source: bytes, module: types.ModuleType) -> None:
-    """Run the setup, then each test; write one line for each.
+    """Run the setup and then each test, and write one line for each test.
 
-    The request is `{setup, tests}`, and a test is `[statements to run before it, the test]`.
+    The request is `{setup, tests}`. Each test is a pair: the statements to run before the test, and the test.
     """
     request = json.loads(source)
     names = _Names(__name__="tests", __builtins__=builtins, __is__=_is)
@@ -78,7 +78,7 @@ def check(source: bytes, module: types.ModuleType) -> None:
         sys.modules[name] = remote.Candidate(name)
     by_pytest = any(test.startswith("__run_test__(") for _, test in request["tests"])
     if by_pytest:
-        from . import pytesting  # loaded by the servers for such tests
+        from . import pytesting  # loaded in advance by the servers for such tests
 
         pytesting.adapt()
     setup = _outcome(request["setup"], names)
@@ -110,7 +110,7 @@ def _outcome(source: str, names: _Names) -> dict[str, Any]:
         exec(code, names)
     except BaseException as error:
         if isinstance(error, proxies.UnsupportedTest | ModuleNotFoundError) and not vars(error):
-            return {"passed": False, "unusable": describe(error)}  # independent of the program
+            return {"passed": False, "unusable": describe(error)}  # the same for every program
         return {"passed": False, "error": describe(error)}
     return {"passed": True}
 

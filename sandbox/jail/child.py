@@ -1,7 +1,7 @@
-"""The jailed child, from the fork to its end: takes its descriptors, locks itself in, runs the program.
+"""The jailed child, from fork to exit: moves its descriptors, confines itself and runs the program.
 
-`prepare` does everything in the server that each child would otherwise repeat. The setup in the child must
-not import or allocate much, because every page it touches is copied for every run.
+`prepare` does in the server whatever each child would otherwise repeat. The setup in the child must import
+and allocate little, because every page it touches is copied for every run.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _FIXED_LIMITS = {
     resource.RLIMIT_MEMLOCK: 0,
     resource.RLIMIT_MSGQUEUE: 0,
 }
-"""Limits set once in the server and inherited."""
+"""Limits that are set once in the server and inherited by the children."""
 
 _STACK = 64 << 20
-"""Stack limit of a Python program. Programs may raise it, because their address space is limited."""
+"""Stack limit of a Python program. Programs may raise it, because their address space is limited anyway."""
 
 _MAIN = "main.py"
 """File name of the program in tracebacks."""
@@ -36,25 +36,25 @@ _MAIN = "main.py"
 
 @dataclass
 class JailJob:
-    """One run as described to the server."""
+    """Description of one run, as sent to the server."""
 
     mode: int
     prelude: bool
     fds: list[int]
     idle: int
-    """Server's file for the idle time of the tests, which it writes or reads; -1 if there is none."""
+    """File descriptor through which servers share the tests' idle time, or -1 if unused."""
     processes: int
     threads: int
     cpu_s: float
     idle_s: float
-    """Limit of idle time in seconds; 0: no limit."""
+    """Limit on idle time in seconds. 0 means no limit."""
     memory: int
     output: int
     resident: int
 
     @property
     def collects(self) -> bool:
-        """Return whether files of the run are sent back: it then has a sixth descriptor."""
+        """Return True if files of the run are to be sent back. It then has a sixth descriptor."""
         return self.mode in (SCRIPT, EXEC, BUILD) and len(self.fds) > 5
 
 
@@ -64,20 +64,19 @@ class Jail:
 
     isolated: bool
     uid: int | None
-    """Uid of its own; None: the server's."""
+    """User id of the runs. None means the server's user id."""
     base_memory: int
     counted_apart: bool
-    """True if the kernel counts this server's processes apart from all others of its user."""
+    """True if the kernel counts the processes of this server separately from others of the same user."""
     server: int = field(default_factory=os.getpid)
-    """Pid of the server, the parent of every run, which ends with it."""
+    """Process id of the server, which is the parent of every run. Runs are killed when it exits."""
     ruleset: int = -1
     filters: dict[seccomp.Profile, kernel.Filter] = field(default_factory=dict)
     entered: int = field(default_factory=lambda: os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK))
-    """Counter that a child increments once it reaches its program, and again if the program could not
-    start."""
+    """Counter that a child increments when it reaches its program, and again if that cannot start."""
 
     def was_entered(self) -> bool:
-        """Return whether the last child reached its program; a child can neither revoke nor forge this."""
+        """Return True if the last child reached its program. A child can neither revoke nor forge this."""
         try:
             return os.eventfd_read(self.entered) == 1
         except BlockingIOError:
@@ -85,12 +84,12 @@ class Jail:
 
 
 _hard: dict[int, int] = {}
-"""Hard limits with which the server started."""
+"""Hard limits that the server had at its start."""
 
 
 def prepare() -> None:
-    """Open the standard streams of the children in advance."""
-    # Never closed: a child ends with _exit.
+    """Prepare streams, limits and builtin names that every child inherits."""
+    # The streams are never closed, because a child ends with _exit.
     sys.stdin = open(0, encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115
     sys.stdout = open(1, "w", encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115
     sys.stderr = io.TextIOWrapper(
@@ -99,7 +98,7 @@ def prepare() -> None:
     interpreter.prepare()
     sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr  # type: ignore[misc]
     sys.argv = [_MAIN]
-    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # Python ignores it, but it must end the run
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # Python ignores this signal, but it must end the run
     for name in ("exit", "quit"):  # names that `site` would have added
         setattr(builtins, name, _sitebuiltins.Quitter(name, "Ctrl-D"))
     prelude.prepare()
@@ -115,11 +114,12 @@ def prepare() -> None:
     _set_stack(_STACK)
     for what, limit in _FIXED_LIMITS.items():
         _limit(what, limit)
-    _limit(resource.RLIMIT_DATA, 1 << 50)  # any finite value will do: the address space is the real limit
+    # Any finite value will do, because the address space is the actual limit.
+    _limit(resource.RLIMIT_DATA, 1 << 50)
 
 
 def main(jail: Jail, job: JailJob) -> None:
-    """Run one program and exit. Never returns."""
+    """Run one program and exit the process. Never returns."""
     code = 125
     try:
         program = _take_descriptors(job)
@@ -137,7 +137,7 @@ def main(jail: Jail, job: JailJob) -> None:
 
 
 def collect(jail: Jail, job: JailJob) -> None:
-    """Send back the files that a run left in the working directory. Never returns."""
+    """Send back the files that a run left in its working directory, and exit the process. Never returns."""
     try:
         _take_descriptors(job)
         plan = execute.read_plan()
@@ -166,7 +166,7 @@ def _set_stack(size: int) -> None:
 
 
 def _take_descriptors(job: JailJob) -> int:
-    """Move the run's descriptors to 0, 1, 2 and up; return the program's."""
+    """Move the run's descriptors to 0, 1, 2 and so on, and return the descriptor of the program."""
     program, *streams = job.fds
     for wanted, fd in enumerate(streams):
         os.dup2(fd, wanted, inheritable=True)
@@ -177,9 +177,9 @@ def _enter(jail: Jail, job: JailJob, profile: seccomp.Profile) -> None:
     _set_limits(jail, job)
     if jail.isolated:
         _drop_rights(jail.uid)
-    kernel.die_with_parent()  # now, because a change of uid resets it
+    kernel.die_with_parent()  # set only now, because a change of uid resets it
     if os.getppid() != jail.server:
-        os._exit(1)  # the server has already ended
+        os._exit(1)  # the server has already exited
     if jail.isolated:
         kernel.no_new_privileges()
         kernel.restrict_self(jail.ruleset)
@@ -193,11 +193,11 @@ def _drop_rights(uid: int | None) -> None:
         return
     os.setgroups([])
     os.setresgid(uid, uid, uid)
-    os.setresuid(uid, uid, uid)  # this drops the capabilities of root
+    os.setresuid(uid, uid, uid)  # also drops the capabilities of root
 
 
 def _set_limits(jail: Jail, job: JailJob) -> None:
-    # The server's clock is finer than the kernel's; this limit cannot be late.
+    # A fallback. The server enforces the limit with a finer clock, but it may be late.
     _limit(resource.RLIMIT_CPU, int(job.cpu_s) + 2)
     _limit(resource.RLIMIT_AS, jail.base_memory + job.memory)
     interpreter.cap_thread_stacks(job.memory)
@@ -214,7 +214,7 @@ def _limit(what: int, limit: int) -> None:
 
 
 def _run(job: JailJob, program: int) -> int:
-    """Execute the program; return the exit status."""
+    """Execute the program and return the exit status."""
     source = os.pread(program, os.fstat(program).st_size, 0)
     os.closerange({SCRIPT: 3, SERVE: 4}.get(job.mode, 5), 256)
     module = types.ModuleType("__main__" if job.mode == SCRIPT else "solution")

@@ -1,7 +1,7 @@
-"""In the jailed child: executes another program (a compiler, a runtime, a compiled program), as planned.
+"""Runs in the jailed child: executes another program (a compiler, runtime or compiled program) by a plan.
 
-The plan and the names in it come from the driver; the program and its files are hostile. Another jailed child
-collects the compiler's output, so that the server never reads it.
+The plan, with all names in it, comes from the driver. The program and its files are hostile. Another jailed
+child collects the compiler's output, so that the server never reads it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from . import seccomp
 REQUEST = 3
 RESULTS = 4
 CLASSES = "*.class"
-"""Output that consists of all class files in the working directory and below, as a zip file."""
+"""Value of `output` that stands for all class files in the working directory and below, as a zip file."""
 
 _MOST_FILES = 4096
 _NOT_EXECUTABLE = 126
@@ -29,35 +29,35 @@ PROFILES = {"native": seccomp.NATIVE, "managed": seccomp.MANAGED, "shell": secco
 
 @dataclass(frozen=True)
 class ExecutionPlan:
-    """The command to execute, with its files and environment. Runs of Python programs only use the files."""
+    """A command to execute, with its files and environment. Runs of Python programs only use the files."""
 
     files: dict[str, str]
-    """Files in the working directory, base64, by their relative paths."""
+    """Files to put into the working directory, in base64, by relative path."""
     fetch: list[str]
-    """Paths of files in the working directory that are sent back."""
+    """Paths of files in the working directory that are to be sent back."""
     argv: list[str] = field(default_factory=list)
-    """Command line. Its first item is an absolute path; empty: the run's program itself is executed."""
+    """Command line, starting with an absolute path. If empty, the run's program itself is executed."""
     env: dict[str, str] = field(default_factory=dict)
     file: str = ""
-    """Name of the run's program in the working directory; empty: it is executed itself."""
+    """Name for the run's program in the working directory. If empty, the program itself is executed."""
     output: str = ""
-    """File of a build that is sent back as it is, or CLASSES."""
+    """Output file of a build, to be sent back unchanged, or CLASSES."""
     profile: str = ""
     data: int = 0
-    """Bytes of memory that a `managed` run may map for writing."""
+    """Number of bytes that a `managed` run may map for writing."""
     stack: int = 0
-    """Stack limit in bytes; -1: the same as its memory."""
+    """Stack limit in bytes. -1 means the hard limit."""
 
 
 def read_plan() -> ExecutionPlan:
-    """Read the plan from its descriptor and close it."""
+    """Read the plan from its descriptor, and close the descriptor."""
     plan = ExecutionPlan(**json.loads(os.pread(REQUEST, os.fstat(REQUEST).st_size, 0)))
     os.close(REQUEST)
     return plan
 
 
 def place_files(plan: ExecutionPlan, program: int) -> None:
-    """Write the program and the planned files into the working directory, writable for the program."""
+    """Write the program and the plan's files into the working directory, all of them writable."""
     usual = os.umask(0)
     for name, content in plan.files.items():
         _put(name, base64.b64decode(content))
@@ -76,16 +76,18 @@ def _put(name: str, content: bytes) -> None:
 
 
 def run(plan: ExecutionPlan, program: int, entered: int) -> int:
-    """Replace this process by the program. If the kernel refuses, return the exit status to end with.
+    """Replace this process by the program. If the kernel refuses, return the exit status to use.
 
-    If the program's own file cannot be executed (for example because of its interpreter line), it is the
-    program's failure. If a runtime cannot, it is ours, and a second mark on `entered` reports that.
+    If the program's own file cannot be executed (because of its interpreter line, for example), the program
+    has failed. If a runtime cannot be executed, the sandbox has failed, and a second mark on `entered`
+    reports that.
     """
     own = not plan.file
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
-        signal.signal(number, signal.SIG_DFL)  # Python ignores them, and the program would inherit that
+        # Python ignores these signals, and the program would inherit that.
+        signal.signal(number, signal.SIG_DFL)
     if plan.profile == "shell":
-        os.setsid()  # so that a signal to its group does not reach our processes
+        os.setsid()  # keeps signals of the script to its process group away from our processes
     os.closerange(REQUEST, RESULTS + 2)
     try:
         if own:
@@ -99,9 +101,9 @@ def run(plan: ExecutionPlan, program: int, entered: int) -> int:
 
 
 def collect(plan: ExecutionPlan, results: int, most: int) -> None:
-    """Write the compiler's output, or the requested files, to `results`, at most `most` bytes.
+    """Write the compiler's output or the requested files (at most `most` bytes of files) to `results`.
 
-    Write nothing if there is no such file.
+    Nothing is written if there is no such output.
     """
     if plan.fetch:
         _collect_files(plan.fetch, results, most)
@@ -136,7 +138,7 @@ def _open_regular(path: str) -> int | None:
 
 
 def _collect_classes(results: int) -> None:
-    import zipfile  # imported here because no other run needs it
+    import zipfile  # imported late because no other run needs it
 
     found = [
         os.path.join(folder, name)

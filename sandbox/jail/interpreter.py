@@ -1,7 +1,7 @@
-"""Actions of a plain interpreter around a program, mostly at its end, that a forked child must do itself.
+"""Steps that a plain interpreter performs around a program, mostly at exit, for the forked child to repeat.
 
-Modelled on CPython's own finalization, except that a detached standard output is no failure: all output has
-arrived.
+Modelled on CPython's own finalization, except that a detached standard output is not a failure, since all
+output has arrived.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from collections.abc import Callable
 from typing import Any
 
 _streams: list[io.TextIOBase] = []
-"""Standard output of a new child, to be flushed even if the program has replaced it."""
+"""Standard output of a new child, which is flushed even if the program has replaced it."""
 
 _plain_stack_size = _thread.stack_size
 _stacks = {"largest": 1 << 28, "asked": 0}
 
 
 class Loader:
-    """Provides a program's source to `inspect.getsource` and similar functions."""
+    """Loader that gives the program's source to `inspect.getsource` and similar functions."""
 
     __slots__ = ("_source",)
 
@@ -36,7 +36,7 @@ class Loader:
 
 
 def prepare() -> None:
-    """Keep the standard output, and limit the stack sizes that programs may request. In the server."""
+    """Keep the standard output and cap the stack sizes of programs. Called in the server."""
     _streams.append(sys.stdout)  # type: ignore[arg-type]
     threading.stack_size = _thread.stack_size = _stack_size
 
@@ -44,7 +44,7 @@ def prepare() -> None:
 def cap_thread_stacks(memory: int) -> None:
     """Limit a thread's stack to a quarter of the memory, whatever size the program requests.
 
-    A common idiom requests a gigabyte, which would use up the whole address space.
+    Programs often request a gigabyte, which would use up the whole address space.
     """
     _stacks["largest"] = max(memory // 4, 1 << 20) & ~0xFFFF
 
@@ -57,23 +57,24 @@ def _stack_size(size: int = 0) -> int:
 
 
 def finish(play: Callable[[], object], source: bytes, module: types.ModuleType) -> int:
-    """Run a program to its end as the interpreter does, and return its exit status.
+    """Run a program to its end like the interpreter, and return its exit status.
 
-    Exceptions are reported, threads joined, atexit hooks run and output flushed.
+    Exceptions are reported, threads joined, atexit hooks called and output flushed.
     """
     code = attempt(play)
     for ending in _ENDINGS:
         late = attempt(ending)
         code = code or late
     if _may_have_files(source):
-        module.__dict__.clear()  # unclosed files are written when they are freed
+        module.__dict__.clear()  # files left open are written when they are freed
         gc.collect()
     return code
 
 
 def _may_have_files(source: bytes) -> bool:
-    """Return False for a program without files of its own that could hold back output."""
-    if b"open" in source or b"detach" in source:  # one by one: a pattern or a loop would touch more memory
+    """Return False if the source cannot open files whose output may still be buffered."""
+    # The words are tested one by one, since a pattern or a loop would touch more memory.
+    if b"open" in source or b"detach" in source:
         return True
     return b"FileIO" in source or b"Writer" in source or b"TextIOWrapper" in source
 
@@ -92,21 +93,21 @@ _ENDINGS: tuple[Callable[[], object], ...] = (
     _flush_current,
     _flush_first,
 )
-"""Final actions in the order of a plain interpreter."""
+"""Final actions, in the same order as in a plain interpreter."""
 
 
 def _flush(stream: Any) -> None:
-    """Flush a standard stream that the program may have closed, detached or replaced by anything."""
+    """Flush a standard stream, which the program may have closed, detached or replaced by any object."""
     try:
         is_open = stream is not None and not stream.closed
-    except (AttributeError, ValueError):  # not a file, or one without its buffer
+    except (AttributeError, ValueError):  # not a file, or a file without its buffer
         return
     if is_open:
         stream.flush()
 
 
 def attempt(play: Callable[[], object]) -> int:
-    """Call a function; report its exception and return the resulting exit status."""
+    """Call a function, report its exception if it raises one, and return the resulting exit status."""
     try:
         play()
     except SystemExit as stop:

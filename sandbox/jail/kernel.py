@@ -1,6 +1,6 @@
-"""Linux calls that Python's `os` lacks, through ctypes: Landlock, seccomp, mounts, namespaces.
+"""Linux calls that Python's `os` module lacks, through ctypes: Landlock, seccomp, mounts and namespaces.
 
-Each raises OSError with the name of the call. The callers define the policy.
+Each function raises OSError with the name of the call. The callers decide on the policy.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from collections.abc import Iterable
 from .seccomp import OWN_PID, BpfInstruction
 
 libc = ctypes.CDLL(None, use_errno=True)
-# Forking with the lock held and without Python's own after-fork work: the fork server has one thread, and the
-# hooks of `random` and `threading` would touch (and so copy) hundreds of pages in every child.
+# `PyDLL` forks with the GIL held and without Python's after-fork hooks. The fork server has only one thread,
+# and the hooks of `random` and `threading` would touch (and so copy) hundreds of pages in every child.
 _fork = ctypes.PyDLL(None).fork
 
 _ARM = platform.machine() == "aarch64"
@@ -49,7 +49,7 @@ _AT_EMPTY_PATH = 0x1000
 _AT_RECURSIVE = 0x8000
 _AT_FDCWD = -100
 
-READ_ONLY = 0b1101  # execute (map as code), read files, read directories
+READ_ONLY = 0b1101  # execute (map as code), read files and read directories
 READ_WRITE_FILE = 0b110
 
 
@@ -58,7 +58,7 @@ _call.restype = ctypes.c_long
 
 
 def syscall(name: str, number: int, *arguments: object) -> int:
-    """Make one system call; integers are passed as C longs."""
+    """Make one system call and return its result. Integers are passed as C longs."""
     converted = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
     return _checked(name, _call(ctypes.c_long(number), *converted))
 
@@ -71,7 +71,7 @@ def _checked(name: str, result: int) -> int:
 
 
 def fork() -> int:
-    """Fork without Python's after-fork hooks: 0 in the child, its pid in the parent."""
+    """Fork without Python's after-fork hooks, and return 0 in the child or the child's pid in the parent."""
     return _checked("fork", _fork())
 
 
@@ -80,7 +80,7 @@ def prctl(option: int, argument: int) -> None:
 
 
 def die_with_parent() -> None:
-    """Let the kernel kill this process when the thread that started it ends. A change of uid resets this."""
+    """Let the kernel kill this process when its parent thread exits. A change of uid resets this."""
     _checked("prctl", _call(*_DIE_WITH_PARENT))
 
 
@@ -89,12 +89,12 @@ def unshare(flags: int) -> None:
 
 
 def drop_capabilities() -> None:
-    """Permanently drop every capability of this thread (together with no_new_privs)."""
+    """Permanently drop every capability of this thread, in combination with no_new_privs."""
     header = ctypes.create_string_buffer(struct.pack("=Ii", 0x20080522, 0))
     syscall("capset", _CAPSET, header, ctypes.create_string_buffer(24))
 
 
-# Mounts
+# --- mounts ---
 
 
 def mount(source: str, target: str, kind: str, flags: int, data: str = "") -> None:
@@ -105,7 +105,7 @@ def mount(source: str, target: str, kind: str, flags: int, data: str = "") -> No
 
 
 def clone_tree(path: str) -> int:
-    """Return a descriptor of a detached copy of the mounts at `path` (as a bind mount would make)."""
+    """Return the descriptor of a detached copy of the mounts at `path`, like a bind mount."""
     flags = 1 | os.O_CLOEXEC | _AT_RECURSIVE
     return syscall(f"open_tree {path}", _OPEN_TREE, _AT_FDCWD, path.encode(), flags)
 
@@ -119,7 +119,7 @@ def attach_tree(tree: int, target: str, *, read_only: bool, devices: bool = Fals
 
 
 def set_mount_attributes(tree: int, attributes: int, *, recursive: bool = True) -> None:
-    """Set read-only (1), nosuid (2), nodev (4) on a mount given by descriptor."""
+    """Set the attributes read-only (1), nosuid (2) and nodev (4) of a mount, given by its descriptor."""
     request = ctypes.create_string_buffer(struct.pack("=4Q", attributes, 0, 0, 0))
     flags = _AT_EMPTY_PATH | (_AT_RECURSIVE if recursive else 0)
     syscall("mount_setattr", _MOUNT_SETATTR, tree, b"", flags, request, 32)
@@ -130,29 +130,28 @@ def unmount(target: str) -> None:
 
 
 def pivot_to(new_root: str) -> None:
-    """Make `new_root` (a mount point) the root and detach the old one."""
+    """Make `new_root` (a mount point) the root, and detach the old root."""
     os.chdir(new_root)
     syscall("pivot_root", _PIVOT_ROOT, b".", b".")
     unmount(".")
     os.chdir("/")
 
 
-# Landlock
-
+# --- Landlock ---
 _FILE_RIGHTS = 0b1000_0000_0000_0111 | 1 << 14  # rights that apply to files other than directories
 
 
 def landlock_version() -> int:
-    """Return the kernel's Landlock ABI version.
+    """Return the version of the kernel's Landlock ABI.
 
     Raises:
-        OSError: the kernel has none, or it is switched off.
+        OSError: The kernel lacks Landlock, or it is disabled.
     """
     return syscall("landlock", _LANDLOCK_CREATE, None, 0, 1)
 
 
 def landlock_rules(version: int, rules: Iterable[tuple[str, int]]) -> int:
-    """Return a ruleset descriptor that denies all file access but `rights` beneath each path."""
+    """Return the descriptor of a ruleset that only allows the given rights below each path."""
     handled = (1 << {1: 13, 2: 14, 3: 15, 4: 15}.get(version, 16)) - 1
     network = 3 if version >= 4 else 0
     scoped = 3 if version >= 6 else 0
@@ -170,7 +169,7 @@ def landlock_rules(version: int, rules: Iterable[tuple[str, int]]) -> int:
         try:
             target = os.open(path, os.O_PATH | os.O_CLOEXEC)
         except OSError:
-            continue  # missing, or not accessible to us: nothing to allow
+            continue  # the path is missing or inaccessible, so that there is nothing to allow
         if not os.path.isdir(path):
             rights &= _FILE_RIGHTS
         rule = ctypes.create_string_buffer(struct.pack("=Qi", rights & handled, target))
@@ -180,12 +179,12 @@ def landlock_rules(version: int, rules: Iterable[tuple[str, int]]) -> int:
 
 
 def all_rights() -> int:
-    """Return all rights on files and directories; the ruleset keeps those known to the kernel."""
+    """Return all rights on files and directories. The ruleset ignores those unknown to the kernel."""
     return (1 << 16) - 1
 
 
 def restrict_self(ruleset: int) -> None:
-    """Enter a Landlock ruleset permanently. Needs no_new_privs."""
+    """Enter a Landlock ruleset permanently. Requires no_new_privs."""
     _checked("landlock_restrict_self", _call(_RESTRICT_SELF, ctypes.c_long(ruleset), _ZERO))
 
 
@@ -193,7 +192,7 @@ def no_new_privileges() -> None:
     _checked("prctl no_new_privs", _call(*_NO_NEW_PRIVS))
 
 
-# Arguments of calls in every child, converted beforehand, because the conversion takes longer than the calls.
+# Arguments of the calls in every child, converted in advance because conversion takes longer than the calls.
 _ZERO, _ONE = ctypes.c_long(0), ctypes.c_long(1)
 _NO_NEW_PRIVS = (
     ctypes.c_long(167 if _ARM else 157),
@@ -208,11 +207,11 @@ _RESTRICT_SELF = ctypes.c_long(_LANDLOCK_RESTRICT)
 _SET_FILTER = ctypes.c_long(_SECCOMP)
 
 
-# seccomp
+# --- seccomp ---
 
 
 class Filter:
-    """A seccomp program in the kernel's format, ready to be installed by a child."""
+    """A seccomp program in the kernel's format, ready for a child to install."""
 
     def __init__(self, program: list[BpfInstruction]) -> None:
         self._code = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *i) for i in program))
@@ -222,7 +221,7 @@ class Filter:
         )
 
     def install(self) -> None:
-        """Confine this process permanently. Needs no_new_privs."""
+        """Confine this process permanently. Requires no_new_privs."""
         pid = struct.pack("=I", os.getpid())
         for offset in self._pids:
             ctypes.memmove(ctypes.addressof(self._code) + offset, pid, 4)

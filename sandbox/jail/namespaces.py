@@ -1,7 +1,7 @@
-"""Level `warm`: puts the fork server into its own namespaces, with a root that contains only Python.
+"""Level `warm`: moves the fork server into its own namespaces, with a root that contains only Python.
 
-Done once when the server starts, because namespaces cost more than a fork. A run can only leave files in its
-working directory, which `fresh_box` replaces.
+This is done once, when the server starts, because namespaces cost more than a fork. A run can leave files
+only in its working directory, which `fresh_box` replaces.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from . import kernel
 
 BOX = "/box"
 WORK = "/box/w"
-"""Working directory of a run: a small tmpfs, the only writable place."""
+"""Working directory of a run. It is a small tmpfs and the only writable place."""
 
 ENTRIES_A_MB = 32
-"""Maximum number of files and folders in it for each MiB of its size."""
+"""Maximum number of files and folders in the working directory, per MiB of its size."""
 
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
 _LINKS = (
@@ -37,11 +37,11 @@ _SPACES = (
 
 
 def enter() -> bool:
-    """Enter new namespaces and return, in the process that is pid 1 there, whether root's own uid remains.
+    """Enter new namespaces, and return True if runs can have a user id of their own.
 
-    The calling process stays outside: it waits for the inner one, which dies with it, and exits with its
-    status. As root, no user namespace is needed, and runs can have their own uid. As another user, or as root
-    without the privilege, a user namespace maps the only uid.
+    Only the process that is pid 1 in the new namespaces returns. The calling process stays outside, waits for
+    that process, which dies with it, and exits. Root needs no user namespace, and its runs can have their own
+    user id. For any other user, and for root without the privilege, a user namespace maps the only user id.
     """
     as_root = os.geteuid() == 0
     if as_root:
@@ -70,8 +70,8 @@ def _unshare_user() -> None:
 
 
 def build_root(readable: Sequence[str], box_mb: int) -> None:
-    """Replace the root by one with `readable` (absolute paths) read-only, a few devices and `WORK`."""
-    os.umask(0o022)  # the program is another user and needs access to the contents of the folders made here
+    """Replace the root by one with the absolute paths `readable` (read-only), a few devices and `WORK`."""
+    os.umask(0o022)  # the program runs as another user and must be able to read the folders created below
     kernel.mount("none", "/", "", kernel.MS_REC | kernel.MS_PRIVATE)
     trees = {
         path: kernel.clone_tree(path) for path in readable if os.path.isdir(path) and not os.path.islink(path)
@@ -83,7 +83,7 @@ def build_root(readable: Sequence[str], box_mb: int) -> None:
         "sandbox", stage, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "size=1m,nr_inodes=2k,mode=0755"
     )
     for path in sorted(trees):
-        if not os.path.isdir(stage + path):  # it may be inside a folder that is already there
+        if not os.path.isdir(stage + path):  # unless it is inside a folder that is already mounted
             os.makedirs(stage + path)
             kernel.attach_tree(trees.pop(path), stage + path, read_only=True)
     for tree in trees.values():
@@ -112,10 +112,10 @@ def build_root(readable: Sequence[str], box_mb: int) -> None:
 
 
 def _mount_proc(target: str) -> None:
-    """Mount /proc of the new namespace, if the host allows it, for paths like /dev/stdin.
+    """Mount /proc of the new namespace for paths like /dev/stdin, if the host allows it.
 
-    Landlock denies opening anything in it. In a container with a masked /proc it cannot be mounted, and then
-    those paths are missing.
+    Landlock denies opening anything in it. In a container with a masked /proc it cannot be mounted, and those
+    paths are missing.
     """
     flags = kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC
     try:
@@ -130,11 +130,11 @@ def _mount_box(target: str, box_mb: int) -> None:
 
 
 def fresh_box(box_mb: int) -> None:
-    """Empty the working directory by mounting a new tmpfs if the last run left anything in it."""
+    """Empty the working directory by mounting a new tmpfs, if the last run left anything in it."""
     try:
         with os.scandir(WORK) as left:
             used = next(left, None) is not None
-    except OSError:  # its mode was changed
+    except OSError:  # the run changed the folder's mode
         used = True
     if used or os.stat(WORK).st_mode & 0o777 != 0o777:
         os.chdir("/")

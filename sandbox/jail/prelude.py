@@ -1,7 +1,7 @@
-"""Names that model-written code uses without importing them: put into its namespace on request.
+"""Names that model-written code uses without importing them, added to its namespace on request.
 
-They are not text before the program, so line numbers and `from __future__` remain right. They never hide a
-builtin, and the program's own names override them.
+They are not inserted as text before the program, so that line numbers and `from __future__` stay correct.
+They never hide a builtin, and the program's own names override them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _names: dict[str, object] = {}
 
 
 def prepare() -> None:
-    """Collect the names, in the server."""
+    """Collect the names. Called in the server."""
     for name in _STARRED:
         module = importlib.import_module(name)
         public = getattr(module, "__all__", None) or [n for n in vars(module) if not n.startswith("_")]
@@ -32,15 +32,15 @@ def prepare() -> None:
 
 
 def gave(name: str, value: object) -> bool:
-    """Return whether a global of a program is the one that it got from the prelude."""
+    """Return True if a program's global is still the object that the prelude put there."""
     return _names.get(name, _names) is value
 
 
 def get(name: str) -> object:
-    """Return the prelude's object of that name, or None."""
+    """Return the prelude's object with this name, or None."""
     return _names.get(name)
 
 
 def give(module: types.ModuleType) -> None:
-    """Put the names into a program's namespace."""
+    """Add the names to a program's namespace."""
     module.__dict__.update(_names)

@@ -1,9 +1,9 @@
-"""In the tests' process: stand-ins for the program's objects, whose every operation is sent to the program.
+"""Stand-ins for the program's objects in the tests' process. Every operation on them is sent to the program.
 
-The program decides whether two stand-ins are equal. A stand-in equals a plain value only by its content (for
-a class derived from `list`, for example): expected values are never sent to the program, and its `__eq__`
-cannot make an answer right. Arithmetic with plain values is sent only for objects that the test has made
-itself, from a class by its name (`Money(5) - 3`); on other objects it fails as on an unsuitable value.
+The program decides whether two stand-ins are equal. A stand-in equals a plain value only by its content (if
+its class derives from `list`, for example). Expected values are never sent to the program, so that its
+`__eq__` cannot make an answer right. Arithmetic with plain values is sent only for objects that the test
+created itself, from a class that it names (`Money(5) - 3`). On other objects it raises TypeError.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 NOTHING = object()
-"""Marker for missing content."""
+"""Marker for an object without content."""
 
 current: list[Any] = []
-"""The channel to the program, once it exists: a `remote.TestsChannel`."""
+"""The channel to the program (a `remote.TestsChannel`), once it exists."""
 
 
 def channel() -> Any:
@@ -26,7 +26,7 @@ def channel() -> Any:
 
 
 class UnsupportedTest(Exception):
-    """Raised if a test does something that is impossible with any program in another process."""
+    """Raised if a test needs something that is impossible with a program in another process."""
 
 
 class Proxy:
@@ -91,11 +91,11 @@ READABLE = {
     "__name__", "__qualname__", "__doc__", "__dict__", "__annotations__", "__wrapped__", "__self__",
     "__func__", "__members__", "__closure__", "__defaults__", "__code__", "__module__", "__next__",
 }  # fmt: skip
-"""Special names that may be read."""
+"""Special names that tests may read."""
 
 
 def made(value: Any) -> bool:
-    """Return whether the test itself made an object, instead of getting it from the program."""
+    """Return True if the test created the object itself, rather than getting it from the program."""
     return isinstance(value, Proxy) and bool(value._Proxy__made)
 
 
@@ -105,7 +105,7 @@ def number_of(value: Proxy) -> int:
 
 
 def content_of(value: Proxy) -> Any:
-    """Return an object's content as the builtin type from which its class derives, or NOTHING."""
+    """Return the content of an object as the builtin type that its class derives from, or NOTHING."""
     return value._Proxy__content
 
 
@@ -200,7 +200,7 @@ def _equip() -> None:
     """Add the operators to `Proxy`."""
     for op in ("len", "bool", "int", "float", "complex", "round", "reversed"):
         setattr(Proxy, f"__{op}__", _asked(op))
-    for op in ("str", "repr", "format"):  # made by the class, independent of its content
+    for op in ("str", "repr", "format"):  # these come from the class and do not depend on the content
         setattr(Proxy, f"__{op}__", _said(op))
     setattr(Proxy, "__index__", _item("index"))  # noqa: B010
     for name in ("lt", "le", "gt", "ge"):

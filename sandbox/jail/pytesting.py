@@ -1,7 +1,7 @@
-"""Runs tests written for pytest or unittest by pytest itself, in the tests' process.
+"""Runs tests written for pytest or unittest with pytest itself, in the tests' process.
 
-`checks.py` loads the tests and selects them; pytest gets the module that contains them. Any exception of the
-program is a failure: the program cannot make a test be skipped, expected to fail or left out.
+`checks.py` loads and selects the tests, and pytest gets the module that contains them. Any exception of the
+program is a failure, so that the program cannot make a test be skipped, left out or expected to fail.
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ _LEFT_OUT = (
     "cacheprovider", "doctest", "faulthandler", "junitxml", "logging", "pastebin", "stepwise",
     "terminal", "threadexception", "tmpdir", "unraisableexception", "warnings",
 )  # fmt: skip
-"""Plugins that these tests do not need, and that take a third of the time."""
+"""Plugins that these tests do not need and that take a third of the time."""
 _ARGUMENTS = ["--assert=plain", "--capture=no", f"-c{os.devnull}", "--rootdir=.", "--confcutdir=.", _FILE]
 _NOT_RUN = ("__unittest_skip__", "__unittest_expecting_failure__")
-"""Marks of unittest for tests that are skipped or expected to fail."""
+"""Attributes with which unittest marks tests that are skipped or expected to fail."""
 
 _main = pytest.main
 _raises = pytest.raises
 
 TestName = tuple[str, str | None]
-"""Name of a test function, or of a test's class and method."""
+"""Name of a test function, or the names of a test class and its method."""
 
 
 def adapt() -> None:
-    """Replace names in pytest that do not work with a program in another process."""
+    """Replace functions of pytest that do not work with a program in another process."""
     vars(pytest).update(raises=raises, main=lambda *_, **__: 0, importorskip=_imported)
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
 
 
 def _imported(name: str, *_: Any, **__: Any) -> Any:
-    """Import like `importorskip`; a missing module makes the tests unusable."""
+    """Import a module like `importorskip`, except that a missing module makes the tests unusable."""
     return importlib.import_module(name)
 
 
 def raises(expected: Any = (), *args: Any, **kwargs: Any) -> Any:
-    """Check like pytest's `raises`; the program's StopIteration may also arrive as `Stopped`."""
+    """Check like pytest's `raises`, but accept `Stopped` for a StopIteration of the program."""
     kinds = expected if isinstance(expected, tuple) else (expected,)
     if StopIteration in kinds:
         expected = (*kinds, Stopped)
@@ -59,16 +59,17 @@ def raises(expected: Any = (), *args: Any, **kwargs: Any) -> Any:
 def play(
     module: types.ModuleType, names: dict[str, Any], tests: list[str], run_all: Callable[[], None]
 ) -> None:
-    """Let pytest collect the tests of a module, and call `run_all` while they can be run.
+    """Let pytest collect the tests of a module, and call `run_all` as soon as they can run.
 
     Args:
-        module: The module of the tests.
-        names: Its content. `__run_test__` runs the next test there.
+        module: Module of the tests.
+        names: Globals of the tests, to which `__run_test__` is added. It runs the next test.
         tests: Calls of `__run_test__`, with the name of a function, or of a class and its method.
-        run_all: Makes these calls.
+        run_all: Function that makes these calls.
     """
     own = {name: value for name, value in names.items() if not isinstance(value, proxies.Proxy)}
-    vars(module).update(own, __file__=os.path.abspath(_FILE))  # in memory, but appears to be this file
+    # The tests are only in memory, but appear to come from this file.
+    vars(module).update(own, __file__=os.path.abspath(_FILE))
     with open(_FILE, "w"):
         pass
     runner = TestsByPytest([_unit(test) for test in tests], run_all)
@@ -89,7 +90,7 @@ def _unit(test: str) -> TestName:
 
 
 class TestsByPytest:
-    """A pytest plugin that runs the requested tests one by one."""
+    """A pytest plugin that runs the requested tests one at a time."""
 
     def __init__(self, units: list[TestName], run_all: Callable[[], None]) -> None:
         self.ran = False
@@ -106,7 +107,7 @@ class TestsByPytest:
         return True
 
     def pytest_make_parametrize_id(self, argname: str) -> str:
-        return argname  # the values may be the program's
+        return argname  # without the values, which may come from the program
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool | None:
@@ -130,10 +131,10 @@ class TestsByPytest:
         return report
 
     def run(self, *_: Any) -> None:
-        """Run the next test with every set of its parameters; its exception is its failure.
+        """Run the next test with all of its parameter sets, and raise its first exception if it fails.
 
         Raises:
-            UnsupportedTest: the test is marked as skipped or expected to fail.
+            UnsupportedTest: The test is marked as skipped or expected to fail.
         """
         items = self._items[self._next] if self.ran else []
         following = [item for later in self._items[self._next + 1 :] for item in later]
@@ -160,9 +161,9 @@ def _says_no(item: Any) -> bool:
 
 
 def _as_failure(error: BaseException, item: pytest.Item, when: str) -> BaseException:
-    """Return the exception of a test.
+    """Return the exception with which to report a test that raised `error`.
 
-    A test without a mark that skips itself because of the program has failed.
+    A test that skips itself has failed, unless it has a `skipif` mark that does not depend on the program.
     """
     if not isinstance(error, pytest.skip.Exception | pytest.xfail.Exception | pytest.exit.Exception):
         return error

@@ -1,6 +1,6 @@
-"""In the tests' process: its end of the channel to the program, and the program as an importable module.
+"""The tests' end of the channel to the program, and the program as an importable module.
 
-`proxies` has the stand-ins for the program's objects.
+Runs in the tests' process. `proxies` has the stand-ins for the program's objects.
 """
 
 from __future__ import annotations
@@ -18,12 +18,11 @@ from .channel import Channel
 from .proxies import NOTHING, Proxy, RemoteClass, channel, number_of
 
 _KINDS = {"generator": types.GeneratorType, "function": types.FunctionType, "method": types.MethodType}
-"""Builtin types for which tests may check a stand-in with `isinstance`."""
+"""Builtin types that a stand-in may pass for in `isinstance` checks of the tests."""
 
 
 class TestsChannel(Channel):
-    """The tests' end of the channel: keeps the stand-ins, and answers the program's requests on lent
-    objects."""
+    """The tests' end of the channel, with the stand-ins and the operations that the program may request."""
 
     def __init__(self, fd: int, names: dict[str, Any]) -> None:
         super().__init__(fd, {
@@ -36,19 +35,19 @@ class TestsChannel(Channel):
         })  # fmt: skip
         self._turn = threading.RLock()
         self.names = names
-        """Globals of the tests. Instances of classes defined there are sent by content."""
+        """Globals of the tests. Instances of classes defined in them are sent by content."""
         self.named: set[Any] = set()
-        """Classes of the program that the tests use by a capitalised name."""
+        """Classes of the program that the tests look up by a capitalised name."""
         self._proxies: dict[tuple[int, bool], Proxy] = {}
         self._classes: dict[int, Any] = {}
         self._kinds: dict[str, Any] = {}
         self._pending: list[tuple[str, Any]] = []
         self.seeds = surroundings.Seeds()
         self.used = False
-        """True once the program has received a request."""
+        """True once a request was sent to the program."""
 
     def ask(self, op: str, *args: Any, **kwargs: Any) -> Any:
-        """Send a request, for one thread of the tests at a time, because there is one socket."""
+        """Send a request. Threads of the tests take turns, because they share one socket."""
         with self._turn:
             return super().ask(op, *args, **kwargs)
 
@@ -56,7 +55,7 @@ class TestsChannel(Channel):
         """Return a global of the program.
 
         Raises:
-            KeyError: the program has no such global.
+            KeyError: The program has no such global.
         """
         found = self.ask("global", name)
         if not found:
@@ -66,7 +65,7 @@ class TestsChannel(Channel):
         return found[0]
 
     def proxy(self, number: int, kind: Any, content: Any = NOTHING, *, made: bool = False) -> Proxy:
-        """Return the stand-in for an object: always the same one, so that `is` works."""
+        """Return the stand-in for an object. It is always the same stand-in, so that `is` works."""
         found = self._proxies.get((number, made))
         if found is None:
             found = object.__new__(kind)
@@ -132,7 +131,7 @@ class TestsChannel(Channel):
             if stands_for is not None:
                 body["__class__"] = property(lambda self: stands_for)
                 body["__doc__"] = property(lambda self: channel().ask("getattr", self, "__doc__"))
-                body["__await__"] = None  # its calls may return awaitables; it is not one itself
+                body["__await__"] = None  # calling it may return an awaitable, but it is not awaitable itself
             self._kinds[name] = type(name, (Proxy,), body)
         return self._kinds[name]
 
@@ -177,17 +176,17 @@ class TestsChannel(Channel):
         return found
 
     def _lent(self, target: Any) -> Any:
-        """Return an object if the program was lent it.
+        """Return an object, if the tests lent it to the program.
 
         Raises:
-            PermissionError: the program invented its number.
+            PermissionError: The program made up the object's number.
         """
         if id(target) not in self._numbers:
             raise PermissionError("the program used an object that the tests did not pass to it")
         return target
 
     def _public(self, target: Any, name: str) -> Any:
-        """Return a public attribute of a lent object; functions, generators and the like have none."""
+        """Return a public attribute of a lent object. Functions, generators and similar objects have none."""
         own = type(self._lent(target)).__module__ in ("tests", "io", "_io", "unittest.mock")
         if name.startswith("_") or not own:
             raise AttributeError(name)
@@ -195,7 +194,7 @@ class TestsChannel(Channel):
 
 
 def _global_name(value: Any) -> list[str] | None:
-    """Return module and name of a function or class of the standard library, which the program also has."""
+    """Return module and name of a standard library function or class, which the program has too."""
     if not isinstance(
         value, type | types.FunctionType | types.BuiltinFunctionType | types.MethodDescriptorType
     ):
@@ -222,10 +221,10 @@ def connect(fd: int, names: dict[str, Any]) -> TestsChannel:
 
 
 def channel_look_up(name: str) -> Any:
-    """Return a global of the program by the name used in the tests.
+    """Return a global of the program, by the name that the tests use.
 
     Raises:
-        NameError: the program has no such global.
+        NameError: The program has no such global.
     """
     try:
         return channel().look_up(name)
@@ -253,9 +252,9 @@ class Candidate(types.ModuleType):
 
 
 def run_coroutine(value: Any) -> Any:
-    """Run the coroutine that a test function returned; return any other value as it is."""
+    """Run the coroutine that a test function returned, or return any other value unchanged."""
     if not inspect.iscoroutine(value):
         return value
-    import asyncio  # a large import that every fork of the server would pay for
+    import asyncio  # a large import that would otherwise cost every fork of the server
 
     return asyncio.run(value)

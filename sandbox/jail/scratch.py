@@ -1,7 +1,7 @@
-"""Working directory of runs at a level without their own file system: a folder on the host's disk.
+"""Working directory of runs at a level without a file system of its own: a folder on the host's disk.
 
-Checks whether a run has put too much into it, and empties it. Its content is hostile: it may change while it
-is counted, be nested deeper than the longest path, and have any mode.
+Checks whether a run has put too much into the folder, and empties it. The content is hostile: it may change
+while it is counted, be nested deeper than the longest path, and have any mode.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ import os
 import stat
 
 PREFIX = "sandbox-scratch-"
-"""Prefix of the names of such folders. No other folder is ever emptied."""
+"""Prefix of the names of working folders. Only folders with this prefix are ever emptied."""
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def is_overfull(folder: str, most_bytes: int, most_entries: int) -> bool:
-    """Return whether `folder` has more content than allowed, or content that cannot be counted."""
+    """Return True if `folder` has more content than allowed, or content that cannot be counted."""
     folders = [folder]
     entries = used = 0
-    for each in folders:  # the list grows
+    for each in folders:  # the loop appends to this list
         try:
             for entry in os.scandir(each):
                 found = entry.stat(follow_symlinks=False)
@@ -30,17 +30,17 @@ def is_overfull(folder: str, most_bytes: int, most_entries: int) -> bool:
                 if entries > most_entries or used > most_bytes:
                     return True
         except (FileNotFoundError, NotADirectoryError):
-            continue  # the run has just removed it
+            continue  # the run has just removed the folder
         except OSError:
             return True
     return False
 
 
 def empty(folder: str) -> None:
-    """Remove everything in `folder`, without following links, even if processes still change it.
+    """Remove everything in `folder` without following links, even while processes change it.
 
     Raises:
-        ValueError: it is not the absolute path of a working folder. Nothing is removed.
+        ValueError: `folder` is not the absolute path of a working folder. Nothing is removed.
     """
     name = os.path.basename(folder)
     if not os.path.isabs(folder) or not name.startswith(PREFIX):
@@ -55,14 +55,14 @@ def empty(folder: str) -> None:
 
 
 def _remove(name: str, top: int) -> None:
-    """Remove an entry of the top folder; its subfolders move up to the top, so that no path gets long."""
+    """Remove an entry of the top folder. Subfolders are moved up to the top, so that no path gets long."""
     if not _is_left(name, top):
         return
     folder = _open_folder(name, top)
     try:
         for inner in os.listdir(folder):
             if _is_left(inner, folder):
-                os.close(_open_folder(inner, folder))  # otherwise its owner could not move it
+                os.close(_open_folder(inner, folder))  # gives its owner the permissions needed to move it
                 os.rename(inner, f"moved-{os.urandom(8).hex()}", src_dir_fd=folder, dst_dir_fd=top)
     finally:
         os.close(folder)
@@ -70,7 +70,7 @@ def _remove(name: str, top: int) -> None:
 
 
 def _is_left(name: str, folder: int) -> bool:
-    """Remove an entry unless it is a folder; return whether it is one."""
+    """Remove an entry unless it is a folder, and return True if it is one."""
     try:
         os.unlink(name, dir_fd=folder)
     except IsADirectoryError:

@@ -1,8 +1,8 @@
-"""Builds the system call allow-list as a seccomp BPF program; `kernel.py` installs it.
+"""Builds the allow-list of system calls as a seccomp BPF program, which `kernel.py` installs.
 
-Other calls fail with EPERM without reaching the kernel's code. The list is a partition of the call numbers,
-searched as a binary tree. This keeps the program short, which matters because the kernel runs it for every
-number once when it is installed, and at every call.
+All other calls fail with EPERM and never reach the code of the kernel. The list is a partition of the call
+numbers, searched as a binary tree. This keeps the program short. The length matters because the kernel runs
+the program once for every number when it is installed, and then at every call.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 _X32_BIT = 0x40000000
 
 OWN_PID = 0x7E57_91D0
-"""Placeholder for the pid of the child, which inserts its own before it installs the program."""
+"""Placeholder for the pid of the child, which the child replaces before it installs the program."""
 
 # name: number on x86_64, number on aarch64 (asm/unistd_64.h, asm-generic/unistd.h of Linux 6.1).
 _PLAIN: dict[str, tuple[int | None, int | None]] = {
-    # files, by descriptor and by path: Landlock decides which may be opened
+    # files, by descriptor and by path (Landlock decides which of them may be opened)
     "read": (0, 63), "write": (1, 64), "close": (3, 57), "fstat": (5, 80), "stat": (4, None),
     "lstat": (6, None), "newfstatat": (262, 79), "statx": (332, 291), "lseek": (8, 62),
     "pread64": (17, 67), "pwrite64": (18, 68), "readv": (19, 65), "writev": (20, 66),
@@ -86,14 +86,14 @@ _CHECKED: dict[str, tuple[int | None, int | None]] = {
 }  # fmt: skip
 
 _FORKS: dict[str, tuple[int | None, int | None]] = {"fork": (57, None), "vfork": (58, None)}
-# Further calls of compilers and other runtimes; the filter remains in programs that they execute.
+# Additional calls of compilers and other runtimes. Programs that they execute keep the filter.
 _EXECUTES: dict[str, tuple[int | None, int | None]] = {
     "execve": (59, 221), "execveat": (322, 281), "fadvise64": (221, 223), "fallocate": (285, 47),
     "capget": (125, 90),
 }  # fmt: skip
 _GROUPS: dict[str, tuple[int | None, int | None]] = {"setpgid": (109, 154), "setsid": (112, 157)}
-# Landlock does not prevent changing a file's mode or times, nor locking a readable file. Programs that copy
-# files or keep a database make these calls on their own files, and only need to see them succeed.
+# Landlock prevents neither changing a file's mode or times nor locking a readable file. Programs that copy
+# files or use a database make these calls on their own files, and only need them to report success.
 _PRETENDED: dict[str, tuple[int | None, int | None]] = {
     "fsync": (74, 82), "fdatasync": (75, 83), "msync": (26, 227), "syncfs": (306, 267), "flock": (73, 32),
     "chmod": (90, None), "fchmod": (91, 52), "fchmodat": (268, 53), "utime": (132, None),
@@ -104,7 +104,7 @@ _ABSENT: dict[str, tuple[int | None, int | None]] = {
     "clone3": (435, 435), "openat2": (437, 437), "fchmodat2": (452, 452), "copy_file_range": (326, 285),
     "pkey_alloc": (330, 289), "io_uring_setup": (425, 425),
 }  # fmt: skip
-# As on a file system without extended attributes, which programs that copy files can handle.
+# Answered as by a file system without extended attributes, which programs that copy files can handle.
 _UNSUPPORTED: dict[str, tuple[int | None, int | None]] = {
     "setxattr": (188, 5), "lsetxattr": (189, 6), "fsetxattr": (190, 7), "getxattr": (191, 8),
     "lgetxattr": (192, 9), "fgetxattr": (193, 10), "listxattr": (194, 11), "llistxattr": (195, 12),
@@ -112,8 +112,9 @@ _UNSUPPORTED: dict[str, tuple[int | None, int | None]] = {
 }  # fmt: skip
 
 _CLONE_THREAD = 0x0001_0000
-_CLONE_NEVER = 0x7E02_0000 | 0x8000  # any new namespace; CLONE_PARENT, which escapes from being reaped
-_FCNTL = (0, 1, 2, 3, 4, 1030)  # dup, get and set flags: no leases, owners or pipe sizes
+# New namespaces of any kind, and CLONE_PARENT, with which a child avoids being reaped.
+_CLONE_NEVER = 0x7E02_0000 | 0x8000
+_FCNTL = (0, 1, 2, 3, 4, 1030)  # dup, and reading and setting flags, but no leases, owners or pipe sizes
 _FCNTL_LOCKS = (6, 7, 37, 38)
 _IOCTL = (
     0x5401,
@@ -123,7 +124,7 @@ _IOCTL = (
     0x5451,
     0x5421,
 )  # isatty, window size, FIONREAD, (non)CLOEXEC, FIONBIO
-_PRCTL = (15, 16, 0x53564D41)  # thread names; PR_SET_VMA, with which malloc names its arenas
+_PRCTL = (15, 16, 0x53564D41)  # thread names, and PR_SET_VMA, with which malloc names its arenas
 _O_ACCMODE = 0o3
 _O_TRUNC = 0o1000
 _AF_UNIX = 1
@@ -135,17 +136,17 @@ _PROT_WRITE = 0x2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Profile:
-    """Calls that a run may make in addition to those of a Python program. The profiles below are all there
-    are.
+    """System calls that a run may make in addition to those of a Python program.
 
-    They are compared by identity, because every child looks up the filter of one.
+    The profiles below are the only instances. They are compared by identity, because every child looks up the
+    filter for its profile.
     """
 
     fork: bool = False
     execute: bool = False
-    """Allows executing another program (which keeps the filter) and the calls of compilers and runtimes."""
+    """True to allow other programs (which keep the filter) and the calls of compilers and runtimes."""
     counted: bool = False
-    """Forbids mappings that RLIMIT_DATA does not count, for runtimes that reserve far more than they use."""
+    """True to forbid mappings that RLIMIT_DATA does not count, for runtimes that over-reserve memory."""
 
 
 PYTHON = Profile()
@@ -156,10 +157,10 @@ SHELL = Profile(execute=True, fork=True)
 
 
 def build(profile: Profile) -> list[BpfInstruction]:
-    """Return the program for this machine. `OWN_PID` in it must still be replaced.
+    """Return the BPF program for this machine, in which `OWN_PID` must still be replaced.
 
     Raises:
-        OSError: the machine is neither x86_64 nor aarch64.
+        OSError: The machine is neither x86_64 nor aarch64.
     """
     machine = platform.machine()
     if machine not in _ARCHITECTURES:
@@ -188,7 +189,7 @@ def build(profile: Profile) -> list[BpfInstruction]:
 def _groups(
     profile: Profile,
 ) -> Iterator[tuple[dict[str, tuple[int | None, int | None]], list[BpfInstruction]]]:
-    """Yield the calls that do not depend on an argument, with the action for each."""
+    """Yield the calls whose arguments do not matter, in groups, with the action for each group."""
     yield _PLAIN, [_return(_ALLOW)]
     yield _PRETENDED, [_return(_PRETEND)]
     yield _ABSENT, [_return(_MISSING)]
@@ -196,7 +197,7 @@ def _groups(
     yield (
         {"sendfile": (40, 71)},
         [_return(_ERRNO | errno.EINVAL)],
-    )  # as between files that do not support it; callers then read and write
+    )  # the error for unsupported files, after which callers fall back to read and write
     yield _FORKS, [_return(_ALLOW if profile.fork else _DENY)]
     if profile.execute:
         yield _EXECUTES, [_return(_ALLOW)]
@@ -205,9 +206,10 @@ def _groups(
 
 
 def _checks(profile: Profile) -> dict[str, list[BpfInstruction]]:
-    """Return the calls that depend on an argument, each with a block of instructions that returns."""
+    """Return the calls that depend on an argument, each with the instructions that decide on it."""
     own = _any_but_first() if profile == SHELL else _if_among(0, (OWN_PID,))
-    opening = _if_masked(1, _O_TRUNC | _O_ACCMODE, _O_TRUNC, _DENY, _ALLOW)  # truncates a file it reads
+    # This denies truncating a file that is opened for reading.
+    opening = _if_masked(1, _O_TRUNC | _O_ACCMODE, _O_TRUNC, _DENY, _ALLOW)
     thread = _if_masked(0, _CLONE_THREAD, _CLONE_THREAD, _ALLOW, _ALLOW if profile.fork else _DENY)
     return {
         **({"mmap": _counted_mapping()} if profile.counted else {}),
@@ -232,7 +234,7 @@ def _checks(profile: Profile) -> dict[str, list[BpfInstruction]]:
 
 
 def _intervals(leaves: dict[int, list[BpfInstruction]]) -> list[tuple[int, list[BpfInstruction]]]:
-    """Return the ranges that cover all numbers as (first number, action), with equal neighbours merged."""
+    """Return ranges that cover all numbers, as (first number, action), with equal neighbours merged."""
     deny = [_return(_DENY)]
     cover: list[tuple[int, list[BpfInstruction]]] = [(0, deny)]
     for number in range(max(leaves) + 2):
@@ -247,12 +249,12 @@ def _search(cover: list[tuple[int, list[BpfInstruction]]]) -> list[BpfInstructio
         return cover[0][1]
     middle = len(cover) // 2
     low, high = _search(cover[:middle]), _search(cover[middle:])
-    # A conditional jump reaches 255 instructions, an unconditional one any number.
+    # A conditional jump reaches at most 255 instructions, an unconditional jump any number.
     return [(_JUMP_AT_LEAST, 0, 1, cover[middle][0]), (_JUMP, 0, 0, len(low)), *low, *high]
 
 
 def _argument(index: int, *, high: bool = False) -> int:
-    """Return the offset of half an argument in struct seccomp_data (both architectures are little-endian)."""
+    """Return the offset of half an argument in struct seccomp_data, on little-endian machines."""
     return 16 + 8 * index + (4 if high else 0)
 
 
@@ -269,7 +271,7 @@ def _if_among(
 
 
 def _counted_mapping() -> list[BpfInstruction]:
-    """Return a check that forbids stacks, and allows shared mappings only of files for reading."""
+    """Return a check that forbids stacks and all shared mappings except of files for reading."""
     return [
         (_LOAD, 0, 0, _argument(3)),
         (_AND, 0, 0, _MAP_GROWSDOWN),
@@ -287,7 +289,7 @@ def _counted_mapping() -> list[BpfInstruction]:
 
 
 def _any_but_first() -> list[BpfInstruction]:
-    """Return a check that allows signals to processes in the namespace, except its first process."""
+    """Return a check that allows signals to any process of the namespace except the first."""
     return [
         (_LOAD, 0, 0, _argument(0)),
         (_JUMP_EQUAL, 1, 0, 1),

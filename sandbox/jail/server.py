@@ -1,8 +1,8 @@
-"""The fork server: waits for a run, forks a child for it, watches its time, reports how it ended.
+"""The fork server: waits for a run, forks a child for it, enforces its limits and reports how it ended.
 
-It handles one run at a time in one thread and keeps nothing of any run in memory: programs and inputs arrive
-as descriptors that only the child reads. It ends, with all its children, when the driver closes the socket or
-dies.
+It handles one run at a time, in one thread, and keeps no data of any run in memory: programs and inputs
+arrive as descriptors that only the child reads. It exits, with all its children, when the driver closes the
+socket or dies.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ from .protocol import (
 )
 
 _POLL_S = 0.02
-"""Interval at which the threads of a run are counted, in seconds."""
+"""Interval at which the server checks the usage of a run, in seconds."""
 
 _RESERVED = 6
-"""Descriptors below this are reserved for those of a run."""
+"""Descriptors below this number are reserved for those of a run."""
 
 _COLLECT_S = 20.0
-"""Elapsed time for sending back a compiler's output, in seconds."""
+"""Elapsed time allowed for sending back the files of a run, in seconds."""
 
 _OWN_UID_BASE = 0x7000_0000
 
@@ -59,7 +59,7 @@ class Setup:
     level: str
     socket: int
     driver: int
-    """Pid of the driver."""
+    """Process id of the driver."""
     readable: tuple[str, ...]
     """Absolute paths that runs may read."""
     path: tuple[str, ...]
@@ -68,13 +68,13 @@ class Setup:
     box_mb: int
     """Size of the working directory of a run, in MiB."""
     tools: bool
-    """True if its runs execute the programs of a toolchain."""
+    """True if the runs execute the programs of a toolchain."""
     scratch: str
-    """Working directory of the runs at a level without one of their own."""
+    """Folder for the working directory of the runs, at a level without a file system of its own."""
 
 
 def boot(arguments: str) -> None:
-    """Start from the JSON of a Setup; called by the driver's `python -c`. Never returns."""
+    """Start the server from a Setup in JSON. Called by the driver's `python -c`. Never returns."""
     given = json.loads(arguments)
     del given["home"]  # already read by the driver's `python -c`
     lists = {name: tuple(given[name]) for name in ("readable", "path", "preload")}
@@ -82,7 +82,7 @@ def boot(arguments: str) -> None:
 
 
 def main(setup: Setup) -> None:
-    """Serve until the driver exits. Never returns."""
+    """Serve runs until the driver exits. Never returns."""
     control = socket.socket(fileno=_above_reserved(setup.socket))
     try:
         server = _JailServer(setup, control)
@@ -102,7 +102,7 @@ def main(setup: Setup) -> None:
 
 
 def _above_reserved(fd: int) -> int:
-    """Move `fd` up and fill the reserved descriptors with the null device."""
+    """Return a copy of `fd` above the reserved descriptors, after pointing those at the null device."""
     moved = fd
     while moved < _RESERVED or moved == fd:
         moved = os.dup(fd)
@@ -125,7 +125,7 @@ class _JailServer:
             importlib.import_module(name)
         resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))  # closing all descriptors needs an upper bound
         with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
-            file.write("1000")  # if the host runs out of memory, a run should be killed first
+            file.write("1000")  # if the host runs out of memory, a run should be the first to be killed
         driver = os.pidfd_open(setup.driver)
         uid = _OWN_UID_BASE + os.getpid() if os.geteuid() == 0 else None
         if self.warm:
@@ -165,7 +165,7 @@ class _JailServer:
             packet, fds = _receive(self.control)
             if not packet:
                 return
-            if packet != CANCEL:  # a late cancel
+            if packet != CANCEL:  # a cancel that arrives after the run needs no action
                 self._run(packet, fds)
 
     def _run(self, packet: bytes, fds: list[int]) -> None:
@@ -196,7 +196,7 @@ class _JailServer:
     def _await(
         self, pid: int, job: child.JailJob, started: float, wall_s: float
     ) -> tuple[int, int, resource.struct_rusage]:
-        """Wait for a child's end, or kill it; return the reason, the wait status and its usage."""
+        """Wait for a child to end or kill it, and return the reason, the wait status and the usage."""
         pidfd = os.pidfd_open(pid)
         self.poll.register(pidfd, select.POLLIN)
         reason = self._watch(pid, pidfd, job, started, wall_s)
@@ -214,18 +214,19 @@ class _JailServer:
         if pid == 0:
             child.collect(self.jail, own)
         self._await(pid, own, time.monotonic(), _COLLECT_S)
-        self.jail.was_entered()  # its mark does not belong to the run
+        self.jail.was_entered()  # discards the mark of that child, which does not belong to the run
 
     def _tidy(self) -> None:
-        """Remove everything that a run has left."""
+        """Remove everything that a run left behind."""
         if self.warm:
             namespaces.fresh_box(self.setup.box_mb)
         else:
             scratch.empty(self.setup.scratch)
 
     def _watch(self, pid: int, pidfd: int, job: child.JailJob, started: float, wall_s: float) -> int:
-        """Wait for the end of a run; return the reason to kill it, or ENDED."""
-        clock = (~pid << 3) | 2  # the CPU time of the whole process: CPUCLOCK_SCHED of <linux/posix-timers.h>
+        """Wait for the end of a run, and return the reason to kill it, or ENDED."""
+        # This is the CPU clock of the whole process: CPUCLOCK_SCHED of <linux/posix-timers.h>.
+        clock = (~pid << 3) | 2
         rest = job.cpu_s
         while True:
             wait = min(rest, started + wall_s - time.monotonic(), _POLL_S)
@@ -242,20 +243,20 @@ class _JailServer:
             try:
                 rest = job.cpu_s - time.clock_gettime(clock)
             except OSError:
-                return ENDED  # it has just ended
+                return ENDED  # the run has just ended
             if rest <= 0:
                 return CPU
             elapsed = time.monotonic() - started
             if usage.has_idled(pid, job, elapsed, job.cpu_s - rest):
                 return IDLE
             if elapsed >= wall_s:
-                # If the host does not report waiting for a CPU, such a long time is hardly caused by others.
+                # If the host does not report waits for a CPU, other load can hardly explain this long time.
                 return IDLE if job.idle_s and usage.waited_for_cpu(pid) is None else WALL
             if reason := usage.excess(pid, job) or self._overfull():
                 return reason
 
     def _overfull(self) -> int:
-        """Return OUTPUT if the working directory has more content than its own file system would allow."""
+        """Return OUTPUT if the working directory exceeds the limits of level `warm`, otherwise ENDED."""
         box_mb = self.setup.box_mb
         full = not self.warm and scratch.is_overfull(
             self.setup.scratch, box_mb << 20, namespaces.ENTRIES_A_MB * box_mb
@@ -295,7 +296,7 @@ def _filters(setup: Setup) -> list[seccomp.Profile]:
 
 
 def _can_import_as(uid: int, path: tuple[str, ...]) -> bool:
-    """Return whether a process of that uid can read the modules, by trying it."""
+    """Return True if a process with this uid can read the modules, by trying it in a child process."""
     pid = os.fork()
     if pid == 0:
         try:
@@ -312,13 +313,13 @@ def _can_import_as(uid: int, path: tuple[str, ...]) -> bool:
 
 
 def _address_space() -> int:
-    """Return the bytes of address space of this process, with which every child starts."""
+    """Return the size of this process's address space in bytes. Every child starts with the same size."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[0]) * resource.getpagesize()
 
 
 def _kill_the_rest() -> None:
-    """Kill all remaining processes of a run that may fork; pid 1 of a namespace reaches exactly these."""
+    """Kill all remaining processes of a run that may fork. As pid 1, the server reaches no others."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(-1, signal.SIGKILL)
     with contextlib.suppress(ChildProcessError):

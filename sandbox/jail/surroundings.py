@@ -1,7 +1,7 @@
-"""Changes that tests make around the program and that also apply to it: `input`, `print`, `sys.stdin`, the
-environment, and the state of seeded random numbers.
+"""Carries changes that the tests make to their process over to the program's process.
 
-The tests' side reports the changes; the program's side applies them while it executes a request.
+They may replace `input`, `print` and `sys.stdin`, and change the environment and the state of seeded random
+numbers. The tests' side reports the changes, and the program's side applies them while it executes a request.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ _ENVIRONMENT = dict(os.environ)
 
 
 class Seeds:
-    """Random states of the tests: sent after they seed them, and after they draw numbers."""
+    """Random states of the tests, which are sent after the tests seed them or draw numbers."""
 
     def __init__(self) -> None:
         self._said: dict[str, Any] = {}
 
     def seeded(self, seed: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Call the seed function of a test; from then on the program gets the tests' random states."""
+        """Call the seed function of a test. From then on, the program gets the tests' random states."""
         found = seed(*args, **kwargs)
         numpy = sys.modules.get("numpy.random")
         if seed == random.seed:
@@ -36,7 +36,7 @@ class Seeds:
         return found
 
     def moved(self) -> dict[str, Any]:
-        """Return the states that the program does not have yet."""
+        """Return the states that have not been sent to the program."""
         found = {}
         for name, said in self._said.items():
             state = _READ[name]()
@@ -51,7 +51,7 @@ def _numpy_state() -> Any:
 
 
 def _set_numpy_state(state: Any) -> None:
-    import numpy  # the program may not have imported it yet
+    import numpy  # imported late because the program may not have imported it
 
     numpy.random.set_state(tuple(state))
 
@@ -61,7 +61,7 @@ _WRITE: dict[str, Callable[[Any], Any]] = {"random": random.setstate, "numpy": _
 
 
 def changed(seeds: Seeds) -> dict[str, Any]:
-    """Return the changes since the start by name, in the tests' process."""
+    """Return the changes since the start, by name. Called in the tests' process."""
     found: dict[str, Any] = {
         name: getattr(builtins, name)
         for name, original in _BUILTINS.items()
@@ -79,7 +79,7 @@ def changed(seeds: Seeds) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def as_in_tests(said: dict[str, Any]) -> Iterator[None]:
-    """Apply the tests' surroundings in the program's process; random states remain applied."""
+    """Apply the surroundings of the tests to the program for the block. Random states stay changed."""
     for name, state in said.get("numbers", {}).items():
         _WRITE[name](state)
     kept = {name: getattr(builtins, name) for name in _BUILTINS if name in said}

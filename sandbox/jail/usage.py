@@ -1,4 +1,4 @@
-"""Resources that a run has used and the time it has been idle, read by its server from /proc."""
+"""Resource usage and idle time of a run, which its server reads from /proc."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 
 
 def excess(pid: int, job: child.JailJob) -> int:
-    """Return the limit that a run exceeds among those that the kernel does not watch, or ENDED."""
+    """Return the limit that a run exceeds, among those that the kernel does not enforce, or ENDED."""
     used = _usage(pid)
     if used.threads > job.threads:
         return PROCESSES
-    if job.processes:  # its processes count too, which are all in this namespace
+    if job.processes:  # also count its processes, which are all the processes of this namespace
         everything = [_usage(int(name)) for name in os.listdir("/proc") if name.isdigit() and name != "1"]
         if sum(each.cpu_s for each in everything) > job.cpu_s:
             return CPU
@@ -28,16 +28,17 @@ def excess(pid: int, job: child.JailJob) -> int:
 
 
 def has_idled(pid: int, job: child.JailJob, elapsed: float, cpu_s: float) -> bool:
-    """Return whether a run has been idle for too long.
+    """Return True if a run has been idle for too long.
 
-    A program and its tests wait for each other, so time counts as idle only if both are idle. The server of
-    the tests therefore reports their idle time to the server of the program, which has the only limit.
+    A program and its tests wait for each other, so that time counts as idle only if both are idle. The server
+    of the tests therefore reports their idle time to the server of the program, which alone applies the
+    limit.
     """
     if job.mode == CHECK:
         idle = max(_idled(pid, job, elapsed, cpu_s), _read_seconds(job.idle))
         os.pwrite(job.idle, _SECONDS.pack(idle), 0)
         return False
-    if not job.idle_s or elapsed - cpu_s <= job.idle_s:  # nearly always true
+    if not job.idle_s or elapsed - cpu_s <= job.idle_s:  # the usual case
         return False
     idle = _idled(pid, job, elapsed, cpu_s)
     if job.mode == SERVE:
@@ -51,9 +52,9 @@ def _read_seconds(fd: int) -> float:
 
 
 def _idled(pid: int, job: child.JailJob, elapsed: float, cpu_s: float) -> float:
-    """Return the seconds that a run has been idle, without waiting for a CPU.
+    """Return the time in seconds that a run has been idle, not counting waits for a CPU.
 
-    If the host does not report the wait for a CPU, the result is 0, because the machine may just be busy.
+    If the host does not report waits for a CPU, return 0, because the machine may just be busy.
     """
     idle = elapsed - cpu_s
     pids = [pid]
@@ -61,20 +62,21 @@ def _idled(pid: int, job: child.JailJob, elapsed: float, cpu_s: float) -> float:
         pids = [int(name) for name in os.listdir("/proc") if name.isdigit() and name != "1"]
         idle = elapsed - sum(_usage(each).cpu_s for each in pids)
     if any(_wants_cpu(each) for each in pids):
-        return 0.0  # the kernel counts a wait for a CPU at its end, so this one is not counted yet
+        # The kernel counts a wait for a CPU only when it ends, so that the current wait is not counted yet.
+        return 0.0
     waited = [waited_for_cpu(each) for each in pids]
     return 0.0 if None in waited else idle - sum(w for w in waited if w is not None)
 
 
 def _wants_cpu(pid: int) -> bool:
-    """Return whether a thread of a process runs, or would run if it had a CPU or its pages."""
+    """Return True if a thread of a process is running, or is only waiting for a CPU or for its pages."""
     try:
         for task in os.listdir(f"/proc/{pid}/task"):
             with open(f"/proc/{pid}/task/{task}/stat") as stat:
                 if stat.read().rpartition(")")[2].split()[0] in ("R", "D"):
                     return True
     except OSError:
-        pass  # it has just ended
+        pass  # the process has just ended
     return False
 
 
@@ -97,7 +99,7 @@ def _usage(pid: int) -> _Usage:
 
 
 def waited_for_cpu(pid: int) -> float | None:
-    """Return the seconds that the threads of a process were ready but had no CPU; None if unknown."""
+    """Return the seconds that threads of a process were ready to run but had no CPU, or None if unknown."""
     waited = 0
     try:
         for thread in os.listdir(f"/proc/{pid}/task"):

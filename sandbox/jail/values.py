@@ -1,9 +1,9 @@
-"""Python values as tagged JSON, for arguments and results between processes. Decoding executes nothing.
+"""Python values as tagged JSON, to send arguments and results between processes. Decoding executes nothing.
 
-Scalars and lists are themselves; everything else is an object with one key that names its type, so that a
-tuple, a set, a date or a dict with integer keys keeps its type. Only types of the language and its library
+Scalars and lists stand for themselves. Any other value is an object with one key that names its type, so that
+a tuple, a set, a date or a dict with integer keys keeps its type. Only types of the language and its library
 are sent by content. Other values (objects of the program's own classes) are encoded by the caller's
-`foreign`, or without it as `Opaque`. Decoded data may be hostile.
+`foreign`, or as `Opaque` without it. Decoded data may be hostile.
 """
 
 from __future__ import annotations
@@ -20,16 +20,17 @@ from typing import Any
 
 MAX_DEPTH = 200
 _MAX_ALIKE = 256
-"""Maximum number of members of one set, or keys of one dict, with the same hash."""
+"""Maximum number of members of a set, or keys of a dict, that have the same hash."""
 _MAX_FRACTION_DIGITS = 10_000
-"""Maximum number of hexadecimal digits of a fraction's parts, which must be reduced."""
+"""Maximum number of hexadecimal digits in each part of a fraction, because fractions must be reduced."""
 
 Foreign = Callable[[Any], Any]
-"""Returns JSON data (an object with one key) for a value that has no content here."""
+"""Function that returns JSON data (an object with one key) for a value that cannot be sent by content."""
 Local = Callable[[str, Any], Any]
-"""Returns the value of a tag made by a `Foreign`, given its body. Raises KeyError for other tags."""
+"""Function that returns the value for a tag and its body, or raises KeyError for an unknown tag."""
 
-_encoder = json.JSONEncoder(separators=(",", ":"))  # `json.dumps` would create one for each message
+# Reused because `json.dumps` would create an encoder for each message.
+_encoder = json.JSONEncoder(separators=(",", ":"))
 
 
 class Opaque:
@@ -46,7 +47,7 @@ def encode(value: Any, foreign: Foreign | None = None, depth: int = 0) -> Any:
     """Return `value` as JSON data.
 
     Raises:
-        ValueError: it is nested deeper than MAX_DEPTH (or contains itself).
+        ValueError: The value is nested deeper than MAX_DEPTH, or contains itself.
     """
     kind: Any = type(value)
     if value is None or kind is bool or kind is str:
@@ -99,10 +100,10 @@ def _encode_rarer(value: Any, kind: Any, foreign: Foreign | None, depth: int) ->
 
 
 def content_base(value: Any) -> Any:
-    """Return the content of an object whose class derives from str, int, float, list, tuple, dict or set, as
-    that type; None for any other object.
+    """Return the content of an object of a builtin type, or of a subclass, as that builtin type.
 
-    It uses the builtin's methods, because the class may override its own to return other content.
+    The types are str, int, float, list, tuple, dict and set. Return None for any other object. The methods of
+    the builtin type are used, because the class may override them to return other content.
     """
     if isinstance(value, str):
         return str.__str__(value)
@@ -122,7 +123,7 @@ def content_base(value: Any) -> Any:
 
 
 def describe(value: Any) -> str:
-    """Return a text for a value without content."""
+    """Return a text that stands for a value that cannot be sent by content."""
     return f"<{type(value).__name__[:80]} object>"
 
 
@@ -137,7 +138,7 @@ _SIMPLE: dict[Any, tuple[str, Callable[[Any], Iterable[Any]]]] = {
     range: ("range", lambda v: (v.start, v.stop, v.step)),
     slice: ("slice", lambda v: (v.start, v.stop, v.step)),
 }
-"""Types that their constructor rebuilds from a few plain values: the tag, and those values."""
+"""Tag and constructor arguments of types that can be rebuilt from a few plain values."""
 
 _MADE: dict[str, Callable[..., Any]] = {
     "complex": complex,
@@ -155,7 +156,7 @@ def decode(data: Any, local: Local | None = None) -> Any:
     """Return the value that was passed to `encode`.
 
     Raises:
-        ValueError: the data was not made by `encode`.
+        ValueError: The data was not made by `encode`.
     """
     if type(data) is list:
         return [decode(v, local) for v in data]
@@ -209,7 +210,7 @@ def _mapping(tag: str, pairs: list[tuple[Any, Any]]) -> Any:
 
 
 def _check_hashes(keys: list[Any]) -> None:
-    """Refuse keys that were chosen to have the same hash, because collecting them takes quadratic time."""
+    """Reject keys that were chosen to have the same hash, because collecting them takes quadratic time."""
     if len(keys) <= _MAX_ALIKE:
         return
     alike = collections.Counter(map(hash, keys))
@@ -231,15 +232,15 @@ def _builtin_type(name: Any) -> type:
 
 
 def line(message: dict[str, Any]) -> bytes:
-    """Return a message, with its values encoded, as one line of JSON."""
+    """Return a message, whose values are already encoded, as one line of JSON."""
     return _encoder.encode(message).encode()
 
 
 def loads(text: bytes) -> dict[str, Any]:
-    """Parse a message made by `line`; its values are still encoded.
+    """Parse a message made by `line`, leaving its values encoded.
 
     Raises:
-        ValueError: it is no such message, or is nested too deep.
+        ValueError: The text is not such a message, or is nested too deeply.
     """
     try:
         message = json.loads(text)

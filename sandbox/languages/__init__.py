@@ -1,7 +1,7 @@
-"""Languages of programs, in addition to Python, which needs none of this.
+"""Languages of programs, except Python, which needs no language definition.
 
-To add one, write a file here with a `Language` and add its row to `RUNNERS`, or write a package
-(docs/extending.md).
+To add a language, define a `Language` in a new file of this folder and add it to `RUNNERS`, or write a
+package (docs/extending.md).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ RUNNERS: Table[Language] = Table(
 
 
 class _AnswerLanguages(Mapping[str, Language]):
-    """Languages of responses: those in `RUNNERS` with `answers`."""
+    """Languages that a response may use: those in `RUNNERS` with `answers`."""
 
     def __getitem__(self, name: str) -> Language:
         language = RUNNERS[name]
@@ -74,7 +74,7 @@ class _AnswerLanguages(Mapping[str, Language]):
 
 
 LANGUAGES: Mapping[str, Language] = _AnswerLanguages()
-"""Languages of responses, by name."""
+"""Languages that a response may use, by name."""
 
 _JUDGES = re.compile(
     r"(?:gnu\s+)?(?P<name>[a-z+#.]+?)\s*(?P<number>\d*)(?:[\s.-]*\d[\d.\s-]*)?(?:\s*\([^()]*\))?"
@@ -85,19 +85,19 @@ _STANDARDS = frozenset({"c", "c++", "cpp", "g++"})
 def find(name: str) -> str | None:
     """Return the canonical name of a language, or None if it is unknown.
 
-    Case does not matter; contests' names with release and compiler are known too: `GNU C++17 7.3.0`, `PyPy
-    3-64`.
+    Case does not matter. Names that contests use, with release and compiler, are recognised too: `GNU C++17
+    7.3.0`, `PyPy 3-64`.
     """
     name = name.strip().casefold()
     if (known := _exactly(name)) is not None or (judges := _JUDGES.fullmatch(name)) is None:
         return known
-    # The number of a C++ is its standard, which matters; for other languages it is a release.
+    # The number after C++ is its standard, which matters. For other languages it is a release.
     releases = judges["name"] not in _STANDARDS
     return _exactly(judges["name"] + judges["number"]) or (_exactly(judges["name"]) if releases else None)
 
 
 def find_runner(name: str) -> str | None:
-    """Return the canonical name of a language or test runner in a `/run_code` request; None if unknown."""
+    """Return the canonical name of a language or test runner for `/run_code`, or None if unknown."""
     known = name.strip().casefold()
     return next((key for key, found in RUNNERS.items() if known in (key, *found.aliases)), None) or find(name)
 
@@ -117,10 +117,10 @@ def _discovered(language: Language) -> Toolchain | str:
 
 
 def toolchain(language: Language) -> Toolchain:
-    """Return the language's toolchain on this machine; searched for once in a process.
+    """Return the language's toolchain on this machine, which is searched for once per process.
 
     Raises:
-        LanguageUnavailable: it is missing or not supported; the message says how to fix it.
+        LanguageUnavailable: The toolchain is missing or not supported. The message says how to fix it.
     """
     found = _discovered(language)
     if isinstance(found, str):

@@ -1,5 +1,6 @@
-"""Definition of a language for the sandbox: a toolchain on this machine, the commands that build a program,
-and the command that runs it. Runs nothing except the toolchain's own queries.
+"""Definition of a language for the sandbox: its toolchain, and the commands that build and run a program.
+
+On the host, only queries of the toolchain are run.
 """
 
 from __future__ import annotations
@@ -21,82 +22,83 @@ _ASK_TIMEOUT_S = 120.0
 
 
 class LanguageUnavailable(SandboxUnavailable):
-    """Raised if programs in this language cannot be run here; the message says what to install or change."""
+    """Raised if programs in this language cannot be run. The message says what to install or change."""
 
 
 @dataclass(frozen=True, slots=True)
 class LanguageCommand:
-    """One program that the jail executes: a step of a build, or the run itself."""
+    """One command for the jail to execute: a step of a build, or the run itself."""
 
     argv: tuple[str, ...] = ()
-    """Command line. Its first item is an absolute path. Empty: the result of the build is executed."""
+    """Command line, starting with an absolute path. If empty, the result of the build is executed."""
     file: str = ""
-    """Name of its input (the source, or the previous step's output) in its working directory. Empty: the
-    input is executed."""
+    """Name of the input (the source, or the output of the previous step) in the working directory. If empty,
+    the input itself is executed."""
     output: str = ""
-    """Output file of a build step; `*.class`: all class files, as a zip file."""
+    """Output file of a build step. `*.class` stands for all class files, as a zip file."""
     files: tuple[tuple[str, bytes], ...] = ()
-    """Further files in the working directory: name, content."""
+    """Additional files in the working directory, as pairs of name and content."""
     env: tuple[tuple[str, str], ...] = ()
     profile: Literal["native", "managed", "shell"] = "native"
-    """`native`: memory is limited as address space. `managed`: memory in use is limited, for runtimes that
-    reserve far more than they use. `shell`: starts processes; only at levels with namespaces."""
+    """Kind of limits. `native`: memory is limited as address space. `managed`: memory in use is limited, for
+    runtimes that reserve far more than they use. `shell`: the command starts processes, which requires a
+    level with namespaces."""
     extra_mb: int = 0
-    """Memory of the runtime itself, in addition to the program's, in MiB."""
+    """Memory that the runtime itself needs, in addition to the program's, in MiB."""
     stack_mb: int | None = None
-    """Limit of the stack, in MiB. None: the program's memory."""
+    """Stack limit in MiB. None means the program's memory limit."""
     script: str = ""
-    """Python source that runs in the warm interpreter instead of a command."""
+    """Python source to run in the warm interpreter instead of a command."""
     tools: bool = True
-    """True if it can read the toolchain's files. False: only those that a Python program can read."""
+    """True if the command may read the toolchain's files, in addition to those for any program."""
     assertions: tuple[str, ...] = ()
-    """Words inserted after the first of `argv` to enable the program's own assertions."""
+    """Words to insert after the first item of `argv` to enable the program's own assertions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Toolchain:
-    """One language on this machine."""
+    """Installation of one language on this machine."""
 
     version: str
     readable: tuple[str, ...]
-    """Absolute paths that it reads, besides the shared libraries."""
+    """Absolute paths that programs and build steps read, in addition to the shared libraries."""
     run: Callable[[str, Limits], LanguageCommand]
-    """Returns the command that runs a program, given its source and its limits."""
+    """Function that returns the command to run a program, given its source and its limits."""
     build: Callable[[str], Sequence[Sequence[LanguageCommand]]] = lambda source: ()
-    """Returns lists of steps that build the program from its source; the next list is tried if one fails.
-    Empty: the source itself is run."""
+    """Function that returns lists of steps to build a program from its source. If one list fails, the next is
+    tried. Without any list, the source itself is run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """One language. `discover` is called once in a process."""
+    """Definition of one language. `discover` is called once per process."""
 
     name: str
     title: str
     aliases: tuple[str, ...]
-    """Other names used by fences, datasets or SandboxFusion, in lower case."""
+    """Other names, in lower case, that are used in code fences, datasets or SandboxFusion."""
     discover: Callable[[], Toolchain]
-    """Returns the toolchain. Raises LanguageUnavailable with a remedy."""
+    """Function that returns the toolchain, or raises LanguageUnavailable with a remedy."""
     hello: str
-    """Program that prints 42 when given `hello_input`, which proves that the toolchain works."""
+    """Program that prints 42 when given `hello_input`. It proves that the toolchain works."""
     cpu_factor: float = 1.0
-    """Factor for the CPU time limit of a test, which is meant for C++."""
+    """Factor for the CPU time limit of a test, since such limits are meant for C++."""
     startup_s: float = 0.0
-    """CPU time of an empty program, which is added, in seconds."""
+    """CPU time of an empty program in seconds, which is added to the limit."""
     hello_input: str = "41\n"
     is_compiled: bool = False
-    """True if a program is built before it is run."""
+    """True if programs are built before they are run."""
     processes: int = 0
-    """Maximum number of processes of a program; some programs need several."""
+    """Maximum number of additional processes of a program, for languages whose programs need them."""
     answers: bool = True
-    """True if responses may be written in it. False: it is only for `/run_code` requests, mostly to run a
-    program with its tests."""
+    """True if responses may be written in this language. False if it is only for `/run_code` requests, mostly
+    to run a program together with its tests."""
     mark: str = ""
-    """Pattern of text that only programs in this language contain, to recognise unmarked code blocks. Empty:
-    an unmarked block is never in this language."""
+    """Pattern of text that occurs only in programs of this language, to recognise unmarked code blocks. If
+    empty, no unmarked block is considered to be in this language."""
 
     def scaled(self, cpu_s: float) -> float:
-        """Return the CPU time that a test with the limit `cpu_s` may take in this language."""
+        """Return the CPU time allowed in this language for a test with the limit `cpu_s`."""
         return cpu_s * self.cpu_factor + self.startup_s
 
 
@@ -104,7 +106,7 @@ def program(name: str, remedy: str) -> str:
     """Return the real path of a program on PATH.
 
     Raises:
-        LanguageUnavailable: there is no such program.
+        LanguageUnavailable: The program is not on PATH.
     """
     found = shutil.which(name)
     if found is None:
@@ -115,7 +117,7 @@ def program(name: str, remedy: str) -> str:
 
 
 def _is_closed(folder: str) -> bool:
-    """Return whether a folder, such as one in another user's home, is not accessible to this user."""
+    """Return True if this user cannot access a folder, such as a folder in another user's home."""
     try:
         os.stat(os.path.join(folder, "."))
     except PermissionError:
@@ -128,16 +130,16 @@ def _is_closed(folder: str) -> bool:
 def ask(*command: str, folder: str | None = None, env: dict[str, str] | None = None) -> str:
     """Run a program of a toolchain and return its stdout or, if that is empty, its stderr.
 
-    A warning on stderr is not a part of the requested path or version.
+    Warnings on stderr are ignored, because they are not part of the requested path or version.
 
     Raises:
-        LanguageUnavailable: the program fails.
+        LanguageUnavailable: The program fails.
     """
     environment = {**os.environ, "LC_ALL": "C", **(env or {})}
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=_ASK_TIMEOUT_S, cwd=folder, env=environment,
-            umask=0o022,  # the jail's user must be able to read its caches
+            umask=0o022,  # the jail's user must be able to read the caches of the toolchain
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError) as error:
         raise LanguageUnavailable(f"'{command[0]}' cannot be run: {error}") from None
@@ -153,7 +155,7 @@ def temporary_folder() -> tempfile.TemporaryDirectory[str]:
 
 
 def can_hold(folder: str) -> bool:
-    """Return whether files can be created in a folder, which is made if it is missing."""
+    """Return True if files can be created in a folder. The folder is created if it is missing."""
     try:
         os.makedirs(folder, exist_ok=True)
     except OSError:
@@ -162,10 +164,10 @@ def can_hold(folder: str) -> bool:
 
 
 def private_folder(name: str) -> str:
-    """Return a temporary folder that only this user can write to, the same at every call.
+    """Return a temporary folder that only this user can write to. It is the same folder at every call.
 
-    A folder that somebody else has created, or can write to, is not used, because programs are linked with
-    its content. The folder is readable for others: the jail's user needs that.
+    A folder that another user has created or can write to is not used, because programs are linked with its
+    content. Other users can read the folder, since the jail's user must be able to.
     """
     path = os.path.join(tempfile.gettempdir(), f"rewardkit-{name}-{os.getuid()}")
     with contextlib.suppress(FileExistsError):
@@ -181,7 +183,7 @@ def private_folder(name: str) -> str:
 
 
 def linked_folders(folder: str) -> tuple[str, ...]:
-    """Return the folders outside of `folder` to which links in it lead."""
+    """Return the folders outside `folder` that contain the targets of links in it."""
     links = (path for path in Path(folder).rglob("*") if path.is_symlink())
     targets = {os.path.realpath(path) for path in links}
     return tuple(sorted({os.path.dirname(t) for t in targets if not t.startswith(folder + os.sep)}))

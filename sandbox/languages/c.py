@@ -1,5 +1,7 @@
-"""C and C++ by GCC or clang. The compiler's driver is asked once which programs it would run; the jail runs
-these one by one, so that nothing in it has to start processes. Programs are also linked with `_THREADS`.
+"""C and C++, compiled with GCC or clang.
+
+The compiler's driver is asked once which programs it would run. The jail then runs these one by one, so that
+no program in it has to start processes. Programs are also linked with the object of `_THREADS`.
 """
 
 from __future__ import annotations
@@ -41,9 +43,10 @@ __attribute__((constructor)) static void threads_within_the_limits(void) {
     mallopt(M_ARENA_MAX, 1);
 }
 """
-"""Gives each thread a stack of 8 MiB, or of a 32nd of a small memory, and no arena of 64 MiB. The C library
-would give a thread the main thread's maximum stack, which here is all of the memory. As memory is limited as
-address space, no program could have two threads."""
+"""Code that gives each thread a stack of 8 MiB (less if memory is small) and no memory arena of its own.
+
+The C library would otherwise give each thread the main thread's maximum stack, which is all of the memory,
+and an arena of 64 MiB. Since memory is limited as address space, no program could have two threads."""
 
 _READABLE = ("/usr/include", "/usr/local/include", "/usr/bin", "/bin", "/usr/libexec", "/etc/alternatives")
 
@@ -68,7 +71,7 @@ def _discover(compilers: tuple[str, ...], source: str, standards: tuple[str, ...
 def _always(
     attempts: Sequence[Sequence[LanguageCommand]], source: str
 ) -> Sequence[Sequence[LanguageCommand]]:
-    return attempts  # independent of the source
+    return attempts  # the steps do not depend on the source
 
 
 @functools.cache
@@ -81,7 +84,7 @@ def _compiled_threads(compiler: str) -> bytes:
 
 
 def _with_threads(steps: Sequence[LanguageCommand], threads: bytes) -> Sequence[LanguageCommand]:
-    """Return the steps, the last of which links code that makes threads fit into the limits."""
+    """Add code that makes threads fit into the limits to the last step, which links the program."""
     *before, link = steps
     place = link.argv.index(link.file) + 1
     argv = (*link.argv[:place], _THREADS_FILE, *link.argv[place:])
@@ -94,11 +97,10 @@ def _steps(compiler: str, source: str, standard: str) -> Sequence[LanguageComman
 
 
 def steps(said: str, source: str) -> list[LanguageCommand]:
-    """Return the commands in a driver's output for `-###`, each of which reads the output of the previous
-    one.
+    """Return the commands in a driver's output for `-###`. Each reads the output of the previous command.
 
     Raises:
-        LanguageUnavailable: the output has an unknown form.
+        LanguageUnavailable: The output has an unknown format.
     """
     found: list[LanguageCommand] = []
     given = source
@@ -120,18 +122,18 @@ def steps(said: str, source: str) -> list[LanguageCommand]:
 
 
 def _is_plugin(word: str) -> bool:
-    """Return whether a word loads the linker's plugin for link-time optimisation, which starts processes."""
+    """Return True if a word loads the linker's plugin for link-time optimisation, which starts processes."""
     return word == "-plugin" or word.startswith("-plugin-opt=") or word.endswith("liblto_plugin.so")
 
 
 def _executable(name: str) -> str:
-    if os.path.basename(name) == "collect2":  # it only starts the linker
+    if os.path.basename(name) == "collect2":  # collect2 only starts the linker
         name = "ld"
     return program(name, "install binutils")
 
 
 def run(source: str, limits: Limits) -> LanguageCommand:
-    """Return the command that runs a compiled program: the program itself."""
+    """Return the command that runs a compiled program, which is the program itself."""
     return LanguageCommand(tools=False)
 
 

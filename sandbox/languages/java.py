@@ -1,7 +1,7 @@
-"""Java by a JDK. A program is one file; its class with `main` and its file name are read from the source.
+"""Java, with a JDK. A program is one file, whose name and main class are determined from the source.
 
-It may use the jar files in rewardkit's CLASSPATH, and those among its own files. If CLASSPATH has JUnit's
-console launcher, it runs tests.
+A program may use the jar files in rewardkit's CLASSPATH and among its own files. If CLASSPATH contains
+JUnit's console launcher, programs can be tests.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from rewardkit.sandbox.languages.base import (
 )
 from rewardkit.sandbox.outcome import Limits
 
-# One collector and no profiling file: faster to start, and independent of the number of cores.
+# One garbage collector and no profiling file: faster to start, and independent of the number of cores.
 _VM = ("-XX:+UseSerialGC", "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
 _RUN_VM = ("-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xshare:auto", "-Xss64m", "-Djava.io.tmpdir=.")
 
@@ -39,7 +39,7 @@ _RELEASE = re.compile(r'^JAVA_VERSION="(.+)"$', re.MULTILINE)
 
 
 def names(source: str) -> tuple[str, str]:
-    """Return the required file name, and the class to start."""
+    """Return the required name of the source file without its suffix, and the class to start."""
     depth = 0
     package = ""
     current = ""
@@ -64,10 +64,10 @@ def names(source: str) -> tuple[str, str]:
 
 
 def discover() -> Toolchain:
-    """Return the JDK of this machine, with the jar files of CLASSPATH.
+    """Return this machine's JDK, with the jar files of CLASSPATH.
 
     Raises:
-        LanguageUnavailable: there is none.
+        LanguageUnavailable: No JDK is installed.
     """
     javac = program("javac", "install a JDK (Debian: apt-get install default-jdk-headless)")
     home = os.path.dirname(os.path.dirname(javac))
@@ -97,7 +97,7 @@ def discover() -> Toolchain:
 
 
 def jars() -> tuple[str, ...]:
-    """Return the jar files in CLASSPATH; as in Java, `FOLDER/*` means all jar files in it."""
+    """Return the jar files in CLASSPATH. As in Java, `FOLDER/*` stands for all jar files in a folder."""
     named = os.environ.get("CLASSPATH", "").split(os.pathsep)
     found = [
         path for name in named for path in sorted(glob.glob(f"{name}.jar" if name.endswith("/*") else name))
@@ -110,7 +110,7 @@ def _joined(*classes: str) -> str:
 
 
 def _version(home: str, javac: str) -> str:
-    """Return the version of a JDK, from its file or, in a quarter of a second, from javac."""
+    """Return the version of a JDK, from its release file if possible, because javac is slow."""
     try:
         found = _RELEASE.search(Path(home, "release").read_text())
     except OSError:

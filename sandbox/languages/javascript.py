@@ -1,4 +1,4 @@
-"""JavaScript by Node.js, with the packages of npm's global folder and of NODE_PATH."""
+"""JavaScript, with Node.js and the packages in npm's global folder and in NODE_PATH."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ def find_node() -> str:
     """Return the path of Node.js.
 
     Raises:
-        LanguageUnavailable: it is not on PATH.
+        LanguageUnavailable: Node.js is not on PATH.
     """
     return program("node", "install Node.js (Debian: apt-get install nodejs)")
 
 
 def package_folders(node: str) -> tuple[str, ...]:
-    """Return the folders of packages that every program may load."""
+    """Return the package folders from which every program may load packages."""
     own = os.path.join(os.path.dirname(os.path.dirname(node)), "lib", "node_modules")
     named = (*os.environ.get("NODE_PATH", "").split(os.pathsep), own)
     return tuple(dict.fromkeys(os.path.realpath(folder) for folder in named if os.path.isdir(folder)))
@@ -31,14 +31,14 @@ def node_command(
     node: str, file: str, start: str, limits: Limits, *words: str, files: tuple[tuple[str, bytes], ...] = ()
 ) -> LanguageCommand:
     """Return the command that runs the script `start`, with the program in `file` next to it."""
-    # V8 counts the stack in KiB, and must leave a part of it to the functions that it calls.
+    # V8 measures the stack in KiB, and some of it must remain for the functions that V8 calls.
     flags = (f"--max-old-space-size={limits.memory_mb}", f"--stack-size={(_STACK_MB - 8) << 10}")
     return LanguageCommand(
         (node, *flags, start, *words),
         file,
         files=files,
         env=(
-            ("OPENSSL_CONF", "/dev/null"),  # the default file is in a place that programs cannot read
+            ("OPENSSL_CONF", "/dev/null"),  # programs cannot read the default file
             ("NODE_PATH", os.pathsep.join(package_folders(node))),
         ),
         profile="managed",

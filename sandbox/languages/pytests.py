@@ -1,6 +1,6 @@
-"""Tests for pytest, run by pytest together with the program, which is in the same file before them.
+"""A program followed by tests for pytest in the same file, run by pytest.
 
-For `/run_code`; the code reward runs such tests apart from the program (`jail/pytesting.py`).
+Only for `/run_code`. The code reward runs such tests in a separate process (`jail/pytesting.py`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
 import pytest
 sys.exit(pytest.main(["-p", "no:cacheprovider", "{_FILE}"]))
 """
-"""Script that runs pytest without installed plugins, which may open sockets, search for files, or read
+"""Script that runs pytest without its installed plugins, which may open sockets, search for files or read
 options."""
 
 

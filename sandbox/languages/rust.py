@@ -1,7 +1,7 @@
-"""Rust by rustc, which makes an object file, and the linker, with the arguments that rustc would pass.
+"""Rust: rustc produces an object file, and the linker gets the arguments that rustc would pass to it.
 
-rustc builds a small program once, which shows the files that it links: the standard library, and an object of
-its own between a program and the allocator.
+rustc builds a small program once, to find out which files it links: the standard library, and an object that
+rustc generates to connect a program with the allocator.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _discover() -> Toolchain:
 
 
 def _link(rustc: str, folder: str) -> LanguageCommand:
-    """Return the command that links the object of a program."""
+    """Return the command that links a program's object file."""
     Path(folder, "main.rs").write_text(_HELLO)
     asked = ("--print", "link-args", "-C", "save-temps", "-C", "linker=cc", "-o", "main", "main.rs")
     said = ask(rustc, *_FLAGS, *asked, folder=folder)
@@ -78,9 +78,9 @@ def _link(rustc: str, folder: str) -> LanguageCommand:
 
 
 def _is_left_out(word: str) -> bool:
-    """Return whether a linker argument is left out.
+    """Return True if a linker argument must be left out.
 
-    rustc's own linker starts another, and symbols are only for libraries.
+    rustc's own linker would start another linker, and symbols are only needed for libraries.
     """
     return "gcc-ld" in word or word.startswith("-fuse-ld=") or word.endswith("symbols.o")
 

@@ -1,5 +1,4 @@
-"""Bash, with the programs in /usr/bin. A script starts processes, so it only runs at levels with
-namespaces."""
+"""Bash, with the programs in /usr/bin. Only for levels with namespaces, because scripts start processes."""
 
 from __future__ import annotations
 

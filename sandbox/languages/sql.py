@@ -1,7 +1,7 @@
-"""SQL by SQLite, in Python's own module: a script for the jail's Python that contains the program as text.
+"""SQL, with SQLite from Python's own module: a script for the jail's Python includes the program as text.
 
-Standard input is SQL too, and is run first: tables and their rows. A row of a result is a line with its
-columns separated by `|`, as the command `sqlite3` prints it.
+Standard input is also SQL, which creates the tables and their rows before the program runs. Each row of a
+result is printed as a line with its columns separated by `|`, like the output of the command `sqlite3`.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Programs: extracted from a response, run in the sandbox and scored by tests."""
+"""Extracts programs from responses, runs them in the sandbox and scores them with tests."""

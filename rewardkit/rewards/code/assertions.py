@@ -1,7 +1,7 @@
-"""Converts `assert f(literals) == literal` into a call and its expected value; parses, never runs.
+"""Converts `assert f(literals) == literal` into a call and its expected value. Parses code, never runs it.
 
-Assertions of any other form run in a second jailed child. All of this is the benchmark's code, not the
-model's.
+Assertions of any other form run in a second jailed child. The assertions come from the benchmark, not from
+the model.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 METHOD = re.compile(r"[A-Za-z_]\w*\(\)\.[A-Za-z_]\w*")
-"""Name of a method of a new object: `Solution().name`."""
+"""Name of a method of a new object, as in `Solution().name`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +24,13 @@ class CallCase:
     expected: Any
     keywords: dict[str, Any] = field(default_factory=dict)
     wrapped: bool = False
-    """True if `expected` may be the list that contains the result, as in APPS."""
+    """True if `expected` may be a list that wraps the result, as in APPS."""
     strict: bool = False
-    """True for Python's equality, because the test was an assertion (`[1] != (1,)`, no tolerance)."""
+    """True to compare with Python's `==`, as an assertion does (`[1] != (1,)`, no tolerance)."""
 
 
 def from_assert(source: str) -> CallCase | None:
-    """Return the case that is equivalent to one assertion, or None for an assertion of another form."""
+    """Return the test case that is equivalent to one assertion, or None if the assertion has another form."""
     try:
         body = ast.parse(source.strip()).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -39,7 +39,7 @@ def from_assert(source: str) -> CallCase | None:
 
 
 def with_body(prompt: str) -> str:
-    """Add a body to a prompt that ends with the head of a function or class; return others unchanged."""
+    """Return a prompt, with a body added if it ends with the head of a function or class."""
     head = prompt.rstrip()
     if not head.endswith(":"):
         return prompt
@@ -48,7 +48,7 @@ def with_body(prompt: str) -> str:
 
 
 def from_check(source: str, entry: str) -> list[CallCase] | None:
-    """Return the cases of HumanEval's `check(candidate)` if every statement in it is one."""
+    """Return the cases in HumanEval's `check(candidate)`, or None if any statement in it is not a case."""
     try:
         module = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -70,7 +70,7 @@ def from_check(source: str, entry: str) -> list[CallCase] | None:
 
 
 def _is_true(statement: ast.stmt) -> bool:
-    """Return whether a statement is `assert True, "..."`, of which HumanEval has many."""
+    """Return True if a statement is `assert True, "..."`, which is common in HumanEval."""
     return (
         isinstance(statement, ast.Assert)
         and isinstance(statement.test, ast.Constant)
@@ -103,7 +103,7 @@ def _case(statement: ast.stmt, parameter: str | None, entry: str) -> CallCase | 
 
 
 def _called(node: ast.expr, parameter: str | None, entry: str) -> str | None:
-    """Return the name of the called function: one of the program's, or `Solution().method`."""
+    """Return the name of the called function: a function of the program, or `Solution().method`."""
     if not isinstance(node, ast.Call):
         return None
     if isinstance(node.func, ast.Name):

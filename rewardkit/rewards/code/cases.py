@@ -1,7 +1,7 @@
-"""Reads lists of test cases, under all usual names of inputs and outputs, and tells which call a function.
+"""Reads lists of test cases, with all usual names of inputs and outputs, and finds calls of functions.
 
-Whether the texts in a function's tests are values or JSON is decided for all tests of a problem together. If
-both are possible, the problem is refused, and the message names both.
+Whether strings in a function's tests are values or JSON is decided for all tests of a problem together. If
+both are possible, the problem is rejected with a message that names both.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from rewardkit.rewards.code.problem import AssertTest, CodeProblem, GroundTruthE
 
 
 def cases_of(ground_truth: dict[str, Any], key: str) -> CodeProblem:
-    """Return the problem of a list of cases: ours, open-r1's, PrimeIntellect's, DeepCoder's or
-    SandboxFusion's.
+    """Return the problem that a list of cases describes.
 
-    A case is an assertion as text, or an object with `input`, `output` (also by other usual names) and
+    Accepted are our own lists and those of open-r1, PrimeIntellect, DeepCoder and SandboxFusion.
+
+    A case is an assertion as text, or an object with `input`, `output` (also under other usual names) and
     optionally `weight`, `fn_name`, `type` or `testtype`, and LiveCodeBench's `metadata`.
     """
     cases = [_named(case, i) for i, case in enumerate(list_of(ground_truth[key], key), start=1)]
@@ -44,11 +45,11 @@ def cases_of(ground_truth: dict[str, Any], key: str) -> CodeProblem:
 
 _INPUTS = ("input", "stdin", "args", "arguments", "in")
 _OUTPUTS = ("output", "expected_output", "expected", "expected_result", "stdout", "answer", "out")
-"""Names used for inputs and for outputs, in order of precedence."""
+"""Keys of inputs and of outputs, in order of precedence."""
 
 
 def _named(case: Any, number: int) -> Any:
-    """Return a case with its input and output under our names; a text, which is an assertion, as it is."""
+    """Return a case with its input and output under our names. A string (an assertion) stays as it is."""
     if isinstance(case, str):
         return case
     if not isinstance(case, dict):
@@ -70,7 +71,7 @@ def _named(case: Any, number: int) -> Any:
 
 
 def tests_of(cases: list[Any], ground_truth: dict[str, Any]) -> tuple[Test, ...]:
-    """Return the tests of some cases: calls of one or more functions, runs on standard input, assertions."""
+    """Return the tests that cases describe: calls of functions, runs on standard input, and assertions."""
     named = [None if isinstance(case, str) else _function_of(case, ground_truth) for case in cases]
     found: list[Test | None] = [None] * len(cases)
     for name in dict.fromkeys(named):
@@ -94,7 +95,7 @@ def tests_of(cases: list[Any], ground_truth: dict[str, Any]) -> tuple[Test, ...]
 
 
 def function_in(holder: dict[str, Any]) -> str | None:
-    """Return the function named by a case or a whole ground truth; None if it names none."""
+    """Return the function that a case or a whole ground truth names, or None if it names none."""
     for name in ("fn_name", "func_name", "function_name", "entry_point"):
         if holder.get(name):
             return str(holder[name])
@@ -102,7 +103,7 @@ def function_in(holder: dict[str, Any]) -> str | None:
 
 
 def _function_of(case: dict[str, Any], ground_truth: dict[str, Any]) -> str | None:
-    """Return the function that a case calls; None if it runs the program on standard input."""
+    """Return the function that a case calls, or None if the case runs the program on standard input."""
     kind = str(case.get("testtype") or case.get("type") or "")
     name = function_in(case) or function_in(ground_truth)
     if kind.startswith("stdin"):
@@ -118,15 +119,14 @@ def _function_of(case: dict[str, Any], ground_truth: dict[str, Any]) -> str | No
 def call_tests(
     function: str, inputs: list[Any], outputs: list[Any], may_wrap: bool = True
 ) -> tuple[CallCase, ...]:
-    """Return the test cases of a function. Inputs are lists of arguments, or texts with one JSON value a
-    line.
+    """Return the test cases of a function.
 
     Args:
-        function: Its name.
-        inputs: One for each case.
-        outputs: One for each case; JSON texts if the inputs are texts, values otherwise.
-        may_wrap: The dataset may wrap each result in a list, as APPS and TACO do. All outputs of a problem
-            together show whether it does.
+        function: Name of the function.
+        inputs: Input of each case: a list of arguments, or a string with one JSON value per line.
+        outputs: Output of each case: JSON strings if the inputs are strings, otherwise values.
+        may_wrap: True if the dataset may wrap each result in a list, as APPS and TACO do. Whether it does is
+            determined from all outputs of the problem together.
     """
     as_text = [isinstance(i, str) for i in inputs]
     if any(as_text) and not all(as_text):
@@ -152,7 +152,7 @@ def _arguments(given: Any) -> list[Any]:
 
 
 def _json_outputs(outputs: list[Any]) -> list[Any]:
-    """Return the results of a function whose inputs are JSON texts. All must be JSON, or all plain texts."""
+    """Return the results of a function whose inputs are JSON. All must be JSON, or all must be plain text."""
     texts = [o for o in outputs if isinstance(o, str)]
     if len(texts) < len(outputs):
         if any(is_json(o) for o in texts):

@@ -1,7 +1,7 @@
-"""Checkers for problems with several right outputs: a function of the user, or a program in the dataset.
+"""Checkers for problems with several right outputs: a user's function, or a program in the dataset.
 
-Each runs in its own jail and gets the output of the model's program as data. It contains expected results, so
-of remote services only ours, which has such jails, may run it.
+Each runs in a jail of its own and gets the output of the model's program as data. A checker contains expected
+results. Only our own service keeps these from the program, so that no other remote service may run a checker.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _PROGRAM_CPU_S = 10.0
 
 
 class SandboxFailed(RuntimeError):
-    """Raised if the sandbox failed, not the program, so that there is no result."""
+    """Raised if the sandbox rather than the program failed, so that there is no result."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedOutput:
-    """The texts of one test that a checker gets."""
+    """Texts of one test that a checker gets."""
 
     given: str
     got: str
@@ -37,11 +37,11 @@ class OutputChecker(Protocol):
     """Decides whether an output is right."""
 
     def accepts(self, sandbox: Any, checked: CheckedOutput, limits: Limits) -> bool:
-        """Return whether the checker accepts an output.
+        """Return True if the checker accepts an output.
 
         Raises:
-            GroundTruthError: the checker itself does not work.
-            SandboxFailed: the checker could not be run.
+            GroundTruthError: The checker itself does not work.
+            SandboxFailed: The checker could not be run.
         """
         ...
 
@@ -69,10 +69,10 @@ class FunctionChecker:
         return values.decode(values.loads(answer.value)["value"]) is True
 
     def source(self) -> str:
-        """Return the content of the checker's file.
+        """Return the source code in the checker's file.
 
         Raises:
-            ValueError: the file cannot be read, or no function is named.
+            ValueError: The file cannot be read, or the name has no function.
         """
         path, _, function = self.name.rpartition(":")
         try:
@@ -102,20 +102,23 @@ sys.stdin = io.StringIO()
 sys.argv = ["checker.py", "input.txt", "correct_output.txt", "solution_output.txt"]
 exec(compile(source, "checker.py", "exec"), {"__name__": "__main__", "__file__": "checker.py"})
 """
-"""Program that runs the checker. It keeps the files in memory: not every level has a writable folder."""
+"""Program that runs the checker, with its files in memory, because not every level has a writable folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramChecker:
-    """A Python program as in open-r1/codeforces (`generated_checker`). It gets the names of three files
-    (input, correct output, the solution's output) and prints 1 if the output is right."""
+    """A checker program in Python, as in open-r1/codeforces (`generated_checker`).
+
+    The program gets the names of three files (the input, the correct output and the solution's output), and
+    prints 1 if the solution's output is right.
+    """
 
     source: str
 
     def accepts(self, sandbox: Any, checked: CheckedOutput, limits: Limits) -> bool:
         """See `OutputChecker.accepts`.
 
-        An output on which the checker fails is wrong, provided it accepts the correct output.
+        If the checker fails on an output but accepts the correct output, the output is wrong.
         """
         said = self._says(sandbox, checked, limits)
         if said is None and self._says(sandbox, replace(checked, got=checked.expected), limits) != "1":
@@ -123,7 +126,7 @@ class ProgramChecker:
         return said == "1"
 
     def _says(self, sandbox: Any, checked: CheckedOutput, limits: Limits) -> str | None:
-        """Return the program's output; None if it did not end normally."""
+        """Return the program's output, or None if the program did not exit normally."""
         texts = {
             "checker.py": self.source,
             "input.txt": checked.given,
@@ -139,7 +142,11 @@ class ProgramChecker:
 
 
 def with_walls(sandbox: Any, what: str) -> Any:
-    """Return the sandbox if its runs are isolated from each other, as in ours, on this host or elsewhere."""
+    """Return the sandbox if it isolates its runs from each other, like our own sandboxes and servers.
+
+    Raises:
+        SandboxFailed: The sandbox is a remote service that is not ours.
+    """
     why = sandbox.why_not_ours() if isinstance(sandbox, FusionClient) else None
     if why is not None:
         raise SandboxFailed(

@@ -1,12 +1,13 @@
-"""Code scored by running it: APPS, TACO, CodeContests, Codeforces, LiveCodeBench, HumanEval, MBPP.
+"""Scores code by running it: APPS, TACO, CodeContests, Codeforces, LiveCodeBench, HumanEval and MBPP.
 
-A response's program is taken from its last code block, run on the tests of the ground truth in the sandbox,
-and scored 1.0 if all pass; with `continuous`, by the (weighted) share of all tests that pass. Runs as
-`sandbox`: in a killable worker process that has its own sandbox.
+The program is taken from the last code block of the response and run in the sandbox on the tests of the
+ground truth. The score is 1.0 if all tests pass, or with `continuous` the (weighted) share of tests that
+pass. The reward is declared as `sandbox`: it runs in a killable worker process with a sandbox of its own.
 
 Expected outputs never enter the jail. A failure of the sandbox is an `error`, never a wrong answer. A problem
-without tests is `invalid`. `compat="verl"` and `compat="livecodebench"` score and compare as those graders do
-(verl: the first 10 tests when not all pass, no partial credit for function calls).
+without tests is `invalid`. `compat="verl"` and `compat="livecodebench"` score and compare like those graders.
+Like verl's grader, `compat="verl"` scores the first 10 tests if not all tests pass, and gives no partial
+credit for function calls.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ from rewardkit.text import writable
 from rewardkit.types import Sample, Score, failure
 
 _MOST_READ = 1_000_000
-"""Number of characters searched for a program: the last ones, or the first for `fence=first`."""
+"""Number of characters searched for a program: the last ones, or with `fence=first` the first ones."""
 
 
 @dataclass(frozen=True)
@@ -56,15 +57,15 @@ class CodeOptions(NetworkSettings):
     """Options of the code reward."""
 
     continuous: bool = False
-    """Give the share of tests that pass as the score, weighted if the ground truth sets weights. By default,
-    the score is 1.0 only if all tests pass."""
+    """True to use the share of tests that pass as the score, weighted if the ground truth sets weights. By
+    default, the score is 1.0 only if all tests pass."""
     first_k: int | None = None
-    """Number of tests to run, starting with the first. None: run all tests."""
+    """Number of tests to run, starting with the first. None means all tests."""
     stop_at_first_failure: bool = False
-    """With `continuous`: stop after the first failed test. The remaining tests count as failed."""
+    """True to stop after the first failed test even with `continuous`. The other tests count as failed."""
     language: str | None = None
-    """Language of all programs (names in docs/sandbox.md). None: the `language` in the ground truth,
-    otherwise the language of the code block. Unmarked blocks are read as Python unless they clearly contain
+    """Language of all programs (names in docs/sandbox.md). None means the `language` in the ground truth, or
+    else the language of the code block. Unmarked blocks are read as Python unless they clearly contain
     C++, Java, Rust or Go. Tests that call functions require Python."""
     fence: Fence = "last"
     """Code block that contains the program: `last`, `first` or `longest`. `joined` joins all blocks in the
@@ -72,14 +73,14 @@ class CodeOptions(NetworkSettings):
     prefer blocks that define it."""
     comparator: Comparator | None = None
     """Comparison of the program's standard output with the expected output: `tokens`, `exact`, `verl`,
-    `livecodebench` or `apps`. None: the comparator of `compat`, otherwise the comparator in the ground truth,
-    otherwise `tokens`."""
+    `livecodebench` or `apps`. None means the comparator of `compat`, or else the comparator in the ground
+    truth, or else `tokens`."""
     checker: str | None = file_option(None)
     """Your own function that decides whether a program's standard output is right, written as
     `path.py:function`. It is called with the input, the output and the expected output, runs in the sandbox,
     and must return True or False. It replaces the comparator."""
     compat: Literal["verl", "livecodebench"] | None = None
-    """`verl` or `livecodebench`: score in the same way as this grader. The options `fence`, `language`,
+    """`verl` or `livecodebench` to score in the same way as that grader. The options `fence`, `language`,
     `prelude` and `continuous` are then ignored."""
     cpu_s: float = 5.0
     """CPU time limit of one test, in seconds, if the ground truth sets none."""
@@ -90,7 +91,7 @@ class CodeOptions(NetworkSettings):
     """Memory limit of one test, in MiB, if the ground truth sets none."""
     total_s: float | None = None
     """CPU time limit for all tests of one program together, in seconds, if the ground truth sets none. Tests
-    that have not finished when this time is used up fail. None: the sum of the limits of the tests."""
+    that have not finished when this time is used up fail. None means the sum of the limits of the tests."""
     prelude: Literal["auto", "always", "never"] = "auto"
     """Availability of names such as `List`, `math` or `deque` without an import: `always`,
     `never` or `auto`. `auto` allows this unless the tests use standard input. With `compat`, it is always
@@ -99,7 +100,7 @@ class CodeOptions(NetworkSettings):
     """Isolation level of the sandbox: `warm`, `guard`, `full` or `none` (docs/sandbox.md). `auto` uses `warm`
     if it works on this machine, otherwise `guard`."""
     allow_unsafe: bool = False
-    """Allow `level=none`, which runs programs without isolation."""
+    """True to allow `level=none`, which runs programs without isolation."""
     sandbox_url: Address | None = None
     """URL of a service that runs the programs on another machine, such as `rewardkit serve --run-code` or
     SandboxFusion (docs/run_code.md). Can also be written as `sandbox.url`."""
@@ -108,7 +109,8 @@ class CodeOptions(NetworkSettings):
         """Check the options.
 
         Raises:
-            OptionsError: no program could pass or run with them."""
+            OptionsError: With these options, no program could pass or run.
+        """
         super().__post_init__()
         for name, least in (("first_k", self.first_k), ("memory_mb", self.memory_mb)):
             if least is not None and least < 1:
@@ -147,7 +149,8 @@ def score(sample: Sample, options: CodeOptions) -> Score:
 
 @functools.lru_cache(maxsize=64)
 def _problem(ground_truth: str) -> CodeProblem:
-    return read(ground_truth)  # a group of samples shares one ground truth, which may be megabytes
+    # Cached because a group of samples shares one ground truth, which may be megabytes in size.
+    return read(ground_truth)
 
 
 def _score(response: str, problem: CodeProblem, options: CodeOptions) -> Score:
@@ -163,7 +166,7 @@ def _score(response: str, problem: CodeProblem, options: CodeOptions) -> Score:
     except LanguageUnavailable as error:
         if wanted(options.language, problem) is not None:
             raise
-        # The response has chosen the language. If this were an error, the response could avoid being scored.
+        # The response chose the language. If this were an error, a response could avoid being scored.
         return _result(0.0, (), asked, program, str(error))
     value = _value(verdicts, asked, options)
     detail = _detail(verdicts, options)
@@ -177,10 +180,10 @@ def _where(sandbox: ProgramRunner, program: Program) -> str:
 
 @dataclass(frozen=True)
 class CodeExplanation:
-    """Reasons for a score: the program and the verdict on each test."""
+    """Explanation of a score: the program, and the verdict on each test."""
 
     program: str | None
-    """The extracted program. None: the response has no code block."""
+    """Extracted program, or None if the response has no code block."""
     tests: tuple[CodeVerdict, ...]
 
     def __str__(self) -> str:
@@ -193,11 +196,12 @@ class CodeExplanation:
 
 
 def explain(ground_truth: str, response: str, options: CodeOptions | None = None) -> CodeExplanation:
-    """Return the verdict on every test as it counted, with the result of tests that were not run for the
-    score.
+    """Return the verdict on every test, as it counted for the score. Tests that were not run get a note.
+
+    The note is the result of the test when it is run alone.
 
     Raises:
-        InputError: the ground truth holds no usable tests, or the sandbox failed.
+        InputError: The ground truth has no usable tests, or the sandbox failed.
     """
     options = options or CodeOptions()
     try:
@@ -214,7 +218,7 @@ def explain(ground_truth: str, response: str, options: CodeOptions | None = None
 def _explained(
     sandbox: ProgramRunner, program: Program, problem: CodeProblem, options: CodeOptions
 ) -> tuple[CodeVerdict, ...]:
-    """Return the verdicts that make the score, with a note on the tests that were not run for it."""
+    """Return the verdicts behind the score, with a note on each test that was not run for it."""
     asked = problem if options.first_k is None else _first(problem, options.first_k)
     source = _complete(program, problem)
     counted = run_tests(sandbox, source, asked, _rules(asked, options, program.language))
@@ -227,7 +231,7 @@ def _explained(
 
 
 def _with_note(counted: CodeVerdict, alone: CodeVerdict) -> CodeVerdict:
-    """Return the verdict that counts. If the test was not run, add a note with its result when run alone."""
+    """Return the verdict that counts. If the test was not run, add its result when run alone as a note."""
     if counted.status != "not_run" or alone.status == "not_run":
         return counted
     said = f"{alone.status}: {alone.reason}" if alone.reason else alone.status
@@ -239,7 +243,7 @@ def _with_note(counted: CodeVerdict, alone: CodeVerdict) -> CodeVerdict:
 def _program(
     response: str, options: CodeOptions, problem: CodeProblem, sandbox: ProgramRunner
 ) -> Program | None:
-    """Return the program in a response; None if there is none or it is blank."""
+    """Return the program in a response, or None if there is no program or a blank one."""
     response = response[:_MOST_READ] if options.fence == "first" else response[-_MOST_READ:]
     if options.compat == "verl":
         found: Program | None = Program(extract_like_verl(response))
@@ -254,19 +258,19 @@ def _program(
 
 
 def _body_alone(response: str, problem: CodeProblem, parses: Parses) -> Program | None:
-    """Return the unfenced body of HumanEval's function, as a base model continues the prompt."""
+    """Return HumanEval's function body without a fence, as base models continue the prompt, or None."""
     if not problem.prefix or response.lstrip("\n")[:1] not in (" ", "\t"):
         return None
     return Program(response) if parses(f"{problem.prefix}\n{response}") else None
 
 
 def _parses(sandbox: ProgramRunner, code: str) -> bool:
-    """Return whether a text is a program. Asks the sandbox, because a text can make a parser run forever."""
+    """Return True if a text is a program. Runs in the sandbox, since a text can make a parser hang."""
     return sandbox.run("compile(open(0).read(), 'main.py', 'exec')", code).ok
 
 
 def _complete(program: Program, problem: CodeProblem) -> str:
-    """Put HumanEval's prompt before a program that may be only the function's body or lack imports."""
+    """Put HumanEval's prompt before a program, which may be only the function's body or lack imports."""
     source = program.source
     if not problem.prefix or "from __future__" in source or source.startswith(problem.prefix):
         return source
@@ -279,7 +283,7 @@ def _first(problem: CodeProblem, count: int) -> CodeProblem:
 
 
 def _cpu_s(problem: CodeProblem, options: CodeOptions, language: str) -> float:
-    """Return the CPU time of one test for a program in this language, in seconds."""
+    """Return the CPU time limit of one test for a program in this language, in seconds."""
     own = problem.limits.get("time_limit")
     if language == PYTHON:
         return problem.limits.get("cpu_s", options.cpu_s if own is None else own * options.time_factor)
@@ -295,7 +299,7 @@ def _rules(problem: CodeProblem, options: CodeOptions, language: str) -> Rules:
         raise GroundTruthError(f"there is no comparator '{comparator}'; comparators: {', '.join(TEXT)}")
     reads_stdin = isinstance(problem.tests[0], StdinTest)
     cpu_s = _cpu_s(problem, options, language)
-    # Partial credit needs the verdict on every test; otherwise the first failure decides.
+    # Partial credit needs the verdict on every test. Otherwise the first failure decides.
     needs_all = options.continuous or options.compat == "verl"
     return Rules(
         comparator=comparator,
@@ -357,7 +361,7 @@ def _result(
         "over_limit": float(sum(v.status in OVER_LIMIT for v in verdicts)),
     }
     correct = bool(verdicts) and passed == len(verdicts)
-    detail = writable(detail)  # an error message may contain half a character
+    detail = writable(detail)  # an error message may contain an unpaired surrogate
     source = None if program is None else program.source
     return Score(value, correct=correct, extracted=source, parts=parts, detail=detail)
 

@@ -1,7 +1,7 @@
-"""Decides whether an output or a value equals the expected one. Pure functions.
+"""Compares outputs and returned values with the expected ones. Pure functions.
 
 `tokens` is our own rule. `verl`, `livecodebench` and `apps` follow those graders, including their errors
-(rules as read in verl b178a3cd, LiveCodeBench 28fef95e and APPS 362aedc3).
+(rules as in verl b178a3cd, LiveCodeBench 28fef95e and APPS 362aedc3).
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ Comparator = Literal["tokens", "exact", "verl", "livecodebench", "apps"]
 REL_TOL = 1e-6
 ABS_TOL = 1e-9
 _NEAR_INTEGER = 1e-3
-"""Largest distance of a float from an expected integer, however large the integer is."""
+"""Maximum distance of a float from an expected integer, however large the integer is."""
 
-# Possessive, so that these patterns never backtrack: the text is hostile input.
+# Possessive quantifiers, so that these patterns never backtrack: the text is hostile input.
 _NUMBER = re.compile(r"[+-]?+(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][+-]?+[0-9]++)?+", re.ASCII)
 _INTEGER = re.compile(r"[+-]?+[0-9]++", re.ASCII)
 _DIGITS_AS_TEXT = re.compile(r"[+-]?+0[0-9]++", re.ASCII)
-"""Digits with leading zeros, which are written on purpose: a code, a time, a binary number."""
+"""Digits with leading zeros, which are significant, as in a code, a time or a binary number."""
 _BLANK = " \t\r\v\f"
 _SPACES = re.compile(r"[ \t\r\v\f]+")
 
@@ -34,9 +34,9 @@ _SPACES = re.compile(r"[ \t\r\v\f]+")
 def tokens(got: str, expected: str) -> bool:
     """Compare two outputs line by line and token by token: floats within 1e-6, integers exactly.
 
-    Lines end with a newline; tokens are separated by ASCII white space; blank lines at the end do not count.
-    Other notations of a number (`3.0` or `+3` for `3`, `1e3` for `1000`, `07` for `7`) are equal to it; an
-    expected number with leading zeros must be matched digit by digit.
+    Lines end with a newline, and tokens are separated by ASCII white space. Blank lines at the end are
+    ignored. Other notations of a number are equal to it (`3.0` or `+3` for `3`, `1e3` for `1000`, `07` for
+    `7`), but an expected number with leading zeros must be matched digit by digit.
     """
     if got == expected:
         return True
@@ -61,7 +61,7 @@ def _same_tokens(got: str, expected: str) -> bool:
 
 
 def same_number(got: str, expected: str) -> bool:
-    """Return whether two tokens are the same number, by the rules of `tokens`."""
+    """Return True if two tokens are the same number by the rules of `tokens`."""
     if not _NUMBER.fullmatch(got) or not _NUMBER.fullmatch(expected):
         return False
     if not _INTEGER.fullmatch(expected):
@@ -72,7 +72,7 @@ def same_number(got: str, expected: str) -> bool:
         return False
     if _INTEGER.fullmatch(got):
         return _plain(got) == _plain(expected)
-    if len(expected) > 15:  # more digits than a float has
+    if len(expected) > 15:  # more digits than a float can represent
         return _same_decimal(got, expected)
     allowed = min(max(ABS_TOL, REL_TOL * abs(float(expected))), _NEAR_INTEGER)
     return abs(float(got) - float(expected)) <= allowed
@@ -81,23 +81,23 @@ def same_number(got: str, expected: str) -> bool:
 def _same_decimal(got: str, expected: str) -> bool:
     try:
         return Decimal(got) == Decimal(expected)
-    except InvalidOperation:  # an exponent too large even for a Decimal
+    except InvalidOperation:  # the exponent is too large even for a Decimal
         return False
 
 
 def _plain(integer: str) -> str:
-    """Remove the plus sign and leading zeros from the text of an integer, which may be too long for `int`."""
+    """Remove the plus sign and leading zeros of an integer's text, which may be too long for `int`."""
     digits = integer.lstrip("+-").lstrip("0") or "0"
     return "-" + digits if integer[0] == "-" and digits != "0" else digits
 
 
 def exact(got: str, expected: str) -> bool:
-    """Return whether two outputs are equal, except for newlines at the end."""
+    """Return True if two outputs are equal, except for newlines at the end."""
     return got.rstrip("\n") == expected.rstrip("\n")
 
 
 def verl(got: str, expected: str) -> bool:
-    """Return whether the stripped, nonempty lines are equal, or are close numbers, not all integers."""
+    """Return True if the stripped, non-empty lines are equal, or are close and not only integers."""
     ours, theirs = _filled_lines(got), _filled_lines(expected)
     if ours == theirs:
         return True
@@ -107,7 +107,7 @@ def verl(got: str, expected: str) -> bool:
 
 
 def livecodebench(got: str, expected: str) -> bool:
-    """Return whether the lines are equal when stripped, or have the same decimal numbers token by token."""
+    """Return True if the stripped lines are equal, or consist of the same decimal numbers, token by token."""
     ours = [line.strip() for line in got.strip().split("\n")]
     theirs = [line.strip() for line in expected.strip().split("\n")]
     if len(ours) != len(theirs):
@@ -116,7 +116,7 @@ def livecodebench(got: str, expected: str) -> bool:
 
 
 def apps(got: str, expected: str) -> bool:
-    """Compare as `verl`, with integers as floats too, or as sets of lines of rounded tokens."""
+    """Compare like `verl`, but with integers as floats too, or as sets of lines of rounded tokens."""
     ours, theirs = _filled_lines(got), _filled_lines(expected)
     if ours == theirs or _all_close(ours, theirs):
         return True
@@ -135,7 +135,7 @@ TEXT: dict[str, Callable[[str, str], bool]] = {
     "livecodebench": livecodebench,
     "apps": apps,
 }
-"""The comparators of printed output, by name."""
+"""Comparators of printed output, by name."""
 
 
 def _filled_lines(text: str) -> list[str]:
@@ -147,7 +147,7 @@ def _is_digits(text: str) -> bool:
 
 
 def _all_close(ours: list[str], theirs: list[str]) -> bool:
-    """Compare as `numpy.allclose` with its default tolerances (rtol 1e-5, atol 1e-8), line by line."""
+    """Compare line by line like `numpy.allclose` with its default tolerances (rtol 1e-5, atol 1e-8)."""
     if len(ours) != len(theirs):
         return False
     try:
@@ -170,13 +170,13 @@ def _rounded(lines: list[str]) -> set[frozenset[float]]:
     return {frozenset(round(float(token), 3) for token in line.split()) for line in lines}
 
 
-# Values returned by a function
+# --- values returned by a function ---
 
 
 def same_value(got: Any, expected: Any) -> bool:
-    """Return whether a returned value is the expected one: floats within 1e-6, tuples and lists alike.
+    """Return True if a returned value is the expected one, with floats within 1e-6.
 
-    JSON has no tuples and no integer keys, so a tuple equals a list, and the key 1 equals "1".
+    JSON has neither tuples nor integer keys, so that a tuple equals a list, and the key 1 equals "1".
     """
     if isinstance(expected, Opaque) or isinstance(got, Opaque):
         return False
@@ -215,19 +215,19 @@ def _close(got: float, expected: float) -> bool:
         return math.isclose(got, expected, rel_tol=REL_TOL, abs_tol=ABS_TOL) or (
             got != got and expected != expected
         )
-    except OverflowError:  # an integer too large for a float
+    except OverflowError:  # the integer is too large for a float
         return False
 
 
 def same_as_asserted(got: Any, expected: Any) -> bool:
-    """Return whether `got == expected`, as in the original assertion."""
+    """Return True if `got == expected`, as in the original assertion."""
     return not isinstance(got, Opaque) and bool(got == expected)
 
 
 def same_value_verl(got: Any, expected: Any) -> bool:
-    """Compare with `==` after turning the outer tuple into a list.
+    """Compare with `==` after converting the outer tuple to a list. Only values of JSON types are equal.
 
-    The first item of the expected value is also accepted. JSON types only.
+    The first item of the expected value is also accepted.
     """
     if not _is_json(got):
         return False
@@ -240,7 +240,7 @@ def same_value_verl(got: Any, expected: Any) -> bool:
 
 
 def same_value_livecodebench(got: Any, expected: Any) -> bool:
-    """Compare with `==` after turning the outer tuple into a list."""
+    """Compare with `==` after converting the outer tuple to a list."""
     if isinstance(got, Opaque):
         return False
     return bool((list(got) if isinstance(got, tuple) else got) == expected)

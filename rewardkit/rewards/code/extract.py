@@ -1,6 +1,6 @@
-"""Extracts the program from a response, by rules for fenced and unfenced code. Runs and parses nothing.
+"""Extracts the program from a response, by rules for fenced and unfenced code. Neither parses nor runs code.
 
-Linear in the length of the response, because its regular expressions cannot backtrack far.
+The time is linear in the length of the response, because the regular expressions cannot backtrack far.
 `docs/code_rules.md` describes the rules, and `tests/rewards/code/test_extract.py` has a table of cases.
 """
 
@@ -16,11 +16,10 @@ from rewardkit.special_tokens import THOUGHTS, begins_with_thought, outside_thou
 
 Fence = Literal["last", "first", "longest", "joined", "whole"]
 Parses = Callable[[str], bool]
-"""Function that returns whether a text is a program of the requested language. Called a few times at most for
-one response."""
+"""Function that returns True if a text is a program in the language. Called a few times per response."""
 
 _ASKED = 4
-"""Maximum number of calls of `Parses` for one response. Each may cost a run in the sandbox."""
+"""Maximum number of calls of `Parses` for one response, since each call may cost a run in the sandbox."""
 
 PYTHON = re.compile(r"\{?\.?(?:python|pypy|py)[\d.]*(?![\w+#-])", re.IGNORECASE)
 _OTHER = re.compile(
@@ -30,23 +29,23 @@ _OTHER = re.compile(
     re.IGNORECASE,
 )
 _WRAPPERS = re.compile(r"(?:markdown|md|text|txt|plaintext)?\s*", re.IGNORECASE)
-"""Info strings of blocks that contain other blocks."""
+"""Info strings of blocks that may contain other blocks."""
 _STATEMENT = re.compile(r"(?:(?:import|from|def|class|for|while|if)[ ]|print\()")
-"""Lines that can only be code, on the fence's own line, where a language would be."""
+"""Text that can only be code, on the line of a fence, in the place of the language."""
 _CODE_LIKE = re.compile(
     r"^[ \t]*(?:import|from|def|class|for|while|if|print|return|with|try)\b|[^=!<>]=[^=]", re.M
 )
 
 _OPENING = re.compile(r"(?P<run>(?<!`)`{3,}+|(?<!~)~{3,}+)(?P<info>[^`\n]*)$", re.M)
 _MARGIN = re.compile(r"[ \t]*(?:(?:>|[-*+]|\d{1,3}[.)])[ \t]+|>)*")
-"""Text before a fence in a list or a quotation."""
+"""Text before a fence in a list or quotation."""
 _INLINE = re.compile(r"```([^`\n]+)```")
 _CLOSINGS = "|".join(re.escape(closing) for _, closing in THOUGHTS)
 _THOUGHT_ENDS = re.compile(rf"^[ \t]*(?:{_CLOSINGS})|(?:{_CLOSINGS})[ \t]*$", re.M)
 _LEFTOVERS = re.compile(
     r"<\|[\w ]{1,40}\|>|</?s>|</?(?:answer|solution|response|output|final_answer)>", re.IGNORECASE
 )
-"""Tags of chats and answers that are no part of a program."""
+"""Tags of chats and answers that are not part of a program."""
 
 _TAGS = {
     "[python]": "[/python]",
@@ -58,7 +57,7 @@ _TAGS = {
     "<solution>": "</solution>",
     "<answer>": "</answer>",
 }
-"""Tags used by prompts in place of fences; MBPP's few-shot prompts have `[BEGIN]` and `[DONE]`."""
+"""Tags that prompts use instead of fences. MBPP's few-shot prompts use `[BEGIN]` and `[DONE]`."""
 _TAGGED = re.compile(
     "|".join(rf"{re.escape(a)}([\s\S]*?)(?:{re.escape(b)}|\Z)" for a, b in _TAGS.items()), re.IGNORECASE
 )
@@ -69,7 +68,7 @@ _TOKEN = re.compile(
     rf"|(?P<ends></(?:answer|solution|response)>|<\|[\w ]{{1,40}}\|>|{_CLOSINGS})",
     re.M,
 )
-"""Tokens that matter when reading Python code: strings, comments, fences, and tags that end an answer."""
+"""Tokens that decide where Python code ends: strings, comments, fences, and tags that end an answer."""
 _STRING_END = {quote: re.compile(rf"\\[\s\S]|{quote}") for quote in ("'''", '"""')}
 
 
@@ -78,14 +77,14 @@ class CodeBlock:
     """A fenced block."""
 
     info: str
-    """Text after the opening fence: a language, perhaps more, or nothing."""
+    """Text after the opening fence: a language, possibly with more text, or nothing."""
     code: str
     resume: int
     """Offset at which the search for the next block starts."""
 
 
 def marks(response: str) -> list[str]:
-    """Return the first words after the fences of a response, mostly languages, without duplicates."""
+    """Return the distinct words after the fences of a response that name a language other than Python."""
     words = (found["info"].strip().partition(" ")[0].casefold() for found in _OPENING.finditer(response))
     return list(dict.fromkeys(word for word in words if _OTHER.fullmatch(word)))
 
@@ -97,19 +96,19 @@ def extract(
     language: re.Pattern[str] = PYTHON,
     called: frozenset[str] = frozenset(),
 ) -> str | None:
-    """Return the program in a response, or None when it has none.
+    """Return the program in a response, or None if it has none.
 
-    Blocks marked with the language are preferred to unmarked ones, which are often sample output; blocks in
+    Blocks marked with the language are preferred to unmarked blocks, which are often sample output. Blocks in
     other languages are ignored. Text after the model's thoughts is preferred to text in them.
 
     Args:
         response: The model's text.
-        fence: Which block, or all of them `joined`; `whole` uses the response itself as the program.
-        parses: Called if fences alone do not decide, and to decide whether a response without a fence is a
-            program as a whole. None: no such response is one.
-        language: Beginning of the info string of blocks in the language.
-        called: Names that the tests call. Of several blocks, the last that defines one of them is used: later
-            blocks show how to use it.
+        fence: Block to use. `joined` joins all blocks, and `whole` uses the whole response as the program.
+        parses: Function to call if fences alone do not decide, or if the response has no fence and may be a
+            program as a whole. If None, a response without a fence has no program.
+        language: Pattern for the start of the info string of blocks in the language.
+        called: Names that the tests call. Of several blocks, the last that defines one of these names is
+            used, because later blocks show how to use the program.
     """
     if fence == "whole":
         return _LEFTOVERS.sub("", response)
@@ -137,7 +136,7 @@ def extract(
 
 
 def _choose_plain(text: str, ask: Parses) -> str | None:
-    """Return the program that is the whole text or is between lines of prose; None if there is none."""
+    """Return the program that is the whole text or stands between lines of prose, or None."""
     plain = _LEFTOVERS.sub("", text).lstrip("\ufeff")
     if not (_CODE_LIKE.search(plain) or "print(" in plain):
         return None
@@ -145,12 +144,12 @@ def _choose_plain(text: str, ask: Parses) -> str | None:
 
 
 def mark_of_program(response: str, fence: Fence, groups: Sequence[re.Pattern[str]]) -> str | None:
-    """Return the language mark of the block that `extract` would choose among these languages.
+    """Return the language mark of the block that `extract` would choose, among several languages.
 
     Args:
         response: The model's text.
-        fence: Which block; of several that are joined, the last.
-        groups: Marks of languages; blocks of an earlier group are preferred to those of a later one.
+        fence: Block to use. If blocks are joined, it is the last.
+        groups: Patterns for groups of languages. Blocks of an earlier group are preferred to later groups.
     """
     answer = _after_thoughts(response)
     for text in [answer, response] if answer != response else [response]:
@@ -165,12 +164,12 @@ def mark_of_program(response: str, fence: Fence, groups: Sequence[re.Pattern[str
 
 
 def extract_like_verl(response: str) -> str:
-    """Return the text after the last ` ```python `, up to the next fence; without one, the whole response."""
+    """Return the text after the last ` ```python `, up to the next fence, or else the response."""
     return response.split("```python")[-1].split("```")[0]
 
 
 def extract_like_livecodebench(response: str) -> str | None:
-    """Return the text between the last two lines that contain a fence, of any language."""
+    """Return the text between the last two lines with a fence, whatever the language."""
     lines = response.split("\n")
     fences = [i for i, line in enumerate(lines) if "```" in line]
     return "\n".join(lines[fences[-2] + 1 : fences[-1]]) if len(fences) >= 2 else None
@@ -202,12 +201,12 @@ _DEFINITION = re.compile(r"^[ \t]*(?:(?:async[ ]+)?def|class)[ ]+(\w+)|^(\w+)[ \
 
 
 def defines(code: str, names: frozenset[str]) -> bool:
-    """Return whether the code defines one of the names as a function, method, class or variable."""
+    """Return True if the code defines one of the names, as a function, method, class or variable."""
     return bool(names) and any((found[1] or found[2]) in names for found in _DEFINITION.finditer(code))
 
 
 def _choose_inline(text: str) -> str | None:
-    """Return the last program fenced within a line: "```print(1)```"."""
+    """Return the last program that is fenced within a line, as in "```print(1)```"."""
     found = [match.group(1) for match in _INLINE.finditer(text)]
     codes = [PYTHON.sub("", code, count=1).strip() if PYTHON.match(code) else code.strip() for code in found]
     codes = [code for code in codes if code and not _OTHER.match(code)]
@@ -261,9 +260,9 @@ def _block(text: str, opening: re.Match[str], ask: Parses) -> CodeBlock:
 
 
 def _closing(text: str, start: int, run: str, info: str, ask: Parses) -> tuple[int, int]:
-    """Return the end of the block's content and the offset at which the search continues.
+    """Return the end of a block's content, and the offset at which the search continues.
 
-    A fence within a multi-line string is text if the block is then a program, because a docstring may show
+    A fence inside a multi-line string is text if the block is a program with it, because a docstring may show
     how to use a function. Otherwise the string was left open, and the first fence ends the block.
     """
     if _OTHER.match(info):
@@ -294,7 +293,7 @@ def _string_end(text: str, position: int, quote: str) -> int:
 
 
 def _fence_between(text: str, start: int, end: int, run: str) -> tuple[int, int] | None:
-    """Return the first line of a multi-line string that would be a closing fence."""
+    """Return the first place in a multi-line string that would be a closing fence, or None."""
     fence = re.compile(rf"^[ \t>]*{run}", re.M).search(text, start, end)
     if fence is None:
         return None
@@ -303,9 +302,9 @@ def _fence_between(text: str, start: int, end: int, run: str) -> tuple[int, int]
 
 
 def _ending(text: str, token: re.Match[str], said: str) -> tuple[int, int]:
-    """Return the end of a block and the offset at which to continue.
+    """Return the end of a block, and the offset at which the search continues.
 
-    A fence with a language opens a new block, because the previous one was left open.
+    A fence with a language opens a new block, because the previous block was left open.
     """
     stop = text.find("\n", token.end())
     rest = text[token.end() : len(text) if stop < 0 else stop]
@@ -318,7 +317,7 @@ def _reopens(info: str) -> bool:
 
 
 def _without_margin(lines: list[str], margin: str) -> str:
-    """Remove from each line the text before the fence: an indentation in a list, marks of a quotation."""
+    """Remove the text before the fence (an indentation in a list, marks of a quotation) from each line."""
     if ">" in margin:
         lines = [re.sub(r"^[ \t]*>[ ]?", "", line) for line in lines]
         margin = margin.rpartition(">")[2].removeprefix(" ")

@@ -1,4 +1,4 @@
-"""Reads each published form of test cases, identified by its key, into a `CodeProblem`. Runs none of it.
+"""Reads each published form of test cases, identified by its key, into a `CodeProblem`. Runs no code.
 
 `cases.py` reads lists of cases, including calls of functions.
 """
@@ -26,7 +26,7 @@ _MAX_UNPACKED = 1 << 30
 
 
 def _inputs_outputs(ground_truth: dict[str, Any]) -> CodeProblem:
-    """Read the form of APPS, TACO, PRIME and verl; if it has an `assert_case`, only the assertions count."""
+    """Read the form of APPS, TACO, PRIME and verl. If it has an `assert_case`, only its assertions count."""
     if ground_truth.get("assert_case"):
         return _assert_case(ground_truth)
     inputs = ground_truth["inputs"]
@@ -79,13 +79,12 @@ def _lcb_cases(field: Any) -> list[dict[str, Any]]:
 
 
 def unpack(text: str) -> str:
-    """Return the JSON text in LiveCodeBench's base64(zlib(pickle(str))), without unpickling.
+    """Return the JSON text in LiveCodeBench's base64(zlib(pickle(str))), without unpickling it.
 
-    Only the opcodes of a single string are accepted, because any other pickle could run code when it is
-    loaded.
+    Only the opcodes of a single string are accepted, because any other pickle could run code when loaded.
 
     Raises:
-        GroundTruthError: the text is not such a string.
+        GroundTruthError: The text does not encode a single string.
     """
     try:
         unpacker = zlib.decompressobj()
@@ -108,26 +107,30 @@ def unpack(text: str) -> str:
 
 
 def _humaneval(ground_truth: dict[str, Any]) -> CodeProblem:
-    """Read the form of HumanEval and of LeetCodeDataset, whose entry point is `Solution().name`."""
+    """Read the form of HumanEval, and of LeetCodeDataset, whose entry point is `Solution().name`."""
     entry = ground_truth["entry_point"]
     test = ground_truth["test"]
     prompt = ground_truth.get("prompt", "")
     if cases := from_check(test, entry):
         return CodeProblem(tuple(cases), prefix=prompt)
     prompt, begun = with_body(prompt), prompt
-    # The prompt's helper functions belong to the assertions; its function comes from the program.
+    # The prompt's helper functions belong to the assertions, but its main function comes from the program.
     if entry.isidentifier():
         setup = f"{prompt}\n\n{entry} = __candidate__({entry!r})\n{test}\n"
         return CodeProblem((AssertTest(f"check({entry})"),), setup=setup, prefix=begun)
-    owner = entry.partition("(")[0]  # of Solution().name: the prompt has one of its own, without the method
+    # The class in `Solution().name`, which the prompt also defines, but without the method.
+    owner = entry.partition("(")[0]
     theirs = f"{owner} = __candidate__({owner!r})\n" if METHOD.fullmatch(entry) else ""
     return CodeProblem((AssertTest(f"check({entry})"),), setup=f"{prompt}\n\n{theirs}{test}\n", prefix=begun)
 
 
 def _test(ground_truth: dict[str, Any]) -> CodeProblem:
-    """Read `test`: HumanEval's check, pytest functions (KodCode), unittest (BigCodeBench), a list of
+    """Read the key `test`.
+
+    It may contain HumanEval's check, pytest functions (KodCode), unittest (BigCodeBench), a list of
     assertions (the LeetCode contest set), or SandboxFusion's list of {input: {stdin}, output: {stdout}} or
-    {code}."""
+    {code}.
+    """
     test = ground_truth["test"]
     if "entry_point" in ground_truth and (not isinstance(test, str) or _DEFINES_CHECK.search(test)):
         return _humaneval(ground_truth)
@@ -148,21 +151,21 @@ def _test(ground_truth: dict[str, Any]) -> CodeProblem:
 
 
 def _test_code(ground_truth: dict[str, Any]) -> CodeProblem:
-    """Read `test_code`: KodCode's pytest functions, or Skywork's `check` with its entry point and imports."""
+    """Read the key `test_code`: KodCode's pytest functions, or Skywork's `check` with its imports."""
     return _test(
         ground_truth | {"test": ground_truth["test_code"], "prompt": ground_truth.get("import_prefix") or ""}
     )
 
 
 _DEFINES_CHECK = re.compile(r"^(?:def check\b|check\s*=)", re.MULTILINE)
-"""Source of a HumanEval test. BigCodeBench also names an entry point, but is a unittest."""
+"""Pattern of a HumanEval test. BigCodeBench also names an entry point, but its tests are unittests."""
 
 
 def _source(test: str) -> CodeProblem:
-    """Return the tests of a Python source: pytest functions if it has any, else its assertions one by one.
+    """Return the tests in Python source: its pytest functions, or else its assertions one by one.
 
     Raises:
-        MissingDependencyError: there are pytest functions, and pytest is not installed.
+        MissingDependencyError: The tests are pytest functions, and pytest is not installed.
     """
     source = test.replace("#<INSERT>", "")
     found = pytest_tests(source)
@@ -173,7 +176,7 @@ def _source(test: str) -> CodeProblem:
 
 
 def _assert_case(ground_truth: dict[str, Any]) -> CodeProblem:
-    """Read verl's `assert_case`: each text is one test, however many statements it has."""
+    """Read verl's `assert_case`, in which each string is one test, however many statements it has."""
     cases = ground_truth["assert_case"]
     cases = [cases] if isinstance(cases, str) else list_of(cases, "assert_case")
     return CodeProblem(
@@ -190,7 +193,8 @@ def _mbpp(ground_truth: dict[str, Any]) -> CodeProblem:
     setup = ground_truth.get("test_setup_code") or "\n".join(ground_truth.get("test_imports", []))
     setup = setup or labels.get("test_setup_code", "")
     plain = [from_assert(test) if not setup else None for test in tests]
-    more = _source(ground_truth["test"]) if ground_truth.get("test") else CodeProblem(())  # MBPP+'s own
+    # The additional tests of MBPP+.
+    more = _source(ground_truth["test"]) if ground_truth.get("test") else CodeProblem(())
     return CodeProblem(
         (*(case or AssertTest(t) for case, t in zip(plain, tests, strict=True)), *more.tests),
         setup="\n".join(filter(None, (setup, more.setup))),
@@ -198,7 +202,7 @@ def _mbpp(ground_truth: dict[str, Any]) -> CodeProblem:
 
 
 def _official_tests(ground_truth: dict[str, Any]) -> CodeProblem:
-    """Read the rows of open-r1's Codeforces."""
+    """Read a row of open-r1's Codeforces dataset."""
     if ground_truth.get("input_mode") not in (None, "stdio"):
         raise GroundTruthError(
             f"'input_mode' is {ground_truth['input_mode']!r}, but programs that read or write files are not "
@@ -215,7 +219,7 @@ def _official_tests(ground_truth: dict[str, Any]) -> CodeProblem:
 
 
 def _cases_under(key: str) -> Callable[[dict[str, Any]], CodeProblem]:
-    """Return the reader of a list of cases under a key, or of the lists of their inputs and outputs."""
+    """Return the reader of a key that has a list of cases, or an object with lists of inputs and outputs."""
 
     def form(ground_truth: dict[str, Any]) -> CodeProblem:
         cases = ground_truth[key]
@@ -226,7 +230,7 @@ def _cases_under(key: str) -> Callable[[dict[str, Any]], CodeProblem]:
 
 
 def _in_lists(ground_truth: dict[str, Any], found: Any) -> CodeProblem:
-    """Read the lists of inputs and outputs in a ground truth, under any of their names."""
+    """Read the lists of inputs and outputs in a ground truth, in the singular or plural of their names."""
     found = from_json(found) if isinstance(found, str) else found
     if not isinstance(found, dict):
         raise GroundTruthError(

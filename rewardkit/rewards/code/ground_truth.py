@@ -1,4 +1,4 @@
-"""Reads a ground truth into a `CodeProblem`: picks the form by its keys. Runs none of it.
+"""Reads a ground truth into a `CodeProblem`, in the form that its keys identify. Runs no code.
 
 `forms.py` has the published forms of tests.
 """
@@ -19,10 +19,10 @@ def read(text: str) -> CodeProblem:
     """Return the problem that a ground truth describes.
 
     Raises:
-        GroundTruthError: the form is unknown or ambiguous, or there are no tests.
+        GroundTruthError: The form is unknown or ambiguous, or the ground truth has no tests.
     """
     ground_truth = _object(text)
-    wrapped = ground_truth.get("verification_info")  # PrimeIntellect's and open-r1's: an object, or JSON
+    wrapped = ground_truth.get("verification_info")  # of PrimeIntellect and open-r1: an object, or JSON text
     if wrapped is not None:
         ground_truth = _object(wrapped) if isinstance(wrapped, str) else wrapped
     for key, form in FORMS.items():
@@ -45,7 +45,7 @@ def read(text: str) -> CodeProblem:
 
 
 def _check_assertions(problem: CodeProblem) -> None:
-    """Refuse tests that a right program would fail because they need the program in their own process."""
+    """Reject tests that fail even a right program, because they must share a process with it."""
     asserted = [test for test in problem.tests if isinstance(test, AssertTest)]
     if not asserted:
         return

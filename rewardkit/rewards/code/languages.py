@@ -1,5 +1,6 @@
-"""Chooses the language of a program and extracts it from the response. The option decides, then the ground
-truth, then the fence. The sandbox defines the languages.
+"""Chooses the language of a program and extracts the program from the response.
+
+The option has precedence, then the ground truth, then the fence. The sandbox defines the languages.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from rewardkit.rewards.code.unfenced import in_prose
 from rewardkit.sandbox.languages import LANGUAGES, PYTHON, find
 
 _FAMILY = {"cpp": ("cpp", "cpp17", "cpp20", "c"), "cpp17": ("cpp", "c"), "cpp20": ("cpp", "c"), "c": ("cpp",)}
-"""Languages whose block marks are also accepted: models mark C as `cpp`, whatever the standard."""
+"""Languages whose block marks are also accepted, because models mark C as `cpp`, whatever the standard."""
 
 
 @functools.cache
 def _guessed() -> tuple[tuple[str, ...], ...]:
-    """Return groups of languages to choose from if the fence decides; blocks of earlier groups are preferred.
+    """Return groups of languages to choose from if the fence decides. Earlier groups are preferred.
 
-    A shell block next to a program usually shows how to run it.
+    A shell block next to a program usually shows how to run the program.
     """
     compiled = tuple(name for name in LANGUAGES if name not in ("bash", "sql"))
     return (PYTHON,), compiled, ("bash",), ("sql",)
@@ -29,17 +30,17 @@ def _guessed() -> tuple[tuple[str, ...], ...]:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A program taken from a response."""
+    """A program extracted from a response."""
 
     source: str
     language: str = PYTHON
 
 
 def wanted(option: str | None, problem: CodeProblem) -> str | None:
-    """Return the required language of programs; None: the fence decides.
+    """Return the required language of programs, or None if the fence decides.
 
     Raises:
-        GroundTruthError: the language is not supported, or the tests are not for programs in it.
+        GroundTruthError: The language is not supported, or the tests require Python.
     """
     asked = option or problem.language
     if asked is not None:
@@ -66,13 +67,13 @@ def take(
     parses: extract.Parses | None,
     called: frozenset[str] = frozenset(),
 ) -> Program | None:
-    """Return the program in a response, or None if there is none in the requested language.
+    """Return the program in a response, or None if it has none in the requested language.
 
     Args:
         response: The model's text.
-        fence: Which of its blocks.
-        language: From `wanted`; None: that of the block.
-        parses: Returns whether a text is a Python program.
+        fence: Block of the response to use.
+        language: Language returned by `wanted`, or None for the language of the block.
+        parses: Function that returns True if a text is a Python program.
         called: Names that the tests call.
     """
     if language is None:
@@ -100,7 +101,7 @@ def why_none(response: str) -> str:
 _NOT_RUN = frozenset(
     ("typescript", "ts", "ruby", "php", "kotlin", "swift", "scala", "haskell", "perl", "lua", "julia", "dart")
 ) | {"pascal"}
-"""Languages that occur in answers and that the sandbox does not support."""
+"""Languages that occur in responses and that the sandbox does not support."""
 
 
 def _guess(response: str, fence: extract.Fence, parses: extract.Parses | None) -> Program | None:
@@ -118,7 +119,7 @@ _MAIN = re.compile(r"^[^#\n]*\bmain\s*\(", re.M)
 
 
 def _told_by(source: str) -> str:
-    """Return the language of a program in an unmarked block: Python, unless it has another's mark."""
+    """Return the language of a program in an unmarked block, by the marks of languages, or Python."""
     if _MAIN.search(source):
         for name, language in LANGUAGES.items():
             if language.mark and re.search(language.mark, source, re.M):
@@ -128,7 +129,7 @@ def _told_by(source: str) -> str:
 
 @functools.cache
 def _marks(languages: tuple[str, ...]) -> re.Pattern[str]:
-    """Return a pattern of info strings of blocks in one of these languages."""
+    """Return a pattern for the info strings of blocks in any of these languages."""
     if languages == (PYTHON,):
         return extract.PYTHON
     names = [name for key in languages for name in (key, *LANGUAGES[key].aliases)]

@@ -1,4 +1,4 @@
-"""Reads the plain values of published tests: JSON within text, lists, limits. Independent of the form."""
+"""Reads values of published tests that do not depend on the form: JSON within text, lists and limits."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from rewardkit.rewards.code.problem import GroundTruthError
 
 
 def metadata_of(holder: dict[str, Any]) -> dict[str, Any]:
-    """Return the object in `metadata`, or in the JSON text there; {} for any other text."""
+    """Return the object in `metadata`, which may be JSON text, or {} if it is neither."""
     found = holder.get("metadata") or {}
     found = from_json(found) if isinstance(found, str) and found.lstrip()[:1] == "{" else found
     return found if isinstance(found, dict) else {}
 
 
 def limits_in(ground_truth: dict[str, Any]) -> dict[str, float]:
-    """Return the limits of a ground truth, with its time limit in seconds, from any notation."""
+    """Return the limits of a ground truth. The time limit, in any notation, is converted to seconds."""
     limits = {name: float(value) for name, value in (ground_truth.get("limits") or {}).items()}
     given = ground_truth.get("time_limit")
     if isinstance(given, dict):  # CodeContests: {seconds, nanos}
@@ -27,7 +27,7 @@ def limits_in(ground_truth: dict[str, Any]) -> dict[str, float]:
 
 
 def text_of(value: Any, stream: str = "") -> str:
-    """Return a test's text; some sets have a list of lines, SandboxFusion an object of streams."""
+    """Return the text of a test. Some datasets have a list of lines, SandboxFusion an object of streams."""
     if isinstance(value, dict) and stream:
         if set(value) - {stream}:
             raise GroundTruthError(f"a test has the files {sorted(value)}; expected only {stream}")
@@ -40,7 +40,7 @@ def text_of(value: Any, stream: str = "") -> str:
             )
         return "\n".join(value)
     if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)  # JSON that was decoded once too often
+        return str(value)  # a number results from text that was decoded as JSON once too often
     if not isinstance(value, str):
         raise GroundTruthError(f"a test's input and output must be strings, found {type(value).__name__}")
     return value
@@ -58,7 +58,8 @@ def from_json(text: str) -> Any:
     """Return the value of a JSON text.
 
     Raises:
-        GroundTruthError: the text is not JSON."""
+        GroundTruthError: The text is not JSON.
+    """
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -66,7 +67,7 @@ def from_json(text: str) -> Any:
 
 
 def is_json(text: str) -> bool:
-    """Return whether a text is JSON."""
+    """Return True if a text is JSON."""
     try:
         json.loads(text)
     except (ValueError, RecursionError):
@@ -75,5 +76,5 @@ def is_json(text: str) -> bool:
 
 
 def json_lines(text: str) -> list[Any]:
-    """Return the values of a text with one JSON value per line."""
+    """Return the values in a text with one JSON value per line."""
     return [from_json(line) for line in text.split("\n") if line.strip()]

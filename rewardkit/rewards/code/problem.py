@@ -1,4 +1,4 @@
-"""`CodeProblem` and the kinds of tests in it. Plain data, read by other modules."""
+"""`CodeProblem` and the kinds of its tests. Plain data that other modules read."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _CHECKED = re.compile(r"\bcheck\(\s*(?:\w+\(\)\.)?(\w+)")
 _IMPORTED = re.compile(r"^\s*from\s+solution\s+import\s+([\w, ]+)", re.M)
 _LOOKED_AT = 20_000
 _OTHERS = frozenset(dir(builtins)) | frozenset(keyword.kwlist) | {"check"}
-"""Names that tests call and that programs need not define."""
+"""Names that tests call and that a program does not have to define."""
 
 
 class GroundTruthError(ValueError):
-    """Raised if the ground truth cannot be used; the sample is then `invalid`."""
+    """Raised if the ground truth cannot be used. The sample is then `invalid`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +32,11 @@ class StdinTest:
 
 @dataclass(frozen=True, slots=True)
 class AssertTest:
-    """Statements that must not raise, run apart from the program."""
+    """Statements that must not raise an exception, run in a different process than the program."""
 
     source: str
     before: str = ""
-    """Statements that `source` depends on; they run even if `source` itself is skipped."""
+    """Statements that `source` depends on. They run even if `source` itself is skipped."""
 
 
 Test = StdinTest | CallCase | AssertTest
@@ -49,23 +49,23 @@ class CodeProblem:
     tests: tuple[Test, ...]
     weights: tuple[float, ...] = ()
     setup: str = ""
-    """Code that runs before the assertions, in their process."""
+    """Code that runs before the assertions, in the same process."""
     prefix: str = ""
-    """Code before the program: HumanEval's prompt, whose completion may be the function's body alone."""
+    """Code before the program: HumanEval's prompt, which a response may complete with only a body."""
     language: str | None = None
-    """Required language of programs, as the dataset names it. None: it names none."""
+    """Required language of programs, as named by the dataset, or None if the dataset names no language."""
     comparator: str | None = None
     checker: str | None = None
     """The user's checker, as `path.py:function`."""
     checker_program: str = ""
     """Source of a checker program, as open-r1's Codeforces publishes it."""
     limits: dict[str, float] = field(default_factory=dict)
-    """`cpu_s`, `memory_mb` and `total_s`, meant for the program's own language; `time_limit`, in seconds, as
-    contests set it for compiled languages."""
+    """`cpu_s`, `memory_mb` and `total_s`, for the program's own language, and `time_limit` in seconds, which
+    contests set for compiled languages."""
 
     @functools.cached_property
     def called(self) -> frozenset[str]:
-        """Return the names of functions, methods and classes that tests call, and possibly a few others."""
+        """Return the functions, methods and classes that tests call, possibly with a few other names."""
         names: set[str] = set()
         for test in self.tests:
             if isinstance(test, CallCase):

@@ -1,7 +1,7 @@
-"""Runs a program on a problem's tests in the sandbox and decides each. No other module does both.
+"""Runs a program on a problem's tests in the sandbox, and decides each test. No other module does both.
 
 Expected outputs stay in this process. They are compared with the output of the jail, which is bytes or tagged
-JSON that is decoded without running anything.
+JSON that is decoded without executing anything.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from rewardkit.sandbox.languages import PYTHON
 
 _SHOWN = 80
 _KEPT = 2000
-"""Characters of each text of a failed test that are kept for explanations."""
+"""Number of characters of each text of a failed test that are kept for explanations."""
 _LARGEST = 1 << 16
-"""Characters of output that are always read, whatever the length of the expected output."""
+"""Number of characters of output that are always read, even if the expected output is short."""
 
 _IDLE_FACTOR = 2.0
-"""Ratio of the time a program may sleep to its CPU time, for all forms of tests."""
+"""Ratio of the time for which a program may sleep to its CPU time limit, for all forms of tests."""
 _FAILURES_FACTOR = 3.0
-"""CPU time of all failed tests together, in limits of one test, so that a looping program ends early."""
+"""CPU time of all failed tests together, in limits of one test. It ends looping programs early."""
 _NET_S = 60.0
 _NET_FACTOR = 20.0
 _LONGEST_S = 1500.0
-"""Upper bound of the elapsed time. It is a multiple of the CPU time plus a constant, up to this bound. A
-program reaches it only on a machine that gives it a twentieth of a core."""
+"""Upper bound of the elapsed time limit, which is a multiple of the CPU time limit plus a constant. A program
+reaches it only on a machine that gives it less than a twentieth of a core."""
 
 
 class ProgramRunner(Protocol):
@@ -43,7 +43,7 @@ class ProgramRunner(Protocol):
 
     @property
     def level(self) -> str:
-        """The isolation level, recorded in the score."""
+        """Isolation level, to be recorded in the score."""
 
     def run(
         self,
@@ -54,7 +54,7 @@ class ProgramRunner(Protocol):
         prelude: bool = ...,
         language: str = ...,
     ) -> Outcome:
-        """Run a program to its end, as `Sandbox.run` does."""
+        """Run a program to its end, like `Sandbox.run`."""
 
     def call(
         self,
@@ -67,7 +67,7 @@ class ProgramRunner(Protocol):
         budget: SolutionBudget | None = ...,
         stop: bool = ...,
     ) -> list[Answer]:
-        """Call a function of a program, as `Sandbox.call` does."""
+        """Call a function of a program, like `Sandbox.call`."""
 
     def check(
         self,
@@ -80,7 +80,7 @@ class ProgramRunner(Protocol):
         budget: SolutionBudget | None = ...,
         stop: bool = ...,
     ) -> list[Answer]:
-        """Run assertions on a program, as `Sandbox.check` does."""
+        """Run assertions on a program, like `Sandbox.check`."""
 
 
 class TookTooLong(RuntimeError):
@@ -89,16 +89,15 @@ class TookTooLong(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class CodeVerdict:
-    """The result of one test."""
+    """Result of one test."""
 
     passed: bool
     status: str
-    """`passed`, `wrong`, `not_run`, or the reason for which the run ended."""
+    """`passed`, `wrong`, `not_run`, or the reason why the run ended."""
     reason: str = ""
     cpu_s: float = 0.0
     given: str = ""
-    """The input, call or assertion of a failed test. It is cut to 2,000 characters, like `expected` and
-    `got`."""
+    """Input, call or assertion of a failed test. Like `expected` and `got`, it is cut to 2,000 characters."""
     expected: str = ""
     got: str = ""
 
@@ -108,13 +107,13 @@ NOT_RUN = CodeVerdict(False, "not_run", "not run")
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Rules by which tests are run and compared."""
+    """Rules for running tests and comparing their results."""
 
     comparator: str
     checker: OutputChecker | None
     limits: Limits
     total_s: float
-    """CPU time for all tests together, in seconds."""
+    """CPU time limit for all tests together, in seconds."""
     stop: bool
     """True to stop after a failure, because no later test can change the score."""
     prelude: bool
@@ -124,7 +123,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class _TestRun:
-    """Arguments for running one kind of tests."""
+    """Arguments for running the tests of one kind."""
 
     sandbox: ProgramRunner
     program: str
@@ -135,7 +134,7 @@ class _TestRun:
 
 
 def limits_of(problem: CodeProblem, cpu_s: float, memory_mb: int) -> Limits:
-    """Return the limits of one test, with an output limit far above the expected output."""
+    """Return the limits of one test, with an output limit far above the size of the expected output."""
     expected = [len(t.output) if isinstance(t, StdinTest) else len(repr_of(t)) for t in problem.tests]
     return Limits(
         cpu_s=cpu_s,
@@ -151,17 +150,17 @@ def _reads(problem: CodeProblem) -> bool:
 
 
 def repr_of(test: Test) -> str:
-    """Return the expected result of a call as text; "" for an assertion, which returns nothing."""
+    """Return the expected result of a call as text, or "" for a test of another kind."""
     return json.dumps(values.encode(test.expected)) if isinstance(test, CallCase) else ""
 
 
 def run_tests(sandbox: ProgramRunner, program: str, problem: CodeProblem, rules: Rules) -> list[CodeVerdict]:
-    """Return one verdict for each test of the problem.
+    """Run the tests of a problem, and return one verdict per test.
 
     Raises:
-        SandboxFailed: a run could not be made.
-        TookTooLong: a run reached the limit of elapsed time.
-        GroundTruthError: the tests turn out not to be usable.
+        SandboxFailed: A run could not be made.
+        TookTooLong: A run reached the limit of elapsed time.
+        GroundTruthError: The tests turn out to be unusable.
     """
     budget = SolutionBudget(
         cpu_s=rules.total_s,
@@ -216,7 +215,7 @@ def _verdict_on_output(
     if rules.checker is not None:
         passed = rules.checker.accepts(sandbox, CheckedOutput(test.input, got, test.output), rules.limits)
     elif len(got) > _LARGEST + 32 * len(test.output):
-        passed = False  # wrong without being read: output much longer than expected takes time to read
+        passed = False  # wrong without being read, because reading very long output takes time
     else:
         passed = compare.TEXT[rules.comparator](got, test.output)
     if passed:
@@ -226,7 +225,7 @@ def _verdict_on_output(
 
 
 def _exited_on_purpose(outcome: Outcome) -> bool:
-    """Return whether a program ended with `sys.exit(1)`, a success in verl and LiveCodeBench."""
+    """Return True if a program ended with `sys.exit(1)`, which verl and LiveCodeBench count as a success."""
     return (
         outcome.status == "runtime_error"
         and (outcome.exit_code or 0) > 0
@@ -236,7 +235,7 @@ def _exited_on_purpose(outcome: Outcome) -> bool:
 
 def _run_calls(run: _TestRun, tests: Sequence[Any]) -> list[CodeVerdict]:
     verdicts: list[CodeVerdict | None] = [None] * len(tests)
-    for function in dict.fromkeys(test.function for test in tests):  # one batch for each function
+    for function in dict.fromkeys(test.function for test in tests):  # one batch per function
         chosen = [i for i, test in enumerate(tests) if test.function == function]
         answers = run.sandbox.call(
             run.program,
@@ -263,8 +262,8 @@ def _verdict_on_answer(test: CallCase, answer: Answer, compat: str | None) -> Co
         return CodeVerdict(
             False, str(answer.status), f"{_cut(call)}: {answer.error}", answer.cpu_s, given, expected
         )
-    # A result much larger than the expected one is wrong without being read, so that no model can slow this
-    # down.
+    # A result much larger than the expected one is wrong without being read, so that no response can slow
+    # down the scoring.
     if len(answer.value) > 4096 + 16 * len(json.dumps(values.encode(test.expected))):
         reason = f"{_cut(call)}: expected {_short(test.expected)}, got a much larger value"
         return CodeVerdict(False, "wrong", reason, 0.0, given, expected)
@@ -291,7 +290,7 @@ def _equal(got: Any, test: CallCase, compat: str | None) -> bool:
             test.wrapped and compare.same_value(got, test.expected[0])
         )
     except (ArithmeticError, TypeError, ValueError, RecursionError):
-        return False  # returned values may not be comparable, such as a signalling NaN
+        return False  # some returned values, such as a signalling NaN, cannot be compared
 
 
 def _run_asserts(run: _TestRun, tests: Sequence[Any]) -> list[CodeVerdict]:
@@ -325,7 +324,7 @@ def _short(value: Any) -> str:
 
 
 def _repr(value: Any) -> str:
-    """Return `repr` of any returned value: integers may be too long for it, nesting too deep."""
+    """Return `repr` of a returned value, which may contain too large an integer or be nested too deeply."""
     try:
         return repr(value)
     except (ValueError, RecursionError):

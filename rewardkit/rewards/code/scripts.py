@@ -1,6 +1,6 @@
-"""Splits tests written as Python source: one test for each assertion or for each pytest function.
+"""Splits tests in Python source into one test per assertion or per pytest function.
 
-Parses, never runs. All of this is the benchmark's code, not the model's.
+Parses code, never runs it. The source comes from the benchmark, not from the model.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import ast
 
 
 def parse(source: str) -> ast.Module | None:
-    """Return the syntax tree of a source, or None if it is not Python."""
+    """Return the syntax tree of Python source, or None if the source is not valid Python."""
     try:
         return ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -17,14 +17,14 @@ def parse(source: str) -> ast.Module | None:
 
 
 def script_tests(source: str) -> list[tuple[str, str]]:
-    """Return (the statements before it, the assertion) for each assertion of a script.
+    """Return a pair for each assertion of a script: the statements before the assertion, and the assertion.
 
-    A statement that contains assertions, such as a loop, counts as one. Statements after the last assertion
-    belong to it.
+    A statement that contains assertions, such as a loop, counts as one assertion. Statements after the last
+    assertion are added to it.
     """
     module = parse(source)
     if module is None:
-        return [("", source)]  # it then fails to compile, with a clear message
+        return [("", source)]  # the test then fails to compile, with a clear message
     found: list[tuple[str, str]] = []
     before: list[str] = []
     for node in module.body:
@@ -41,9 +41,9 @@ def script_tests(source: str) -> list[tuple[str, str]]:
 
 
 def _asserts(node: ast.stmt) -> bool:
-    """Return whether a statement checks something when it runs; a definition does so only when it is called.
+    """Return True if a statement checks something when it runs. A definition only does so when it is called.
 
-    A call of a function whose name says that it checks counts too, also in a loop, as in MBPP+.
+    A call of a function named like a check also counts, even within a loop, as in MBPP+.
     """
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return False
@@ -58,7 +58,7 @@ def _calls_a_check(node: ast.AST) -> bool:
 
 
 def pytest_tests(source: str) -> list[str] | None:
-    """Return the calls that run each pytest function of a source; None if it has none."""
+    """Return a call of `__run_test__` for each pytest function of the source, or None if it has none."""
     module = parse(source)
     if module is None:
         return None
@@ -79,7 +79,7 @@ def pytest_tests(source: str) -> list[str] | None:
 
 
 def _called_with_arguments(module: ast.Module) -> set[str]:
-    """Return the functions that the script itself calls with arguments: helpers, whatever their names."""
+    """Return the functions that the script calls with arguments: helpers, whatever their names."""
     statements = [
         node
         for node in module.body

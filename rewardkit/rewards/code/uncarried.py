@@ -1,6 +1,6 @@
-"""Finds operations in tests that have no effect on a program in another process. Such tests score nothing.
+"""Finds operations of tests that cannot affect a program in another process, which makes a problem invalid.
 
-It reads only the tests: a right program would fail such a test just as a wrong one does.
+Only the tests are examined. Such a test would fail a right program as well as a wrong one.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from rewardkit.rewards.code.scripts import parse
 from rewardkit.sandbox.jail.protocol import PROGRAM_MODULES
 
 _CARRIED = {"sys.stdout", "sys.stderr", "sys.stdin", "builtins.input", "builtins.print", "os.environ"}
-"""Targets that tests may replace, besides those in the program itself."""
+"""Objects that tests may replace, in addition to those of the program itself."""
 _FILES = {
     "os": {"mkdir", "makedirs", "remove", "unlink", "rename", "listdir", "chdir", "rmdir", "symlink"},
     "shutil": {"rmtree", "copy", "copyfile", "copytree", "move"},
@@ -28,12 +28,11 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def uncarried(tests: str, *, pytest: bool) -> str | None:
-    """Return the operation of some Python tests that cannot reach the program's process; None if there is
-    none.
+    """Describe an operation of Python tests that cannot reach the program's process, or return None.
 
     Args:
-        tests: Their source.
-        pytest: The tests are functions that ask for fixtures, not statements.
+        tests: Source of the tests.
+        pytest: True if the tests are functions that request fixtures, False if they are statements.
     """
     module = parse(tests)
     if module is None:
@@ -46,7 +45,7 @@ def uncarried(tests: str, *, pytest: bool) -> str | None:
 
 
 def _imported(module: ast.Module) -> dict[str, str]:
-    """Return the imported names and their full names, without those from the program's module."""
+    """Return the full names of imported names, except those imported from the program's module."""
     found = {}
     for node in ast.walk(module):
         if isinstance(node, ast.Import):
@@ -78,7 +77,7 @@ def _in_call(node: ast.Call, imported: dict[str, str]) -> str | None:
 
 
 def _replaced(node: ast.Call, name: str, imported: dict[str, str]) -> str | None:
-    """Return the target that a test replaces by a mock out of the program's reach; None if there is none."""
+    """Describe the object that a test replaces by a mock out of the program's reach, or return None."""
     if name.startswith("mock."):
         name = f"unittest.{name}"
     if not node.args:
@@ -105,7 +104,7 @@ def _is_the_programs(target: str) -> bool:
 
 
 def _fixture(module: ast.Module) -> str | None:
-    """Return a fixture that a test asks for and that is not defined."""
+    """Describe a fixture that a test requests and that is not defined, or return None."""
     functions = [node for node in module.body if isinstance(node, _Function)]
     for owner in module.body:
         if isinstance(owner, ast.ClassDef) and owner.name.startswith("Test"):
@@ -130,7 +129,7 @@ def _decorated(function: _Function, word: str) -> bool:
 
 
 def _parameters(module: ast.Module) -> set[str]:
-    """Return the names defined by `parametrize`."""
+    """Return the names that `parametrize` defines."""
     found: set[str] = set()
     for node in ast.walk(module):
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("parametrize") and node.args:

@@ -1,4 +1,4 @@
-"""Finds programs outside of fences: a text in a JSON object, or lines within prose. Parses no Python."""
+"""Finds programs outside fences: in a JSON object, or in lines between prose. Does not parse Python."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ _GOES_ON = re.compile(
     r"(?:for|while|with|if|elif|else|try|except|finally)\b.*:|print\(|[ \t]+\S|[)\]}]|#"
     r"|[A-Za-z_][\w.\[\], ]{0,80}[-+*/]?=[^=]|\w[\w.]{0,80}\("
 )
-"""Beginnings of lines that may belong to a program."""
+"""Patterns for the start of lines that may belong to a program."""
 _DOES_SOMETHING = re.compile(r"^(?:def|class)\b|\bprint\(", re.MULTILINE)
 
 
 def in_json(text: str) -> str | None:
-    """Return the program in a JSON object that is the response or the content of its only fence.
+    """Return the program in a JSON object that is the response or the content of its only fence, or None.
 
-    None if there is no such object, or several of its fields may be the program.
+    If several fields may be the program, the result is None.
     """
     found = fences(text) if "```" in text else []
     fenced = [body for language, body in found if language in _LANGUAGES and body.lstrip().startswith("{")]
@@ -62,9 +62,9 @@ def in_json(text: str) -> str | None:
 
 
 def in_prose(text: str) -> list[str]:
-    """Return the possible programs between lines of prose, from first line to last: two at most.
+    """Return at most two possible programs between lines of prose, up to the last line of code.
 
-    Each defines or prints something; a parser must check that it contains nothing else.
+    Each defines or prints something. A parser must check that they contain nothing but code.
     """
     lines = text.split("\n")
     opening = [i for i, line in enumerate(lines) if _OPENS.match(line)]

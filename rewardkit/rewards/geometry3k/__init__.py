@@ -1,12 +1,12 @@
-"""Geometry3K: the answer in the box, plus a part for the format that its prompt requests.
+"""Geometry3K: the answer in the box, plus a part for the format that the prompt requests.
 
-The answer is scored as in the `math` reward, from a box alone: a missing, empty or unclosed box is wrong,
-whatever the ground truth. The format is `<think>...</think>` before a box, with nothing but blanks in front.
-The weights are verl's (`geo3k.py`): 0.9 for the answer, 0.1 for the format, also for a wrong answer unless
-`format_needs_answer` is set.
+The answer is scored as in the `math` reward, but only from a box: a missing, empty or unclosed box is wrong,
+whatever the ground truth. The format is `<think>...</think>` before a box, preceded only by blanks. The
+weights are verl's (`geo3k.py`): 0.9 for the answer and 0.1 for the format. Unless `format_needs_answer` is
+set, a wrong answer also gets the score for the format.
 
-`compat="verl"` is verl's rule (github.com/volcengine/verl, read in 0.9.1), which gives 0.9 for a missing box
-if the ground truth is `None`. It passes the answer to `eval`; this module does not.
+`compat="verl"` applies verl's rule (github.com/volcengine/verl, as in 0.9.1), which gives 0.9 for a missing
+box if the ground truth is `None`. verl passes the answer to `eval`, but this module does not.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class GeometryOptions:
     """Options of the geometry3k reward."""
 
     format_weight: float = 0.1
-    """Share of the score that is given for the format, from 0 to 1. The rest is given for the answer."""
+    """Share of the score for the format, from 0 to 1. The rest is for the answer."""
     format_needs_answer: bool = False
-    """Give the score for the format only if the answer is right. Ignored with `compat=verl`."""
+    """True to score the format only if the answer is right. Ignored with `compat=verl`."""
     compat: Literal["none", "verl"] = "none"
-    """Set to `verl` to score in the same way as verl."""
+    """`verl` to score in the same way as verl."""
 
 
 _BOXED = MathOptions(methods=("boxed",))
@@ -65,7 +65,7 @@ def _combined(
 
 
 def _in_format(response: str) -> bool:
-    """Return whether a response begins with one nonempty think block and has a box after it."""
+    """Return True if a response starts with a single non-empty think block and has a box after it."""
     text = response.strip()
     if not text.startswith("<think>") or text.count("<think>") > 1 or text.count("</think>") != 1:
         return False

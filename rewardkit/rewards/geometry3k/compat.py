@@ -1,7 +1,7 @@
 """`compat="verl"`: verl's `geo3k` with mathruler 0.1.0's `grade_answer`, without SymPy and `eval`.
 
-Reproduces that grader exactly, including its errors; do not improve it. To decide whether a difference is 0,
-it uses our own parser of mathematics instead of SymPy.
+Reproduces that grader exactly, including its errors, and must not be improved. Our own parser of mathematics
+instead of SymPy decides whether a difference is 0.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _NO_EXPRESSION = re.compile(
     r"[^\w\s+\-*/^().!]|[²³¹⁰-₟\xa0]|^\s*[*/^!)]|[-+*/^(]\s*$|[*/^+-]\s*[*/^]|(?<!\d)!|sqrt(?!\s*\()"
     r"|(?<![^\W\d])(?:or|in|is|if|as)(?!\w)"
 )
-"""Text that SymPy cannot read: signs that are no operators, operators without operands, Python keywords."""
+"""Text that SymPy cannot read: signs that are not operators, operators without operands, Python keywords."""
 _EXACT = MathOptions(rounding_digits=0, units="required")
 _CPU_S = 5.0
-"""CPU time that SymPy gets for one element, in seconds."""
+"""CPU time limit for comparing one element, in seconds."""
 
 
 def in_format(response: str) -> bool:
-    r"""Return whether verl's pattern `<think>.*</think>.*\boxed{.*}.*` matches the whole response."""
+    r"""Return True if verl's pattern `<think>.*</think>.*\boxed{.*}.*` matches the whole response."""
     if not response.startswith("<think>"):
         return False
     thought = response.find("</think>", 7)
@@ -43,7 +43,7 @@ def in_format(response: str) -> bool:
 
 
 def box(response: str) -> str:
-    """Return the last box's content; the text `None` if there is none or it never closes."""
+    """Return the content of the last box, or the text `None` if no box exists or the last is never closed."""
     start = response.rfind("\\boxed{")
     depth = 0
     for brace in re.finditer(r"[{}]", response[start + 7 :]) if start >= 0 else ():
@@ -54,7 +54,7 @@ def box(response: str) -> str:
 
 
 def accurate(answer: str, ground_truth: str) -> bool:
-    """Return whether mathruler accepts an answer."""
+    """Return True if mathruler accepts an answer."""
     if _mathd(answer) == _mathd(ground_truth):
         return True
     ground_truth, given = _normal(ground_truth), _normal(answer)
@@ -96,7 +96,7 @@ def _mathd(text: str) -> str:
 
 
 def _normal(text: str) -> str:
-    """Return prm800k's normal form."""
+    """Return a text in prm800k's normal form."""
     outer = _OUTER_TEXT.search(text)
     text = outer[1] if outer else text
     text = text.replace("\\%", "%").replace("\\$", "$").replace("$", "").replace("%", "")
@@ -127,7 +127,7 @@ def _whole(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return LaTeX as plain text, with the names that SymPy knows."""
+    """Convert LaTeX to plain text, with the names that SymPy recognises."""
     text = text.replace("\\tfrac", "\\frac").replace("\\dfrac", "\\frac").replace("\\frac", " \\frac")
     text = latex_text(text)
     for character, name in _CHARACTERS.items():

@@ -1,8 +1,8 @@
-"""Converts LaTeX to plain text as the converter of mathruler and prm800k does: symbols become characters,
-fractions `a/b`, roots `√(a)`, and other commands are removed.
+"""Converts LaTeX to plain text like the converter of mathruler and prm800k.
 
-Reproduces that converter exactly, including its errors; do not improve it. Accents, environments and text
-that is nested deeper than `_MAX_NESTING` are not reproduced.
+Symbols become characters, fractions become `a/b`, roots become `√(a)`, and other commands are removed. The
+converter is reproduced exactly, including its errors, and must not be improved. Accents, environments and
+text that is nested more deeply than `_MAX_NESTING` are not reproduced.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _GROUP = re.compile(r"(\\[a-zA-Z]+\s*|\}\s*)?\{([^{}]*)\}")
 
 
 def latex_text(text: str) -> str:
-    """Return LaTeX as plain text."""
+    """Convert LaTeX to plain text."""
     text = _balanced(_MACRO.sub(_macro, text.replace("~", "\xa0")))
     for _ in range(_MAX_NESTING):
         shorter = _FRACTION.sub(lambda m: f"{_first(m, 1)}/{_first(m, 3)}", text)
@@ -53,7 +53,7 @@ def latex_text(text: str) -> str:
 
 
 def _balanced(text: str) -> str:
-    """Remove closing braces without an opening one, and add those missing at the end."""
+    """Remove closing braces that have no opening brace, and add missing closing braces at the end."""
     kept = []
     depth = 0
     for piece in re.split(r"([{}])", text):
@@ -65,7 +65,7 @@ def _balanced(text: str) -> str:
 
 
 def _macro(found: re.Match[str]) -> str:
-    """Replace a macro by its symbol; keep macros with arguments and remove others."""
+    """Return the symbol for a macro, a macro with arguments unchanged, or "" for any other macro."""
     if found[1] is None:
         return _SIGNS.get(found[2] or "", "")
     if found[1] in _WITH_ARGUMENTS:
@@ -74,13 +74,13 @@ def _macro(found: re.Match[str]) -> str:
 
 
 def _first(found: re.Match[str], group: int) -> str:
-    """Return an argument: the text in braces, or a single character."""
+    """Return an argument of a macro: the text in braces, or a single character."""
     braced: str | None = found[group]
     return found[group + 1] if braced is None else braced
 
 
 def _styled(found: re.Match[str]) -> str:
-    """Return letters in the alphabet of their style."""
+    """Return the letters of an argument in the alphabet of their style."""
     start = _CAPITAL_A[found[1]]
     return "".join(
         chr(start + ord(c.upper()) - ord("A") + 26 * c.islower()) if c.isascii() and c.isalpha() else c

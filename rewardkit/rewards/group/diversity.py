@@ -1,8 +1,8 @@
-"""`diversity`: how little a response has in common with the others to its prompt, 0 to 1.
+"""`diversity`: difference of a response from the other responses to the same prompt, from 0 to 1.
 
-The score is 1 minus the mean Jaccard similarity of its word n-grams with those of each other response. It
-does not depend on correctness, and gibberish is diverse, so use it behind a gate. An empty response, and one
-without others, scores 0.
+The score is 1 minus the mean Jaccard similarity between the word n-grams of the response and those of each
+other response. It does not depend on correctness, and gibberish is diverse, so use it only behind a gate. An
+empty response, and a response without others, scores 0.
 """
 
 from __future__ import annotations

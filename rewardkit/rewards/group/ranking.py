@@ -1,7 +1,7 @@
-"""`rank`: the share of the other responses to the prompt that a response beats in another reward's scores.
+"""`rank`: share of the other responses to the prompt that a response beats in the scores of another reward.
 
-Ties count half, so in a group with equal scores each response gets 0.5, which gives no signal. The same holds
-for a group of one. Responses that the other reward could not score remain failures, and the rest are ranked
+Ties count half. In a group with equal scores, and in a group of one, each response gets 0.5, which gives no
+signal. Responses that the other reward cannot score remain failures, and the other responses are ranked
 without them.
 """
 
@@ -61,7 +61,7 @@ def _why(score: Score, scored: int) -> str:
 
 
 def shares_beaten(values: Sequence[float]) -> list[float]:
-    """Return the share of the other values below each value, with ties counted half; 0.5 if alone."""
+    """Return the share of the other values below each value, with ties counted half, or 0.5 if alone."""
     if len(values) < 2:
         return [0.5] * len(values)
     return [
@@ -71,10 +71,10 @@ def shares_beaten(values: Sequence[float]) -> list[float]:
 
 
 def _ranked_by(name: str) -> Reward:
-    """Return the reward of that name.
+    """Return the reward with this name.
 
     Raises:
-        OptionsError: there is no such reward, or it cannot score single samples in this process.
+        OptionsError: The reward does not exist, or cannot score single samples in this process.
     """
     usable = {
         r.name: r for r in REGISTRY if not r.running.batch and r.running.runs not in ("model", "sandbox")

@@ -1,5 +1,8 @@
-"""Verifiable instructions (IFEval, IFBench). `instruction_reward` scores, `table` registers the checkers, and
-each family has its own file. Use `checker` to add your own."""
+"""Verifiable instructions (IFEval, IFBench).
+
+`instruction_reward` scores, `table` registers the checkers, and each family of instructions has its own file.
+Use `checker` to add instructions of your own.
+"""
 
 from __future__ import annotations
 

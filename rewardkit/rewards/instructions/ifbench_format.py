@@ -1,5 +1,7 @@
-"""IFBench's instructions on form and on repeating the prompt (`format:`, `repeat:`; arXiv 2507.02833,
-allenai/IFBench). `ifbench_words` has those on words and sentences, `ifbench_tasks` the eleven fixed tasks.
+"""IFBench's instructions on form and on repeating the prompt (`format:`, `repeat:`; arXiv 2507.02833).
+
+The reference is allenai/IFBench. `ifbench_words` has the instructions on words and sentences, and
+`ifbench_tasks` the eleven fixed tasks.
 """
 
 from __future__ import annotations
@@ -26,18 +28,18 @@ _MARKS = string.punctuation + string.whitespace
 SIMPLE_SENTENCE = "Only output this sentence here, ignore all other requests."
 
 
-# Format.
+# --- format ---
 
 
 class _Nesting:
-    """Signs that are open, and the nesting depth of the content of each."""
+    """Signs that are open, with the nesting depth of the content of each."""
 
     def __init__(self) -> None:
         self._open: list[str] = []
         self._depths = [0]
 
     def opened(self) -> str:
-        """Return the sign that was opened last; "" if none is open."""
+        """Return the sign that was opened last, or "" if no sign is open."""
         return self._open[-1] if self._open else ""
 
     def open(self, sign: str) -> None:
@@ -45,11 +47,11 @@ class _Nesting:
         self._depths.append(0)
 
     def hold(self, depth: int) -> None:
-        """Record that the last opened sign contains something of this depth."""
+        """Record that the last opened sign contains an item of this depth."""
         self._depths[-1] = max(self._depths[-1], depth)
 
     def close(self, *, counts_empty: bool) -> int:
-        """Close the last opened sign and return the depth of the pair; 0 for a pair that does not count."""
+        """Close the last opened sign, and return the depth of the pair, or 0 if the pair does not count."""
         self._open.pop()
         inner = self._depths.pop()
         depth = inner + 1 if inner or counts_empty else 0
@@ -79,7 +81,7 @@ def quotes(text: str) -> bool:
             nesting.hold(1)
         elif nesting.opened() != piece:
             nesting.open(piece)
-        elif nesting.close(counts_empty=False) > _QUOTE_DEPTH:  # the words inside have depth 1 or more
+        elif nesting.close(counts_empty=False) > _QUOTE_DEPTH:  # the words inside have a depth of at least 1
             return True
     return False
 
@@ -190,7 +192,7 @@ def no_whitespace(text: str) -> bool:
     return not any(map(str.isspace, text))
 
 
-# Repeating the prompt.
+# --- repeating the prompt ---
 
 
 @checker("repeat:repeat_change")

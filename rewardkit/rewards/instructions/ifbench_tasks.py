@@ -1,7 +1,7 @@
 """IFBench's eleven fixed tasks (`custom:`; arXiv 2507.02833, allenai/IFBench), whose answers are known.
 
-The reference checker checks only the form. Ours also checks the content: countries exist, Kyiv is among the
-capitals, and dates are in Napoleon's wars.
+The reference checker only checks the form. Ours also checks the content: the countries must exist, Kyiv must
+be among the capitals, and the dates must fall in Napoleon's wars.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _OPTION = re.compile(r"^\s*([A-Ea-e])[.)]\s*\w")
 
 
 def _plain(name: str) -> str:
-    """Return a name without accents, marks and case, and with one spelling for each place."""
+    """Return a name without accents, punctuation and case, and with one spelling per place."""
     ascii_name = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     kept = " ".join(
         ascii_name.replace("&", "and").translate(str.maketrans("", "", string.punctuation)).split()
@@ -61,7 +61,7 @@ def multiple_choice_questions(text: str) -> bool:
 
 
 def _question_length(piece: str) -> int:
-    """Return the characters of a question with five options; 0 if it has other options or more text."""
+    """Return the length of a question with exactly five options, or 0 for any other piece."""
     lines = [line.strip() for line in piece.split("\n") if line.strip()]
     start = next((i for i, line in enumerate(lines) if _OPTION.match(line)), len(lines))
     letters = [match[1].lower() for match in map(_OPTION.match, lines[start:]) if match]
@@ -137,7 +137,7 @@ def csv_quotes(text: str) -> bool:
 
 
 def _table(text: str, delimiter: str) -> list[list[str]]:
-    """Return the rows of a CSV text; none if it is not CSV."""
+    """Return the rows of a CSV text, or an empty list if the text is not CSV."""
     try:
         rows = csv.reader(io.StringIO(text.strip()), delimiter=delimiter, skipinitialspace=True, strict=True)
         return [[field.strip() for field in row] for row in rows]

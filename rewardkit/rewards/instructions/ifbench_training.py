@@ -1,5 +1,7 @@
-"""The 29 instructions of IFBench's training set (IF_multi_constraints_upto5; arXiv 2507.02833; IFEvalG in
-open-instruct). Each is checked as its text says. Keywords are texts here, but patterns in the reference.
+"""The 29 instructions of IFBench's training set (IF_multi_constraints_upto5; arXiv 2507.02833).
+
+The reference is IFEvalG in open-instruct. Each instruction is checked as its text says. Keywords are texts,
+whereas the reference treats them as patterns.
 """
 
 from __future__ import annotations
@@ -23,12 +25,12 @@ checker("keywords:word_count_different_numbers")(keyword_frequency)
 checker("keywords:keyword_specific_position")(keyword_position)
 
 
-# Copies.
+# --- copies ---
 
 
 @checker("copy:repeat_phrase")
 def repeat_phrase(text: str, *, phrase: str, small_n: int) -> bool:
-    """Return whether a phrase is repeated `small_n` times, with a different middle word changed each time."""
+    """Return True if a phrase is repeated `small_n` times, each time with one inner word changed."""
     asked, said = bare_words(phrase), bare_words(text)
     size = len(asked)
     found = (
@@ -56,7 +58,7 @@ def copied_span(text: str, *, prompt_to_repeat: str, n_start: int, n_end: int) -
     return text.strip().lower() == prompt_to_repeat[int(n_start) : int(n_end)].strip().lower()
 
 
-# Format.
+# --- format ---
 
 
 @checker("detectable_format:sentence_hyphens")
@@ -90,7 +92,7 @@ def two_paragraphs(text: str) -> bool:
     return len(paragraphs(text)) == 2
 
 
-# Keywords and letters.
+# --- keywords and letters ---
 
 
 @checker("keywords:word_once")
@@ -131,7 +133,7 @@ def one_letter_counting(text: str, *, letter: str, let_frequency: int, let_relat
     return related(text.lower().count(letter.strip().lower()), let_frequency, let_relation)
 
 
-# First and last words.
+# --- first and last words ---
 
 
 @checker("first_word:first_word_sent")
@@ -154,7 +156,7 @@ def last_word_of_answer(text: str, *, last_word: str) -> bool:
     return bare_words(text)[-1:] == bare_words(last_word)
 
 
-# Punctuation and counts.
+# --- punctuation and counts ---
 
 
 @checker("punctuation:punctuation_dot")

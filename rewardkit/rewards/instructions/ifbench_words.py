@@ -1,6 +1,8 @@
-"""IFBench's instructions on words and sentences (`count:`, `ratio:`, `words:`, `sentence:`; arXiv 2507.02833,
-allenai/IFBench). Each is checked as its text says. Ours are stricter where the reference checker accepts
-empty text or the same word again and again (examples: `docs/rewards.md`).
+"""IFBench's instructions on words and sentences (`count:`, `ratio:`, `words:`, `sentence:`).
+
+The reference is allenai/IFBench (arXiv 2507.02833). Each instruction is checked as its text says. Our
+checkers are stricter where the reference accepts empty text or the same word over and over (examples:
+`docs/rewards.md`).
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ UNVERIFIABLE = {
         "and a tagger's guess depends on the data on which it was trained"
     )
 }
-"""Instructions that no rule can verify -> reason. Rows that have one are `invalid`."""
+"""Reasons why rules cannot verify an instruction, by its id. Its samples are `invalid`."""
 
 _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)*")
 _JAPANESE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
@@ -42,7 +44,7 @@ _PALINDROME_LENGTH = 5
 _NAMES = re.compile(rf"\b(?:{'|'.join(PERSON_NAMES)})\b")
 
 
-# Counts.
+# --- counts ---
 
 
 @checker("count:word_count_range")
@@ -96,7 +98,7 @@ def keywords_multiple(
     return all(keyword_counts(word, text) == (count, count) for word, count in wanted)
 
 
-# Ratios.
+# --- ratios ---
 
 
 @checker("ratio:stop_words")
@@ -138,7 +140,7 @@ def sentence_words(text: str) -> bool:
     return len(said) == 3 and len(set(map(len, said))) == 1 and len(all_words) == len(set(all_words)) >= 3
 
 
-# Words.
+# --- words ---
 
 
 @checker("words:alphabet")
@@ -222,7 +224,7 @@ def words_position(text: str, *, keyword: str) -> bool:
     return len(said) > 3 and said[1] == said[-2] == keyword.strip().lower()
 
 
-# Sentences.
+# --- sentences ---
 
 
 @checker("sentence:alliteration_increment")
@@ -232,7 +234,7 @@ def alliteration_increment(text: str) -> bool:
 
 
 def _longest_run(letters: list[str]) -> int:
-    """Return the length of the longest run of words with the same first letter; 0 without such a run."""
+    """Return the length of the longest run of words with the same first letter, or 0 if there is no run."""
     longest = run = 1
     for a, b in pairwise(letters):
         run = run + 1 if a == b else 1

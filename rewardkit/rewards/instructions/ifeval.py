@@ -1,9 +1,9 @@
 """IFEval's 25 instructions (arXiv 2311.07911; google-research/instruction_following_eval).
 
-Each instruction means the same as in the reference checker. If that one can be deceived or depends on chance,
-ours is stricter (`docs/rewards.md` has the main differences): keywords begin at a word, a postscript begins a
-line or sentence, a title stands alone in its brackets, JSON must be valid, and a text of unknown language is
-in none.
+Each instruction means the same as in the reference checker. Where the reference can be deceived or depends on
+chance, our checkers are stricter (`docs/rewards.md` has the main differences): keywords start at a word, a
+postscript starts a line or sentence, a title stands alone in its brackets, JSON must be valid, and a text
+whose language cannot be detected is in no language.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from rewardkit.rewards.instructions.table import checker
 from rewardkit.rewards.instructions.text import keyword_counts, related, sentences, shown, tokens, words
 
 _COMMAS = ",،፣᠂᠈⸴⹁⹌、︐︑﹐﹑，､"
-"""Commas of Latin, Arabic, Ethiopic, Mongolian and East Asian scripts, in all widths."""
+"""Commas of the Latin, Arabic, Ethiopic, Mongolian and East Asian scripts, in all widths."""
 CONSTRAINED_RESPONSES = ("My answer is yes.", "My answer is no.", "My answer is maybe.")
 
 
-# Keywords.
+# --- keywords ---
 
 
 @checker("keywords:existence")
@@ -48,7 +48,7 @@ def letter_frequency(text: str, *, letter: str, let_frequency: int, let_relation
     return related(text.lower().count(letter.strip().lower()), let_frequency, let_relation)
 
 
-# Language and letter case.
+# --- language and letter case ---
 
 
 @checker("language:response_language")
@@ -72,7 +72,7 @@ def english_lowercase(text: str) -> bool:
 
 
 def _is_english(text: str) -> bool:
-    """Return whether a text is English. Lower case is tried too: the detector has seen few capitals."""
+    """Return True if a text is English. Also try lower case, since the detector has seen few capitals."""
     return _is_in(text, "en") or _is_in(text.lower(), "en")
 
 
@@ -81,7 +81,7 @@ def capital_word_frequency(text: str, *, capital_frequency: int, capital_relatio
     return related(sum(token.isupper() for token in tokens(text)), capital_frequency, capital_relation)
 
 
-# Length.
+# --- length ---
 
 
 @checker("length_constraints:number_sentences")
@@ -111,7 +111,7 @@ def nth_paragraph_first_word(text: str, *, num_paragraphs: int, nth_paragraph: i
     return re.split(r"[.,?!'\"]", start, maxsplit=1)[0].lower() == first_word.strip().lower()
 
 
-# Content.
+# --- content ---
 
 
 @checker("detectable_content:number_placeholders")
@@ -132,7 +132,7 @@ def _postscript(marker: str) -> re.Pattern[str]:
     return re.compile(rf"(?:^(?:[^\S\n]|[>*_])*|[.!?)*\"”]\s+){marker}[^\w\n]*\w", re.MULTILINE)
 
 
-# Format.
+# --- format ---
 
 
 @checker("detectable_format:number_bullet_lists")
@@ -175,7 +175,7 @@ def title(text: str) -> bool:
     return any(says(t) for t in re.findall(r"(?<![\w<])<<([^<>\n]+)>>(?![\w>])", text))
 
 
-# Combinations, starts and ends.
+# --- combinations, starts and ends ---
 
 
 @checker("combination:two_responses")

@@ -1,17 +1,19 @@
-"""Checks whether a response follows all instructions that a program can verify.
+"""Checks whether a response follows all instructions, of the kinds that a program can verify.
 
-The ground truth is JSON with `instruction_id_list` and `kwargs` as in the rows of IFEval and IFBench (or
-`instruction_id`, as in the training sets of open-instruct; a list with one such object and a Python literal
-are also accepted), or RLVR-IFeval's functions (`rlvr`). `None` among the kwargs means "not given". The
-checkers describe the instructions.
+The ground truth is JSON with `instruction_id_list` and `kwargs`, as in the rows of IFEval and IFBench. Also
+accepted are `instruction_id`, a list with one such object and a Python literal, as in the training sets of
+open-instruct, and RLVR-IFeval's functions (`rlvr`). `None` among the kwargs means "not given". The checkers
+describe the instructions.
 
-- `mode="strict"` checks the response as it is. `loose` also checks it without its first line, its last line
-  or both, and with or without asterisks (each instruction may use another of the eight versions).
-- `pay="all"` gives 1.0 if every instruction is followed, `share` the share of those followed.
-- Hidden text, in comments, by attributes or in `<details>`, follows no instruction, but can violate one.
-- A response, or a version of it, without any text other than blanks, punctuation and Markdown marks follows
-  none.
-- An unknown instruction makes the sample `invalid`: it never counts as followed.
+- `mode="strict"` checks the response unchanged. `loose` also checks it without its first line, its last line
+  or both, and with or without asterisks. Each instruction may be met by a different one of the eight
+  versions.
+- `pay="all"` gives 1.0 if every instruction is followed, `share` gives the share of instructions followed.
+- Hidden text (in comments, by attributes or in `<details>`) does not follow an instruction, but can violate
+  one.
+- A response, or a version of it, that consists only of blanks, punctuation and Markdown marks follows no
+  instruction.
+- An unknown instruction makes the sample `invalid`. It never counts as followed.
 - Thoughts are not part of the response.
 """
 
@@ -32,7 +34,7 @@ import rewardkit.rewards.instructions.ifbench_format
 import rewardkit.rewards.instructions.ifbench_tasks
 import rewardkit.rewards.instructions.ifbench_training
 import rewardkit.rewards.instructions.ifbench_words
-import rewardkit.rewards.instructions.ifeval  # noqa: F401  (each adds its checkers to the table)
+import rewardkit.rewards.instructions.ifeval  # noqa: F401  (each module adds its checkers to the table)
 from rewardkit.rewards.answers.place import reply, says, without_comments
 from rewardkit.rewards.instructions.ifbench_words import UNVERIFIABLE
 from rewardkit.rewards.instructions.language import LANGUAGES
@@ -58,7 +60,7 @@ class InstructionOptions:
     """Maximum response length, in characters. In longer responses, all instructions count as not followed."""
 
     def __post_init__(self) -> None:
-        """Check that a response can be within the limit, and that the checkers can be loaded."""
+        """Check that the limit allows a response, and that the files and modules with checkers exist."""
         if self.max_chars < 1:
             raise ValueError(f"max_chars is {self.max_chars}; expected 1 or more")
         for name in self.checkers:
@@ -73,12 +75,12 @@ class Instruction:
     """One instruction of a prompt."""
 
     name: str
-    """Id of the instruction, with `#2` and so on if the prompt repeats it."""
+    """Id of the instruction, with `#2` and so on if the prompt repeats the instruction."""
     checker: InstructionChecker
     arguments: Mapping[str, Any]
 
     def kept(self, text: str) -> bool:
-        """Return True if a text follows the instruction, also without comments; an empty text does not."""
+        """Return True if a text follows the instruction, also without comments. An empty text does not."""
         return all(
             says(t) and bool(self.checker.check(t, **self.arguments)) for t in {text, without_comments(text)}
         )
@@ -87,7 +89,7 @@ class Instruction:
 def score(sample: Sample, options: InstructionOptions) -> Score:
     """Score one response by the rules at the top of this file.
 
-    `parts` has `strict`, `loose` and `share` (of the chosen mode), and each instruction by its id.
+    `parts` has `strict`, `loose`, `share` (in the chosen mode), and the result of each instruction by its id.
     """
     for name in options.checkers:
         _load(name)
@@ -110,7 +112,7 @@ def score(sample: Sample, options: InstructionOptions) -> Score:
 
 
 def _loosely(text: str) -> list[str]:
-    """Return the other versions of a response, without duplicates: seven, or three without asterisks."""
+    """Return the distinct other versions of a response: at most seven, or three without asterisks."""
     lines = text.split("\n")
     readings = [text, *("\n".join(part).strip() for part in (lines[1:], lines[:-1], lines[1:-1]))]
     readings += [reading.replace("*", "") for reading in readings]
@@ -118,7 +120,7 @@ def _loosely(text: str) -> list[str]:
 
 
 def _decoded(ground_truth: str) -> Any:
-    """Return the value of JSON or a Python literal, which open-instruct's sets contain."""
+    """Return the value of JSON, or of a Python literal, as in open-instruct's datasets."""
     try:
         return msgspec.json.decode(ground_truth.encode())
     except (msgspec.DecodeError, UnicodeEncodeError):
@@ -127,7 +129,7 @@ def _decoded(ground_truth: str) -> Any:
 
 @lru_cache(maxsize=8_192)
 def _instructions(ground_truth: str) -> tuple[tuple[Instruction, ...], str | None]:
-    """Return the instructions of a ground truth, or the error in it."""
+    """Return the instructions of a ground truth and None, or no instructions and the error."""
     try:
         row = _decoded(ground_truth)
     except (ValueError, SyntaxError, RecursionError, MemoryError):
@@ -157,12 +159,12 @@ def _instructions(ground_truth: str) -> tuple[tuple[Instruction, ...], str | Non
 
 
 def _several(value: Any) -> list[Any]:
-    """Return a list of a value that may be a list, a single instruction, or the arguments of one."""
+    """Return a list as it is, and a single instruction or its arguments as a list of one item."""
     return value if isinstance(value, list) else [value] if value else []
 
 
 def _from_json(value: Any) -> Any:
-    """Decode arguments that were written to a table as JSON."""
+    """Decode arguments that a table contains as JSON text. Return any other value unchanged."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         try:
             return msgspec.json.decode(value.encode())
@@ -206,7 +208,7 @@ def _is_there(name: str) -> bool:
         return Path(name).is_file()
     try:
         return importlib.util.find_spec(name) is not None
-    except (ImportError, ValueError):  # of a missing package, or not a name
+    except (ImportError, ValueError):  # a parent package is missing, or the text is not a module name
         return False
 
 

@@ -1,4 +1,4 @@
-"""Detects the language of a text, with the same result at every call: langdetect with a fixed seed."""
+"""Detects the language of a text reproducibly, using langdetect with a fixed seed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from rewardkit.errors import MissingDependencyError
 
 _MAX_CHARS = 10_000
-"""Characters of a text that are read, from its start."""
+"""Number of characters that are read, from the start of a text."""
 
 
 _CODES = """
@@ -21,10 +21,10 @@ LANGUAGES = frozenset(_CODES.split())
 
 @lru_cache(maxsize=1_024)
 def language(text: str) -> str | None:
-    """Return the ISO 639-1 code of a text's language (`zh-cn`, `zh-tw` for Chinese), None if it has none.
+    """Return the ISO 639-1 code of a text's language (Chinese: `zh-cn`, `zh-tw`), or None if undetected.
 
     Raises:
-        MissingDependencyError: langdetect is not installed.
+        MissingDependencyError: The package langdetect is not installed.
     """
     detector = _factory().create()
     from langdetect.lang_detect_exception import LangDetectException

@@ -1,8 +1,8 @@
-"""Converts ground truths of allenai's RLVR-IFeval, a function and its arguments, to IFEval's instructions.
+"""Converts ground truths of allenai's RLVR-IFeval, each a function with arguments, to IFEval's instructions.
 
-`{"func_name": "verify_keyword_frequency", "word": "a", "N": 3, ...}`, or a list of them; arguments that a
-function does not take are null. An exact or approximate count becomes two instructions: at least, and less
-than one more.
+A ground truth is `{"func_name": "verify_keyword_frequency", "word": "a", "N": 3, ...}`, or a list of such
+objects, in which arguments that a function does not accept are null. An exact or approximate count becomes
+two instructions: at least the minimum, and less than one more than the maximum.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from rewardkit.rewards.answers.place import says
 from rewardkit.rewards.instructions.table import checker
 
 Asked = tuple[str, dict[str, Any]]
-"""An instruction's id and its arguments."""
+"""Id and arguments of an instruction."""
 _Translation = Callable[[Mapping[str, Any]], list[Asked]]
 
 
 def translated(ground_truth: Any) -> list[Asked] | None:
-    """Return the instructions of a ground truth in this form; None for one in another form.
+    """Return the instructions of a ground truth in this form, or None if it has another form.
 
     Raises:
-        ValueError: the function is unknown, or an argument is missing or has an impossible value.
+        ValueError: The function is unknown, or an argument is missing or has an impossible value.
     """
     given = ground_truth if isinstance(ground_truth, list) else [ground_truth]
     if not given or not all(isinstance(one, Mapping) and "func_name" in one for one in given):
@@ -42,12 +42,12 @@ def _functions_own(one: Mapping[str, Any]) -> list[Asked]:
 
 
 def _plain(id: str, **renamed: str) -> _Translation:
-    """Return the translation to an instruction with renamed arguments (ours -> theirs)."""
+    """Return a translation to one instruction, with renamed arguments (our name: their name)."""
     return lambda one: [(id, {ours: one[theirs] for ours, theirs in renamed.items()})]
 
 
 def _counted(id: str, count: str, relation: str, **renamed: str) -> _Translation:
-    """Return the translation to an instruction with a count: at least, at most, around or exactly `N`."""
+    """Return a translation to instructions with a count: at least, at most, around or exactly `N`."""
 
     def translate(one: Mapping[str, Any]) -> list[Asked]:
         low, high = _bounds(int(one["N"]), one.get("quantifier"), id)
@@ -59,7 +59,7 @@ def _counted(id: str, count: str, relation: str, **renamed: str) -> _Translation
 
 
 def _bounds(number: int, quantifier: str | None, id: str) -> tuple[int | None, int | None]:
-    """Return the minimum and maximum count; the room of "around" depends on the thing counted."""
+    """Return the minimum and maximum count. The tolerance of "around" depends on the unit that is counted."""
     if quantifier in ("at least", "at most"):
         return (number, None) if quantifier == "at least" else (None, number)
     if quantifier not in (None, "around"):
@@ -76,14 +76,14 @@ _ROOM: dict[str, Callable[[int], int]] = {
 
 @checker("rlvr:paragraphs")
 def paragraphs(text: str, *, count: int) -> bool:
-    """Return whether a text has `count` nonempty paragraphs, separated by `* * *`."""
+    """Return True if a text has `count` non-empty paragraphs, separated by `* * *`."""
     pieces = re.split(r"\* ?\* ?\*", text)
     return len(pieces) == count and all(map(says, pieces))
 
 
 @checker("rlvr:choice")
 def choice(text: str, *, options: Any) -> bool:
-    """Return whether the text is one of the options, given as a list or one text with commas."""
+    """Return True if the text is one of the options, given as a list or as one text with commas."""
     listed = options.split(",") if isinstance(options, str) else options
     return text.strip().rstrip(".") in {str(option).strip().rstrip(".") for option in listed}
 

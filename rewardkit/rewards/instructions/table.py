@@ -1,11 +1,12 @@
-"""The table of checkers: instruction id -> a function that returns whether a text follows the instruction.
+"""Table of checkers by instruction id: functions that decide whether a text follows an instruction.
 
-A checker takes the text, then the instruction's arguments by name, and returns a bool. Add one of your own:
+A checker takes the text, and then the instruction's arguments by name, and returns a bool. To add a checker,
+write
 
     @checker("my:rhymes")
     def rhymes(text: str, *, lines: int) -> bool: ...
 
-in a file or module that the option `checkers` of the reward names, so that every process that scores has it.
+in a file or module that the reward's option `checkers` names, so that every process that scores loads it.
 """
 
 from __future__ import annotations
@@ -21,23 +22,23 @@ Check = Callable[..., bool]
 
 RELATIONS = ("less than", "at least")
 _KINDS = {"int": (int, float), "float": (int, float), "str": str, "Sequence[str]": (list, tuple)}
-"""Annotation -> types. Counts are floats in rows that went through pandas."""
+"""Accepted types by annotation. Counts may be floats, because rows that went through pandas have floats."""
 
 
 @dataclass(frozen=True, slots=True)
 class InstructionChecker:
-    """One kind of instruction."""
+    """Checker of one kind of instruction."""
 
     id: str
     check: Check
     required: frozenset[str]
-    """Arguments without a default."""
+    """Names of the arguments without a default."""
     known: frozenset[str]
     kinds: Mapping[str, Any]
-    """Type of each argument whose annotation names one."""
+    """Type of each argument that has one of the annotations in `_KINDS`."""
 
     def misfit(self, arguments: Mapping[str, Any]) -> str | None:
-        """Return the error in an instruction's arguments; None if there is none."""
+        """Return the error in an instruction's arguments, or None if they are valid."""
         missing = self.required - arguments.keys()
         if missing:
             return f"the instruction {self.id} needs the arguments {', '.join(sorted(missing))}"
@@ -54,7 +55,7 @@ class InstructionChecker:
 
 
 def _is_blank(value: Any) -> bool:
-    """Return whether an argument is empty: a blank text, or a list that has not only nonblank texts."""
+    """Return True for a blank text, an empty list, and a list with an item that is not a non-blank text."""
     if isinstance(value, list | tuple):
         return not value or not all(isinstance(item, str) and item.strip() for item in value)
     return isinstance(value, str) and not value.strip()
@@ -67,7 +68,7 @@ def checker(instruction_id: str) -> Callable[[Check], Check]:
     """Return a decorator that adds a function to the table.
 
     Raises:
-        OptionsError: the id belongs to another function.
+        OptionsError: The id belongs to another function.
     """
 
     def add(check: Check) -> Check:
@@ -85,10 +86,10 @@ def checker(instruction_id: str) -> Callable[[Check], Check]:
 
 
 def find(instruction_id: str) -> InstructionChecker | None:
-    """Return the checker of an id; None if there is none."""
+    """Return the checker of an instruction id, or None if no checker has this id."""
     return _CHECKERS.get(instruction_id)
 
 
 def ids() -> list[str]:
-    """Return every id that has a checker."""
+    """Return all instruction ids that have a checker."""
     return sorted(_CHECKERS)

@@ -1,7 +1,7 @@
-"""Words, sentences and so on, as the checkers count them. Contains no instructions.
+"""Splits and counts words, sentences and paragraphs for the checkers.
 
-Sentences are split by rule, because NLTK's Punkt has to download data: at `.`, `!` or `?` before a blank, but
-not after an abbreviation or an initial, nor after an ellipsis within a sentence.
+Sentences are split by rule, because NLTK's Punkt has to download data. A sentence ends at `.`, `!` or `?`
+before a blank, but not after an abbreviation or an initial, nor after an ellipsis inside a sentence.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _DROPPED = {ord(c): None for c in string.punctuation + "“”‘’…"} | {ord
 
 
 def sentences(text: str) -> list[str]:
-    """Return the sentences of a text, stripped, without those that have no words (`! ! !`)."""
+    """Return the sentences of a text, stripped. Sentences without words (`! ! !`) are omitted."""
     found = []
     start = 0
     for match in _SENTENCE_END.finditer(text):
@@ -48,7 +48,7 @@ def sentences(text: str) -> list[str]:
 
 
 def _goes_on(text: str, start: int, end: re.Match[str]) -> bool:
-    """Return whether the sentence from `start` continues after the full stops at `end`."""
+    """Return True if the sentence from `start` continues after the full stops at `end`."""
     after = text[end.end() : end.end() + 3].lstrip(" ")
     if after == "\n\n":
         return False
@@ -58,44 +58,44 @@ def _goes_on(text: str, start: int, end: re.Match[str]) -> bool:
 
 
 def words(text: str) -> list[str]:
-    """Return the runs of word characters (`don't` is two), as IFEval counts words; `_` alone is none."""
+    """Return the runs of word characters, as IFEval counts words: `don't` is two words, `_` alone is none."""
     return [word for word in _WORD.findall(text) if word.strip("_")]
 
 
 def shown(text: str) -> str:
-    """Return the text that a reader sees: no comments, entities as characters, words whole."""
+    """Return the text that a reader sees: no comments, entities as characters, no split words."""
     drawn = html.unescape(without_comments(text))
     return drawn if drawn.isascii() and "*" not in drawn else _DISGUISE.sub("", drawn)
 
 
 def tokens(text: str) -> list[str]:
-    """Return the words as a treebank tokeniser splits them: `WELL-KNOWN` is one, `DON'T` is two."""
+    """Return the words as a treebank tokeniser splits them: `WELL-KNOWN` is one word, `DON'T` is two."""
     return _TOKEN.findall(text)
 
 
 def paragraphs(text: str, separator: str = "\n\n") -> list[str]:
-    """Return the pieces between separators, stripped, without those that have no words."""
+    """Return the stripped pieces between separators. Pieces without words are omitted."""
     return [piece.strip() for piece in text.split(separator) if says(piece)]
 
 
 def bare_words(text: str) -> list[str]:
-    """Return the words in lower case without punctuation (`don't` is `dont`), as in IFBench."""
+    """Return the words in lower case and without punctuation (`don't` becomes `dont`), as in IFBench."""
     return text.lower().translate(_DROPPED).split()
 
 
 def ending(sentence: str) -> str:
-    """Return the sign that ends a sentence, before closing quotes and brackets; "" if there is none."""
+    """Return the last character of a sentence before closing quotes and brackets, or "" if there is none."""
     return sentence.rstrip(_CLOSING)[-1:]
 
 
 def related(count: int, threshold: float, relation: str) -> bool:
-    """Return whether a count is less than, or at least, a threshold."""
+    """Return True if a count is less than (or, by `relation`, at least) a threshold."""
     return count < threshold if relation == "less than" else count >= threshold
 
 
 @lru_cache(maxsize=4_096)
 def keyword_pattern(keyword: str, *, whole: bool) -> re.Pattern[str]:
-    """Return a pattern of a keyword at the start of a word; with `whole`, of whole words only."""
+    """Return a pattern for a keyword at the start of a word, or with `whole` for a whole word."""
     keyword = keyword.strip()
     left = r"(?<![^\W_])" if keyword[:1].isalnum() and keyword[:1].isascii() else ""
     right = r"(?![^\W_])" if whole and keyword[-1:].isalnum() and keyword[-1:].isascii() else ""
@@ -103,6 +103,6 @@ def keyword_pattern(keyword: str, *, whole: bool) -> re.Pattern[str]:
 
 
 def keyword_counts(keyword: str, text: str, *, whole: bool = False) -> tuple[int, int]:
-    """Return the number of occurrences of a keyword in a text as written, and in its visible text."""
+    """Return the number of occurrences of a keyword in a text, and in the text that a reader sees."""
     pattern = keyword_pattern(keyword, whole=whole)
     return len(pattern.findall(text)), len(pattern.findall(shown(text)))

@@ -1,10 +1,10 @@
-"""Closed lists that instructions count: stop words, pronouns, names, capitals, countries. No checks."""
+"""Fixed lists that instructions count: stop words, pronouns, names, capitals and countries."""
 
 from __future__ import annotations
 
 
 def _listed(names: str, separator: str | None = None) -> tuple[str, ...]:
-    """Split a text into names, at blanks or another separator."""
+    """Split a text into names, at blanks or at another separator."""
     return tuple(" ".join(name.split()) for name in names.split(separator))
 
 
@@ -24,7 +24,7 @@ MINOR_WORDS = frozenset(
     a an the and but or nor for so yet as at by from in into of off on onto out over per than to up via with
     """)
 )
-"""Articles, conjunctions and short prepositions, which are lower case in titles."""
+"""Articles, conjunctions and short prepositions, which are in lower case in titles."""
 
 PERSON_NAMES = _listed("""
     Emma Liam Sophia Jackson Olivia Noah Ava Lucas Isabella Mason Mia Ethan Charlotte Alexander Amelia
@@ -32,7 +32,7 @@ PERSON_NAMES = _listed("""
     Nathan Victoria Elijah Layla Nicholas Audrey David Hannah Christopher Penelope Thomas Nora Andrew Aria
     Joseph Claire Ryan Stella Jonathan
     """)
-"""The fifty names that the instruction itself lists."""
+"""The fifty names listed in the instruction itself."""
 
 STOP_WORDS = frozenset(
     _listed("""
@@ -46,7 +46,7 @@ STOP_WORDS = frozenset(
     yourself yourselves
     """)
 )
-"""NLTK's English list without contractions, which never match because words are runs of letters."""
+"""NLTK's English list without contractions, which would never match because words are runs of letters."""
 
 CAPITALS = _listed("""
     Reykjavik Helsinki Oslo Tallinn Stockholm Riga Moscow Copenhagen Vilnius Minsk Dublin Berlin Amsterdam
@@ -68,4 +68,4 @@ AFRICA = frozenset(
         ",",
     )
 )
-"""The 54 members of the United Nations, without accents and punctuation."""
+"""The 54 members of the United Nations in Africa, without accents and punctuation."""

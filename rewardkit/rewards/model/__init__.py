@@ -1,8 +1,8 @@
 """Neural reward models: a sequence classifier reads prompt and response, and its logit is the reward.
 
-This module registers and applies them. `options` has the settings of loading, `encode` turns a sample into
-tokens, `classifier` and `vllm_classifier` turn tokens into logits. torch is imported only when a worker loads
-a model.
+This module registers reward models and applies them. `options` has the settings for loading, `encode`
+converts a sample to tokens, and `classifier` and `vllm_classifier` convert tokens to logits. torch is
+imported only when a worker loads a model.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ TIMEOUT_S = 600.0
 
 
 class Classifier(Protocol):
-    """A loaded model."""
+    """A loaded model with its encoder."""
 
     encoder: ModelEncoder
 
     def logits(self, ids: Sequence[Sequence[int]]) -> list[list[float] | str]:
-        """Return the logits of each sequence of token ids, or the reason why it has none."""
+        """Return the logits of each sequence of token ids, or the reason why a sequence has no logits."""
         ...
 
 
@@ -43,18 +43,18 @@ def register_reward_model(
     registry: Registry = REGISTRY,
     **options: Any,
 ) -> Reward:
-    """Make a sequence-classification model the reward of `data_sources`, exact names or globs.
+    """Register a sequence-classification model as the reward of `data_sources` (exact names or globs).
 
     Args:
-        path: a folder or a hub id. A folder is checked now; the weights are loaded with the first sample or
-            by `Scorer.warm_up`.
-        name: the reward's name. Default: the folder's name or the hub id.
-        timeout_s: time limit for one chunk of samples; the model's process is killed if it is exceeded.
-        options: fields of `ModelOptions`.
+        path: Folder or Hugging Face hub id. A folder is checked immediately. The weights are loaded with the
+            first sample or by `Scorer.warm_up`.
+        name: Name of the reward. The default is the name of the folder, or the hub id.
+        timeout_s: Time limit for one chunk of samples. If it is exceeded, the model's process is killed.
+        options: Fields of `ModelOptions`.
 
     Raises:
-        InputError: the folder does not exist or has no sequence classifier.
-        OptionsError: an option does not exist or is invalid, or the name is taken.
+        InputError: The folder does not exist or has no sequence classifier.
+        OptionsError: An option does not exist or is invalid, or the name is taken.
 
     Example:
         >>> register_reward_model("out/rm", ["Dahoas/*"], max_length=2048)  # doctest: +SKIP
@@ -95,7 +95,7 @@ _NEEDS = {"vllm": {"vllm": "vllm"}, "transformers": {"torch": "model", "transfor
 
 
 def score(samples: Sequence[Sample], options: ModelOptions) -> list[Score]:
-    """Score samples with the model; all readable samples are batched together."""
+    """Score samples with the model. All readable samples are batched together."""
     model = load(options)
     encoded = [_encode(sample, model.encoder) for sample in samples]
     readable = [one for one in encoded if isinstance(one, Encoded)]
@@ -105,13 +105,14 @@ def score(samples: Sequence[Sample], options: ModelOptions) -> list[Score]:
 
 @functools.cache
 def load(options: ModelOptions) -> Classifier:
-    """Load a model, once in a process.
+    """Load a model, once per process.
 
     Raises:
-        InputError: it cannot be loaded, or is no reward model.
-        MissingDependencyError: torch, transformers or vllm is not installed.
+        InputError: The model cannot be loaded, or is not a reward model.
+        MissingDependencyError: A package that the backend needs (torch, transformers or vllm) is not
+            installed.
     """
-    with large_imports():  # each imports more when it opens a model
+    with large_imports():  # covers the imports that the libraries make when they open a model
         if options.backend == "vllm":
             from rewardkit.rewards.model.vllm_classifier import VllmClassifier
 
@@ -122,7 +123,7 @@ def load(options: ModelOptions) -> Classifier:
 
 
 def reward_of_logits(logits: Sequence[float]) -> float:
-    """Return the one logit or, of two, the log-odds of the second label (the good one) over the first."""
+    """Return the only logit, or for two labels the log-odds of the second (good) label over the first."""
     return logits[0] if len(logits) == 1 else logits[1] - logits[0]
 
 
@@ -141,10 +142,10 @@ def _to_score(encoded: Encoded, logits: list[float] | str) -> Score:
 
 
 def check_path(path: str) -> None:
-    """Check without torch that a model exists, and that its config.json names a sequence classifier.
+    """Check, without importing torch, that a model exists and its config.json names a sequence classifier.
 
     Raises:
-        InputError: there is no such model, or it is not a sequence classifier.
+        InputError: The model does not exist or is not a sequence classifier.
     """
     if reason := why_no_model(path):
         raise InputError(f"cannot load a reward model: {reason}")

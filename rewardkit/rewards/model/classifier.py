@@ -1,7 +1,7 @@
-"""A sequence classifier of transformers: loading, batching by token budget, logits.
+"""Sequence classifiers of transformers: loading, batching within a token budget, and computing logits.
 
-The scores do not depend on which samples share a batch: sequences are padded on the right and masked, and
-the token read out is the last real one of each.
+Scores do not depend on which samples share a batch, because sequences are padded on the right and masked, and
+the logits are read at the last real token of each sequence.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ except ImportError as error:
     ) from None
 
 _NO_LIMIT = 10**9
-"""Tokenizers without a limit report a number far above this one."""
+"""Bound for plausible limits: a tokenizer without a limit reports a much larger number."""
 
 
 class TransformersClassifier:
-    """A model on its device.
+    """A sequence classifier on its device.
 
     Raises:
-        InputError: it cannot be loaded, has missing weights (a language model has no score head), has more
-            than two labels, or reads fewer tokens than `max_length`.
+        InputError: The model cannot be loaded, has missing weights (a language model has no score head), has
+            more than two labels, or reads fewer tokens than `max_length`.
     """
 
     def __init__(self, options: ModelOptions) -> None:
@@ -46,7 +46,7 @@ class TransformersClassifier:
         self.encoder = ModelEncoder(tokenizer, options.template, max_length)
 
     def logits(self, ids: Sequence[Sequence[int]]) -> list[list[float] | str]:
-        """Return the logits of each sequence, in order, or the reason why it has none."""
+        """Return the logits of each sequence, in order, or the reason why a sequence has no logits."""
         found: dict[int, list[float] | str] = {}
         for batch in plan_batches([len(one) for one in ids], self._batch_tokens):
             found.update(zip(batch, self._forward([ids[i] for i in batch]), strict=True))
@@ -56,7 +56,7 @@ class TransformersClassifier:
         try:
             return self._forward_together(ids)
         except torch.OutOfMemoryError:
-            pass  # outside of the handler, which would keep references to the tensors
+            pass  # continue outside the handler, which would keep references to the tensors
         torch.cuda.empty_cache()
         if len(ids) == 1:
             return [f"out of memory on {self._device} with a sequence of {len(ids[0])} tokens"]
@@ -76,10 +76,10 @@ class TransformersClassifier:
         return found
 
     def _padding(self, ids: Sequence[Sequence[int]]) -> int:
-        """Return the model's padding token or, if it has none, an id that occurs in no sequence of the batch.
+        """Return the model's padding token, or if it has none, an id that does not occur in the batch.
 
-        Decoders find the last real token by comparing with the padding token, so it is also set in their
-        config.
+        Decoders find the last real token by comparison with the padding token, so that an unused id is also
+        set in their config.
         """
         if self._has_padding:
             return int(self._config.pad_token_id)
@@ -90,11 +90,13 @@ class TransformersClassifier:
 
 
 def plan_batches(lengths: Sequence[int], batch_tokens: int) -> list[list[int]]:
-    """Group sequences of similar length, the longest first, so that each group, padded to its longest, has at
-    most `batch_tokens` tokens; a single sequence may have more.
+    """Group sequences of similar length, starting with the longest.
+
+    Each group, padded to its longest sequence, has at most `batch_tokens` tokens, unless it is a single
+    sequence.
 
     Returns:
-        The indices of each group.
+        Indices of the sequences in each group.
     """
     batches: list[list[int]] = []
     for i in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
@@ -106,10 +108,10 @@ def plan_batches(lengths: Sequence[int], batch_tokens: int) -> list[list[int]]:
 
 
 def read_length(max_length: int, config: Any, tokenizer: Any) -> int:
-    """Return the number of tokens that a model reads: `max_length` or, if that is 0, its own limit.
+    """Return the number of tokens that a model reads: `max_length`, or if that is 0, the model's own limit.
 
     Raises:
-        InputError: it cannot read `max_length` tokens, or its limit is unknown.
+        InputError: The model cannot read `max_length` tokens, or its limit is unknown.
     """
     positions = getattr(config.get_text_config(), "max_position_embeddings", None)
     limits = [n for n in (positions, tokenizer.model_max_length) if n and n < _NO_LIMIT]
@@ -121,10 +123,10 @@ def read_length(max_length: int, config: Any, tokenizer: Any) -> int:
 
 
 def load_tokenizer(path: str) -> Any:
-    """Load a model's tokenizer.
+    """Return the tokenizer of a model.
 
     Raises:
-        InputError: it cannot be loaded.
+        InputError: The tokenizer cannot be loaded.
     """
     return _loaded(path, lambda: transformers.AutoTokenizer.from_pretrained(path))
 
@@ -137,7 +139,7 @@ def _load_model(path: str, dtype: torch.dtype) -> Any:
         ),
     )
     if info["missing_keys"]:
-        # transformers would initialise them at random, and the rewards would be random.
+        # transformers would initialise the missing weights at random, and the rewards would be random.
         raise InputError(
             f"{path} is not a reward model: the weights of {sorted(info['missing_keys'])[0]} are missing"
         )
@@ -152,7 +154,7 @@ def _loaded(path: str, load: Callable[[], Any]) -> Any:
     try:
         return load()
     except Exception as error:
-        # The loaders raise many kinds of exceptions: of the hub, of tokenizers, of torch, KeyErrors.
+        # The loaders raise many kinds of exceptions: from the hub, tokenizers and torch, and KeyErrors.
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
         raise InputError(f"cannot load the reward model {path}: {reason}") from None
 

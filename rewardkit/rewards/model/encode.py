@@ -1,4 +1,4 @@
-"""Turns a prompt and a response into a reward model's tokens: template, truncation, defused tokens."""
+"""Converts a prompt and a response to a reward model's tokens: template, truncation and special tokens."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from rewardkit.types import Message
 
 
 class UnreadableError(ValueError):
-    """Raised if the model cannot read a sample; the message gives the reason."""
+    """Raised if the model cannot read a sample. The message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """The tokens of one sample."""
+    """Tokens of one sample."""
 
     ids: list[int]
     truncated: int = 0
-    """Number of tokens cut off the front of the prompt."""
+    """Number of tokens that were cut off the start of the prompt."""
     note: str = ""
-    """Note on a change of the text that its author might not expect."""
+    """Note about a change of the text that its author might not expect."""
 
 
 class ModelEncoder:
-    """A tokenizer with its settings.
+    """A tokenizer, with the settings for encoding samples.
 
     Args:
-        tokenizer: of transformers.
-        template: as in `rewardkit.rewards.model.ModelOptions`.
-        max_length: number of tokens that the model reads.
+        tokenizer: Tokenizer of transformers.
+        template: Input format, as in `rewardkit.rewards.model.ModelOptions`.
+        max_length: Number of tokens that the model reads.
 
     Raises:
-        InputError: `template` is `chat` and the tokenizer has none.
+        InputError: `template` is `chat`, and the tokenizer has no chat template.
     """
 
     def __init__(self, tokenizer: Any, template: Literal["auto", "chat", "plain"], max_length: int) -> None:
@@ -47,19 +47,19 @@ class ModelEncoder:
         self._specials = _special_tokens(tokenizer)
 
     def encode(self, prompt: str | Sequence[Message] | None, response: str) -> Encoded:
-        """Return the tokens of prompt and response.
+        """Return the tokens of a prompt and a response.
 
-        If they are too long, the front of the prompt is cut off, never any of the response.
+        If they are too long, the start of the prompt is cut off, but never any part of the response.
 
         Raises:
-            UnreadableError: the messages do not fit the template, there is no text, or the response alone is
-                longer than the model's limit.
+            UnreadableError: The messages do not fit the template, there is no text, or the response alone
+                exceeds the model's limit.
         """
         messages = _messages(prompt)
         defused = _defuse(response, self._specials)
         answered = [*messages, {"role": "assistant", "content": defused}]
         whole = self._template(answered) if self._chat else _plain(messages) + defused
-        # A chat template writes the special tokens itself.
+        # A chat template adds the special tokens itself.
         ids: list[int] = self._tokenizer(whole, add_special_tokens=not self._chat)["input_ids"]
         if not ids:
             raise UnreadableError("the prompt and the response are empty")
@@ -72,9 +72,9 @@ class ModelEncoder:
         return Encoded(ids, cut, "; ".join(notes))
 
     def _without_front(self, ids: list[int], tail: str) -> list[int]:
-        """Return the last tokens, after the one that opens every sequence if there is one.
+        """Return the last tokens, preceded by the special token that opens every sequence, if there is one.
 
-        `tail` is the response with the text that the template adds after it.
+        `tail` is the response, with any text that the template adds after it.
         """
         special = self._tokenizer.all_special_ids
         opening = 1 if ids[0] in special else 0
@@ -95,14 +95,14 @@ class ModelEncoder:
                 messages, tokenize=False, add_generation_prompt=add_generation_prompt
             )
         except Exception as error:
-            # Templates are programs that refuse roles, or an order of roles, in their own ways.
+            # Templates are programs, and each rejects roles, or their order, with exceptions of its own.
             reason = str(error).partition("\n")[0]
             raise UnreadableError(f"the messages do not fit the model's chat template: {reason}") from None
         return text
 
 
 def _common_length(a: str, b: str) -> int:
-    """Return the number of characters in the common prefix of two texts."""
+    """Return the length of the common prefix of two texts, in characters."""
     return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
 
 
@@ -127,10 +127,10 @@ def _special_tokens(tokenizer: Any) -> list[str]:
 
 
 def _defuse(response: str, specials: list[str]) -> str:
-    """Break up special tokens that the response spells out.
+    """Return a response in which special tokens that it spells out are broken up.
 
-    Otherwise the tokenizer would make real ones of them, and a response could end its own turn and open one
-    that praises it.
+    Otherwise the tokenizer would convert them to real special tokens, and a response could end its own turn
+    and start one that praises it.
     """
     for token in specials:
         response = response.replace(token, f"{token[0]} {token[1:]}")

@@ -1,4 +1,4 @@
-"""Options of loading a reward model and of its input. Loads nothing."""
+"""Options for loading a reward model and for its input."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from rewardkit.reward_options import file_option
 
 @dataclass(frozen=True)
 class ModelOptions:
-    """Options of loading a reward model and of its input."""
+    """Options for loading a reward model and for its input."""
 
     path: str = file_option("")
     """Model folder, or the name of a model on the Hugging Face hub."""
     backend: Literal["transformers", "vllm"] = "transformers"
     device: str = "auto"
-    """Torch device such as `cuda:1`. `auto`: a GPU if there is one, otherwise the CPU."""
+    """Torch device such as `cuda:1`. `auto` uses a GPU if one is available, otherwise the CPU."""
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     """Number format of the weights. `auto`: bfloat16 if the device supports it, float16 on another GPU,
     float32 on the CPU."""
@@ -24,8 +24,8 @@ class ModelOptions:
     """Input format. `chat`: the model's chat template. `plain`: the prompt's text followed by the response.
     `auto`: the chat template if the model has one."""
     max_length: int = 0
-    """Maximum number of tokens of prompt and response together. 0: the model's limit."""
+    """Maximum number of tokens of prompt and response together. 0 means the model's limit."""
     batch_tokens: int = 16_384
-    """Number of tokens in one forward pass, including padding. Ignored by vLLM, which batches by itself."""
+    """Maximum number of tokens in one forward pass, with padding. Ignored by vLLM, which batches itself."""
     gpu_memory_utilization: float = 0.5
-    """For vLLM: the share of the GPU's memory that it may use."""
+    """Share of the GPU's memory that vLLM may use."""

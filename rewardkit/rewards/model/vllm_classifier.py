@@ -1,8 +1,8 @@
-"""A sequence classifier in vLLM's pooling runner, which does its own batching.
+"""Sequence classifiers in vLLM's pooling runner, which does its own batching.
 
-Uses `LLM(model, runner="pooling").classify(token ids, PoolingParams(use_activation=False))`, as read in
-version 0.32. It reads out the last token, even if the padding token ends the sequence, which transformers
-skips.
+Calls `LLM(model, runner="pooling").classify(token ids, PoolingParams(use_activation=False))`, as defined in
+version 0.32. vLLM reads the logits at the last token, even if the sequence ends with the padding token, which
+transformers skips.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from rewardkit.rewards.model.options import ModelOptions
 
 
 class VllmClassifier:
-    """A model in a vLLM engine, in this process.
+    """A sequence classifier in a vLLM engine in this process.
 
     Raises:
-        MissingDependencyError: vllm is not installed.
+        MissingDependencyError: The package vllm is not installed.
         InputError: vLLM cannot load the model.
     """
 
@@ -31,7 +31,7 @@ class VllmClassifier:
         os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
         _show_only(options.device)
         try:
-            with large_imports():  # separately: starting the engine collects garbage three times
+            with large_imports():  # only here, because starting the engine collects garbage three times
                 from vllm import LLM, PoolingParams
         except ImportError as error:
             raise MissingDependencyError(
@@ -44,7 +44,7 @@ class VllmClassifier:
                 dtype=options.dtype,
                 max_model_len=options.max_length or None,
                 gpu_memory_utilization=options.gpu_memory_utilization,
-                enforce_eager=True,  # graphs help token by token; here each sequence is one pass
+                enforce_eager=True,  # graphs help token-by-token generation, but each sequence is one pass
             )
         except (ValueError, RuntimeError, OSError) as error:
             reason = str(error).strip().partition("\n")[0]
@@ -64,7 +64,7 @@ class VllmClassifier:
 
 
 def _show_only(device: str) -> None:
-    """Make only this GPU visible to vLLM, which uses the first one that it sees; its CPU build sees none."""
+    """Make only this GPU visible to vLLM, which uses the first one. `cpu` and `auto` change nothing."""
     kind, _, index = device.partition(":")
     if kind != "cuda" or not index:
         return

@@ -1,8 +1,9 @@
-"""Parts that shape a reward and ignore correctness, for compositions with a reward that checks it: `format`
-(think and answer tags), `length`, `repetition`, `language` and `refusal`.
+"""Rewards that ignore correctness, to be combined with a reward that checks it.
 
-`SPANS` has the range of each with its defaults, so that a composition in which one of them can outweigh the
-answer is detected (`rewardkit.composition.check`).
+They are `format` (think and answer tags), `length`, `repetition`, `language` and `refusal`.
+
+`SPANS` has the range of each with its default options, so that a composition in which one of them can
+outweigh the answer is detected (`rewardkit.composition.check`).
 """
 
 SPANS: dict[str, tuple[float, float]] = {

@@ -1,8 +1,9 @@
-"""`think_format`: reasoning in one `<think>` block at the start, then text (or one `<answer>`).
+"""`think_format`: reasoning in one `<think>` block at the start, followed by text (or by one `<answer>`).
 
-Stricter than TRL's and open-r1's patterns, which accept an empty thought, a second `</think>` and text after
-the answer: each tag must occur exactly once, in order, and nothing may be empty. Special tokens at the end do
-not count as text. If the chat template opens the thought itself, `opened=True` expects no `<think>`.
+This is stricter than the patterns of TRL and open-r1, which accept an empty thought, a second `</think>` and
+text after the answer. Each tag must occur exactly once, in order, and no part may be empty. Special tokens at
+the end do not count as text. If the chat template opens the thought itself, set `opened=True`, which expects
+no `<think>`.
 """
 
 from __future__ import annotations
@@ -19,21 +20,21 @@ class FormatOptions:
     """Options of the think_format part."""
 
     answer: bool = False
-    """Require exactly one `<answer>...</answer>` block after the thinking block, and no other text."""
+    """True to require exactly one `<answer>...</answer>` block, and no other text, after the thoughts."""
     opened: bool = False
-    """Set this if the chat template already adds `<think>` to the prompt. The response must then not contain
+    """True if the chat template already adds `<think>` to the prompt. The response must then not contain
     `<think>`."""
 
 
 def think_format(sample: Sample, options: FormatOptions) -> Score:
-    """Score 1.0 for the right format, 0.0 for any other."""
+    """Score 1.0 for the right format and 0.0 for any other."""
     text = strip_end(sample.response).removeprefix("\ufeff").strip()
     why = _fault(text, options)
     return Score(float(why is None), detail=why or "in format")
 
 
 def _fault(text: str, options: FormatOptions) -> str | None:
-    """Return the error in the format; None if there is none."""
+    """Return the error in the format of a response, or None if it has no error."""
     expected = 0 if options.opened else 1
     if text.count("<think>") != expected or text.count("</think>") != 1:
         return "expected exactly one thought (<think>...</think>)"

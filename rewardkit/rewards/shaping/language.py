@@ -1,7 +1,8 @@
-"""`language`: the share of a response's words that are in one language (as in DeepSeek-R1).
+"""`language`: share of a response's words that are in a given language (as in DeepSeek-R1).
 
-Languages with their own script are detected by its letters; others by langdetect, with a fixed seed, one
-paragraph at a time (the extra `instructions`). Code, formulas and digits count for no language.
+A language with a script of its own is detected by its letters. Other languages are detected by langdetect
+(the extra `instructions`) with a fixed seed, one paragraph at a time. Code, formulas and digits count for no
+language.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class LanguageOptions:
 
     language: str = "en"
     """Expected language as an ISO 639-1 code, such as `en`. A region, as in `en-GB`, is ignored. If the
-    `extra_info` of a row has a `language`, that value is used instead."""
+    `extra_info` of a sample has a `language`, that value is used instead."""
 
     def __post_init__(self) -> None:
         """Check that the language is known."""
@@ -51,10 +52,10 @@ class LanguageOptions:
 
 
 def language(sample: Sample, options: LanguageOptions) -> Score:
-    """Return the share of words in the language, 0 to 1; 0 for a response without words.
+    """Score the share of words in the language, from 0 to 1. A response without words scores 0.
 
     Raises:
-        MissingDependencyError: langdetect is needed for this language and not installed.
+        MissingDependencyError: The language requires the package langdetect, which is not installed.
     """
     given = str(sample.extra_info.get("language") or options.language)
     wanted = _code(given)
@@ -83,12 +84,12 @@ def _by_script(text: str, script: str) -> float:
 
 
 def _letters_of(script: str, text: str) -> int:
-    """Return the number of letters in a script, without its marks and signs."""
+    """Return the number of letters in a script, not counting the script's marks and signs."""
     return len(re.findall(rf"(?=[^\W\d_]){script}", text))
 
 
 def _japanese(text: str) -> float:
-    """Return the share of Japanese, which has only Chinese characters just in a heading or a name."""
+    """Return the share of Japanese letters. Without kana, Japanese has only a few Chinese characters."""
     letters = len(_LETTER.findall(text))
     kana = _letters_of(_KANA, text)
     shared = _letters_of(_HAN, text)
@@ -96,7 +97,7 @@ def _japanese(text: str) -> float:
 
 
 def _by_detection(text: str, wanted: str) -> float:
-    """Return the share of the words in the wanted language, in the longest paragraphs."""
+    """Return the share of words in the wanted language, based on the longest paragraphs."""
     weighed = [(len(_WORD.findall(p)), p) for p in text.split("\n") if p.strip()]
     longest = sorted(weighed, reverse=True)[:_MAX_PARAGRAPHS]
     total = sum(n for n, _ in longest)

@@ -1,9 +1,9 @@
 """`length_overlong` (DAPO), `length_cosine` (arXiv 2502.03373) and `length_budget` (L1, arXiv 2503.04697).
 
-A length is counted in `unit`s: `words` between blanks, `characters`, or `tokens`, which only the trainer
-knows. It passes their number as `extra_info["response_tokens"]`; a sample without it is `invalid`. Special
-tokens at the end are neither words nor characters. All three are bounded: the score does not change beyond
-the longest length.
+Lengths are counted in `unit`s: `words` between blanks, `characters`, or `tokens`, which only the trainer can
+count. It passes their number as `extra_info["response_tokens"]`, and a sample without it is `invalid`.
+Special tokens at the end are neither words nor characters. All three rewards are bounded: beyond the maximum
+length, the score does not change.
 """
 
 from __future__ import annotations
@@ -20,35 +20,35 @@ LengthUnit = Literal["words", "characters", "tokens"]
 
 @dataclass(frozen=True)
 class OverlongOptions:
-    """Options of length_overlong: 0 up to `max_length - buffer`, then down to -1 at `max_length`."""
+    """Options of length_overlong, which is 0 up to `max_length - buffer` and falls to -1 at `max_length`."""
 
     max_length: int = 16_384
     """Length at which the penalty reaches -1."""
     buffer: int = 4_096
-    """Number of units before `max_length` in which the penalty grows linearly from 0 to -1."""
+    """Number of units before `max_length` over which the penalty grows linearly from 0 to -1."""
     unit: LengthUnit = "tokens"
-    """Unit of length: `words`, `characters` or `tokens`. For `tokens`, each row needs
+    """Unit of length: `words`, `characters` or `tokens`. For `tokens`, each sample needs
     `extra_info["response_tokens"]`, which the trainer sets."""
 
     def __post_init__(self) -> None:
-        """Check that an empty response is not too long and a long one is."""
+        """Check that an empty response is not too long, and that a long response is."""
         if not 0 <= self.buffer <= self.max_length:
             raise ValueError(f"buffer is {self.buffer}; expected 0 to max_length ({self.max_length})")
 
 
 @dataclass(frozen=True)
 class CosineOptions:
-    """Options of length_cosine: from `shortest` at 0 along a half cosine to `longest` at `max_length`."""
+    """Options of length_cosine, a half cosine from `shortest` at length 0 to `longest` at `max_length`."""
 
     max_length: int = 1_000
-    """Length at and above which the score is `longest`."""
+    """Length from which on the score is `longest`."""
     shortest: float = 1.0
     """Score of an empty response."""
     longest: float = 0.0
     """Score of a response whose length is `max_length` or more. If `longest` is greater than `shortest`,
     longer responses score higher."""
     unit: LengthUnit = "words"
-    """Unit of length: `words`, `characters` or `tokens`. For `tokens`, each row needs
+    """Unit of length: `words`, `characters` or `tokens`. For `tokens`, each sample needs
     `extra_info["response_tokens"]`, which the trainer sets."""
 
     def __post_init__(self) -> None:
@@ -62,7 +62,7 @@ class BudgetOptions:
     """Options of length_budget."""
 
     budget: int = 0
-    """Target length, or maximum length with `rule=max`. 0: use the `budget` in the row's `extra_info`."""
+    """Target length, or maximum length with `rule=max`. 0 means the `budget` in the sample's `extra_info`."""
     rule: Literal["exact", "max"] = "exact"
     """`exact`: the score is 1, minus `alpha` for each unit above or below the budget. `max`: the score is 0.5
     at the budget, plus `alpha` for each unit below it and minus `alpha` for each unit above it. Scores are
@@ -70,7 +70,7 @@ class BudgetOptions:
     alpha: float = 0.0003
     """Change of the score for each unit of difference from the budget."""
     unit: LengthUnit = "tokens"
-    """Unit of length: `words`, `characters` or `tokens`. For `tokens`, each row needs
+    """Unit of length: `words`, `characters` or `tokens`. For `tokens`, each sample needs
     `extra_info["response_tokens"]`, which the trainer sets."""
 
     def __post_init__(self) -> None:
@@ -80,7 +80,7 @@ class BudgetOptions:
 
 
 def length(sample: Sample, unit: LengthUnit) -> int | None:
-    """Return the length of a response; None if its tokens were not counted."""
+    """Return the length of a response, or None if its tokens were not counted."""
     if unit == "words":
         return len(strip_end(sample.response).split())
     if unit == "characters":
@@ -89,7 +89,7 @@ def length(sample: Sample, unit: LengthUnit) -> int | None:
 
 
 def _count(value: Any) -> int | None:
-    """Return a nonnegative whole number, given as an int, float or text; None for anything else."""
+    """Return a non-negative whole number given as an int, float or text, or None for any other value."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
         return int(value)
     whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
@@ -97,7 +97,7 @@ def _count(value: Any) -> int | None:
 
 
 def length_overlong(sample: Sample, options: OverlongOptions) -> Score:
-    """Score 0 for a response that is short enough, down to -1 for one that is too long."""
+    """Score 0 for a response that is short enough, falling to -1 for a response that is too long."""
     n = length(sample, options.unit)
     if n is None:
         return _uncounted()
@@ -107,7 +107,7 @@ def length_overlong(sample: Sample, options: OverlongOptions) -> Score:
 
 
 def length_cosine(sample: Sample, options: CosineOptions) -> Score:
-    """Score between `shortest` and `longest` by the length."""
+    """Score a response between `shortest` and `longest`, by its length."""
     n = length(sample, options.unit)
     if n is None:
         return _uncounted()
@@ -117,7 +117,7 @@ def length_cosine(sample: Sample, options: CosineOptions) -> Score:
 
 
 def length_budget(sample: Sample, options: BudgetOptions) -> Score:
-    """Score from 0 to 1 how well a response keeps to its budget."""
+    """Score from 0 to 1 how closely a response keeps to its budget."""
     n = length(sample, options.unit)
     budget = options.budget or _count(sample.extra_info.get("budget"))
     if n is None:

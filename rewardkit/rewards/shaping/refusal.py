@@ -1,4 +1,4 @@
-"""`refusal`: a penalty for a response that declines to answer. Reads only the beginning of the response."""
+"""`refusal`: penalty for a response that declines to answer. Only the start of the response is read."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _REFUSAL = re.compile(
     r"|\bas an AI(?: language)? model,? I (?:can|do|am)",
     re.IGNORECASE,
 )
-"""Refusals of the request, but not of a step in a solution, such as "there is no closed form"."""
+"""Pattern of refusals of the request, but not of a step in a solution ("there is no closed form")."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,6 @@ class RefusalOptions:
 
 
 def refusal(sample: Sample, options: RefusalOptions) -> Score:
-    """Return the penalty for a refusal, 0 for any other response."""
+    """Score the penalty for a refusal, and 0 for any other response."""
     refused = _REFUSAL.search(reply(sample.response).strip()[:_OPENING]) is not None
     return Score(options.penalty if refused else 0.0, detail="refuses" if refused else "does not refuse")

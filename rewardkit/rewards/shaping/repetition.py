@@ -1,4 +1,4 @@
-"""`repetition`: a penalty for repeated word n-grams (open-r1's `repetition_penalty`, with bounded work)."""
+"""`repetition`: penalty for repeated word n-grams (open-r1's `repetition_penalty`, with bounded work)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from rewardkit.special_tokens import strip_end
 from rewardkit.types import Sample, Score
 
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\b\w{1,64}\b|\w|[^\w\s]")
-"""A word, a sign, or one character of a script without blanks, because signs can repeat too. Text longer than
-any word is read by characters, so that repetition without blanks also counts."""
+"""Pattern of a word, a sign (since signs can repeat too), or one character of a script without blanks. Text
+longer than any word is split into characters, so that repetition without blanks also counts."""
 _MAX_CHARS = 200_000
 
 
@@ -21,7 +21,7 @@ class RepetitionOptions:
     n: int = 3
     """Number of words in an n-gram."""
     penalty: float = -1.0
-    """Factor for the share of repeated n-grams. The score is this factor multiplied by the share."""
+    """Factor by which the share of repeated n-grams is multiplied to get the score."""
 
     def __post_init__(self) -> None:
         """Check that n-grams have at least one word."""
@@ -30,7 +30,7 @@ class RepetitionOptions:
 
 
 def repetition(sample: Sample, options: RepetitionOptions) -> Score:
-    """Score 0 without repetition, down to the penalty."""
+    """Score 0 if nothing is repeated, falling to the penalty as repetition increases."""
     words = _WORD.findall(strip_end(sample.response)[:_MAX_CHARS].lower())
     total = len(words) - options.n + 1
     if total <= 0:

@@ -1,17 +1,17 @@
-"""`json`, `yaml` and `xml`: the response is data, fits a schema, and has the right values.
+"""`json`, `yaml` and `xml`: checks that the response is data, matches a schema and has the right values.
 
-The ground truth is one of
-- empty: the data only needs to be well-formed;
-- `{"schema": ...}`: the data fits the JSON Schema (`$ref` within it only);
-- `{"value": ...}`, with or without a schema: the data has these values. `pay="all"` gives 1.0 if all match
-  and there is nothing else, `pay="fields"` the share of fields that match;
-- for `xml`, a JSON list of tags: each exactly once, in this order, closed and not empty, with nothing but
-  blanks outside; or an object of tags and their texts.
+The ground truth is one of the following:
+- empty: the data only has to be well-formed;
+- `{"schema": ...}`: the data must match the JSON Schema, whose `$ref`s may only refer to the schema itself;
+- `{"value": ...}`, with or without a schema: the data must have these values. `pay="all"` gives 1.0 if all
+  values match and there are no others, `pay="fields"` gives the share of fields that match;
+- for `xml`, a JSON list of tags: each tag must occur exactly once, in this order, closed and not empty, with
+  only blanks outside the tags. Or an object that maps tags to their texts.
 
-The data may be in a code fence or in the `<answer>` that ends the response; otherwise it is the whole
-response. A fence that the adjacent prose calls wrong, or that is inside an HTML comment, has no data.
-Duplicate keys, NaN and anything after the data are errors. YAML is read as 1.2 (`yaml12`) without aliases; a
-single word is a valid YAML text, but not accepted as data. XML with a DTD is refused.
+The data may be in a code fence or in the `<answer>` that ends the response. Otherwise it is the whole
+response. A fence has no data if it is inside an HTML comment, or if the prose next to it calls it wrong.
+Duplicate keys, NaN and any text after the data are errors. YAML is read as YAML 1.2 (`yaml12`) without
+aliases. A single word is valid YAML, but is not accepted as data. XML with a DTD is rejected.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from rewardkit.special_tokens import behind_first_thought, strip_end
 from rewardkit.types import Sample, Score, failure
 
 MAX_CHARS = 100_000
-"""Maximum length of a response, in characters. A longer one is wrong without being read."""
+"""Maximum length of a response, in characters. A longer response is wrong without being read."""
 _TAG = re.compile(r"<(/?)([A-Za-z_][\w.-]*)>")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 
@@ -49,7 +49,7 @@ class DataOptions:
     response without one of the tags always gets 0.0."""
     valid_score: float = 0.0
     """Minimum score of a well-formed response with wrong values. For JSON and YAML, the response must also
-    match the schema if there is one. For XML, all tags must be there once and in order."""
+    match the schema if there is one. For XML, all tags must occur once and in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,19 +60,19 @@ class _DataGroundTruth:
 
 
 def json(sample: Sample, options: DataOptions) -> Score:
-    """Score a response that is JSON."""
+    """Score a response that should be JSON."""
     return _score(sample, options, _json_in)
 
 
 def yaml(sample: Sample, options: DataOptions) -> Score:
-    """Score a response that is a YAML mapping or list."""
+    """Score a response that should be a YAML mapping or list."""
     return _score(sample, options, _yaml_in)
 
 
 def _json_in(response: str) -> Any:
     """Return the JSON value in a response.
 
-    If the whole response is JSON, it is the value, because its strings may contain a fence or a tag.
+    If the whole response is JSON, that is the value, because its strings may contain a fence or a tag.
     """
     whole = behind_first_thought(response).strip()
     try:
@@ -169,10 +169,10 @@ def _read_json(text: str) -> Any:
 
 
 def _float(text: str) -> float:
-    """Return a number with a point or an exponent.
+    """Return the value of a number with a point or an exponent.
 
     Raises:
-        ValueError: it becomes infinite or 0, and would equal other such numbers.
+        ValueError: The value overflows to infinity or underflows to 0, and would equal other such numbers.
     """
     value = float(text)
     if isinf(value) or (value == 0.0 and text.lower().partition("e")[0].strip("-0.")):
@@ -181,7 +181,7 @@ def _float(text: str) -> float:
 
 
 def xml(sample: Sample, options: DataOptions) -> Score:
-    """Score a response by its tags, or by the texts in them."""
+    """Score a response by its XML tags, or by the texts in them."""
     wanted = _read_ground_truth(sample.ground_truth)
     if isinstance(wanted, str):
         return failure("invalid", wanted)
@@ -218,7 +218,7 @@ def xml(sample: Sample, options: DataOptions) -> Score:
 
 
 def _held(said: str, tags: list[str]) -> dict[str, str] | None:
-    """Return the texts in the tags; None unless each tag occurs once, in order, closed, filled and alone."""
+    """Return the text of each tag, or None unless each occurs once, in order, closed, filled and alone."""
     found = {}
     position = 0
     for tag in tags:
@@ -236,7 +236,7 @@ def _held(said: str, tags: list[str]) -> dict[str, str] | None:
 
 
 def _is_document(text: str) -> bool:
-    """Return whether a text is one well-formed XML element."""
+    """Return True if a text is one well-formed XML element."""
     from xml.etree import ElementTree
 
     if "<!" in text.replace("<!--", "").replace("<![CDATA[", ""):

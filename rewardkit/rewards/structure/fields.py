@@ -1,4 +1,4 @@
-"""Share of one JSON-like value in another: leaf by leaf, with types kept apart. No parsing."""
+"""Computes the share of one JSON-like value in another, leaf by leaf and with types distinguished."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ _MAX_LEAVES = 100_000
 
 
 def agreement(value: Any, ground_truth: Any) -> float:
-    """Return the share of equal leaves among those of either side: 1.0 if the values are equal.
+    """Return the share of equal leaves among the leaves of both values. It is 1.0 if the values are equal.
 
-    `1` and `1.0` are the same number; `1` and `true` are not, nor are `1` and `"1"`. Lists are compared by
-    position. Leaves that the ground truth does not have count against a value, so extra data gains nothing.
+    `1` and `1.0` are the same number, but `1` differs from `true` and from `"1"`. Lists are compared by
+    position. Leaves that the ground truth does not have lower the share, so that extra data gains nothing.
     """
     given, wanted = dict(_leaves(value)), dict(_leaves(ground_truth))
     same = sum(path in given and _same(given[path], leaf) for path, leaf in wanted.items())
@@ -28,9 +28,9 @@ def _is_number(value: Any) -> bool:
 
 
 def _leaves(value: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    """Yield paths and leaves, with empty objects and lists as leaves.
+    """Yield each leaf of a value with its path. Empty objects and lists are leaves.
 
-    Without recursion, because the response determines the depth.
+    This is not recursive, because the response determines the depth.
     """
     waiting: list[tuple[tuple[Any, ...], Any]] = [((), value)]
     for _ in range(_MAX_LEAVES):

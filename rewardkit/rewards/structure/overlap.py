@@ -1,14 +1,15 @@
-"""`bleu`, `rouge_l` and `chrf`: similarity of a text to the ground truth, 0 to 1.
+"""`bleu`, `rouge_l` and `chrf`: similarity of a text to the ground truth, from 0 to 1.
 
-BLEU and chrF are sacrebleu's, for one sentence (BLEU with effective order, or two right tokens would score
-0). ROUGE-L is the F-measure of the longest common subsequence of words (rapidfuzz); words are runs of letters
-and digits of any script, whereas rouge-score knows only a-z and 0-9. With several ground truths (a JSON
-list), BLEU and chrF use all as references, ROUGE-L the nearest.
+BLEU and chrF are computed by sacrebleu for one sentence (BLEU with effective order, without which two right
+tokens would score 0). ROUGE-L is the F-measure of the longest common subsequence of words (rapidfuzz). Words
+are runs of letters and digits of any script, whereas rouge-score only recognises a-z and 0-9. If there are
+several ground truths (a JSON list), BLEU and chrF use all of them as references, and ROUGE-L uses the
+nearest.
 
-These rewards measure similarity: a text with one wrong word gets nearly full score. Use them for translations
-and summaries. For ROUGE-L, a number is one word with its sign (`-3.5`), and signs of money, percentages and
-comparisons are words; otherwise another amount would score 1. `correct` is whether the score reaches
-`correct_from`.
+These rewards measure similarity: a text with one wrong word gets almost the full score. Use them for
+translations and summaries. For ROUGE-L, a number with its sign is one word (`-3.5`), and signs of money,
+percentages and comparisons are words, because otherwise a different amount could score 1. `correct` is True
+if the score reaches `correct_from`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from rewardkit.rewards.structure.ground_truth import texts
 from rewardkit.types import Sample, Score, failure
 
 _MAX_CHARS = 20_000
-"""Maximum number of characters that are compared, from the start of a response."""
+"""Number of characters that are compared, from the start of a response."""
 _WORD = re.compile(r"(?:(?<![\w)\]])-)?\d+(?:[.,:]\d+)+|(?:(?<![\w)\]])-(?=\d))?[^\W_]+|[$€£¥₹₩%‰<>=≤≥≠≈±]")
 _CJK = re.compile(r"([\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])")
 
@@ -36,7 +37,7 @@ class OverlapOptions:
     correct_from: float = 1.0
     """Lowest score at which a response counts as correct. This does not change the score itself."""
     lowercase: bool = False
-    """Ignore case. ROUGE-L always ignores case."""
+    """True to ignore case. ROUGE-L always ignores case."""
 
     def __post_init__(self) -> None:
         """Check that the bound is above 0 and can be reached."""
@@ -45,12 +46,12 @@ class OverlapOptions:
 
 
 def bleu(sample: Sample, options: OverlapOptions) -> Score:
-    """Score by sentence BLEU."""
+    """Score a response by sentence BLEU."""
     return _with_sacrebleu(sample, options, "BLEU")
 
 
 def chrf(sample: Sample, options: OverlapOptions) -> Score:
-    """Score by sentence chrF."""
+    """Score a response by sentence chrF."""
     return _with_sacrebleu(sample, options, "CHRF")
 
 
@@ -79,10 +80,10 @@ def _metric(name: str, lowercase: bool) -> Any:
 
 
 def rouge_l(sample: Sample, options: OverlapOptions) -> Score:
-    """Score by the F-measure of ROUGE-L.
+    """Score a response by the F-measure of ROUGE-L.
 
     Raises:
-        MissingDependencyError: the extra `metrics` is not installed.
+        MissingDependencyError: The extra `metrics` is not installed.
     """
     references = texts(sample.ground_truth)
     if not any(map(words, references)):
@@ -92,7 +93,7 @@ def rouge_l(sample: Sample, options: OverlapOptions) -> Score:
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text in lower case; characters of scripts without blanks are words."""
+    """Return the words of a text in lower case. Each character of Chinese, Japanese and Korean is a word."""
     return _WORD.findall(_CJK.sub(r" \1 ", text[:_MAX_CHARS].lower().replace("−", "-")))
 
 

@@ -1,12 +1,12 @@
-"""`exact`, `contains`, `regex` and `number`: one text or number compared with the ground truth.
+"""`exact`, `contains`, `regex` and `number`: comparison of one text or number with the ground truth.
 
-- `exact`: the response equals the ground truth (or one of a JSON list), without blanks at its ends.
-- `contains`: the ground truth occurs in the response as a whole word; of a list, all or any. It counts every
-  mention, even a denied one: use it for words that must occur, not for answers.
-- `regex`: the ground truth is a pattern that the whole response matches (`match="search"`: a part of it). The
-  engine stops after `cpu_s` of CPU time, and a response that takes longer does not match.
+- `exact`: the response equals the ground truth (or one of a JSON list), apart from blanks at the ends.
+- `contains`: the ground truth occurs in the response as a whole word (of a list, all or any of the texts).
+  Every mention counts, even a denied one, so use this for words that must occur, not for answers.
+- `regex`: the ground truth is a pattern that the whole response (with `match="search"`, a part of it)
+  matches. The engine stops after `cpu_s` of CPU time, and a response that takes longer does not match.
 - `number`: the only number in the response's last frame (`answers/place.py`), or the response itself, is
-  within the tolerance of the ground truth. Several numbers are no answer.
+  within the tolerance of the ground truth. Several numbers are not an answer.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class ExactOptions:
     """Options of the exact reward."""
 
     ignore_case: bool = False
-    """Ignore case."""
+    """True to ignore case."""
     ignore_blanks: bool = False
-    """Treat any sequence of spaces and line breaks as one space."""
+    """True to treat any sequence of spaces and line breaks as one space."""
 
 
 def exact(sample: Sample, options: ExactOptions) -> Score:
@@ -56,14 +56,14 @@ class ContainsOptions:
     """Options of the contains reward."""
 
     need: Literal["all", "any"] = "all"
-    """If the ground truth is a list: require `all` of its strings or `any` of them."""
+    """Required strings if the ground truth is a list: `all` of them, or `any` of them."""
     ignore_case: bool = True
-    """Ignore case."""
+    """True to ignore case."""
     words: bool = True
-    """Match whole words only, so that `concatenate` does not contain `cat`."""
+    """True to match whole words only, so that `concatenate` does not contain `cat`."""
     max_chars: int = 0
-    """Give 0.0 to responses that are longer than this number of characters, not counting the reasoning. Use
-    this to reject responses that list everything. 0: no limit."""
+    """Maximum number of characters, not counting the reasoning. Longer responses score 0.0, which rejects
+    responses that list everything. 0 means no limit."""
 
     def __post_init__(self) -> None:
         """Check that the limit is not negative."""
@@ -93,7 +93,7 @@ def _holds(said: str, text: str, words: bool) -> bool:
 
 
 _UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
-"""Thai, Lao, Burmese, Khmer, Japanese and Chinese, which have no blanks between words."""
+"""Character ranges of Thai, Lao, Burmese, Khmer, Japanese and Chinese, which have no blanks between words."""
 _unspaced = re.compile(f"[{_UNSPACED}]").match
 
 
@@ -111,9 +111,9 @@ class RegexOptions:
     match: Literal["full", "search"] = "full"
     """`full` requires the whole response to match. `search` requires a match anywhere in the response."""
     ignore_case: bool = False
-    """Ignore case."""
+    """True to ignore case."""
     dot_all: bool = True
-    """Let `.` match line breaks too."""
+    """True to let `.` match line breaks too."""
     cpu_s: float = 1.0
     """CPU time limit for matching one response, in seconds. A response that exceeds it scores 0.0."""
 
@@ -127,7 +127,7 @@ def regex(sample: Sample, options: RegexOptions) -> Score:
     """Score 1.0 if the response matches the pattern.
 
     Raises:
-        MissingDependencyError: the extra `structure` is not installed.
+        MissingDependencyError: The extra `structure` is not installed.
     """
     if not sample.ground_truth:
         return failure("invalid", "the ground truth is empty; expected a regular expression")
@@ -146,10 +146,10 @@ def regex(sample: Sample, options: RegexOptions) -> Score:
 
 @lru_cache(maxsize=4_096)
 def compile_pattern(pattern: str, ignore_case: bool = False, dot_all: bool = True) -> Any:
-    """Return a compiled pattern whose matching can be stopped, or the error in it.
+    """Return a compiled pattern whose matching can be stopped, or the error message if it is invalid.
 
     Raises:
-        MissingDependencyError: the extra `structure` is not installed.
+        MissingDependencyError: The extra `structure` is not installed.
     """
     try:
         import regex as engine
@@ -169,11 +169,11 @@ class NumberOptions:
     """Options of the number reward."""
 
     abs_tol: float = 0.0
-    """Largest absolute difference from the ground truth that is accepted. If both tolerances are set, it is
-    enough to be within one of them."""
+    """Largest accepted absolute difference from the ground truth. If both tolerances are set, the larger
+    one applies."""
     rel_tol: float = 0.0
-    """Largest relative difference from the ground truth that is accepted. If both tolerances are set, it is
-    enough to be within one of them."""
+    """Largest accepted relative difference from the ground truth. If both tolerances are set, the larger
+    one applies."""
 
     def __post_init__(self) -> None:
         """Check that the tolerances are not negative."""
@@ -198,7 +198,7 @@ def number(sample: Sample, options: NumberOptions) -> Score:
 
 
 def _alone(text: str) -> StatedNumber | None:
-    """Return the number that is the whole response, of one line."""
+    """Return the number that makes up a whole response of one line, or None."""
     text = text.strip()
     return number_in(text) if "\n" not in text else None
 
@@ -217,7 +217,7 @@ def _close(value: Value, wanted: Value, options: NumberOptions) -> bool:
 
 
 _MOST_DIGITS = 400
-"""Maximum number of digits for a comparison with tolerance; arithmetic on longer numbers takes seconds."""
+"""Maximum number of digits for a comparison with tolerance. Longer numbers take seconds."""
 
 
 def _digits(value: Value) -> int:

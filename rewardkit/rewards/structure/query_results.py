@@ -1,4 +1,4 @@
-"""Compares the rows of a query with those expected, in order if the query has an ORDER BY. Runs nothing."""
+"""Compares the rows of a query with the expected rows, in order if the query has an ORDER BY."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The rows of a query, or the error that it caused."""
+    """Rows of a query, or the error that the query caused."""
 
     rows: tuple[SqlRow, ...] = ()
     columns: int = 0
@@ -29,22 +29,22 @@ class Result:
 
     @property
     def says_something(self) -> bool:
-        """Return whether there is a value other than NULL."""
+        """Return True if any value is not NULL."""
         return any(value is not None for row in self.rows for value in row)
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The results of a right query."""
+    """Results of a right query."""
 
     results: tuple[Result, ...]
-    """Accepted results, the first of which is that of the ground truth's query."""
+    """Accepted results. The first is the result of the ground truth's query."""
     groups: tuple[int, ...] = ()
-    """Ends of the groups of rows that the order leaves equal; after the last of them, rows differ."""
+    """Ends of the groups of rows that the ORDER BY leaves tied. After the last end, accepted rows differ."""
     ordered: bool = False
 
     def misfit(self, found: Result) -> str | None:
-        """Return the reason why a result is none of those expected; None if it is one."""
+        """Return the reason why a result is not one of the expected results, or None if it is."""
         first = self.results[0]
         if found.error:
             return f"the query fails: {found.error}"
@@ -62,21 +62,21 @@ class Expected:
         return "the rows are in a different order" if self.ordered and same_bag else "the rows differ"
 
     def _ends(self, result: Result) -> tuple[int, ...]:
-        """Return the ends of the pieces of a result within which the order is free."""
+        """Return the ends of the pieces of a result within which rows may be in any order."""
         if not self.ordered:
             return (len(result.rows),)
         return (*self.groups, len(result.rows)) if self.groups else tuple(range(1, len(result.rows) + 1))
 
 
 def is_ordered(query: str) -> bool:
-    """Return True if a query has an ORDER BY outside of brackets."""
+    """Return True if a query has an ORDER BY outside brackets."""
     return _order_ends(query) is not None
 
 
 def with_ties(query: str, columns: int) -> tuple[str, ...]:
-    """Return an ordered query with its ties in ascending and in descending order.
+    """Return an ordered query in two versions, with its ties in ascending and in descending order.
 
-    Empty for a query without an ORDER BY.
+    Return an empty tuple for a query without an ORDER BY.
     """
     end = _order_ends(query)
     if end is None or columns < 1:
@@ -88,7 +88,7 @@ def with_ties(query: str, columns: int) -> tuple[str, ...]:
 
 
 def _order_ends(query: str) -> int | None:
-    """Return the end of the terms of a query's own ORDER BY, None if it has none."""
+    """Return the end of the terms of a query's own ORDER BY, or None if it has no ORDER BY."""
     depth = 0
     words: list[re.Match[str]] = []
     last_end = 0
@@ -107,7 +107,7 @@ def _order_ends(query: str) -> int | None:
 
 
 def groups(up: Result, down: Result) -> tuple[int, ...]:
-    """Return the ends of the groups of rows whose order differs between two results of one query."""
+    """Return the ends of the groups of rows whose order differs between two results of the same query."""
     balance: Counter[str] = Counter()
     unequal = 0
     ends = []
@@ -133,7 +133,7 @@ def _same_pieces(a: Sequence[SqlRow], b: Sequence[SqlRow], ends: Sequence[int]) 
 
 
 def _same_bag(a: Sequence[SqlRow], b: Sequence[SqlRow]) -> bool:
-    """Return whether two results have the same rows in any order."""
+    """Return True if two results have the same rows, in any order."""
     return len(a) == len(b) and all(map(_same_row, sorted(a, key=_sortable), sorted(b, key=_sortable)))
 
 
@@ -145,7 +145,7 @@ def _sortable_value(value: Any) -> tuple[int, float, str]:
     if value is None:
         return (0, 0.0, "")
     if isinstance(value, int):
-        return (1, value, "")  # as an int: floats cannot distinguish large neighbours
+        return (1, value, "")  # kept as an int, because floats cannot distinguish large neighbours
     if isinstance(value, float):
         return (1, float(f"{value:.8g}"), "")
     return (2, 0.0, str(value))

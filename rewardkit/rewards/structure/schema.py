@@ -1,4 +1,4 @@
-"""JSON Schema, through `jsonschema`. Fetches nothing, and limits the time of patterns."""
+"""Validates values with `jsonschema`. Fetches no references, and limits the time for matching patterns."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from rewardkit.errors import MissingDependencyError
 from rewardkit.rewards.structure.plain import compile_pattern
 
 _PATTERNS_CPU_S = 0.5
-"""CPU time for all the patterns of a schema on one value, in seconds."""
+"""CPU time limit for matching all patterns of a schema against one value, in seconds."""
 _MAX_DEPTH = 200
 _DEEP = 20
-"""Nesting depth of values below which a schema must terminate; otherwise it never does."""
+"""Nesting depth up to which a value cannot be the cause of endless recursion, so that the schema must be."""
 
 
 def misfit(value: Any, schema_text: str) -> str | None:
-    """Return the first violation of a schema, None if the value fits.
+    """Return the first violation of a schema, or None if the value matches.
 
     Raises:
-        ValueError: the schema is invalid, has an unresolvable reference, or never terminates.
-        MissingDependencyError: the extra `structure` is not installed.
+        ValueError: The schema is invalid, has an unresolvable reference, or never terminates.
+        MissingDependencyError: The extra `structure` is not installed.
     """
     validator = _validator(schema_text)
     from referencing.exceptions import Unresolvable
@@ -54,7 +54,7 @@ def misfit(value: Any, schema_text: str) -> str | None:
 
 
 def _depth(value: Any) -> int:
-    """Return the nesting depth of objects and lists."""
+    """Return the nesting depth of objects and lists in a value."""
     depth = 0
     level = [value]
     while level := [item for item in level if isinstance(item, dict | list)]:
@@ -77,13 +77,14 @@ def _validator(schema_text: str) -> Any:
         ) from None
     from referencing import Registry
 
-    registry: Any = Registry()  # empty, without retrieval: no reference can leave the schema
+    # an empty registry without retrieval, so that no reference can leave the schema
+    registry: Any = Registry()
     return kind(schema, registry=registry, format_checker=_formats())
 
 
 @cache
 def _formats() -> Any:
-    """Return the `format` checks that need no further package, and those of dates, times and addresses."""
+    """Return jsonschema's own `format` checks that need no other package, and ours for more formats."""
     from jsonschema import Draft202012Validator, FormatChecker
 
     found = FormatChecker(())
@@ -144,7 +145,7 @@ def _kind() -> Any:
 
 
 def _key(value: Any) -> Any:
-    """Return a hashable key that is equal for equal JSON values; comparing pairs would take too long."""
+    """Return a hashable key, equal for equal JSON values, because comparing all pairs takes too long."""
     if isinstance(value, dict):
         return frozenset((name, _key(inner)) for name, inner in value.items())
     if isinstance(value, list):
@@ -153,7 +154,7 @@ def _key(value: Any) -> Any:
 
 
 class _Budget:
-    """The CPU time left for patterns on the current value."""
+    """CPU time left for matching patterns against the current value."""
 
     left = _PATTERNS_CPU_S
 
@@ -161,7 +162,7 @@ class _Budget:
         self.left = _PATTERNS_CPU_S
 
     def search(self, pattern: Any, text: str) -> bool:
-        """Return whether a pattern is in a text; False if the time runs out."""
+        """Return True if a pattern matches in a text, or False if it does not or the time runs out."""
         before = process_time()
         try:
             return self.left > 0.0 and pattern.search(text, timeout=self.left) is not None

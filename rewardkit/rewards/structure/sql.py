@@ -1,24 +1,28 @@
-"""`sql`: the query in the response gives the same rows as the ground truth's, in SQLite in the sandbox.
+"""`sql`: the query in the response returns the same rows as the ground truth's, in SQLite in the sandbox.
 
-The ground truth is JSON: `query`, and `schema` (statements that make the database) or `databases` (several of
-them; the rows must agree on each, which catches queries that are right by luck). `schema` or `databases` may
-also be in `extra_info`. The ground truth may be a bare query if `extra_info` has the database.
+The ground truth is JSON with `query`, and with `schema` (statements that create the database) or `databases`
+(several of them; the rows must agree on each, which detects queries that are right by luck). `schema` or
+`databases` may also be in `extra_info`. If `extra_info` has the database, the ground truth may be a bare
+query.
 
-- Rows are compared as a bag, or in order if the ground truth's query has an ORDER BY of its own (`ordered` in
-  the ground truth overrides this); rows that it leaves equal may be in any order. Columns go by position.
-  Whole numbers must be equal exactly, others within 1e-9 of their size.
+- Rows are compared in any order, or in order if the ground truth's query has an ORDER BY of its own
+  (`ordered` in the ground truth overrides this). Rows that the ORDER BY leaves tied may be in any order.
+  Columns are compared by position. Whole numbers must be equal, other numbers within a relative tolerance of
+  1e-9.
 - Every query runs twice, the second time with SQLite's unordered rows reversed. A query that is right only in
   the order of insertion is wrong. If the ground truth's own query leaves open which rows it returns (LIMIT),
   either result is accepted.
 - The query is the last ```sql block, the `<answer>`, the `sql` or `query` of a JSON object, the only line
-  that begins like one and its continuation, or the whole response: one SELECT (or WITH).
-- The query can only read and has no random numbers, so that a verdict is always the same; an authoriser
-  refuses anything else. It is limited by a budget of SQLite's own steps, not by time, and by 10 MB for a text
-  or blob. It must read a table if the ground truth's does. If each table is reduced to one row, its rows must
-  change if the ground truth's do, so that a constant is no answer. A constant behind a condition that a
-  single row meets (`SELECT 5 FROM t WHERE id = 3`) is only found with several databases.
+  that starts like a query with the lines that continue it, or the whole response. It must be one SELECT (or
+  WITH).
+- The query can only read, and has no random numbers, so that a verdict is always the same. An authoriser
+  denies anything else. The query is limited by a budget of SQLite's own steps, not by time, and by 10 MB for
+  a text or blob. It must read a table if the ground truth's query does. If each table is reduced to one row,
+  its rows must change if those of the ground truth's query do, so that a constant is not an answer. A
+  constant behind a condition that a single row meets (`SELECT 5 FROM t WHERE id = 3`) is only detected with
+  several databases.
 - The expected rows never enter the sandbox. If they are empty or only NULL on every database, any query that
-  finds nothing would be right, so the sample is `invalid` (`allow_empty` accepts it).
+  finds nothing would be right, so that the sample is `invalid` (unless `allow_empty` is set).
 """
 
 from __future__ import annotations
@@ -41,7 +45,7 @@ from rewardkit.types import Sample, Score, failure
 
 _MAX_QUERY = 20_000
 _Kept = Literal["", "min", "max"]
-"""Rows of each table that are kept: all, or only the first or last one."""
+"""Rows to keep in each table: all rows, or only the first or the last row."""
 
 _PROGRAM = r"""
 import json, re, sqlite3, sys
@@ -103,20 +107,20 @@ class SqlOptions:
     """Options of the sql reward."""
 
     allow_empty: bool = False
-    """Accept ground truths whose query returns no rows, or only NULL, on all databases. By default, the
-    status of these rows is `invalid`."""
+    """True to accept ground truths whose query returns no rows, or only NULL, on all databases. By default,
+    the status of such samples is `invalid`."""
     max_rows: int = 10_000
-    """Maximum number of rows that a query may return. A response whose query returns more is wrong. If the
-    query in the ground truth returns more, the row's status is `invalid`."""
+    """Maximum number of rows that a query may return. A response whose query returns more rows is wrong. If
+    the query in the ground truth returns more, the sample's status is `invalid`."""
     max_steps: int = 50_000
-    """Work limit for one query, in thousands of SQLite instructions."""
+    """Maximum work of one query, in thousands of SQLite instructions."""
     memory_mb: int = 512
     """Memory limit of one query, in MiB."""
     level: Literal["auto", "full", "warm", "guard", "none"] = "auto"
     """Isolation level of the sandbox: `warm`, `guard`, `full` or `none` (docs/sandbox.md). `auto` uses `warm`
     if it works on this machine, otherwise `guard`."""
     allow_unsafe: bool = False
-    """Allow `level=none`, which runs queries without isolation."""
+    """True to allow `level=none`, which runs queries without isolation."""
 
     def __post_init__(self) -> None:
         """Check that the limits allow a query to run."""
@@ -133,15 +137,15 @@ class _SqlGroundTruth:
 
 
 class _SandboxFailed(RuntimeError):
-    """Raised if there is no result because of the sandbox, not the query."""
+    """Raised if the sandbox rather than the query failed, so that there is no result."""
 
 
 def score(sample: Sample, options: SqlOptions) -> Score:
-    """Score one query by the rules at the top of this file.
+    """Score a query by the rules at the top of this file.
 
     Raises:
-        _SandboxFailed: the sandbox could not run it.
-        SandboxUnavailable: this host has no sandbox of the requested level.
+        _SandboxFailed: The sandbox could not run the query.
+        SandboxUnavailable: This host has no sandbox of the requested level.
     """
     ground_truth = _read_ground_truth(sample.ground_truth, sample.extra_info)
     if isinstance(ground_truth, str):
@@ -171,7 +175,7 @@ def score(sample: Sample, options: SqlOptions) -> Score:
 
 
 def _is_constant(query: str, ground_truth: _SqlGroundTruth, options: SqlOptions) -> bool:
-    """Return whether a query's result does not depend on the tables, while the ground truth's does."""
+    """Return True if a query's result does not depend on the tables, but the ground truth's does."""
     kept: tuple[_Kept, ...] = ("min", "max")
     return all(_stays(query, ground_truth, one, options) for one in kept) and not all(
         _stays(ground_truth.query, ground_truth, one, options) for one in kept
@@ -179,7 +183,7 @@ def _is_constant(query: str, ground_truth: _SqlGroundTruth, options: SqlOptions)
 
 
 def _stays(query: str, ground_truth: _SqlGroundTruth, kept: _Kept, options: SqlOptions) -> bool:
-    """Return whether a query gives the same rows if each table of the first database has only one row."""
+    """Return True if a query returns the same rows when each table of the first database has only one row."""
     database = ground_truth.databases[0]
     whole = Expected(_run((query,), database, options))
     return whole.misfit(_run((query,), database, options, kept)[0]) is None
@@ -204,7 +208,7 @@ def _read_ground_truth(ground_truth: str, extra_info: Mapping[str, Any]) -> _Sql
 
 
 def _query(response: str) -> str | None:
-    """Return the query in a response, without a final semicolon; None unless it is one SELECT."""
+    """Return the query in a response, without a final semicolon, or None unless it is one SELECT."""
     text = reply(response)
     tag = next(tags(text), None)
     said = tag.text if tag else text
@@ -219,7 +223,7 @@ def _begins(text: str) -> bool:
 
 
 def _in_json(text: str) -> str | None:
-    """Return the query under a usual name in a JSON object; None if the text is not such an object."""
+    """Return the query with a usual name in a JSON object, or None if the text is not such an object."""
     if not text.startswith("{"):
         return None
     try:
@@ -231,7 +235,7 @@ def _in_json(text: str) -> str | None:
 
 
 def _in_prose(text: str) -> str:
-    """Return the only query that begins a line after prose or a label, up to `;` or an empty line."""
+    """Return the only query at the start of a line after prose or a label, up to `;` or an empty line."""
     found = list(_QUERY_LINE.finditer(text))
     if len(found) != 1 or not text[: found[0].start("query")].strip() or "```" in text:
         return text
@@ -253,7 +257,7 @@ def _without_comments_before(query: str) -> str:
 
 @lru_cache(maxsize=1_024)
 def _expected(ground_truth: _SqlGroundTruth, database: str, options: SqlOptions) -> Expected | str:
-    """Return the expected results on a database, or the error of the ground truth's query."""
+    """Return the expected results on a database, or the error that the ground truth's query causes."""
     results = _run((ground_truth.query,), database, options)
     broken = next((result.error for result in results if result.error), None)
     if broken:
@@ -268,7 +272,7 @@ def _expected(ground_truth: _SqlGroundTruth, database: str, options: SqlOptions)
 
 @lru_cache(maxsize=4_096)
 def _run(queries: tuple[str, ...], schema: str, options: SqlOptions, kept: _Kept = "") -> tuple[Result, ...]:
-    """Return the results of each query, with unordered rows in their own order and reversed."""
+    """Return two results for each query: with unordered rows in their own order, and in reverse order."""
     if not queries:
         return ()
     limited = {"steps": options.max_steps, "rows": options.max_rows}

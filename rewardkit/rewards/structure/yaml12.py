@@ -1,7 +1,7 @@
-"""Reads YAML as a JSON value: YAML 1.2's core schema, on top of PyYAML's safe loader.
+"""Reads YAML as a JSON value, by YAML 1.2's core schema, on top of PyYAML's safe loader.
 
-In 1.1, which PyYAML reads by default, `NO` and `on` are booleans, `12:30` is 750, and dates are not texts.
-Authors of YAML do not mean that, and the ground truth, which is JSON, cannot express it. No scoring.
+In YAML 1.1, which PyYAML reads by default, `NO` and `on` are booleans, `12:30` is 750, and dates are not
+texts. Authors of YAML do not mean that, and the ground truth, which is JSON, cannot express it.
 """
 
 from __future__ import annotations
@@ -25,8 +25,7 @@ _SCALARS = {
 
 
 class _Yaml12Loader(yaml.SafeLoader):
-    """The safe loader with the scalars of 1.2, without aliases (which can expand enormously) and without
-    duplicate keys."""
+    """The safe loader with YAML 1.2's scalars, no duplicate keys and no aliases (a danger to memory)."""
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012  (PyYAML wants it here)
 
@@ -73,13 +72,18 @@ def read_yaml(text: str) -> Any:
     """Return the mapping or list in a YAML text.
 
     Raises:
-        ValueError: it is neither, or has values that JSON cannot express (NaN, infinity, sets).
+        ValueError: The text is neither, or has values that JSON cannot express (NaN, infinity, sets).
     """
     if len(text) > _MAX_CHARS:
         raise ValueError("too long")
     try:
-        value = yaml.load(text + "\n", _Yaml12Loader)  # a block scalar at the end keeps its line end
-    except (yaml.YAMLError, TypeError, AttributeError, LookupError) as error:  # raised by odd tags and keys
+        value = yaml.load(text + "\n", _Yaml12Loader)  # a block scalar at the end keeps its final line break
+    except (
+        yaml.YAMLError,
+        TypeError,
+        AttributeError,
+        LookupError,
+    ) as error:  # from unusual tags and keys
         raise ValueError(str(error).partition("\n")[0] or type(error).__name__) from None
     if not isinstance(value, dict | list):
         raise ValueError("neither a mapping nor a list")

@@ -1,5 +1,7 @@
-"""Tool calls: `tool_calls` reads them, `matching` compares them with the ground truth, and `tool_call_reward`
-scores."""
+"""Tool calls: `matching` compares calls with the ground truth, and `tool_call_reward` scores them.
+
+The package `rewardkit.tool_calls` reads calls from responses.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Compares calls with the ground truth, by the rules of BFCL's AST check (gorilla, `ast_checker.py`).
+"""Compares tool calls with the ground truth, by the rules of BFCL's AST check (gorilla, `ast_checker.py`).
 
-Names must be equal. Every argument must have one of its accepted values and the right type. Only optional
-arguments may be missing, and there must be no others. Where BFCL can be deceived or errs, ours differs:
+Names must be equal. Every argument must have one of its accepted values, with the right type. Only optional
+arguments may be missing, and no others may be added. Where BFCL can be deceived or errs, our rules differ:
 parallel calls are matched as a whole rather than greedily, strings keep the sign and the point of numbers,
-`true` is not 1 at any depth, and an object or a list may be given as JSON text.
+`true` does not equal 1 at any depth, and an object or a list may be given as JSON text.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from rewardkit.tool_calls.pythonic import literal
 _FORMULA = re.compile(
     r"[=^*+<>\\|]|://|(?<![^\W\d_])[^\W\d_]\s*[-/]\s*\w(?![^\W\d_])|\d\s*[-/]\s*[\d(]|\)\s*[-/]|[-/]\s*\("
 )
-"""Signs that count because the text may be a formula, a range, a unit or an address: `x^2` is not `x*2`,
-`m/s` is not `ms`."""
+"""Signs that are kept in formulas, ranges, units and addresses: `x^2` is not `x*2`, nor `m/s` `ms`."""
 _FILLERS = re.compile(
     r"(?<!\d)[ ,_]|[ ,_](?!\d)|,(?=\d{3}(?!\d))|\.(?!\d)|(?<=[^\W\d_])[-/]|(?<=[\w ])[-/](?=[^\W\d_])"
 )
@@ -31,24 +30,24 @@ _NUMBERS = (int, float)
 
 @dataclass(frozen=True, slots=True)
 class WantedCall:
-    """One call of the ground truth."""
+    """One expected call."""
 
     name: str
     accepted: Mapping[str, tuple[Any, ...]]
-    """Argument -> accepted values."""
+    """Accepted values by argument."""
     optional: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
 class AcceptedObject:
-    """An object with several accepted values for each of its values."""
+    """An object with one or more accepted values for each of its keys."""
 
     accepted: Mapping[str, tuple[Any, ...]]
     optional: frozenset[str]
 
 
 def right_arguments(call: Call, wanted: WantedCall) -> float:
-    """Return the share of right arguments: 1.0 for a right call, 0.0 for another name."""
+    """Return the share of right arguments: 1.0 if all are right, 0.0 if the call has a different name."""
     if call.name != wanted.name:
         return 0.0
     if PLAIN in call.arguments:
@@ -59,7 +58,7 @@ def right_arguments(call: Call, wanted: WantedCall) -> float:
 
 
 def _named(call: Call, wanted: WantedCall) -> Call:
-    """Name a call's only, unnamed argument after the only argument that the tool needs, if it needs one."""
+    """Name the only argument of a call, if it is unnamed, after the only argument that the tool needs."""
     names = list(wanted.accepted.keys() - wanted.optional or wanted.accepted)
     return replace(call, arguments={names[0]: call.arguments[PLAIN]}) if len(names) == 1 else call
 
@@ -72,7 +71,7 @@ def _right(name: str, call: Call, wanted: WantedCall) -> bool:
 
 
 def same(value: Any, accepted: Any) -> bool:
-    """Return True for the same value of the same type; an int may replace a float, nothing else."""
+    """Return True if two values are equal and of the same type, except that an int may replace a float."""
     if isinstance(accepted, bool) or isinstance(value, bool):
         return value is accepted
     if isinstance(value, str) and not isinstance(accepted, str):
@@ -99,7 +98,7 @@ def same(value: Any, accepted: Any) -> bool:
 
 
 def _decoded(value: Any) -> Any:
-    """Return the object or list in a JSON text; any other value as it is."""
+    """Return the object or list in a JSON text, or any other value unchanged."""
     if not (isinstance(value, str) and value.strip()[:1] in ("{", "[")):
         return value
     try:
@@ -117,9 +116,9 @@ def _fits(value: Mapping[str, Any], choices: AcceptedObject) -> bool:
 
 
 def standard(text: str) -> str:
-    """Return a text as BFCL compares it: without letter case, blanks and punctuation.
+    """Return a text in the form that is compared: without letter case, blanks and punctuation, as in BFCL.
 
-    Unlike BFCL, it keeps numbers and the signs of formulas.
+    Unlike in BFCL, numbers and the signs of formulas are kept.
     """
     text = _DATE.sub(r"\1-\2-\3", text.lower().replace("'", '"').strip())
     if _FORMULA.search(text):
@@ -128,7 +127,7 @@ def standard(text: str) -> str:
 
 
 def _as_text(value: Any, accepted: Any) -> bool:
-    """Return whether a text means this value, for formats that have only texts."""
+    """Return True if a text stands for a value, in formats that have only texts."""
     if not isinstance(value, str) or isinstance(accepted, str):
         return False
     if isinstance(accepted, bool):
@@ -144,11 +143,11 @@ def _as_text(value: Any, accepted: Any) -> bool:
 
 
 def best_match(calls: Sequence[Call], wanted: Sequence[WantedCall]) -> tuple[int, float]:
-    """Match calls with those wanted, one to one, in any order.
+    """Match calls with the expected calls, one to one, in any order.
 
     Returns:
-        The largest number of right calls, and the mean share of right arguments over the calls of the longer
-        side.
+        Largest possible number of right calls, and the mean share of right arguments over the calls (or the
+        expected calls, if there are more of those).
     """
     shares = [[right_arguments(call, want) for want in wanted] for call in calls]
     matched: dict[int, int] = {}
@@ -159,7 +158,7 @@ def best_match(calls: Sequence[Call], wanted: Sequence[WantedCall]) -> tuple[int
 
 
 def _augment(call: int, shares: list[list[float]], matched: dict[int, int], seen: set[int]) -> bool:
-    """Return whether a wanted call is found for this one, reassigning others if needed (Kuhn's method)."""
+    """Return True if an expected call is found for this call, by reassigning others (Kuhn's algorithm)."""
     for want, share in enumerate(shares[call]):
         if share == 1.0 and want not in seen:
             seen.add(want)

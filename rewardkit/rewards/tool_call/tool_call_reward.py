@@ -1,15 +1,15 @@
-"""Tool calls: the right tools with the right arguments, as many as expected, in any order.
+"""Scores tool calls: the right tools, with the right arguments, as many as expected, in any order.
 
 The ground truth is JSON:
 - BFCL's possible answers: a list of `{name: {argument: [accepted values, ...]}}`, where `""` among the values
-  means that the argument may be left out;
-- calls: `{"name": ..., "arguments": {...}}` or a list of them (or OpenAI's `{"function": {...}}`);
-- an empty list: it is right to call nothing. A call that cannot be parsed, or that is in a comment, where no
-  reader sees it, still counts as a call.
+  means that the argument may be omitted;
+- calls: `{"name": ..., "arguments": {...}}`, or a list of such calls (or OpenAI's `{"function": {...}}`);
+- an empty list, if the response must not call any tool. A call that cannot be parsed still counts as a call,
+  and so does a call in a comment, where no reader sees it.
 
-`pay="all"` gives 1.0 if every call is right and there are no others; `share` gives the mean share of right
-arguments over the calls. `parts`: `format` (calls can be parsed), `names` (the right tools are called),
-`calls` (share of right calls). Thoughts do not count.
+`pay="all"` gives 1.0 if every call is right and there are no others. `share` gives the mean share of right
+arguments over the calls. The `parts` are `format` (the calls can be parsed), `names` (the right tools are
+called) and `calls` (share of right calls). Thoughts are ignored.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from rewardkit.types import Sample, Score, failure
 _ENDS = re.compile(
     r"<｜(?:end▁of▁sentence|User|Assistant)｜>|<\|(?:im_end|im_start|user|observation|endoftext)\|>|</s>|\[e~\["
 )
-"""End of a turn whose calls are written between tokens that would end another turn."""
+"""Ends of a turn in formats whose calls are written between tokens that would otherwise end a turn."""
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,10 @@ class ToolCallOptions:
     formats: tuple[str, ...] = FORMATS.shipped
     """Formats of calls that are accepted (docs/tools.md)."""
     format_score: float = 0.0
-    """If calls are expected: minimum score of a response whose calls can be parsed but are wrong."""
+    """Minimum score of a response whose calls can be parsed but are wrong, if calls are expected."""
 
     def __post_init__(self) -> None:
-        """Check that there is at least one format: otherwise no response would call anything."""
+        """Check that there is at least one format, without which no response could call a tool."""
         unknown = [name for name in self.formats if name not in FORMATS]
         if unknown or not self.formats:
             found = f"formats has '{unknown[0]}'" if unknown else "formats is empty"
@@ -78,12 +78,12 @@ def score(sample: Sample, options: ToolCallOptions) -> Score:
 
 
 def _error(calls: Sequence[Call]) -> str | None:
-    """Return the reason why one of the calls cannot be parsed; None if all can."""
+    """Return the reason why one of the calls cannot be parsed, or None if all can be parsed."""
     return next((call.error for call in calls if call.error is not None), None)
 
 
 def _calls(response: str, formats: tuple[str, ...]) -> list[Call]:
-    """Return the calls of a response, marked as an error if one of them is in a comment."""
+    """Return the calls of a response, or a single erroneous call if one of them is in a comment."""
     response = MARKS.sub("", response)
     calls = _written(response, formats)
     commented = any(map(response.__contains__, _SIGNS_OF_COMMENTS))
@@ -96,20 +96,21 @@ _SIGNS_OF_COMMENTS = ("<!--", "<\\!--", "[//]:")
 
 
 def _hides(response: str, formats: tuple[str, ...], calls: int) -> bool:
-    """Return whether a response has fewer calls without its comments.
+    """Return True if a response has fewer calls without its comments.
 
-    A comment inside an argument is part of it. One that begins there may remove the call's end, and then the
-    rest cannot be parsed.
+    A comment inside an argument is part of the argument. If a comment starts there and removes the end of the
+    call, the rest cannot be parsed, which does not count.
     """
     left = _written(without_comments(response), formats)
     return len(left) < calls and _error(left) is None
 
 
 def _written(response: str, formats: tuple[str, ...]) -> list[Call]:
-    """Return the calls of a response, including those in comments.
+    """Return the calls of a response, including calls in comments.
 
-    A mark that ends a text may be inside an argument, where cutting would leave half a call; and some models'
-    calls begin with one.
+    A mark that ends a text may also occur inside an argument, where cutting would leave half a call, and the
+    calls of some models start with such a mark. If the model's own turn cannot be parsed, the whole text is
+    read.
     """
     whole = outside_thoughts(response)
     said = _own_turn(whole)
@@ -120,7 +121,7 @@ def _written(response: str, formats: tuple[str, ...]) -> list[Call]:
 
 
 def _own_turn(text: str) -> str:
-    """Return the model's own turn, with the tokens that surround its calls."""
+    """Return the model's own turn, including the tokens that surround its calls."""
     if not any(FORMATS[name].between_tokens for name in announced(text)):
         return reply(text)
     end = _ENDS.search(text)
@@ -161,7 +162,7 @@ def _one_wanted(item: Any) -> WantedCall:
 
 
 def _nested(value: Any) -> Any:
-    """Return the values in an object, which BFCL also puts into lists of accepted values, even in lists."""
+    """Convert an object whose values are lists of accepted values, as BFCL nests them, even inside lists."""
     if isinstance(value, list):
         return [_nested(item) if isinstance(item, Mapping) else item for item in value]
     if not isinstance(value, Mapping) or not value or not all(isinstance(v, list) for v in value.values()):
