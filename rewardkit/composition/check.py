@@ -78,7 +78,10 @@ def _paid(root: CompositionNode, ends: Mapping[str, Ends], *, lowest: bool) -> I
 
 
 def _ends(node: Member, *, right: bool) -> Ends:
-    """Return the extreme scores of a member, and a failure if a wrong answer may cause a tolerated failure."""
+    """Return the extreme scores of a member, for right or for wrong answers.
+
+    They include a failure for wrong answers if `on_failure` tolerates it.
+    """
     failed = [] if right or node.on_failure == "fail" else [_FAILED]
     if not knows_right(node):
         return [*(Score(end) for end in _member_span(node)), *failed]
