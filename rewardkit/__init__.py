@@ -5,7 +5,7 @@
     ...     scorer.score(rewardkit.Sample("gsm8k", "6 * 12 = 72\\n#### 72", "72")).score
     1.0
 
-Importing this loads no reward, no torch and no pandas: each is imported when first used.
+Importing rewardkit loads no reward, no torch and no pandas. Each is imported on first use.
 """
 
 from __future__ import annotations

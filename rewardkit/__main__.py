@@ -1,4 +1,4 @@
-"""`python -m rewardkit`: the command line."""
+"""Run the command line as `python -m rewardkit`."""
 
 from rewardkit.cli import main
 

@@ -1,7 +1,7 @@
-"""Arithmetic expressions, read by a parser of their own: nothing is evaluated as code.
+"""Parser and calculator for arithmetic expressions. Nothing is evaluated as Python code.
 
-Numbers are fractions, so `0.1 + 0.2` is 0.3. Irrational values (roots, logarithms) are floats. The length of
-the text, the depth of nesting and the size of every intermediate value are bounded.
+Numbers are fractions, so that `0.1 + 0.2` is exactly 0.3. Irrational values (roots, logarithms) are floats.
+The length of the text, the depth of nesting and the size of every intermediate value are bounded.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MAX_BITS = 4_096
 _MAX_EXPONENT = 4_096
 _MAX_FACTORIAL = 500
 _DIGITS = 12
-"""Significant digits of a value that is not an integer."""
+"""Number of significant digits shown for a value that is not an integer."""
 
 _TOKEN = re.compile(
     r"\s*(?:(\d+(?:\.\d*)?(?:[eE][+-]?\d{1,4})?|\.\d+)|([A-Za-z_]\w*)|(\*\*|//|[-+*/%^()!,]))"
@@ -33,51 +33,51 @@ Number = Fraction | float
 
 
 class BadExpression(ValueError):
-    """An expression cannot be calculated. The message says why."""
+    """Error raised for an expression that cannot be calculated. The message gives the reason."""
 
 
 Evaluate = Callable[[Mapping[str, Number]], Number]
-"""Calculates a part of an expression from the values of names."""
+"""Function that calculates a part of an expression from the values of its names."""
 
 
 def calculate(expression: str) -> str:
     """Return the value of an expression as text: exact for integers, otherwise with 12 significant digits.
 
     Args:
-        expression: With `+ - * / // % ** ^ !`, parentheses, `pi`, `e` and the functions in `FUNCTIONS`; `^`
-            is a power. It may be written as people do: `1,000 × 3 =`.
+        expression: Expression with `+ - * / // % ** ^ !`, parentheses, `pi`, `e` and the functions in
+            `FUNCTIONS`. `^` means power. Informal notation such as `1,000 × 3 =` is accepted.
 
     Raises:
-        BadExpression: the text is no expression, or a value in it is too large or not defined.
+        BadExpression: The text is not an expression, or a value in it is too large or undefined.
     """
     text = expression.translate(_WRITTEN).strip()
-    if not re.search(r"[A-Za-z]", text):  # between arguments a comma separates
+    if not re.search(r"[A-Za-z]", text):  # in a function call, commas separate the arguments
         text = _THOUSANDS.sub(lambda found: found[0].replace(",", ""), text)
     return _shown(Expression(text.removesuffix("=").replace("$", ""), _CONSTANTS).value())
 
 
 class Expression:
-    """An expression that has been read, and can be calculated for several values of its names."""
+    """A parsed expression that can be calculated repeatedly with different values for its names."""
 
     def __init__(self, text: str, names: Collection[str] = ()) -> None:
-        """Read an expression.
+        """Parse an expression.
 
         Args:
-            text: As for `calculate`, but for signs that only people use.
-            names: Names that it may contain besides functions.
+            text: Expression as for `calculate`, but without informal notation.
+            names: Names that the expression may contain in addition to functions.
 
         Raises:
-            BadExpression: the text is no expression.
+            BadExpression: The text is not an expression.
         """
         if len(text) > MAX_CHARS:
             raise BadExpression(f"the expression is longer than {MAX_CHARS} characters")
         self._evaluate = _Reader(text, names).read()
 
     def value(self, values: Mapping[str, Number] | None = None) -> Number:
-        """Return the value of the expression: exact, unless it is irrational or a given value is a float.
+        """Return the value of the expression, exact unless it is irrational or a given value is a float.
 
         Raises:
-            BadExpression: a value in it is too large or not defined.
+            BadExpression: A value in the expression is too large or undefined.
         """
         try:
             return self._evaluate(_CONSTANTS if values is None else values)
@@ -88,7 +88,7 @@ class Expression:
 
 
 class _Reader:
-    """Reads one expression from left to right, by precedence."""
+    """Recursive-descent parser for one expression."""
 
     def __init__(self, text: str, names: Collection[str]) -> None:
         self._tokens = list(_tokens(text))
@@ -129,7 +129,7 @@ class _Reader:
         return self._chain(self._signed, "*", "/", "//", "%")
 
     def _chain(self, read: Callable[[], Evaluate], *signs: str) -> Evaluate:
-        """Read operands with these signs between them; a chain of any length is one level deep."""
+        """Parse operands joined by these operators. A chain of any length counts as one nesting level."""
         first = read()
         rest: list[tuple[Callable[[Any, Any], Any], Evaluate]] = []
         while sign := self._take(*signs):
@@ -291,7 +291,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], int | None]] = {
     "tan": (_real(math.tan), 1),
     "factorial": (_factorial, 1),
 }
-"""Functions by name, each with the largest number of arguments that it takes; None: any number of them."""
+"""Functions by name, each with its maximum number of arguments, or None if there is no maximum."""
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,
@@ -321,5 +321,5 @@ def _shown(value: Number) -> str:
 
 
 def _decimal(value: float) -> str:
-    """Return an integer as it is, any other number with few enough digits to hide the error of a float."""
+    """Format an integer in full, and any other number with few enough digits to hide floating-point error."""
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else f"{value:.{_DIGITS}g}"

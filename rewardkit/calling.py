@@ -1,4 +1,4 @@
-"""Calls of a reward's function: its arguments are chosen once, by the names of its parameters."""
+"""Calls of reward functions. The arguments are chosen once, from the names of the function's parameters."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from rewardkit.messages import plain_prompt
 from rewardkit.types import Sample
 
 RewardCall = Callable[[Any, Any], Any]
-"""(Sample, options), or (list of samples, options): what the function returns."""
+"""Function that calls a reward function with (sample, options) or (list of samples, options)."""
 
 Given = Mapping[str, Callable[[Any, Any], Any]]
-"""Function that returns the argument for a parameter, given the sample or samples and the options."""
+"""For each parameter name, the function that returns its argument, given the samples and the options."""
 
 OF_A_SAMPLE: Given = {
     "sample": lambda sample, options: sample,
@@ -47,17 +47,19 @@ OF_A_BATCH: Given = {
 }
 
 _OF_VERL = ("data_source", "solution_str", "ground_truth", "extra_info")
-"""Arguments that verl passes, by these names; in the plural to a function that takes a batch."""
+"""Names of the arguments that verl passes. A function that takes a batch gets them in the plural."""
 
 _BY_PLACE = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 
 
 def bound(function: Callable[..., Any], *, batch: bool) -> RewardCall:
-    """Return the call of a reward's function: `(sample)`, `(sample, options)`, or any of the names in
-    `OF_A_SAMPLE`, verl's among them; of a batch those in `OF_A_BATCH`.
+    """Return a callable that calls a reward function with the arguments that its parameters ask for.
+
+    The parameters may be `(sample)`, `(sample, options)`, or any of the names in `OF_A_SAMPLE`, which include
+    verl's. For a batch they are `(samples)`, `(samples, options)`, or any of the names in `OF_A_BATCH`.
 
     Raises:
-        InputError: an unknown parameter.
+        InputError: The function has an unknown parameter.
     """
     given = OF_A_BATCH if batch else OF_A_SAMPLE
     parameters = parameters_of(function)
@@ -73,7 +75,7 @@ def parameters_of(function: Callable[..., Any]) -> list[Parameter]:
     """Return the parameters of a function.
 
     Raises:
-        InputError: it does not say.
+        InputError: The function has no readable signature.
     """
     try:
         return list(inspect.signature(function).parameters.values())
@@ -82,7 +84,7 @@ def parameters_of(function: Callable[..., Any]) -> list[Parameter]:
 
 
 def options_parameter(function: Callable[..., Any]) -> Parameter | None:
-    """Return the parameter that gets the options: of that name, else the second."""
+    """Return the parameter that gets the options: the one named `options`, or else the second."""
     parameters = parameters_of(function)
     named = [one for one in parameters if one.name == "options"]
     return next(iter(named or parameters[1:2]), None)
@@ -124,8 +126,10 @@ def _is_needed(parameter: Parameter) -> bool:
 
 
 def _is_options(function: Callable[..., Any], parameter: Parameter) -> bool:
-    """Return True if an optional second parameter is meant for the options: it is called so, or holds
-    some."""
+    """Return True if an optional second parameter is for the options.
+
+    The parameter is for the options if it is named `options` or if its default is a dataclass.
+    """
     return parameter.name == "options" or is_dataclass(parameter.default)
 
 

@@ -1,6 +1,6 @@
-"""`rewardkit`: finds the command, runs it, and prints errors as one line.
+"""The `rewardkit` command line: finds a command, runs it, and prints errors as one line.
 
-One file per command stands in `rewardkit/commands/`; none is imported until it is called.
+Each command is a file in `rewardkit/commands/` that is imported only when the command is called.
 """
 
 from __future__ import annotations
@@ -57,22 +57,22 @@ TASKS = {
         "doctor": "Check that rewardkit and its sandbox work on this machine.",
     },
 }
-"""Summaries of the commands, by what they are used for."""
+"""Summaries of the shipped commands, grouped by task."""
 COMMANDS = {name: summary for commands in TASKS.values() for name, summary in commands.items()}
-"""Summaries of the shipped commands, by name; installed packages add others to the table `commands`."""
+"""Summaries of the shipped commands, by name. Installed packages add commands to the table `commands`."""
 
 
 class _ReaderGoneError(Exception):
-    """Whoever read our output (`| head`) has gone; that is no error of ours."""
+    """Signal that the reader of the output (such as `| head`) has exited, which is not an error."""
 
 
 @contextlib.contextmanager
 def _without_reader() -> Iterator[None]:
     try:
         yield
-    except BrokenPipeError:  # click would end the process with status 1
+    except BrokenPipeError:  # click would exit with status 1
         raise _ReaderGoneError from None
-    except SystemExit as stop:  # as rich does
+    except SystemExit as stop:  # rich turns a broken pipe into SystemExit
         if isinstance(stop.__context__, BrokenPipeError):
             raise _ReaderGoneError from None
         raise
@@ -82,7 +82,7 @@ class _LazyGroup(click.Group):
     """A group whose commands are imported only when one of them is called."""
 
     def make_context(self, *arguments: Any, **rest: Any) -> click.Context:
-        with _without_reader():  # it prints --help
+        with _without_reader():  # make_context prints --help
             return super().make_context(*arguments, **rest)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -129,7 +129,7 @@ class _LazyGroup(click.Group):
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Example: rewardkit prep arithmetic --out data && rewardkit check data/train.parquet",
 )
-# Another distribution's __init__.py may have replaced ours; `doctor` must still run, to report it.
+# Another distribution may have overwritten our __init__.py. `doctor` must still run, to report this.
 @click.version_option(getattr(rewardkit, "__version__", "unknown"), prog_name="rewardkit")
 @click.option(
     "--debug",
@@ -141,7 +141,7 @@ def cli(debug: bool) -> None:
 
 
 def main() -> None:
-    """Run the command line; the console script."""
+    """Run the command line and exit with its status. Entry point of the console script."""
     sys.exit(run(sys.argv[1:]))
 
 
@@ -151,7 +151,7 @@ def run(args: list[str]) -> int:
     if not debug:
         return _run(args, debug=False)
     before = os.environ.get(DEBUG)
-    os.environ[DEBUG] = "1"  # for the processes that the command starts
+    os.environ[DEBUG] = "1"  # inherited by the processes that the command starts
     try:
         return _run(args, debug=True)
     finally:
@@ -166,7 +166,7 @@ def _run(args: list[str], *, debug: bool) -> int:
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.Abort as stop:
-        if isinstance(stop.__cause__, EOFError):  # click takes it for Ctrl-D at a prompt, and we have none
+        if isinstance(stop.__cause__, EOFError):  # click reads it as Ctrl-D at a prompt, but we never prompt
             raise stop.__cause__ from None
         advice = str(stop.__cause__ or "")
         print(f"interrupted; {advice}" if advice else "interrupted", file=sys.stderr)
@@ -196,6 +196,6 @@ def _run(args: list[str], *, debug: bool) -> int:
 
 
 def _discard_output() -> None:
-    """Let what is still to be written go nowhere, as Python would fail on it once more at its end."""
-    with contextlib.suppress(OSError):  # it may be no file
+    """Discard buffered output, since flushing it when Python exits would fail again."""
+    with contextlib.suppress(OSError):  # stdout may have no file descriptor
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

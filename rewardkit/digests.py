@@ -1,6 +1,6 @@
-"""Digests of what decides a score: sources with all that they import from their folder, and models' folders.
+"""Digests of the files that decide a score: sources, the local modules they import, and model folders.
 
-They are the same on every machine that has the same files. Where these files are does not count.
+Digests depend on the content of the files and not on their location, so that they agree across machines.
 """
 
 from __future__ import annotations
@@ -11,24 +11,25 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 _WHOLE_BYTES = 64 << 20
-"""A larger file, such as a model's weights, is read in pieces."""
+"""Size of the largest file that is read in full. Only pieces of a larger file, such as weights, are read."""
 _PIECES = 64
 _PIECE_BYTES = 1 << 16
 
 
 def digest(content: bytes) -> str:
-    """Return the first 128 bits of a SHA-256, as `sha256:` and 32 figures."""
+    """Return the first 128 bits of the SHA-256 of some bytes, as `sha256:` and 32 hexadecimal digits."""
     return f"sha256:{hashlib.sha256(content).hexdigest()[:32]}"
 
 
 def source_digests(path: Path, content: bytes | None = None) -> dict[str, str]:
-    """Return the digests of a Python file and of all that it imports from its folder or its package, by
-    relative name.
+    """Return digests of a Python file and of the local modules that it imports, by relative path.
 
-    Of a package that it imports, every file counts. Nothing is run: imports are read from the text.
+    Local modules are those in the file's folder or package. Every file of an imported package is included.
+    Nothing is run; imports are read from the source text.
 
     Args:
-        content: of the file itself, where a process has read it earlier.
+        path: Path of the Python file.
+        content: Content of the file, if it was read earlier; None to read the file now.
     """
     path = path.resolve()
     root = next(folder for folder in path.parents if not (folder / "__init__.py").is_file())
@@ -46,9 +47,10 @@ def source_digests(path: Path, content: bytes | None = None) -> dict[str, str]:
 
 
 def path_digest(path: Path) -> str:
-    """Return the digest of a file, or of all files in a folder but hidden ones.
+    """Return the digest of a file, or of all files in a folder except hidden ones.
 
-    Of files above 64 MiB, such as weights, the size and 64 pieces count, the first and the last among them.
+    For files above 64 MiB, such as weights, only the size and 64 evenly spaced pieces are hashed, including
+    the first and the last piece.
     """
     if path.is_file():
         return digest(_content(path))
@@ -72,12 +74,12 @@ def _content(path: Path) -> bytes:
 def _text(file: Path) -> bytes:
     try:
         return file.read_bytes()
-    except OSError:  # its import says so, if it is imported at all
+    except OSError:  # if the file is ever imported, the import reports the error
         return b""
 
 
 def _beside(text: bytes, folders: Sequence[Path], own: Path) -> Iterator[Path]:
-    """Yield the files that a source imports from some folders, or by relative names from its own."""
+    """Yield the files that a source imports from `folders`, or by relative imports from its `own` folder."""
     absolute, relative = _imports(text)
     for name in sorted(absolute - {"rewardkit"}):
         yield from (file for folder in folders for file in _module_files(folder / name))
@@ -86,14 +88,13 @@ def _beside(text: bytes, folders: Sequence[Path], own: Path) -> Iterator[Path]:
 
 
 def _module_files(path: Path) -> list[Path]:
-    """Return the files of a module or package, given its path without a suffix."""
+    """Return the files of the module or package at a path that is given without a suffix."""
     module = path.with_name(f"{path.name}.py")
     return [module] if module.is_file() else sorted(path.rglob("*.py")) if path.is_dir() else []
 
 
 def _imports(text: bytes) -> tuple[set[str], set[str]]:
-    """Return the first words of the modules that a source imports, at its top or later: absolute names, and
-    those with one dot in front."""
+    """Return the top-level names that a source imports anywhere, as absolute imports and as relative ones."""
     try:
         nodes = list(ast.walk(ast.parse(text)))
     except (SyntaxError, ValueError, RecursionError):

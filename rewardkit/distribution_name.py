@@ -1,7 +1,7 @@
-"""Other distributions that own the name `rewardkit` as an import or as a script, beside ours.
+"""Other distributions that install a package or a command named `rewardkit`.
 
-Two distributions that install the same package write over each other's files: which one is imported, or runs,
-depends on the order of installation.
+Two distributions that install the same package overwrite each other's files. The order of installation then
+decides which one is imported or run.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ class NameOwner:
 
     name: str
     imports: bool
-    """It installs files of a package `rewardkit`."""
+    """True if the distribution installs files of a package `rewardkit`."""
     script: bool
-    """It installs a command `rewardkit`."""
+    """True if the distribution installs a command `rewardkit`."""
 
     def __str__(self) -> str:
         what = " and ".join(word for word, has in (("import", self.imports), ("command", self.script)) if has)
@@ -32,7 +32,7 @@ class NameOwner:
 
 
 def other_owners() -> list[NameOwner]:
-    """Return the other distributions that own our name, by name."""
+    """Return the other distributions that use our name, sorted by distribution name."""
     found = {}
     for distribution in importlib.metadata.distributions():
         name = distribution.metadata["Name"]

@@ -1,26 +1,26 @@
-"""Every error that rewardkit raises on purpose.
+"""Exceptions that rewardkit raises deliberately.
 
-The message of each is one line a user can act on: what was expected, what was found, where, and the
-next step. The CLI prints that line and exits with `exit_code`; `--debug` shows the traceback.
+Each message is one line that a user can act on: what was expected, what was found, where, and the next step.
+The CLI prints that line and exits with `exit_code`; `--debug` shows the traceback.
 
     RewardkitError
-        UnknownDataSourceError   no reward is registered for this data_source
-        OptionsError             an option that does not exist or has the wrong type
-        InputError               a file, column or row that cannot be used
-            NoDataSourceError    nothing says which data source a file is
+        UnknownDataSourceError   no reward is registered for a data source
+        OptionsError             an option does not exist or has the wrong type
+        InputError               a file, column or row cannot be used
+            NoDataSourceError    the data source of a file is not specified
             UnscoredError        no row of a file has a score
-            NoResponseError      what stands where a response should was not written by the model
-        ConfigError              a trainer or server setting that cannot be used
+            NoResponseError      the value in a response field was not written by the model
+        ConfigError              a trainer or server setting cannot be used
         MissingDependencyError   an extra is not installed
-        ExtensionError           an installed package adds a kind that cannot be loaded or whose name is taken
-        BudgetSpentError         a judge's budget is spent before all is scored
-        ScoringError             a sample could not be scored and the caller asked for that to be an error
+        ExtensionError           an installed package adds a row that cannot be loaded or whose name is taken
+        BudgetSpentError         a judge's budget is spent before all samples are scored
+        ScoringError             a sample could not be scored and the caller asked for an exception
         ServerError              a reward server cannot be reached, or failed
-            OverloadedError      it has more to do than it can: try again after `retry_after_s`
-            RefusedError         it will not take this request as it is; trying again cannot help
-            DeadlineError        it had not answered by the deadline
+            OverloadedError      the server is overloaded; retry after `retry_after_s`
+            RefusedError         the server rejects the request as it is; retrying cannot help
+            DeadlineError        the server did not answer before the deadline
         RequestsFailedError      a model did not answer all prompts
-        IncompleteError          a result lacks rows or data sources of its input, or a gate has no figure
+        IncompleteError          a result lacks rows or data sources of its input, or a gate has no value
         GateError                a result is worse than a gate allows
         ParityError              the rollout engine and the policy have different weights
 """
@@ -35,7 +35,7 @@ from collections.abc import Iterable
 
 
 class RewardkitError(Exception):
-    """Base class: catch this to catch everything that rewardkit raises on purpose."""
+    """Base class of all exceptions that rewardkit raises deliberately."""
 
     exit_code = 1
 
@@ -73,10 +73,15 @@ class MissingDependencyError(RewardkitError, ImportError):
 
 
 def require(what: str, package: str, extra: str) -> None:
-    """Refuse to begin what needs a package that is not installed.
+    """Raise an error if a required package is not installed.
+
+    Args:
+        what: Name of the feature that needs the package.
+        package: Name of the package, as it is imported.
+        extra: Extra of rewardkit that installs the package.
 
     Raises:
-        MissingDependencyError: with the extra that brings it.
+        MissingDependencyError: The package is not installed. The message names the extra.
     """
     if importlib.util.find_spec(package) is None:
         raise MissingDependencyError(f"{what} needs {package}: pip install 'rewardkit[{extra}]'")
@@ -129,28 +134,30 @@ class ParityError(RewardkitError, RuntimeError):
 
 
 def reason_of(error: BaseException) -> str:
-    """Return in one line why: what the system says, or else what the error says first."""
+    """Return the reason for an error in one line: the system's message, or else the error's first line."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
-    if isinstance(error, FileNotFoundError):  # Arrow's has the path alone
+    if isinstance(error, FileNotFoundError):  # Arrow's exception contains only the path
         return os.strerror(errno.ENOENT)
-    of_yaml = error if hasattr(error, "problem") else error.__context__  # msgspec's stands for it
-    if problem := getattr(of_yaml, "problem", None):  # its first line says only what it was reading
+    of_yaml = error if hasattr(error, "problem") else error.__context__  # msgspec wraps the YAML error
+    if problem := getattr(of_yaml, "problem", None):  # the first line gives only the context
         mark = getattr(of_yaml, "problem_mark", None)
         return f"line {mark.line + 1}: {problem}" if mark is not None else str(problem)
     return str(error).partition("\n")[0] or type(error).__name__
 
 
 MISSPELT = 0.8
-"""Share of equal characters from which on one name is taken for a misspelling of another."""
+"""Similarity, as a share of equal characters, from which one name counts as a misspelling of another."""
 
 
 def did_you_mean(name: str, known: Iterable[str], *, alike: float = 0.6) -> str:
-    """Return `"; did you mean a or b?"` for the nearest known names, or `""` when none is near.
+    """Return `"; did you mean a or b?"` for the closest known names, or `""` if none is close.
 
     Args:
-        alike: the share of equal characters from which on a name is near; `MISSPELT` where another answer
-            serves a name that is only like a known one.
+        name: Name to look for.
+        known: Valid names.
+        alike: Share of equal characters from which a name is close. Pass `MISSPELT` if another message suits
+            names that are only similar to a known one.
     """
     by_folded: dict[str, str] = {}
     for candidate in known:
@@ -160,11 +167,11 @@ def did_you_mean(name: str, known: Iterable[str], *, alike: float = 0.6) -> str:
 
 
 MESSAGE = 290
-"""Characters of a message about a file: with what a command puts before it, a few lines of a terminal."""
+"""Maximum number of characters in a message about a file, which then fits in a few lines of a terminal."""
 
 
 def with_columns(message: str, columns: Iterable[str], tail: str = "") -> str:
-    """Return a message with the names of a file's columns, as many as leave it short: `a … and 37 more`."""
+    """Append a file's column names to a message, shortened to fit its maximum length: `a … and 37 more`."""
     names = [name if len(name) <= _NAME else f"{name[: _NAME - 1]}…" for name in columns]
     room = MESSAGE - len(message) - len(tail) - len("; columns: ")
     listed = ", ".join(names)
@@ -176,4 +183,4 @@ def with_columns(message: str, columns: Iterable[str], tail: str = "") -> str:
 
 
 _NAME = 40
-"""Characters of a column's name in a list of them."""
+"""Maximum number of characters of a column's name in a list of columns."""

@@ -1,8 +1,8 @@
 """Tables of kinds (languages, log kinds, estimators, …) to which installed packages add rows.
 
-A package adds a row by an entry point of the group `rewardkit.TABLE`, whose name is that of the row. Packages
-are looked up when a table is asked for a name that is not shipped, or for all its rows; a row is imported
-when it is used. docs/extending.md shows one row for each table.
+A package adds a row with an entry point in the group `rewardkit.TABLE`. The entry point and the row have the
+same name. Packages are searched when a table is asked for a name that is not shipped, or for all its rows. A
+row is imported when it is first used. docs/extending.md shows one row for each table.
 """
 
 from __future__ import annotations
@@ -19,32 +19,32 @@ T = TypeVar("T")
 
 PREFIX = "rewardkit."
 EXTRAS = "rewardkit_extras"
-"""Package of the kinds that ship with rewardkit and that few people need, reached by entry points alone."""
+"""Package of rarely used kinds that ship with rewardkit. It is reached only through entry points."""
 
 
 @dataclass(frozen=True, slots=True)
 class AddedRow:
-    """One row that an installed package adds to a table."""
+    """A row that an installed package adds to a table."""
 
     table: str
     name: str
     target: str
-    """`module:attribute`, or a module."""
+    """Location of the row, as `module:attribute` or a module name."""
     package: str
-    """Name and version of the distribution; `rewardkit_extras` for the rows that ship with rewardkit."""
+    """Name and version of the distribution, or `rewardkit_extras` for rows that ship with rewardkit."""
 
     def load(self) -> Any:
         """Import the row.
 
         Raises:
-            ExtensionError: the import fails; the message names the package.
+            ExtensionError: The import fails. The message names the package.
         """
         module, _, attribute = self.target.partition(":")
         try:
             found: Any = importlib.import_module(module)
             for name in attribute.split(".") if attribute else ():
                 found = getattr(found, name)
-        except Exception as error:  # a module of somebody else may raise anything when it is imported
+        except Exception as error:  # importing a third-party module may raise any exception
             raise self.refused(f"cannot be loaded: {reason_of(error)}") from error
         return found
 
@@ -52,7 +52,7 @@ class AddedRow:
         """Import the row and check its type.
 
         Raises:
-            ExtensionError: the import fails, or the row has another type.
+            ExtensionError: The import fails, or the row has another type.
         """
         found = self.load()
         if not isinstance(found, kind):
@@ -60,7 +60,7 @@ class AddedRow:
         return found
 
     def refused(self, why: str) -> ExtensionError:
-        """Return the error for a row that cannot be used; `why` completes "but it …"."""
+        """Return the error for a row that cannot be used. `why` completes the sentence "but it …"."""
         return ExtensionError(
             f"the package '{self.package}' adds '{self.name}' ({self.target}) to the table '{self.table}', "
             f"but it {why}. Update or uninstall this package"
@@ -68,10 +68,10 @@ class AddedRow:
 
 
 def added_rows(table: str) -> Mapping[str, AddedRow]:
-    """Return the rows that installed packages add to a table, by name. Nothing is imported.
+    """Return the rows that installed packages add to a table, by name, without importing them.
 
     Raises:
-        ExtensionError: two packages add a row of the same name.
+        ExtensionError: Two packages add a row with the same name.
     """
     found: dict[str, AddedRow] = {}
     for row in installed_rows().get(table, ()):
@@ -86,8 +86,8 @@ def added_rows(table: str) -> Mapping[str, AddedRow]:
 
 @cache
 def installed_rows() -> Mapping[str, tuple[AddedRow, ...]]:
-    """Return the rows of all installed packages, by table. They are looked for once in a process."""
-    from importlib.metadata import distributions  # takes as long as all else here, and few need it
+    """Return the rows of all installed packages, by table. Packages are searched once per process."""
+    from importlib.metadata import distributions  # slow to import and rarely needed
 
     found: dict[tuple[str, str, str], AddedRow] = {}
     for distribution in distributions():
@@ -97,8 +97,8 @@ def installed_rows() -> Mapping[str, tuple[AddedRow, ...]]:
             package = EXTRAS if extra else f"{distribution.name} {distribution.version}"
             table = entry.group.removeprefix(PREFIX)
             target = f"{entry.module}:{entry.attr}" if entry.attr else entry.module
-            # One distribution may be found twice: installed, and as the metadata that a build left beside its
-            # source, which may be older. The first on the path is the one that is imported.
+            # One distribution may be found twice: as installed, and as possibly older metadata that a build
+            # left next to its source. The first on the path is the one that is imported.
             found.setdefault(
                 (distribution.name.lower(), table, entry.name), AddedRow(table, entry.name, target, package)
             )
@@ -109,7 +109,7 @@ def installed_rows() -> Mapping[str, tuple[AddedRow, ...]]:
 
 
 class Table(Mapping[str, T], Generic[T]):
-    """Rows by name: the shipped ones in their order, then those of installed packages.
+    """Mapping from names to rows: the shipped rows in order, then the rows of installed packages.
 
     A shipped row may be given as `module:attribute`, which is imported on first use.
     """
@@ -118,24 +118,24 @@ class Table(Mapping[str, T], Generic[T]):
         """Create a table.
 
         Args:
-            name: Name of the table; packages use the entry point group `rewardkit.NAME`.
-            kind: Type of its rows; `object` where any value will do, such as functions.
-            shipped: The rows of rewardkit itself.
+            name: Name of the table. Packages use the entry point group `rewardkit.NAME`.
+            kind: Type of the rows; `object` to accept any value, such as a function.
+            shipped: Rows that are part of rewardkit itself, by name.
         """
         self.name = name
         self.kind = kind
         self.shipped = tuple(shipped)
-        """Names of rewardkit's own rows."""
+        """Names of the rows that are part of rewardkit itself."""
         self.rows: dict[str, T | str] = dict(shipped)
-        """Rows by name, those of packages once they are loaded."""
+        """Shipped rows and loaded rows of packages, by name."""
         self._added: Mapping[str, AddedRow] | None = None
 
     def __getitem__(self, name: str) -> T:
-        """Return a row, and import it first if it is not loaded yet.
+        """Return a row, importing it if necessary.
 
         Raises:
-            KeyError: there is none.
-            ExtensionError: the package that adds it is broken.
+            KeyError: The table has no row of this name.
+            ExtensionError: The package that adds the row is broken.
         """
         if name not in self.rows:
             self.rows[name] = self.added()[name].load_as(self.kind)
@@ -155,10 +155,10 @@ class Table(Mapping[str, T], Generic[T]):
         return sum(1 for _ in self)
 
     def added(self) -> Mapping[str, AddedRow]:
-        """Return the rows of installed packages, by name; none is imported.
+        """Return the rows of installed packages, by name, without importing them.
 
         Raises:
-            ExtensionError: a row has the name of a shipped one, or of another package's.
+            ExtensionError: A row has the same name as a shipped row or as a row of another package.
         """
         if self._added is None:
             added = added_rows(self.name)

@@ -1,7 +1,7 @@
-"""Errors of our own that a response brought about: counted, and each kind logged once with the input.
+"""Internal errors that a response triggered. Faults are counted, and each kind is logged once with its input.
 
-No response chooses its status, so where these are noted the response is wrong, and whoever maintains the code
-learns of the fault from the log. Nothing is decided here.
+A response must not be able to choose its own status, so callers score such a response as wrong, and the log
+tells maintainers about the fault. This module only records faults.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from collections import Counter
 
 _MAX_KINDS = 1_000
 _SHOWN = 300
-"""Characters of the input in the log."""
+"""Maximum number of characters of the input in the log."""
 
 Kind = tuple[str, str, str, int]
-"""Place where a fault was noted, the exception, and the file and line that raised it."""
+"""Place where a fault was recorded, name of the exception, and file and line that raised it."""
 
 COUNTS: Counter[Kind] = Counter()
-"""Faults of this process by kind."""
+"""Number of faults in this process, by kind."""
 
 
 def note(where: str, error: BaseException, given: str) -> None:
-    """Count a fault; log the first of its kind with its traceback and the input that caused it."""
+    """Count a fault, and log the first of each kind with its traceback and input."""
     place = error.__traceback__
     while place is not None and place.tb_next is not None:
         place = place.tb_next

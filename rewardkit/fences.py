@@ -1,4 +1,4 @@
-"""The code fences of a text: what they hold, and in which language. No code is read here."""
+"""Code fences in a text: their content and language. The code itself is not parsed."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ _OPENING = re.compile(r"(?P<marks>`{3,}|~{3,})[ \t]*(?P<language>[\w+#.-]{0,30})
 
 
 def last_fence(text: str, *languages: str) -> str:
-    """Return what stands in the last code fence of one of these languages or of none, else the text.
+    """Return the content of the last code fence with one of these languages or none, or else the whole text.
 
-    A fence ends at its marks on a line's own or at a line's end, or with the text.
+    A fence is closed by its marks at the end of a line, or by the end of the text.
     """
     if "```" not in text and "~~~" not in text:
         return text.strip()
@@ -19,7 +19,7 @@ def last_fence(text: str, *languages: str) -> str:
 
 
 def without_fence(text: str) -> str:
-    """Return the content of a code fence that surrounds the whole text; any other text unchanged."""
+    """Return the content of a code fence that encloses the whole text. Return any other text unchanged."""
     whole = text.strip()
     if not (whole.startswith("```") and whole.endswith("```")):
         return text
@@ -29,7 +29,7 @@ def without_fence(text: str) -> str:
 
 
 def fences(text: str) -> list[tuple[str, str]]:
-    """Return language and content of each code fence, but of those within an HTML comment."""
+    """Return the language and content of each code fence that is not inside an HTML comment."""
     found = []
     position = 0
     while (opening := _OPENING.search(text, position)) is not None:
@@ -41,7 +41,7 @@ def fences(text: str) -> list[tuple[str, str]]:
         marks = opening["marks"]
         own_line = not text[text.rfind("\n", 0, opening.start()) + 1 : opening.start()].strip()
         if opening["rest"] and opening.end() < len(text) and text.startswith(marks, opening.end()):
-            position = opening.end() + len(marks)  # opened and closed within a line
+            position = opening.end() + len(marks)  # opened and closed on one line
             found.append((opening["language"].lower(), opening["rest"]))
         elif opening["rest"] or (marks[0] == "~" and not own_line):
             position = opening.end()

@@ -1,4 +1,4 @@
-"""The strings under the fields of a dataclass, which say what an option or a setting means."""
+"""Docstrings of dataclass fields: the strings below the fields, which document options and settings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from textwrap import dedent
 
 
 def field_docs(of: type) -> dict[str, str]:
-    """Return the string under each field of a dataclass and of those it is derived from, as one line each.
+    """Return the string below each field of a dataclass and its base dataclasses, each as one line.
 
     Fields without a string, and classes whose source cannot be found, are left out.
     """
@@ -27,7 +27,7 @@ def field_docs(of: type) -> dict[str, str]:
 def _documented(kind: type) -> dict[str, str]:
     try:
         source = dedent(inspect.getsource(kind))
-    except (OSError, TypeError):  # made in a session, or by a program
+    except (OSError, TypeError):  # the class was defined interactively or created at run time
         return {}
     (statement,) = ast.parse(source).body
     return dict(_strings(statement.body)) if isinstance(statement, ast.ClassDef) else {}

@@ -1,4 +1,4 @@
-"""Responses to one prompt belong together: which samples form a group."""
+"""Groups of samples: the responses to one prompt."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ from rewardkit.messages import plain_prompt
 from rewardkit.types import Sample, fits
 
 GROUP_KEYS = ("group", "uid", "prompt_id")
-"""Keys of `extra_info` that may name the group of a sample; the first that is there counts."""
+"""Keys of `extra_info` that may name the group of a sample, in order of precedence."""
 
 LOOKS_AT_GROUPS = "looks at all responses to a prompt at once"
-"""Part of every message about a reward of groups that was given a single response."""
+"""Phrase in every message about a group reward that was given a single response."""
 
 
 def group_of(sample: Sample) -> str:
-    """Return what the samples of one group have in common: the group that the row or `extra_info` names, else
-    data source, prompt and ground truth."""
+    """Return the key of a sample's group, which all samples of the group share.
+
+    The key is the group that the row or `extra_info` names, or else data source, prompt and ground truth.
+    """
     if sample.group is not None:
         return json.dumps([sample.data_source, sample.group])
     for key in GROUP_KEYS:
@@ -27,13 +29,19 @@ def group_of(sample: Sample) -> str:
 
 
 def needs_group(data_source: str, instead: str) -> str:
-    """Return why a response by itself is not scored: compared with nothing, it would get a number that says
-    nothing. `instead` says how to ask."""
+    """Return a message that explains why a single response is not scored.
+
+    A group reward compares responses, so that the score of a single response would be meaningless.
+
+    Args:
+        data_source: Data source of the sample.
+        instead: Advice on how to score the response.
+    """
     return f"the reward of '{data_source}' {LOOKS_AT_GROUPS}, but was given only one response; {instead}"
 
 
 def group_places(samples: Sequence[Sample]) -> list[list[int]]:
-    """Return the places of the samples of each group, groups in order of their first sample."""
+    """Return the indices of the samples in each group. Groups are in the order of their first sample."""
     places: dict[str, list[int]] = {}
     for i, sample in enumerate(samples):
         places.setdefault(group_of(sample), []).append(i)
@@ -41,7 +49,7 @@ def group_places(samples: Sequence[Sample]) -> list[list[int]]:
 
 
 class Peekable(Iterator[Sample]):
-    """Samples one after another, with a look at the next one."""
+    """Iterator of samples that can look ahead at the next sample."""
 
     def __init__(self, samples: Iterable[Sample]) -> None:
         self._rest = iter(samples)
@@ -54,7 +62,7 @@ class Peekable(Iterator[Sample]):
         return next(self._rest)
 
     def next_belongs_to(self, sample: Sample) -> bool:
-        """Return True when the next sample is there and in the group of this one."""
+        """Return True if there is a next sample and it is in the same group as this one."""
         if self._next is None:
             self._next = next(self._rest, None)
         following = self._next

@@ -1,12 +1,12 @@
-"""Addresses and requests of services, as they may be shown: by construction, without what is secret.
+"""Addresses and request fields of services, which by construction never show their secrets.
 
-Nothing is sent here. An `Address` is, as a text, only its public part; a request's further fields are, as
-data, only parameters of sampling. Whatever prints, encodes or stores one of them can therefore show nothing
-else; only what sends a request asks for the rest by name.
+Printed, encoded or stored, an `Address` consists of its public part only, and `RequestFields` of sampling
+parameters only. Code that sends a request has to ask for the rest by name. This module sends nothing.
 
-What counts as secret is not decided by names such as `key` or `token`. It is the other way round: scheme,
-host, port and path of an address are public, and so are numbers and truth values of a request's fields whose
-names are in `SAMPLING`. Everything else is left out, also of digests: that of a short secret can be guessed.
+Secrets are not recognised by names such as `key` or `token`. Instead, only the following is public: the
+scheme, host, port and path of an address, and the numbers and booleans in request fields whose names are in
+`SAMPLING`. Everything else is left out, even from digests, since a short secret can be guessed from its
+digest.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ SAMPLING = frozenset(
     | {"frequency_penalty", "repetition_penalty", "length_penalty", "use_beam_search", "ignore_eos"}
     | {"chat_template_kwargs", "enable_thinking", "thinking", "thinking_budget"}
 )
-"""Fields of a request that can change an answer and hold no secret, as their values are numbers."""
+"""Request fields that can change an answer. Their numbers and booleans are not secret."""
 
 NOT_RECORDED = "(not recorded)"
-"""Stands in a record for a text that may be secret."""
+"""Placeholder that records contain in place of a text that may be secret."""
 _SHORTEST = 4
-"""Characters of the shortest text that is taken out of what a server says."""
+"""Minimum number of characters of a secret that is removed from a server's message."""
 
 _SCHEME = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:)?//")
 _NAMED = re.compile(r"(?<!\S)[^\s/@:]*:[^\s/@]*@")
-"""Name and password where no scheme stands before them."""
+"""User name and password that are not preceded by a scheme."""
 _MARKS = re.compile("://|@")
 _IN_TEXT = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s\"<>]*|//[^\s/\"<>]*@[^\s\"<>]*")
 _BEHIND = re.compile(r"[\])}'`,;:.!]*$")
-"""Characters behind an address in a sentence."""
+"""Punctuation that follows an address in a sentence."""
 
 
 def _public(given: str) -> str:
@@ -47,23 +47,24 @@ def _public(given: str) -> str:
     rest = given[scheme.end() :]
     host = re.split(r"[/?#]", rest, maxsplit=1)[0]
     port = host.rpartition("@")[2].rpartition("]")[2].partition(":")[2]
-    # A password may hold a slash or a question mark; then what seems to be the port is no number.
+    # A password may contain a slash or a question mark. The apparent port is then not a number.
     held = host if "@" in host or not port or port.isdecimal() else rest
     rest = rest[len(held.rpartition("@")[0]) + ("@" in held) :]
     return given[: scheme.end()] + re.split(r"[?#]", rest, maxsplit=1)[0]
 
 
 class Address(str):
-    """The place of a service or a remote file. As a text it is only scheme, host, port and path.
+    """Address of a service or a remote file. As a string it shows only scheme, host, port and path.
 
-    Two are equal if all of them is. A text without `://`, such as a path, stays as it is.
+    Two addresses are equal if they are equal including their secrets. A text without `://`, such as a path,
+    is kept unchanged.
     """
 
     __slots__ = ("_given",)
     _given: str
 
     def __new__(cls, given: str = "") -> Address:
-        """Keep an address as it was given."""
+        """Create an address from its complete text, including any secrets."""
         if isinstance(given, Address):
             return given
         made = super().__new__(cls, _public(given))
@@ -72,12 +73,12 @@ class Address(str):
 
     @property
     def given(self) -> str:
-        """All of it, for what opens it. Not to be shown."""
+        """The complete address with its secrets, for opening it. Never show it."""
         return self._given
 
     @property
     def authorization(self) -> str | None:
-        """The header of that name, of the kind Basic; None: there is no name and no password."""
+        """Value of the Basic `Authorization` header, or None if the address has no user name or password."""
         parts = urllib.parse.urlsplit(self._given)
         if not (parts.username or parts.password):
             return None
@@ -85,11 +86,11 @@ class Address(str):
         return f"Basic {base64.b64encode(f'{name}:{password}'.encode()).decode()}"
 
     def request_url(self, path: str = "", *, without: str = "") -> str:
-        """Return where a request goes: no name and password, and the query behind the path. Not to be shown.
+        """Return the URL of a request, without user name and password but with any query. Never show it.
 
         Args:
-            path: Behind the address, with its slash, and perhaps with a query of its own.
-            without: The end of the address's path that `path` replaces, where it has that.
+            path: Path to append to the address, with a leading slash and optionally with a query.
+            without: Suffix to remove from the path of the address before `path` is appended.
         """
         parts = urllib.parse.urlsplit(self._given)
         more, _, query = path.partition("?")
@@ -100,14 +101,15 @@ class Address(str):
 
     @property
     def secrets(self) -> set[str]:
-        """The parts of it that are not public, as they were given and decoded."""
+        """Secret parts of the address, both as given and URL-decoded."""
         return {one for one in _pieces(self._given) if len(one) >= _SHORTEST}
 
     def unsaid(self, text: str, secrets: Iterable[str] = ()) -> str:
-        """Return what a server or a library says without what of this address, and of others, is not public.
+        """Return a message of a server or a library with the secret parts of addresses removed.
 
         Args:
-            secrets: Further texts that were sent.
+            text: Message to clean.
+            secrets: Further texts to remove, such as those sent with the request.
         """
         for one in sorted({*self.secrets, *secrets}, key=len, reverse=True):
             if len(one) >= _SHORTEST:
@@ -128,11 +130,11 @@ class Address(str):
 
 
 NO_ADDRESS = Address()
-"""The address of what has none."""
+"""Empty address, for objects that have none."""
 
 
 class RequestFields(Mapping[str, Any]):
-    """Further fields of requests. Shown or encoded, they are only the numbers in `recorded`."""
+    """Additional request fields. Printed or encoded, they show only the fields in `recorded`."""
 
     __slots__ = ("_all",)
 
@@ -141,13 +143,13 @@ class RequestFields(Mapping[str, Any]):
 
     @property
     def recorded(self) -> dict[str, Any]:
-        """The fields that may be written down: parameters of sampling that are numbers or truth values."""
+        """Fields that may be recorded: sampling parameters that are numbers or booleans."""
         found = {name: _numbers(self._all[name]) for name in sorted(SAMPLING & set(self._all))}
         return {name: value for name, value in found.items() if value not in (None, {})}
 
     @property
     def texts(self) -> set[str]:
-        """All texts in them, none of which is to be shown."""
+        """All texts in the fields. Never show them."""
         return set(_texts(self._all))
 
     def __getitem__(self, name: str) -> Any:
@@ -170,12 +172,12 @@ class RequestFields(Mapping[str, Any]):
 
 
 class NetworkSettings:
-    """Base of dataclasses with fields of the types `Address` and `RequestFields`: makes their values that."""
+    """Base class of dataclasses that converts their fields to `Address` and `RequestFields`."""
 
     __slots__ = ()
 
     def __post_init__(self) -> None:
-        """Make each value that which its annotation names."""
+        """Convert the value of each field to its annotated type."""
         for one in fields(self):  # type: ignore[arg-type]
             made = _MADE.get(str(one.type))
             value = getattr(self, one.name)
@@ -190,7 +192,7 @@ def address_of(url: str) -> Address:
     """Return the address of an HTTP service.
 
     Raises:
-        ValueError: it is none of HTTP; the message shows no secret.
+        ValueError: The address is not a valid HTTP address. The message shows no secret.
     """
     address = Address(url)
     try:
@@ -204,21 +206,21 @@ def address_of(url: str) -> Address:
 
 
 def public_text(text: str) -> str:
-    """Return a text with only the public parts of the addresses in it."""
+    """Return a text in which addresses are reduced to their public parts."""
     return _NAMED.sub("", _IN_TEXT.sub(_cut, text))
 
 
 def named_variable(name: str) -> str:
-    """Return how to name the variable of the environment with a key: in small letters it may be the key."""
+    """Describe the environment variable of an API key. A name with small letters may be the key itself."""
     shows = re.fullmatch("[A-Z_][A-Z0-9_]*", name)
     return f"the variable {name}" if shows else "the variable that api_key_env names"
 
 
 def made_private(kind: type, value: Any) -> Any:
-    """Return a value as one of the types of this module: a `dec_hook` of msgspec.
+    """Convert a value to one of the types of this module. Serves as a `dec_hook` of msgspec.
 
     Raises:
-        ValueError: it does not fit.
+        ValueError: The value does not fit the type.
     """
     if kind is Address and isinstance(value, str):
         return Address(value)
@@ -228,7 +230,7 @@ def made_private(kind: type, value: Any) -> Any:
 
 
 def shown(value: Any) -> Any:
-    """Return plain data in which addresses and requests are only what is public of them."""
+    """Return plain data in which addresses and request fields are reduced to their public parts."""
     if isinstance(value, RequestFields):
         return value.recorded
     if isinstance(value, str):
@@ -241,8 +243,10 @@ def shown(value: Any) -> Any:
 
 
 def recorded_options(options: Mapping[str, Any], sources: Iterable[str]) -> dict[str, Any]:
-    """Return what may be written of the options of a user's function: numbers, truth values, and the texts
-    that stand as a word in the function's own source files. Any other text may be a key.
+    """Return the options of a user's function as they may be recorded.
+
+    Numbers, booleans, and texts that occur as a word in the function's own source files are kept. Any other
+    text may be a secret key and is replaced by `NOT_RECORDED`.
     """
     joined = "\n".join(sources)
 
@@ -260,7 +264,7 @@ def recorded_options(options: Mapping[str, Any], sources: Iterable[str]) -> dict
 
 
 def revealed(value: Any) -> Any:
-    """Return data with addresses and requests whole, to compare it in memory. Not to be shown."""
+    """Return data with complete addresses and request fields, for comparison in memory. Never show it."""
     if isinstance(value, Address):
         return value.given
     if isinstance(value, Mapping):
@@ -277,7 +281,7 @@ def _cut(found: re.Match[str]) -> str:
 
 
 def _pieces(given: str) -> set[str]:
-    """Yield the parts of an address that are not public, as given and decoded."""
+    """Return the secret parts of an address, both as given and URL-decoded."""
     public = _public(given)
     found = {given} if public != given else set()
     _, scheme, rest = given.rpartition("://")

@@ -1,5 +1,4 @@
-"""HTTP requests that are worth another try, and the time that their server asks to wait. Makes no
-requests."""
+"""Rules for retrying HTTP requests: the statuses to retry and the delay that a server asks for."""
 
 from __future__ import annotations
 
@@ -8,13 +7,13 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
-"""Statuses that another try may change."""
+"""Statuses after which a retry may succeed."""
 NOT_BEGUN = frozenset({429, 502, 503, 504})
 """Statuses after which even a request that must not be carried out twice may be sent again."""
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float:
-    """Return the seconds to wait by the Retry-After header, a number or a date; 0.0 if it cannot be read."""
+    """Return the seconds to wait according to the Retry-After header, or 0.0 if it cannot be parsed."""
     value = headers.get("Retry-After", "")
     if value.isascii() and value.isdigit():
         return float(value)

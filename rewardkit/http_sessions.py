@@ -1,7 +1,7 @@
-"""Connections that are kept for a whole event loop, and that nobody is there to close at its end.
+"""Automatic closing of connections that are kept for a whole event loop.
 
-They are closed when their loop is shut down (`asyncio.run` does that), else when the process ends: aiohttp's
-that are only dropped write "Unclosed client session" over what a user sees last. Nothing is sent here.
+Connections are closed when their loop is shut down, as `asyncio.run` does, or else when the process exits.
+Otherwise aiohttp would end a program's output with "Unclosed client session". This module sends nothing.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from collections.abc import AsyncGenerator
 from typing import Protocol
 
 _EXIT_S = 2.0
-"""Seconds that the end of the process waits for a loop that runs in another thread."""
+"""Seconds to wait at exit for a loop that runs in another thread."""
 
 
 class Connections(Protocol):
-    """Kept objects: a session of aiohttp, or one that holds a session."""
+    """An object to close with its loop: an aiohttp session, or an object that contains a session."""
 
     @property
     def closed(self) -> bool: ...
@@ -27,23 +27,23 @@ class Connections(Protocol):
 
 
 class _KeptConnections:
-    """Connections, their loop, and the generator that the loop ends before it closes."""
+    """Connections, their loop, and the generator that closes them when the loop is shut down."""
 
     def __init__(self, connections: Connections, loop: asyncio.AbstractEventLoop) -> None:
         self.connections = connections
         self.loop = loop
         self.closing = _closing(connections)
-        with contextlib.suppress(StopIteration):  # up to its yield: from now on the loop knows it
+        with contextlib.suppress(StopIteration):  # run to the yield, which registers it with the loop
             self.closing.__anext__().send(None)
 
 
 _kept: list[_KeptConnections] = []
 _of_parents: list[_KeptConnections] = []
-"""Connections that a forked child inherited, which are its parent's."""
+"""Connections that a forked child inherited and that belong to its parent."""
 
 
 def end_with_loop(connections: Connections) -> None:
-    """Have connections closed with the running loop, or with the process at the latest."""
+    """Arrange for connections to be closed with the running loop, or at exit at the latest."""
     for kept in [kept for kept in _kept if kept.connections.closed or kept.loop.is_closed()]:
         _kept.remove(kept)
         _close(kept)
@@ -62,9 +62,9 @@ async def _end(kept: _KeptConnections) -> None:
 
 
 def _close(kept: _KeptConnections) -> None:
-    """Close connections from outside of their loop; end their generator, of which a loop would hear else."""
-    if kept.connections.closed or kept.loop.is_closed():  # by hand: there is no loop to wait in
-        with contextlib.suppress(StopIteration, RuntimeError):  # RuntimeError: its loop is about to end it
+    """Close connections from outside their loop, and finish their generator."""
+    if kept.connections.closed or kept.loop.is_closed():  # no loop can run the generator, so step it by hand
+        with contextlib.suppress(StopIteration, RuntimeError):  # RuntimeError: the loop is already closing it
             kept.closing.aclose().send(None)
     elif kept.loop.is_running():
         asyncio.run_coroutine_threadsafe(_end(kept), kept.loop).result(_EXIT_S)
@@ -74,7 +74,7 @@ def _close(kept: _KeptConnections) -> None:
 
 def _close_all() -> None:
     while _kept:
-        with contextlib.suppress(Exception):  # the process ends, and the system closes what is left
+        with contextlib.suppress(Exception):  # the process is exiting, and the system closes the rest
             _close(_kept.pop())
 
 

@@ -1,5 +1,7 @@
-"""Shared parts of readers of JSON: the exceptions that they raise, and objects without duplicate keys, of
-which Python's reader silently takes the last."""
+"""Shared parts of JSON readers: the exceptions to catch, and the rejection of duplicate keys.
+
+Python's own reader silently keeps the last value of a duplicate key.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +9,15 @@ from collections import Counter
 from typing import Any
 
 NOT_JSON = (ValueError, RecursionError)
-"""Exceptions of msgspec and `json` for text or bytes that are no JSON, or not of the type: errors of their
-own, those of Unicode, and one of the interpreter where arrays are nested too deeply."""
+"""Exceptions of msgspec and `json` for invalid JSON, values of the wrong type, invalid Unicode, and too
+deeply nested arrays."""
 
 
 def object_of_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the object of these keys and values; a reader's `object_pairs_hook`.
+    """Return a dictionary of key-value pairs. Serves as an `object_pairs_hook` of `json`.
 
     Raises:
-        ValueError: a key occurs twice.
+        ValueError: A key occurs twice.
     """
     found = dict(pairs)
     if len(found) != len(pairs):

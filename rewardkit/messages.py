@@ -1,7 +1,7 @@
-"""The text of a chat message: the one reader of it, for prompts, responses and turns of episodes alike.
+"""Text of chat messages, for prompts, responses and turns of episodes alike.
 
-A content is a string or a list of parts, some of them text. Plain data only; which messages are the model's,
-and which calls they make, is in `model_api.answers`.
+The content of a message is a string or a list of parts, some of which are text. The module
+`model_api.answers` finds the messages that the model wrote and the calls in them.
 """
 
 from __future__ import annotations
@@ -11,27 +11,27 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 TEXT_PARTS = ("text", "input_text", "output_text")
-"""Types of parts that are plain text."""
+"""Types of content parts that are plain text."""
 REASONING_PARTS = frozenset({"thinking", "redacted_thinking", "reasoning", "reasoning_text", "thought"})
-"""Types of parts that a model thought and did not say."""
+"""Types of content parts that contain a model's reasoning rather than its answer."""
 
 
 def message_text(message: Mapping[str, Any] | str) -> str:
-    """Return the text of a message, or of a text that stands in its place; see `content_text`."""
+    """Return the text of a message (see `content_text`). A string is returned unchanged."""
     return message if isinstance(message, str) else content_text(content_of(message))
 
 
 def content_of(message: Mapping[str, Any]) -> Any:
-    """Return the content of a message, which ShareGPT calls `value`; None if it has none."""
+    """Return the content of a message (`value` in ShareGPT), or None if the message has no content."""
     content = message.get("content")
     return message.get("value") if content is None else content
 
 
 def content_text(content: Any) -> str:
-    """Return the text of a message's content: a string itself, or the text parts, joined without a separator
-    as chat templates join them.
+    """Return the text of a message's content, with text parts joined without a separator.
 
-    Images, reasoning, calls and other parts are skipped. None and a content without text are the empty text.
+    Chat templates join text parts in the same way. Images, reasoning, calls and other parts are skipped. The
+    text is empty if the content is None or has no text.
     """
     if isinstance(content, str):
         return content
@@ -41,7 +41,7 @@ def content_text(content: Any) -> str:
 
 
 def whole_text(content: Any) -> str | None:
-    """Return the text of a content that is nothing but text; None if it has other parts, or none at all."""
+    """Return the text of a content that is only text, or None if it has other parts or no parts."""
     if isinstance(content, str):
         return content
     parts = _parts(content)
@@ -49,14 +49,14 @@ def whole_text(content: Any) -> str | None:
 
 
 def plain_message(message: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a message whose content is a string if it is nothing but text; other parts stay as they are."""
+    """Return a copy of a message with its content as a string, if the content is only text."""
     content = message.get("content")
     text = None if content is None or isinstance(content, str) else whole_text(content)
     return dict(message) if text is None else {**message, "content": text}
 
 
 def plain_prompt(prompt: str | Sequence[Mapping[str, Any]] | None) -> Any:
-    """Return a prompt whose messages are plain (`plain_message`); the prompt itself if they all are."""
+    """Return a prompt with plain messages (see `plain_message`), or the prompt itself if all are plain."""
     if prompt is None or isinstance(prompt, str):
         return prompt
     if all(isinstance(one, Mapping) and isinstance(one.get("content"), str) for one in prompt):
@@ -65,14 +65,14 @@ def plain_prompt(prompt: str | Sequence[Mapping[str, Any]] | None) -> Any:
 
 
 def prompt_text(prompt: str | Sequence[Mapping[str, Any]] | None) -> str:
-    """Return a prompt as one text: that of its messages, one below the other."""
+    """Return a prompt as one text, with the texts of its messages on separate lines."""
     if prompt is None or isinstance(prompt, str):
         return prompt or ""
     return "\n".join(map(message_text, prompt))
 
 
 def messages_in(text: str) -> list[dict[str, Any]] | None:
-    """Return the chat messages that a text is the JSON of; None for any other text."""
+    """Return the chat messages that a text contains as JSON, or None for any other text."""
     try:
         held = json.loads(text)
     except (ValueError, RecursionError):
@@ -82,7 +82,7 @@ def messages_in(text: str) -> list[dict[str, Any]] | None:
 
 
 def with_text(message: Mapping[str, Any], before: str = "", after: str = "") -> dict[str, Any]:
-    """Return a message with more text around its content; a content with other parts keeps them."""
+    """Return a message with text added before and after its content. Parts other than text are kept."""
     content = content_of(message)
     text = content_text(content) if content is None else whole_text(content)
     if text is None:
@@ -92,7 +92,7 @@ def with_text(message: Mapping[str, Any], before: str = "", after: str = "") -> 
 
 
 def _parts(content: Any) -> list[Any]:
-    """The parts of a content, also where pandas holds them in an array; one that stands alone is a part."""
+    """Return the parts of a content, which may be a list, an array (as in pandas) or a single part."""
     held = content.tolist() if hasattr(content, "tolist") else content
     return [held] if isinstance(held, Mapping) else list(held) if isinstance(held, list | tuple) else []
 

@@ -1,6 +1,7 @@
-"""Places where the model of a name may be: a folder, the hub's cache, or the hub. Nothing of it is loaded.
+"""Lookup of models by name, in a folder, in the hub's cache or on the hub. Nothing is loaded.
 
-The one place that says which names are taken; what must be in the folder beyond a config.json, its users say.
+This module alone decides which model names are accepted. Callers check for any files that they need in
+addition to config.json.
 """
 
 from __future__ import annotations
@@ -17,20 +18,21 @@ _ON_HUB = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
 
 
 def why_no_model(path: str, *, tokenizer_only: bool = False) -> str | None:
-    """Say in one line why there is no model of this name; None where there is one, here or on the hub.
+    """Return why no model of this name can be found, or None if there is one locally or on the hub.
 
-    The hub is asked last, once, and for no longer than HF_HUB_ETAG_TIMEOUT (10 seconds): where it cannot be
-    reached, the loaders of transformers would try again and again.
+    The hub is asked last, only once, and for at most HF_HUB_ETAG_TIMEOUT (10 seconds). The loaders of
+    transformers would retry many times if the hub cannot be reached.
 
     Args:
-        tokenizer_only: nothing else of it is needed, and so no config.json.
+        path: Folder of the model, or its name on the hub.
+        tokenizer_only: True if only the tokenizer is needed. A config.json is then not required.
     """
     folder = Path(path).expanduser()
     if folder.is_dir():
         return None if tokenizer_only else _why_no_model_in(folder, path)
     if folder.is_file():
         return f"{path} is a file; expected a model folder with config.json, weights and tokenizer"
-    if read_config(path) is not None:  # of the hub's cache
+    if read_config(path) is not None:  # the model is in the hub's cache
         return None
     if path.startswith(("/", ".", "~")) or path.count("/") > 1 or ("/" in path and folder.parent.is_dir()):
         return f"no such model folder: {path}{_folder_like(folder)}"
@@ -41,7 +43,7 @@ def why_no_model(path: str, *, tokenizer_only: bool = False) -> str | None:
 
 
 def model_folder(path: str) -> Path | None:
-    """Return the folder of a model, also one in the hub's cache; None if it is not on this machine."""
+    """Return the folder of a model, possibly in the hub's cache, or None if it is not on this machine."""
     folder = Path(path).expanduser()
     if folder.is_dir():
         return folder
@@ -49,13 +51,13 @@ def model_folder(path: str) -> Path | None:
         from huggingface_hub import try_to_load_from_cache
 
         found = try_to_load_from_cache(path, "config.json")
-    except (ImportError, ValueError):  # not installed; no name that the hub could have
+    except (ImportError, ValueError):  # huggingface_hub is missing, or the name is not valid on the hub
         return None
     return Path(found).parent if isinstance(found, str) else None
 
 
 def read_config(path: str) -> dict[str, Any] | None:
-    """Return a model's config.json, from a folder or the hub's cache; None if it is not on this machine."""
+    """Return a model's config.json from its folder or the hub's cache, or None if neither contains it."""
     folder = model_folder(path)
     if folder is None or not (folder / "config.json").is_file():
         return None
@@ -74,7 +76,7 @@ def _why_no_model_in(folder: Path, path: str) -> str | None:
 
 
 def _folder_like(folder: Path) -> str:
-    """Ask whether a model beside it with a like name is meant."""
+    """Return a hint that names models with similar names next to this folder, or an empty text."""
     beside = folder.parent.glob("*/config.json") if folder.parent.is_dir() else ()
     return did_you_mean(folder.name, [found.parent.name for found in beside])
 
@@ -82,11 +84,11 @@ def _folder_like(folder: Path) -> str:
 def _why_not_on_hub(name: str, tokenizer_only: bool) -> str | None:
     try:
         from huggingface_hub import constants
-    except ImportError:  # what would load the model says so
+    except ImportError:  # loading the model will report the missing package
         return None
     limit = float(constants.HF_HUB_ETAG_TIMEOUT)
     answers: list[str | None] = []
-    # In a thread of its own: no time limit of a request holds while its host's address is looked up.
+    # A separate thread enforces the limit, since the timeout of a request does not cover the DNS lookup.
     asking = Thread(target=lambda: answers.append(_ask_hub(name, limit, tokenizer_only)), daemon=True)
     asking.start()
     asking.join(limit + 1)
@@ -109,7 +111,7 @@ def _ask_hub(name: str, limit_s: float, tokenizer_only: bool) -> str | None:
         return f"{name} is neither a folder nor in the hub's cache, and HF_HUB_OFFLINE is set"
     except errors.HfHubHTTPError as error:
         return f"{name} is not a folder, and the hub does not return it: {_first_line(error)}"
-    except Exception as error:  # of the connection, of proxies, of TLS
+    except Exception as error:  # errors of the connection, of a proxy or of TLS
         return _unreached(name, _first_line(error))
     return None
 

@@ -1,7 +1,8 @@
-"""Objects and functions on their way to another process, as bytes.
+"""Serialisation of objects and functions for another process.
 
-Functions travel by their names, as in `pickle`. Functions that another process cannot import, such as those
-of a notebook, of the main program or within another function, need cloudpickle, which sends their code.
+Functions are sent by name, as in `pickle`. Functions that another process cannot import, such as those
+defined in a notebook, in the main program or inside another function, need cloudpickle, which sends their
+code.
 """
 
 from __future__ import annotations
@@ -14,15 +15,15 @@ from typing import Any
 from rewardkit.errors import require
 
 loads = pickle.loads
-"""Returns what `dumps` was given; only for bytes of our own processes."""
+"""Inverse of `dumps`. Unsafe for bytes that do not come from one of our own processes."""
 
 
 class _NamelessError(Exception):
-    """A function or class that another process cannot import."""
+    """Error raised for a function or class that another process cannot import."""
 
 
 class _ByName(pickle.Pickler):
-    """Pickles functions and classes by their names, if another process has them under these."""
+    """Pickler that accepts only functions and classes that another process can import by name."""
 
     def reducer_override(self, value: Any) -> Any:
         if isinstance(value, FunctionType | type) and (
@@ -33,10 +34,11 @@ class _ByName(pickle.Pickler):
 
 
 def dumps(value: Any) -> bytes:
-    """Return an object as bytes for `loads` in another process.
+    """Serialise an object for `loads` in another process.
 
     Raises:
-        MissingDependencyError: it contains a function of the main program, and cloudpickle is not installed.
+        MissingDependencyError: The object contains a function of the main program or of a notebook, and
+            cloudpickle is not installed.
     """
     found = io.BytesIO()
     try:

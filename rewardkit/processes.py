@@ -1,9 +1,8 @@
-"""Shared parts of all supervisors of child processes: starting one, its pipes, its end, and dying with a
-parent.
+"""Shared functions for supervising child processes: starting, pipes, killing, and dying with the parent.
 
-Standard library only, and our errors. Who feeds the processes, watches their deadlines and replaces them is
-each supervisor's own business. The inside of the sandbox's jail has its own, since it can import nothing of
-ours.
+Only the standard library and our errors are imported. Each supervisor feeds its processes, watches their
+deadlines and replaces them itself. Code inside the sandbox's jail has its own functions, since it cannot
+import rewardkit.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ PR_SET_PDEATHSIG = 1
 PR_GET_CHILD_SUBREAPER = 37
 
 LOAD_TIMEOUT = "REWARDKIT_LOAD_TIMEOUT_S"
-"""Environment variable: how many seconds importing a reward may take, in place of 120."""
+"""Environment variable with the number of seconds that importing a reward may take. The default is 120."""
 
 _BOOT = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
@@ -43,18 +42,18 @@ def start_python(
     descriptors: tuple[int, ...] = (),
     environment: Mapping[str, str] | None = None,
 ) -> subprocess.Popen[bytes]:
-    """Start a Python process in a session of its own that runs a function and has our module search path.
+    """Start a Python process that runs a function, in a new session and with our module search path.
 
-    Its standard input and output are pipes, unbuffered on our side.
+    The standard input and output of the process are pipes that are unbuffered on our side.
 
     Args:
-        target: `module:function`; its argument is our process id.
-        stderr: as for `Popen`; None: ours.
-        descriptors: file descriptors that it inherits, under the same numbers.
-        environment: what it finds in its environment beside ours.
+        target: Function to run, as `module:function`. Its argument is our process ID.
+        stderr: Standard error as for `Popen`; None to inherit ours.
+        descriptors: File descriptors that the process inherits under the same numbers.
+        environment: Environment variables to add to ours.
 
     Raises:
-        OSError: no process can be started.
+        OSError: The process cannot be started.
     """
     path = [entry or os.getcwd() for entry in sys.path]
     return subprocess.Popen(
@@ -70,7 +69,7 @@ def start_python(
 
 
 def run_child(target: str, parent: int) -> None:
-    """Run as the child process of `start_python`."""
+    """Run the target function in a child process of `start_python`."""
     module, _, function = target.partition(":")
     with large_imports():
         imported = importlib.import_module(module)
@@ -78,10 +77,10 @@ def run_child(target: str, parent: int) -> None:
 
 
 def load_timeout_s() -> float:
-    """Return how long importing a reward may take.
+    """Return the number of seconds that importing a reward may take.
 
     Raises:
-        InputError: the environment says what is no finite number above 0.
+        InputError: The environment variable is not a finite number above 0.
     """
     given = os.environ.get(LOAD_TIMEOUT, "120")
     with contextlib.suppress(ValueError):
@@ -91,10 +90,11 @@ def load_timeout_s() -> float:
 
 
 def die_with_parent(parent: int, sig: signal.Signals = signal.SIGKILL) -> bool:
-    """Have the kernel send this process a signal when the thread that started it ends (Linux).
+    """Ask the kernel to signal this process when the thread that started it ends (Linux only).
 
     Returns:
-        False when the parent is not `parent` any more: it died before the call, and no signal will come.
+        False if `parent` is no longer the parent process. It then died before the call, and no signal will be
+        sent.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, sig)
@@ -102,7 +102,7 @@ def die_with_parent(parent: int, sig: signal.Signals = signal.SIGKILL) -> bool:
 
 
 def adopts_orphans() -> bool:
-    """True where orphans of this process's descendants become its children, to be reaped by it."""
+    """Return True if orphaned descendants of this process become its children, so that it must reap them."""
     if os.getpid() == 1:
         return True
     if sys.platform != "linux":
@@ -113,7 +113,7 @@ def adopts_orphans() -> bool:
 
 
 def take_standard_streams() -> tuple[BinaryIO, BinaryIO]:
-    """Keep the pipes to the parent for the caller: what else is printed in this process goes to stderr."""
+    """Return the pipes to the parent, and redirect anything printed in this process to standard error."""
     requests = os.fdopen(os.dup(0), "rb")
     answers = os.fdopen(os.dup(1), "wb")
     null = os.open(os.devnull, os.O_RDONLY)
@@ -124,7 +124,7 @@ def take_standard_streams() -> tuple[BinaryIO, BinaryIO]:
 
 
 def kill_group(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process of `start_python` with its process group, and close its pipes. Reaps nothing."""
+    """Kill a process of `start_python` and its process group, and close its pipes, without reaping it."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.kill()
@@ -132,7 +132,7 @@ def kill_group(process: subprocess.Popen[bytes]) -> None:
 
 
 def close_pipes(process: subprocess.Popen[bytes]) -> None:
-    """Close our ends of a process's standard streams."""
+    """Close our ends of the pipes to a process's standard input and output."""
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:
             with contextlib.suppress(OSError):
@@ -141,11 +141,11 @@ def close_pipes(process: subprocess.Popen[bytes]) -> None:
 
 @contextlib.contextmanager
 def unsearched_imports() -> Iterator[None]:
-    """Import without looking for garbage meanwhile.
+    """Disable garbage collection during imports in the block, and freeze all objects afterwards.
 
-    No later search goes through what there is afterwards either, nor does the interpreter's last one. So
-    `rewardkit score --help` takes 0.60 CPU seconds, 0.77 without, and 0.85 where nothing is frozen; a server
-    starts in 1.0 to 1.2, without in 1.4 to 1.7 (26 November 2026, two busy cores).
+    Frozen objects are skipped by all later collections, including the one at exit. With this function
+    `rewardkit score --help` takes 0.60 CPU seconds, 0.77 without it, and 0.85 without freezing. A server
+    starts in 1.0 to 1.2 seconds, and in 1.4 to 1.7 seconds without it (26 November 2026, two busy cores).
     """
     enabled = gc.isenabled()
     gc.disable()
@@ -159,10 +159,10 @@ def unsearched_imports() -> Iterator[None]:
 
 @contextlib.contextmanager
 def large_imports() -> Iterator[None]:
-    """Import libraries as large as transformers as `unsearched_imports` does.
+    """Import libraries as large as transformers in the block, as `unsearched_imports` does.
 
-    What a trainer imports takes 9.4 CPU seconds so, 11.8 without (measured as above).
-    The interpreter's last search goes through them: then libraries that look for leaks find none.
+    The imports of a trainer take 9.4 CPU seconds this way, and 11.8 without (measured as above). The objects
+    are unfrozen before the collection at exit, so that libraries that check for leaks find none.
     """
     with unsearched_imports():
         try:

@@ -1,8 +1,8 @@
-"""Registry of rewards: `data_source` -> `Reward`, with its options, deadline and place to run.
+"""Registry of rewards: maps a `data_source` to a `Reward` with its options, deadline and place to run.
 
-Knows nothing of any particular reward, and runs none: rewards are registered with `@reward`, ours (in
-`rewardkit.rewards.declarations`) and those of users (in a file, see `load_reward_file`, or behind an entry
-point of the group `rewardkit.rewards`) alike. `rewardkit.scoring.scorer` does the running.
+The registry does not depend on any particular reward and does not run rewards; `rewardkit.scoring.scorer`
+does. All rewards are registered with `@reward`: ours in `rewardkit.rewards.declarations`, and those of users
+in a file (see `load_reward_file`) or through an entry point in the group `rewardkit.rewards`.
 """
 
 from __future__ import annotations
@@ -33,49 +33,57 @@ from rewardkit.reward_options import (
 from rewardkit.user_files import import_python_file
 
 Place = Literal["inline", "process", "sandbox", "model"]
-"""Place where a reward runs. `inline`: in the caller's thread; pure, linear in its input, at most a
-millisecond for 10,000 characters of any text (a longer response goes to a worker all the same). `process`: it
-may hang or crash, so in a worker that can be killed. `sandbox`: it runs model-written code. `model`: a neural
-reward model, batched."""
+"""Place where a reward runs.
+
+`inline`: in the caller's thread, for pure functions that take time linear in their input and at most a
+millisecond for 10,000 characters of any text (longer responses still go to a worker). `process`: in a worker
+that can be killed, for functions that may hang or crash. `sandbox`: for rewards that run model-written code.
+`model`: for a neural reward model, which scores batches."""
 
 
 @dataclass(frozen=True)
 class Running:
-    """Rules by which a reward is run: where, in what portions, for how long, and with which packages."""
+    """Settings for running a reward: where it runs, its batch sizes, time limits and required packages."""
 
     runs: Place = "inline"
     timeout_s: float = 10.0
-    """Deadline for one sample (for one batch if `batch`); overrunning it kills the worker."""
+    """Time limit for one sample, or for one batch if `batch`. A worker that exceeds it is killed."""
     batch: bool | Literal["group"] = False
-    """The function takes a list of samples and returns as many results. `group`: all samples of one prompt
-    that are scored together (`rewardkit.groups`), and no others."""
+    """True if the function takes a list of samples and returns one result for each. `group`: the list
+    contains exactly the samples of one prompt that are scored together (see `rewardkit.groups`)."""
     finds_groups: bool = False
-    """A `batch` function that puts samples of one prompt together itself: they have to be in one batch."""
+    """True if a `batch` function groups the samples of a prompt itself, and so needs them in one batch."""
     processes: int = 0
-    """Workers of its own, at most this many, rather than a share of the scorer's. 0: none, but one for a
-    `model`."""
+    """Maximum number of dedicated workers for this reward. 0: the reward shares the scorer's workers, except
+    that a `model` has one dedicated worker."""
     chunk: int = 0
-    """Number of samples at most that go to a worker at once, those of several callers together; of an `async`
-    reward with `processes` this many are in flight in each. 0: as the scorer sees fit, never those of several
-    callers."""
+    """Maximum number of samples sent to a worker at once, which may come from several callers. For an `async`
+    reward with `processes`, the number of samples in flight in each worker. 0: the scorer chooses, and does
+    not mix samples of several callers."""
     each: Callable[[Sequence[Any], Any], Iterator[Sequence[Any]]] | None = None
-    """Function of several samples that yields the results that are there, in order, and does otherwise as
-    `Reward.target`. For a reward in another process, which then works on the next samples while results are
-    on their way."""
+    """Function of several samples that yields results in order as soon as they are available, and otherwise
+    behaves like `Reward.target`. For a reward in another process, which then works on the next samples while
+    results are being sent."""
     load: Callable[[Any], object] | None = None
-    """Called with the options in a worker before its first sample: slow work such as loading a model."""
+    """Function called with the options in a worker before its first sample, for slow work such as loading a
+    model."""
     needs: Mapping[str, str] = field(default_factory=dict, hash=False)
-    """Packages that it cannot do without, and the extra of ours that brings each."""
+    """Required packages, each with the extra of rewardkit that installs it."""
     on_exception: OnException = "error"
-    """The meaning of an exception that the function raises: `error`, a failure with that status; or `0`, the
-    score 0 with the status ok, as of a wrong answer."""
+    """Result of a sample whose function raises an exception. `error`: a failure with status `error`. `0`: the
+    score 0 with status `ok`, as for a wrong answer."""
     excerpts: str = ""
-    """`module:function` that says which part of each response decides its score: (responses, options) -> for
-    each a text that gets the same score with any ground truth, whatever the rest of the sample; None where
-    the sample is needed. In a file, equal parts are then scored once. For pure functions."""
+    """`module:function` that returns the part of each response that decides its score. It maps (responses,
+    options) to one text per response, which gets the same score as the response for any ground truth and
+    regardless of the rest of the sample; or None if the whole sample is needed. Equal texts in a file are
+    then scored only once. For pure functions."""
 
     def __post_init__(self) -> None:
-        """Refuse values with which a reward would never end, or run elsewhere than was meant."""
+        """Check the time limit, `on_exception` and the place to run.
+
+        Raises:
+            OptionsError: A value is not valid.
+        """
         check_timeout(self.timeout_s)
         object.__setattr__(self, "on_exception", read_on_exception(self.on_exception))
         if self.runs not in get_args(Place):
@@ -83,68 +91,71 @@ class Running:
 
     @property
     def by_group(self) -> bool:
-        """True when all samples of one prompt have to be scored together."""
+        """True if all samples of one prompt have to be scored together."""
         return self.batch == "group" or self.finds_groups
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Facts besides version and options that decide a reward's scores, as locks and receipts record them."""
+    """Facts besides version and options that decide a reward's scores. Locks and receipts record them."""
 
     source: Mapping[str, str] = field(default_factory=dict, hash=False)
-    """Digests of the files that decide its scores, by name, where `Reward.target` does not stand in them."""
+    """Digests of the files that decide the scores, by name, if `Reward.target` is not defined in them."""
     settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    """Settings with which somebody else's function is called, besides the options."""
+    """Settings with which a third-party function is called, in addition to the options."""
 
 
 @dataclass(frozen=True)
 class Reward:
-    """One reward: what it is, and (`running`) how it is run."""
+    """Definition of a reward. `running` specifies how it is run."""
 
     name: str
     version: int
     target: Callable[..., Any]
-    """The function that scores; or one without parameters that returns it, called when it is first needed:
-    what takes long to import is imported there."""
+    """Function that scores samples, or a function without parameters that returns it. The latter is called
+    when the reward is first needed, so that it can contain slow imports."""
     data_sources: tuple[str, ...]
-    """Exact names or globs (`aime*`). Exact ones win over globs; longer globs over shorter ones."""
+    """Exact names or globs (`aime*`). Exact names take precedence over globs, and longer globs over shorter
+    ones."""
     aliases: tuple[str, ...] = ()
     running: Running = Running()
     parts: tuple[str, ...] = ()
-    """The fixed key set of `Score.parts`."""
+    """Fixed set of keys of `Score.parts`."""
     options_type: type | None = None
-    """A frozen dataclass with a default for every field. None: the annotation of the function's parameter for
-    the options, or no options if that is no dataclass."""
+    """Frozen dataclass of the options, with a default for every field. None: the annotation of the function's
+    options parameter, or no options if that annotation is not a dataclass."""
     presets: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    """Options that differ from those defaults; the user's go on top."""
+    """Options that differ from the defaults of `options_type`. The user's options override them."""
     reads: tuple[str, ...] = ("prompt", "extra_info")
-    """Fields that it looks at besides response and ground truth; scoring a file does not load the rest."""
+    """Fields that the reward reads besides response and ground truth. Scoring a file does not load other
+    fields."""
     explain: str = ""
-    """`module:function` that explains a score: (ground_truth, response, options) -> something to print."""
+    """`module:function` that explains a score. It maps (ground_truth, response, options) to a printable
+    object."""
     origin: Origin = Origin()
     readings: tuple[str, ...] = ()
-    """Ways to try it on a log that names no data source: `` as it is, `method=flexible` with that option,
-    the more particular first. Each is a data source as well: `gsm8k:method=flexible`. Only for rewards of
-    text, that cost little."""
+    """Options with which to try the reward on a log that names no data source, the most specific first: an
+    empty text for the defaults, or one option such as `method=flexible`. Each is also a data source of its
+    own: `gsm8k:method=flexible`. Only for cheap rewards that read text."""
     summary: str = ""
 
     def require_packages(self) -> None:
-        """Refuse to begin where a package that it needs is not installed.
+        """Check that all packages that this reward requires are installed.
 
         Raises:
-            MissingDependencyError: with the extra that brings it.
+            MissingDependencyError: A package is missing. The message names the extra that installs it.
         """
         for package, extra in self.running.needs.items():
             require(f"the reward '{self.name}'", package, extra)
 
     @property
     def scorer(self) -> str:
-        """Name and version as they stand in every Score, put there by the runner: `gsm8k@1`."""
+        """Name and version, such as `gsm8k@1`, which the runner writes into every Score."""
         return f"{self.name}@{self.version}"
 
     @cached_property
     def function(self) -> Callable[..., Any]:
-        """The function that scores, imported on first use."""
+        """Function that scores samples, imported on first use."""
         if inspect.signature(self.target).parameters:
             return self.target
         returned: Callable[..., Any] = self.target()
@@ -152,22 +163,25 @@ class Reward:
 
     @cached_property
     def options_class(self) -> type[Any]:
-        """The options dataclass, imported on first use."""
+        """Dataclass of the options, imported on first use."""
         return self.options_type or options_type_of(self.function)
 
     def make_options(self, values: Mapping[str, Any]) -> Any:
         """Return this reward's options with `values` set.
 
         Raises:
-            OptionsError: a name that is no option of this reward, or a value of the wrong type.
+            OptionsError: A name is not an option of this reward, or a value has the wrong type.
         """
         return make_options(self.name, self.options_class, {**self.presets, **values})
 
     def configured(self, values: Mapping[str, Any]) -> tuple[Reward, Any]:
-        """Return this reward, and its options with `values` set; `on_exception` among them is the reward's.
+        """Return this reward and its options with `values` set.
+
+        A value for `on_exception` changes the reward's `running`, unless the reward has an option of that
+        name.
 
         Raises:
-            OptionsError: as `make_options`.
+            OptionsError: A name is not an option of this reward, or a value has the wrong type.
         """
         own = dict(values)
         if ON_EXCEPTION not in own or any(one.name == ON_EXCEPTION for one in fields(self.options_class)):
@@ -175,23 +189,23 @@ class Reward:
         return self.with_running(on_exception=own.pop(ON_EXCEPTION)), self.make_options(own)
 
     def with_running(self, **changes: Any) -> Reward:
-        """Return this reward with other values of fields of `running`.
+        """Return this reward with some fields of `running` changed.
 
         Raises:
-            OptionsError: as of `Running`.
+            OptionsError: A value is not valid for `Running`.
         """
         return replace(self, running=replace(self.running, **changes))
 
     def describe_options(self) -> dict[str, Any]:
-        """Return each option's name and default; of what is asked over a network, what identifies it."""
+        """Return the default of each option by name, without the secrets of addresses and requests."""
         return shown_options(self.make_options({}))
 
     def option_docs(self) -> dict[str, str]:
-        """Return what each option means, of those that say it in a string under their field."""
+        """Return the description of each option that has a string below its field."""
         return field_docs(self.options_class)
 
     def describe(self) -> dict[str, Any]:
-        """Return everything about this reward but its code, as plain data."""
+        """Return a description of this reward as plain data."""
         return {
             "name": self.name,
             "scorer": self.scorer,
@@ -209,7 +223,7 @@ class Reward:
 
 
 class Registry:
-    """A mapping from data sources to rewards, with aliases, globs and per-source options."""
+    """Mapping from data sources to rewards, with aliases and globs."""
 
     def __init__(self) -> None:
         self._rewards: dict[str, Reward] = {}
@@ -217,14 +231,14 @@ class Registry:
         self._globs: dict[str, Reward] = {}
         self._for_all: list[Reward] = []
         self.packages: dict[str, str] = {}
-        """Name of a reward -> the installed package that adds it; known once all rewards have been listed."""
+        """Installed package of each reward, by the reward's name. Filled when entry points are loaded."""
         self._entry_points_loaded = False
 
     def register(self, new: Reward, *, replace_existing: bool = False) -> Reward:
         """Add a reward.
 
         Raises:
-            OptionsError: one of its data sources, aliases or its name is taken by another reward and
+            OptionsError: The name, a data source or an alias is already taken by another reward, and
                 `replace_existing` is false.
         """
         if not replace_existing:
@@ -235,14 +249,14 @@ class Registry:
         return new
 
     def use_for_all(self, new: Reward) -> Reward:
-        """Make a reward score every data source, known or not; the last one made so wins."""
+        """Make a reward score every data source, known or unknown. The last such reward takes precedence."""
         self._rewards[new.name] = new
         self._for_all.append(new)
         return new
 
     @property
     def for_all(self) -> Reward | None:
-        """The reward that scores every data source, if there is one."""
+        """The reward that scores every data source, or None."""
         return self._for_all[-1] if self._for_all else None
 
     def _refuse_taken_names(self, new: Reward) -> None:
@@ -260,11 +274,12 @@ class Registry:
             )
 
     def resolve(self, data_source: str) -> Reward:
-        """Return the reward for a data source: one for all, then its exact name or alias, then the longest
-        glob.
+        """Return the reward for a data source.
+
+        A reward for all data sources takes precedence, then an exact name or alias, then the longest glob.
 
         Raises:
-            UnknownDataSourceError: names the nearest known data sources.
+            UnknownDataSourceError: No reward matches. The message names the closest known data sources.
         """
         found = self.find(data_source)
         if found is None:
@@ -274,10 +289,10 @@ class Registry:
         return found
 
     def find(self, data_source: str) -> Reward | None:
-        """Return the reward for a data source as `resolve` does; None where there is none."""
+        """Return the reward for a data source as `resolve` does, or None if there is no such reward."""
         if self.for_all is not None:
             return self.for_all
-        found = self._exact.get(data_source) or self._globs.get(data_source)  # a glob stands for itself too
+        found = self._exact.get(data_source) or self._globs.get(data_source)  # a glob also matches itself
         found = found or self._reading(data_source) or self._longest_glob(data_source)
         if found is None and not self._entry_points_loaded:
             self._load_entry_points()
@@ -285,22 +300,24 @@ class Registry:
         return found
 
     def looks_at_groups(self, data_source: str) -> bool:
-        """True when a data source has a reward that has to see all responses to a prompt at once."""
+        """Return True if the reward of a data source has to score all responses to a prompt together."""
         found = self.find(data_source)
         return found is not None and found.running.by_group
 
     def by_name(self, name: str) -> Reward | None:
-        """Return the reward of that name, if there is one."""
+        """Return the reward of this name, or None if there is no such reward."""
         return self._rewards.get(name)
 
     def readings(self) -> list[str]:
-        """Return the data sources with which a log is tried, rewards as they are before those with an option,
-        the more particular first."""
+        """Return the data sources to try on a log that names none.
+
+        Rewards with default options come before rewards with an option, each in order of registration.
+        """
         plain = [reward.name for reward in self if "" in reward.readings]
         return plain + [f"{reward.name}:{words}" for reward in self for words in reward.readings if words]
 
     def _reading(self, data_source: str) -> Reward | None:
-        """The reward that a name with an option, as `readings` has them, stands for."""
+        """Return the reward for a data source with an option, such as `gsm8k:method=flexible`, or None."""
         name, colon, words = data_source.partition(":")
         reward = self.by_name(name) if colon else None
         if reward is None or words not in reward.readings or not words:
@@ -331,7 +348,7 @@ class Registry:
 
 
 REGISTRY = Registry()
-"""The registry that every entrance uses. The only global state of the library."""
+"""Registry shared by all entry points of the library. It is the library's only global state."""
 
 
 def reward(
@@ -354,16 +371,16 @@ def reward(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register the decorated function as the reward of `data_sources`.
 
-    The function takes `(sample)` or `(sample, options)`, a list of samples if `batch`; or any of these
-    parameters: `data_source`, `response` (also `solution_str`, as in verl), `ground_truth`, `prompt`,
-    `extra_info`, in the plural if `batch`. It may be `async`. It returns a Score, a float, a bool, or a dict
-    with at least `score`; every Score gets the name and version given here. The function runs in a worker
-    process with a time limit; `runs="inline"` runs it in this process, for pure functions that are always
-    fast. The other arguments are the fields of `Reward` and `Running`; the summary is the first line of the
-    docstring.
+    The function takes `(sample)` or `(sample, options)`, with a list of samples if `batch`. Alternatively it
+    takes any of the parameters `data_source`, `response` (also `solution_str`, as in verl), `ground_truth`,
+    `prompt` and `extra_info`, in the plural if `batch`. It may be `async`. It returns a Score, a float, a
+    bool, or a dict with at least `score`. Every Score gets the name and version passed to the decorator. The
+    function runs in a worker process with a time limit. `runs="inline"` runs it in the current process, for
+    pure functions that are always fast. The other arguments are the fields of `Reward` and `Running`. The
+    summary is the first line of the function's docstring.
 
     A function without parameters is a declaration: it is called when the reward is first needed and returns
-    the function to use. Heavy imports belong there, so that `rewardkit list` stays quick.
+    the function to use. Put slow imports there, so that `rewardkit list` stays fast.
 
     Example:
         >>> @reward("my/spelling", timeout_s=1.0)
@@ -377,8 +394,8 @@ def reward(
         ...     return score
 
     Raises:
-        InputError: the function has an unknown parameter.
-        OptionsError: the name or a data source belongs to another reward.
+        InputError: The function has an unknown parameter.
+        OptionsError: The name or a data source belongs to another reward.
     """
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -410,7 +427,7 @@ def reward(
 
 
 def reward_of(function: Any) -> Reward | None:
-    """Return the Reward that `@reward` made of this function, if it did."""
+    """Return the Reward that `@reward` created from a function, or None if the function is not decorated."""
     found = getattr(function, "__rewardkit_reward__", None)
     return found if isinstance(found, Reward) else None
 
@@ -419,12 +436,12 @@ def load_reward_file(spec: str) -> list[Reward]:
     """Register the rewards of a Python file and return them.
 
     Args:
-        spec: `path.py` (all its `@reward` functions), `path.py:function` (that one; undecorated it takes
-            every data source, as verl's `custom_reward_function` does) or `SOURCE=path.py:function`
-            (that one, for the data sources matching SOURCE).
+        spec: `path.py` for all `@reward` functions of the file, `path.py:function` for one function, or
+            `SOURCE=path.py:function` for one function and the data sources that match SOURCE. An undecorated
+            function without SOURCE scores every data source, like verl's `custom_reward_function`.
 
     Raises:
-        InputError: no such file or function, or the file fails to import.
+        InputError: The file or function does not exist, or the file fails to import.
     """
     source, equals, rest = spec.partition("=")
     path_and_name = rest if equals else spec
@@ -464,10 +481,12 @@ def _reward_from(function: Callable[..., Any], data_sources: tuple[str, ...], na
 
 
 def _check_signature(made: Reward) -> None:
-    """Refuse a function that could not be called; one without parameters is asked for it at first use.
+    """Check that a reward's function can be called.
+
+    A function without parameters is a declaration, whose function is checked at first use.
 
     Raises:
-        InputError: it has an unknown parameter.
+        InputError: The function has an unknown parameter.
     """
     if parameters_of(made.target):
         bound(made.target, batch=bool(made.running.batch))
@@ -478,7 +497,7 @@ def _rewards_in(module: ModuleType) -> list[Reward]:
 
 
 def import_target(target: str) -> Callable[..., Any]:
-    """Import `module:function`."""
+    """Import and return the function named by `module:function`."""
     module_name, _, attribute = target.partition(":")
     found: Callable[..., Any] = getattr(importlib.import_module(module_name), attribute)
     return found

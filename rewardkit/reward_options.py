@@ -1,4 +1,4 @@
-"""Options of rewards: dataclasses with defaults, made from a user's values and shown without secrets."""
+"""Options of rewards: dataclasses with defaults, created from users' values and shown without secrets."""
 
 from __future__ import annotations
 
@@ -20,29 +20,31 @@ from rewardkit.http_addresses import Address, RequestFields, made_private, publi
 
 OnException = Literal["error", "0"]
 ON_EXCEPTION = "on_exception"
-"""The name of that setting among options."""
+"""Name of the `on_exception` setting among the options of a reward."""
 
 FILE = "rewardkit.file"
-"""Key in the metadata of an option that names a file or folder, of which the content decides scores."""
+"""Metadata key that marks an option naming a file or folder whose content decides scores."""
 
 
 def file_option(default: Any) -> Any:
-    """Return a field of an options dataclass that names a file, perhaps with `:function`, or a folder."""
+    """Return a dataclass field for an option that names a folder or a file, optionally with `:function`."""
     return field(default=default, metadata={FILE: True})
 
 
 TEXT = "rewardkit.text"
-"""Key in the metadata of an option that is a text such as a template, known by its digest."""
+"""Metadata key that marks an option with a long text, such as a template, which is shown as its digest."""
 
 
 def text_option(default: str = "") -> Any:
-    """Return a field of an options dataclass that holds a long text."""
+    """Return a dataclass field for an option that contains a long text."""
     return field(default=default, metadata={TEXT: True})
 
 
 def shown_options(options: Any) -> dict[str, Any]:
-    """Return options as plain data, as they may be shown and recorded: without what is secret of addresses
-    and requests, and with digests of long texts."""
+    """Return options as plain data that may be shown and recorded.
+
+    The secrets of addresses and requests are left out, and long texts are replaced by their digests.
+    """
     values = {one.name: shown(getattr(options, one.name)) for one in fields(options)}
     texts = [one.name for one in fields(options) if one.metadata.get(TEXT) and values[one.name]]
     return values | {name: digest(values[name].encode(errors="surrogateescape")) for name in texts}
@@ -50,21 +52,21 @@ def shown_options(options: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class NoOptions:
-    """The options of a reward that has none."""
+    """Options of a reward that has no options."""
 
 
 def make_options(reward: str, kind: type[Any], values: Mapping[str, Any]) -> Any:
-    """Return options with `values` set.
+    """Create a reward's options from values, with defaults for all others.
 
     Args:
-        reward: Name of the reward, for errors.
-        kind: Dataclass of its options.
-        values: Values by name, as Python, JSON or a command line has them.
+        reward: Name of the reward, for error messages.
+        kind: Dataclass of the reward's options.
+        values: Values by name, from Python, JSON or a command line.
 
     Raises:
-        OptionsError: a name that is no option of the reward, or a value of the wrong type.
+        OptionsError: A name is not an option of the reward, or a value has the wrong type.
     """
-    # A dot is as good as an underscore: `sandbox.url` is how such a setting is called elsewhere.
+    # Accept a dot in place of an underscore, since `sandbox.url` is the usual name of this setting elsewhere.
     values = {name.replace(".", "_"): value for name, value in values.items()}
     known = [f.name for f in fields(kind)]
     for key in values:
@@ -84,8 +86,11 @@ def make_options(reward: str, kind: type[Any], values: Mapping[str, Any]) -> Any
 
 
 def _refuse_endless(options: Any) -> None:
-    """Refuse an option that is no finite number, or a time limit that nothing meets: every score that is
-    made with it would be an error."""
+    """Refuse infinite numbers, NaN and time limits that are not positive, with which scoring always fails.
+
+    Raises:
+        ValueError: An option has such a value.
+    """
     for option in fields(options):
         value = getattr(options, option.name)
         if isinstance(value, float) and option.name.endswith("timeout_s") and not value > 0:
@@ -95,7 +100,7 @@ def _refuse_endless(options: Any) -> None:
 
 
 def _misfit(reward: str, kind: type[Any], reason: str, values: Mapping[str, Any]) -> str:
-    """Say which option does not fit and what it may be, given msgspec's `... - at `$.name``."""
+    """Return an error message for an option of the wrong type, based on msgspec's `... - at `$.name``."""
     place = re.search(r"`\$\.(\w+)(?:\[.*)?`$", reason)
     if place is not None:
         name = place[1]
@@ -106,7 +111,7 @@ def _misfit(reward: str, kind: type[Any], reason: str, values: Mapping[str, Any]
 
 
 def _in_words(hint: Any) -> str:
-    """Return a type in words, for the reader of an error."""
+    """Describe a type in words for an error message."""
     origin, inner = typing.get_origin(hint), get_args(hint)
     if origin is Literal:
         return ", ".join(map(repr, inner))
@@ -126,12 +131,15 @@ _WORDS = {
     Address: "a URL",
     RequestFields: "an object",
 }
-"""Names of these types in an error."""
+"""Descriptions of types in error messages."""
 
 
 def _from_text(value: Any, wanted: str) -> Any:
-    """A value as its option takes it: lists and mappings come from command lines as JSON, and a name that
-    consists of digits, as of a model, from JSON and YAML as a number."""
+    """Convert a value to the form that its option accepts.
+
+    Command lines pass lists and mappings as JSON. JSON and YAML turn a name that consists of digits into a
+    number.
+    """
     if type(value) is int and wanted in ("str", "str | None"):
         return str(value)
     if isinstance(value, str) and wanted.startswith(("tuple", "list", "dict", "Mapping", "RequestFields")):
@@ -141,7 +149,7 @@ def _from_text(value: Any, wanted: str) -> Any:
 
 
 def options_type_of(function: Callable[..., Any]) -> type[Any]:
-    """Return the dataclass that annotates the parameter for the options, or NoOptions."""
+    """Return the dataclass that annotates a function's options parameter, or `NoOptions`."""
     try:
         hints = typing.get_type_hints(function)
     except (NameError, TypeError):
@@ -152,10 +160,10 @@ def options_type_of(function: Callable[..., Any]) -> type[Any]:
 
 
 def read_on_exception(value: Any) -> OnException:
-    """Return what exceptions mean, whoever says so.
+    """Validate and return a value of `on_exception`.
 
     Raises:
-        OptionsError: it is neither `error` nor 0.
+        OptionsError: The value is neither `error` nor 0.
     """
     if value == "error":
         return "error"
@@ -165,10 +173,10 @@ def read_on_exception(value: Any) -> OnException:
 
 
 def check_timeout(timeout_s: Any) -> float:
-    """Return a time limit in seconds, whoever has given it.
+    """Validate and return a time limit in seconds.
 
     Raises:
-        OptionsError: it is no number, or not positive and finite.
+        OptionsError: The value is not a positive, finite number.
     """
     is_number = isinstance(timeout_s, int | float) and not isinstance(timeout_s, bool)
     if not is_number or not (isfinite(timeout_s) and timeout_s > 0):

@@ -1,8 +1,8 @@
-"""Reports of rows on how they came about: failures (broken episodes, aborted requests, masked or filtered
-samples) and episodes.
+"""Failures and episodes reported by the columns of a row.
 
-Every reader of rows asks here, once; from there on `Sample.known` and `Sample.extra_info` carry the answers.
-Logs of known kinds report failures in their own words too (`rewardkit.logs`).
+Failures include broken episodes, aborted requests, and masked or filtered samples. Readers of rows call this
+module once per row and store the results in `Sample.known` and `Sample.extra_info`. Logs of known kinds also
+report failures in their own formats (see `rewardkit.logs`).
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ FAILED_ENDS: Mapping[str, Status] = {
     "cancelled": "error",
     "error": "error",
 }
-"""The status of an episode that ended for a reason other than the model. After every other reason it is
-`ok`."""
+"""Status of an episode by the reason it ended, for reasons that are not the model's fault. For any other
+reason the status is `ok`."""
 
 _FAILING: Mapping[str, Status] = {
     **dict.fromkeys(("failed", "failure", "error", "errored", "abort", "aborted", "crashed"), "error"),
@@ -32,13 +32,13 @@ _FAILING: Mapping[str, Status] = {
     **dict.fromkeys(("timeout", "timed_out", "timedout"), "timeout"),
     "invalid": "invalid",
 }
-"""Words for the status of a row that failed; any other word says nothing."""
+"""Status of a failed row, by the word in its status column. Any other word does not report a failure."""
 
 _NO_ERROR = frozenset({"", "none", "null", "nan", "n/a", "no error", "ok", "success"})
-"""Texts in the place of an error that say there was none."""
+"""Texts in an error column that mean there was no error."""
 
 _Report = Callable[[str, Any], tuple[Status, str] | None]
-"""Takes the name and the value of a column; returns the status and the reason of a failure."""
+"""Function that maps the name and value of a column to the status and reason of a failure, or to None."""
 
 
 EPISODE = frozenset({"turns", "num_turns", "turn_rewards", "tool_rewards", "interaction_score"})
@@ -46,28 +46,31 @@ EPISODE = frozenset({"turns", "num_turns", "turn_rewards", "tool_rewards", "inte
 
 
 def known_score(row: Mapping[str, Any], place: int | None = None) -> Score | None:
-    """Return the Score that a row has before it is scored: the failure that it reports, or the score that an
-    episode's interaction gave. None for a row that is to be scored.
+    """Return the Score that a row already has, or None if the row is still to be scored.
+
+    The Score is the failure that the row reports, or the score given by an episode's interaction.
 
     Args:
-        place: number of the response, in a row with lists of responses.
+        row: Values of the row by column.
+        place: Index of the response in a row with lists of responses; None for a row with one response.
     """
     return own_failure(row, place) or interaction_score(_of_response(row.get("interaction_score"), place))
 
 
 def interaction_score(value: Any) -> Score | None:
-    """Return the Score of an episode that its interaction or environment scored; None for any other."""
+    """Return the Score that an episode's interaction or environment gave, or None if it gave no score."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
     return Score(float(value), scorer="interaction@1") if is_number else None
 
 
 def episode_facts(row: Mapping[str, Any], place: int | None = None) -> dict[str, Any]:
-    """Return the fields of `extra_info` by which a reward sees an episode, named as in verl; none for a row
-    that is no episode.
+    """Return the `extra_info` fields that describe an episode to a reward, named as in verl.
+
+    The result is empty if the row is not an episode.
 
     Args:
-        row: has the columns of `EPISODE`, as far as they are known.
-        place: number of the response, in a row with lists of responses.
+        row: Values of the row by column, including any columns of `EPISODE`.
+        place: Index of the response in a row with lists of responses; None for a row with one response.
     """
     said = {name: _of_response(row.get(name), place) for name in EPISODE}
     if said["turns"] is None and said["turn_rewards"] is None:
@@ -80,7 +83,7 @@ def episode_facts(row: Mapping[str, Any], place: int | None = None) -> dict[str,
     if scores:
         scores[-1] += sum(reward or 0.0 for reward in tools.values())
     return {
-        "num_turns": said["num_turns"] or len(said["turns"] or ()) + 1,  # verl counts the prompt
+        "num_turns": said["num_turns"] or len(said["turns"] or ()) + 1,  # verl counts the prompt as a turn
         "turn_rewards": rewards,
         "turn_scores": scores,
         "tool_rewards": dict(tools),
@@ -89,10 +92,11 @@ def episode_facts(row: Mapping[str, Any], place: int | None = None) -> dict[str,
 
 
 def own_failure(row: Mapping[str, Any], place: int | None = None) -> Score | None:
-    """Return the failure that a row reports of itself; None for a row without one.
+    """Return the failure that a row reports, or None if it reports no failure.
 
     Args:
-        place: number of the response, in a row with lists of responses.
+        row: Values of the row by column.
+        place: Index of the response in a row with lists of responses; None for a row with one response.
     """
     for name, report in _reports_in(tuple(row)):
         value = _of_response(row[name], place)
@@ -105,14 +109,14 @@ def own_failure(row: Mapping[str, Any], place: int | None = None) -> Score | Non
 
 
 def _of_response(value: Any, place: int | None) -> Any:
-    """The value of one response, in a row with lists of responses."""
+    """Return the value for one response from a column that may contain a list with a value per response."""
     if place is None or not isinstance(value, list):
         return value
     return value[place] if place < len(value) else None
 
 
 def report_columns(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the columns, of those with these names, in which a row may report a failure or an episode."""
+    """Return those of the given columns that may report a failure or an episode."""
     found = [name for name, _ in _reports_in(names)]
     if not {"turn_rewards", "interaction_score"}.isdisjoint(names):
         found += [name for name in names if name in EPISODE]
@@ -123,7 +127,7 @@ def report_columns(names: tuple[str, ...]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1024)  # the rows of a file have the same names
 def _reports_in(names: tuple[str, ...]) -> tuple[tuple[str, _Report], ...]:
-    """The columns that may report a failure, but those that say how scoring went."""
+    """Return the columns that may report a failure, except status columns written by our own scoring."""
     ours = {f"{name.removesuffix('scorer')}status" for name in names if name.endswith("scorer")}
     return tuple((name, report) for name in names if name not in ours and (report := _report_of(name)))
 
@@ -134,7 +138,7 @@ def _report_of(name: str) -> _Report | None:
 
 
 def _of_status(name: str, value: Any) -> tuple[Status, str] | None:
-    """A word, also as the member of an enumeration (`Status.ABORTED`), or a status of HTTP."""
+    """Read a status: a word, possibly an enumeration member (`Status.ABORTED`), or an HTTP status."""
     if isinstance(value, int) and not isinstance(value, bool) and 400 <= value < 600:
         return "error", f"the row failed: '{name}' is {value}"
     status = _FAILING.get(value.rpartition(".")[2].lower()) if isinstance(value, str) else None
@@ -155,12 +159,12 @@ def _of_error(name: str, value: Any) -> tuple[Status, str] | None:
     if value is True:
         return "error", f"the row failed: '{name}' is true"
     if not value or not isinstance(value, str | Mapping | list) or _is_placeholder(str(value)):
-        return None  # a number is a measure, such as of a regression
+        return None  # a number is a measured error, such as that of a regression, and not a failure
     return "error", f"the row failed: {error_said(value[0] if isinstance(value, list) else value)}"
 
 
 def _is_placeholder(text: str) -> bool:
-    """Tell whether a text stands where there is no error, as `<not_executed>` of NeMo-Skills."""
+    """Return True if a text is a placeholder for no error, such as `<not_executed>` of NeMo-Skills."""
     text = text.strip().lower()
     return text in _NO_ERROR or (text.startswith("<") and text.endswith(">") and " " not in text)
 
@@ -199,4 +203,4 @@ _OF_A_RESPONSE = frozenset(
     {"", "is", "was", "logged", "loss", "rollout", "episode", "generation", "request", "response", "judge"}
     | {"completion", "sample", "trajectory", "run", "eval"}
 )
-"""First words of the columns of a response: `is_filtered`, `episode_status`, `response_mask`."""
+"""First words of columns that describe a response, as in `is_filtered`, `episode_status`, `response_mask`."""

@@ -1,7 +1,7 @@
-"""The one reader of rows: under which names a Sample's fields stand in what people have, and what is made of
-the values. Files, trainers' columns, requests and the trainer's own data all go through here.
+"""Reader of rows: finds the fields of a Sample under their various names and converts their values.
 
-Names and plain values only; `rewardkit.tables` finds the same names in Arrow tables.
+Files, trainers' columns, requests and the trainer's own data are all read with this module. It works on names
+and plain values; `rewardkit.tables` finds the same names in Arrow tables.
 """
 
 from __future__ import annotations
@@ -59,30 +59,30 @@ GROUND_TRUTH = (
 PROMPT = ("prompt", "input")
 EXTRA_INFO = ("extra_info",)
 GROUP = "prompt_id"
-"""The names of each field, in order of precedence, the more telling first: the first that a table or row has
-counts. A dot reaches into a struct. What logs of others call so less clearly is in `logs.naming`."""
+"""Names of each field, in order of precedence. The first name found in a table or row is used. A dot reaches
+into a struct. Less clear names, which occur in third-party logs, are in `logs.naming`."""
 IMAGES = ("images", "image")
-"""Columns of images, by their usual names."""
+"""Usual names of image columns."""
 MEDIA = (*IMAGES, "videos", "video", "audio", "audios")
-"""Columns of images, videos and audio, by their usual names."""
+"""Usual names of image, video and audio columns."""
 
 
 class Fields(NamedTuple):
-    """Fields of one row, as they stand there."""
+    """Field values of one row, before conversion."""
 
     response: Any
-    """One response or several: texts, or chat messages."""
+    """One response or several, as texts or chat messages."""
     ground_truth: Any = None
     prompt: Any = None
     data_source: Any = None
     extra_info: Any = None
     group: Any = None
-    """Value that the responses to one prompt share, where the log has one; else None."""
+    """Value shared by all responses to one prompt, or None if the row has no such value."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowNames:
-    """The name of each field in one table. None: the table does not have it."""
+    """Names of the fields in one table. None: the table does not have the field."""
 
     data_source: str | None = None
     response: str | None = None
@@ -90,12 +90,12 @@ class RowNames:
     prompt: str | None = None
     extra_info: str | None = None
     choices: str | None = None
-    """The options of a question of multiple choice, where they have a column of their own."""
+    """Name of a separate column with the options of a multiple-choice question."""
     group: str | None = None
-    """Identity of the prompt, where it has a column of its own."""
+    """Name of a separate column with the identity of the prompt."""
 
     def read(self, row: Any) -> Fields:
-        """Return what stands under these names in a row."""
+        """Return the values under these names in a row."""
         extra_info = value_at(row, self.extra_info)
         if self.choices is not None:
             extra_info = {"choices": value_at(row, self.choices), **plain_mapping(extra_info)}
@@ -110,7 +110,11 @@ class RowNames:
 
 
 def find_names(has: Callable[[str], bool]) -> RowNames:
-    """Return the names of the fields in what `has` names, a table's columns or a row's keys."""
+    """Return the names of the fields in a table or row.
+
+    Args:
+        has: Function that returns True if the table or row has a given name.
+    """
     return RowNames(
         data_source=first_of(DATA_SOURCE, has),
         response=first_of(RESPONSE, has),
@@ -122,12 +126,12 @@ def find_names(has: Callable[[str], bool]) -> RowNames:
 
 
 def first_of(names: Sequence[str], has: Callable[[str], bool]) -> str | None:
-    """Return the first of the names that is there."""
+    """Return the first of the names for which `has` is true, or None."""
     return next((name for name in names if has(name)), None)
 
 
 def has_value(row: Any, name: str) -> bool:
-    """True when the row has a field of this possibly dotted name, null or not; `a.0.b` goes into lists."""
+    """Return True if a row has a possibly dotted name, even with a null value. `a.0.b` reaches into lists."""
     if _holds(row, name):
         return True
     head, dot, rest = name.partition(".")
@@ -135,7 +139,7 @@ def has_value(row: Any, name: str) -> bool:
 
 
 def value_at(row: Any, name: str | None) -> Any:
-    """Return the value of a possibly dotted name, `a.0.b` into lists; None where there is none."""
+    """Return the value of a possibly dotted name, or None if the row lacks it. `a.0.b` reaches into lists."""
     if name is None:
         return None
     if _holds(row, name):
@@ -145,7 +149,7 @@ def value_at(row: Any, name: str | None) -> Any:
 
 
 def values_at(rows: Sequence[Any], name: str) -> list[Any]:
-    """Return the value of a name in each row, as `value_at`."""
+    """Return the value of a possibly dotted name in each row, as `value_at` does."""
     head, dot, rest = name.partition(".")
     if not set(map(type, rows)) <= {dict} or (dot and any(name in row for row in rows)):
         return [value_at(row, name) for row in rows]
@@ -155,7 +159,7 @@ def values_at(rows: Sequence[Any], name: str) -> list[Any]:
 
 
 def _holds(holder: Any, key: str) -> bool:
-    if isinstance(holder, (dict, Mapping)):  # a dict, as nearly all are, is told four times as fast
+    if isinstance(holder, (dict, Mapping)):  # checking for dict first is four times as fast for dicts
         return key in holder
     is_place = isinstance(holder, list | tuple) and key.isascii() and key.isdecimal()
     return is_place and int(key) < len(holder)
@@ -166,10 +170,10 @@ def _member(holder: Any, key: str) -> Any:
 
 
 def to_sample(data_source: Any, response: Any, ground_truth: Any, prompt: Any, extra_info: Any) -> Sample:
-    """Return the Sample of one row's values, whatever types they come in. Nothing is the empty text.
+    """Create a Sample from one row's values of any types. Missing texts become empty.
 
     Raises:
-        NoResponseError: as `response_text`.
+        NoResponseError: The response contains nothing that the model wrote (see `response_text`).
     """
     return Sample(
         "" if data_source is None else str(data_source),
@@ -181,8 +185,10 @@ def to_sample(data_source: Any, response: Any, ground_truth: Any, prompt: Any, e
 
 
 def sample_of(data_source: Any, response: Any, ground_truth: Any, prompt: Any, extra_info: Any) -> Sample:
-    """Return the Sample of one row's values, like `to_sample`; its score is known, a failure, where there is
-    not exactly one response."""
+    """Create a Sample from one row's values, as `to_sample` does.
+
+    If the row does not have exactly one response, the Sample has a known Score with status `invalid`.
+    """
     try:
         several = responses_of(response)
         text = response_text(response)
@@ -196,9 +202,10 @@ def sample_of(data_source: Any, response: Any, ground_truth: Any, prompt: Any, e
 
 
 def ground_truth_text(value: Any) -> str | None:
-    """Return a ground truth as the string that rewards take; None for nothing: None and NaN.
+    """Return a ground truth as the string that rewards expect, or None for None and NaN.
 
-    Text stays as it is, numbers are in figures (a whole one without `.0`), anything else is JSON.
+    A text is unchanged, a number is written in decimal (a whole number without `.0`), and any other value is
+    encoded as JSON.
     """
     if value is None or isinstance(value, str):
         return value
@@ -215,22 +222,22 @@ def ground_truth_text(value: Any) -> str | None:
 
 
 def response_text(value: Any) -> str | None:
-    """Return what the model wrote: the text itself, all texts of the assistant's among chat messages, those
-    of a message's content, or what the answer of an API says; of calls of tools their JSON. None for nothing:
-    None and NaN.
+    """Return the text that the model wrote, or None for None and NaN.
 
-    Calls of tools count in the last message: in others they have been answered.
+    The value may be a text, a message's content, chat messages (all texts of the assistant are returned) or
+    the answer of an API. Tool calls are returned as JSON, but only those of the last message, since earlier
+    calls have been answered.
 
     Raises:
-        NoResponseError: nothing in it is the model's: an API's error, messages of others alone, or an object,
-            a list or another value that nobody recognises.
+        NoResponseError: The value contains nothing that the model wrote. It is an API error, has only
+            messages of others, or has an unknown shape.
     """
     if value is None or isinstance(value, str):
         return value
     is_data = isinstance(value, Mapping | list | tuple | bytes) or hasattr(value, "tolist")
-    held = plain(value) if is_data else value  # of any other object `plain` makes a text
+    held = plain(value) if is_data else value  # `plain` would convert any other object to a text
     if isinstance(held, float) and math.isnan(held):
-        return None  # as pandas writes a missing value
+        return None  # pandas represents a missing value as NaN
     if isinstance(held, Mapping):
         return texts_of(held)[0]
     if isinstance(held, list):
@@ -241,7 +248,7 @@ def response_text(value: Any) -> str | None:
 
 
 def _list_text(held: list[Any]) -> str:
-    """Return the model's text in a list that is one response."""
+    """Return the text that the model wrote in a list that represents one response."""
     if not held:
         raise NoResponseError("the list of responses is empty")
     if is_content(held):
@@ -256,13 +263,14 @@ def _list_text(held: list[Any]) -> str:
 
 
 def responses_of(value: Any) -> list[Any] | None:
-    """Return the several responses of one row, each a text or chat messages; None if it is a single one.
+    """Return the responses of a row that has several, each as a text or chat messages; None for one response.
 
-    A list of texts, of lists of messages or of answers of APIs is several responses, and so is an answer with
-    several choices; a list of messages is one. A list of numbers, tokens perhaps, is none.
+    A list of texts, of message lists or of API answers counts as several responses, and so does an API answer
+    with several choices. A list of messages is one response.
 
     Raises:
-        NoResponseError: as `response_text`.
+        NoResponseError: The value is a list of numbers, which may be tokens, or an API answer without any
+            text of the model.
     """
     if isinstance(value, Mapping):
         texts = texts_of(plain_mapping(value))
@@ -280,11 +288,11 @@ def responses_of(value: Any) -> list[Any] | None:
 
 
 def prompt_of(value: Any) -> str | list[Message] | None:
-    """Return a prompt as a Sample takes it: the text, or the chat messages as plain data.
+    """Return a prompt in the form that Sample requires: a text, or chat messages as plain data.
 
-    The content of a message that is nothing but text is a string, whether it came as one or in parts. One
-    message may stand without a list, and JSON of messages in a text: csv and other tables without lists hold
-    prompts like that.
+    Message content that is only text becomes a string, even if it was given in parts. The prompt may also be
+    a single message outside a list, or a text with messages as JSON, as in CSV and other tables without
+    lists.
     """
     if value is None or isinstance(value, str):
         held = messages_in(value) if value and value[0] == "[" else None
@@ -299,9 +307,10 @@ def prompt_of(value: Any) -> str | list[Message] | None:
 
 
 def plain_mapping(value: Any) -> dict[str, Any]:
-    """Return a mapping as JSON-ready data; what is not JSON-ready becomes its text. None is empty.
+    """Return a mapping as JSON-ready data, or an empty dict for any other value.
 
-    The text of a JSON object is one: csv and other tables without structs hold `extra_info` like that.
+    Values that JSON cannot represent become text. A text with a JSON object counts as a mapping, since CSV
+    and other tables without structs store `extra_info` in this form.
     """
     if isinstance(value, str) and value.lstrip().startswith("{"):
         with contextlib.suppress(ValueError, RecursionError):
@@ -310,7 +319,7 @@ def plain_mapping(value: Any) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """Return JSON-ready data. Arrays and scalars of numpy count as the lists and numbers they hold."""
+    """Convert a value to JSON-ready data. NumPy arrays and scalars become lists and numbers."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, Mapping):

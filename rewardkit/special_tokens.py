@@ -1,7 +1,7 @@
-"""Special tokens as texts hold them that were decoded with them: ends of turns, padding, thoughts.
+"""Special tokens in decoded texts: ends of turns, padding and thoughts.
 
-What they mean for turns stands with the server's chat templates; here they are only recognised. Every reader
-of a model's text asks here what of it is thought.
+This module only recognises the tokens. Their role in turns is defined by the server's chat templates. All
+code that separates a model's thoughts from its answer uses this module.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ THOUGHTS = (
     ("<|inner_prefix|>", "<|inner_suffix|>"),
     ("<|thinking|>", "<|/thinking|>"),
 )
-"""Marks that open and close a thought, by model family."""
+"""Pairs of tags that open and close a thought, in the forms of various model families."""
 _CLOSING_OF = dict(THOUGHTS)
 _TAGS = [tag for form in THOUGHTS for tag in form]
 _TAGS_BY_SIGN = {
@@ -32,10 +32,10 @@ _TAGS_BY_SIGN = {
 _THOUGHT_TAG = re.compile(
     "|".join(f"{re.escape(sign)}(?:{'|'.join(map(re.escape, rest))})" for sign, rest in _TAGS_BY_SIGN.items())
 )
-"""Any of these tags. By their first characters: twice as fast."""
+"""Pattern of all these tags. Grouping the tags by their first characters makes it twice as fast."""
 _OF_THOUGHTS = "|".join(re.escape(tag[2:-2]) for tag in _TAGS if tag.startswith("<|"))
 _CLOSING = rf"(?:end_of_(?:box|solution|answer)|/?answer|answer_end|{_OF_THOUGHTS})"
-"""Tokens that close what opens before them or open a thought, and end nothing else."""
+"""Pattern of tokens that close an earlier token, or belong to a thought, and do not end the text."""
 SPECIAL = re.compile(
     r"<(?:\|[^|<>\s]{1,40}\|>|｜[^｜<>\s]{1,40}｜>|/?s>|(?:bos|eos|pad|unk|sop|end_of_turn)>)"
     r"|\[/?(?:gMASK|SYSTEM_PROMPT|PAD|UNK|BOS|EOS)\]|\[\|(?:assistant|endofturn|user|system)\|\]"
@@ -47,14 +47,14 @@ END_OF_TEXT = re.compile(
     r"|<(?:s|eos|eot|eod|pad|EOS|EOT|PAD|endoftext|end_of_text|end_of_turn|start_of_turn|seed:eos|/longcat_s"
     r"|SPECIAL_\d{1,3}|extra_id_1)>"
 )
-"""Tokens that end a response, wherever they stand. Tokens that announce what comes (a box, a channel, a call,
-a solution) are none of them."""
+"""Pattern of tokens that end a response wherever they occur. It excludes tokens that introduce the following
+text (a box, a channel, a call, a solution)."""
 _ELSEWHERE_TEXT = (
     r"</?(?:eos|eot|eod|EOS|EOT|EOD|PAD|UNK|endoftext|end_of_text|start_of_turn|end_of_utterance"
     r"|im_end|eom|eot_id|eos_token|pad_token)>|\[(?:SEP|EOT)\]"
 )
-"""Texts that end a response as a token would, and are a part of it elsewhere. No model ends or fills up with
-masks."""
+"""Pattern of texts that act as end tokens at the end of a response and are ordinary text elsewhere. Mask
+tokens are not included, since no model ends or pads a response with them."""
 _OPENING = re.compile(
     r"\s*(?:(?:<s>|<bos>|<seed:bos>|\[gMASK\]\s?(?:<sop>|sop\b)?|<\|(?:START_OF_TURN_TOKEN|bom)\|>)\s*)*"
     r"(?:<\|(?:assistant|ASSISTANT|CHATBOT_TOKEN|hy_Assistant|assistant_start)\|>|<｜(?:hy_)?Assistant｜>"
@@ -71,9 +71,9 @@ _SIGNS = (">", "]")
 
 
 def strip_end(text: str) -> str:
-    """Remove special tokens (end of turn, padding) and the white space among them from a response's end.
+    """Remove special tokens (end of turn, padding) and the white space between them from a response's end.
 
-    Of padding there are thousands, of runs of different tokens only as many as anybody fills up with.
+    Any number of repetitions of a token is removed, but only a limited number of runs of different tokens.
     """
     kept = len(text)
     for _ in range(_MOST_RUNS):
@@ -92,16 +92,16 @@ def strip_end(text: str) -> str:
 
 
 def strip_start(text: str) -> str:
-    """Remove the tokens that open the model's turn, where a response repeats the end of its prompt."""
+    """Remove the tokens that open the model's turn, in case a response repeats the end of its prompt."""
     opening = _OPENING.match(text)
     return text[opening.end() :] if opening and not opening[0].isspace() else text
 
 
 def behind_thoughts(text: str) -> str | None:
-    """Return what follows the last thought of a text, or all of it if there is none; None if a thought is
-    still open at its end.
+    """Return the text after the last thought, or the whole text if it has no thoughts.
 
-    A thought that only ends was opened by the prompt. A tag within a thought is a part of it.
+    The result is None if a thought is still open at the end of the text. A closing tag without an opening tag
+    ends a thought that the prompt opened. A tag within a thought is part of the thought.
     """
     thoughts, is_open = _thoughts(text)
     if is_open:
@@ -110,42 +110,43 @@ def behind_thoughts(text: str) -> str | None:
 
 
 def outside_thoughts(text: str) -> str:
-    """Return what stands outside of all thoughts, where calls or programs may stand between several.
+    """Return the text outside all thoughts, including calls or programs between thoughts.
 
-    A thought that never ends runs to the end; one that only ends was opened by the prompt, so that all before
-    it is thought. A tag within a thought is a part of it.
+    A thought without a closing tag extends to the end of the text. A closing tag without an opening tag ends
+    a thought that the prompt opened, so that all text before it is thought. A tag within a thought is part of
+    it.
     """
     thoughts, _ = _thoughts(text)
     return "\n".join(piece for piece in _between(text, thoughts) if piece.strip()) if thoughts else text
 
 
 def thoughts_and_said(text: str) -> tuple[str, str]:
-    """Return the thoughts of a text, with their tags, and the text without them.
+    """Return the thoughts of a text, including their tags, and the text without them.
 
-    Only pairs of tags count, and a thought at the beginning that the prompt opened: other tags may stand in
-    the argument of a call.
+    Only pairs of tags count, and a thought at the beginning that the prompt opened. Other tags may be part of
+    a call's argument.
     """
     thoughts, _ = _thoughts(text, pairs_only=True)
     return "".join(text[start:end] for start, end in thoughts), "".join(_between(text, thoughts))
 
 
 def begins_with_thought(text: str) -> bool:
-    """Return True when a text opens a thought before it says anything."""
+    """Return True if a text begins with the opening tag of a thought."""
     return text.lstrip().startswith(tuple(opening for opening, _ in THOUGHTS))
 
 
 def behind_first_thought(text: str) -> str:
-    """Return what follows the thought that a text begins with; the text itself if it begins with none."""
+    """Return the text after its initial thought, or the whole text if it does not begin with a thought."""
     begun = text.lstrip()
     closing = next((closing for opening, closing in THOUGHTS if begun.startswith(opening)), None)
     return text if closing is None else begun.partition(closing)[2]
 
 
 def _thoughts(text: str, *, pairs_only: bool = False) -> tuple[list[tuple[int, int]], bool]:
-    """Return where the thoughts of a text begin and end, and whether the last is still open.
+    """Return the start and end of each thought in a text, and True if the last thought is still open.
 
-    An opening that nothing closes is a thought to the end; behind other words it is a part of a thought that
-    the prompt opened if a closing of another form follows.
+    An opening tag without a closing tag begins a thought that extends to the end. If other words precede the
+    tag and a closing tag of another form follows, the tag is part of a thought that the prompt opened.
     """
     found: list[tuple[int, int]] = []
     endless: set[str] = set()
@@ -165,7 +166,7 @@ def _thoughts(text: str, *, pairs_only: bool = False) -> tuple[list[tuple[int, i
             position = end + len(closing)
             found.append((tag.start(), position))
             continue
-        endless.add(closing)  # not looked for again, or it is quadratic
+        endless.add(closing)  # searching for the tag again would take quadratic time
         if not pairs_only:
             open_at = tag.start() if open_at is None else open_at
             if found or not is_prompted:
@@ -176,14 +177,14 @@ def _thoughts(text: str, *, pairs_only: bool = False) -> tuple[list[tuple[int, i
 
 
 def _between(text: str, spans: Sequence[tuple[int, int]]) -> list[str]:
-    """The pieces of a text round some parts of it."""
+    """Return the pieces of a text before, between and after some spans."""
     starts = [0, *(end for _, end in spans)]
     ends = [*(start for start, _ in spans), len(text)]
     return [text[start:end] for start, end in zip(starts, ends, strict=True)]
 
 
 def _is_data(token: str, text: str, start: int) -> bool:
-    """Return True if an apparent token closes an element, `<eos>2</eos>`, or is a value: `tokens: [PAD]`."""
+    """Return True if an apparent token closes an element (`<eos>2</eos>`) or is a value (`tokens: [PAD]`)."""
     if token.startswith("["):
         return text[max(0, start - 2) : start].rstrip(" ").endswith((":", "="))
     return token.startswith("</") and token != "</s>" and text.find(f"<{token[2:]}", 0, start) >= 0

@@ -1,4 +1,4 @@
-"""Columns of Arrow tables by name, where a dot reaches into a struct or a list. No files, no scoring."""
+"""Access to columns of Arrow tables by name. A dot reaches into a struct or a list."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from rewardkit.rows import RowNames, find_names
 
 
 def names_in(schema: pa.Schema) -> RowNames:
-    """Return under which names a table has the fields of a Sample."""
+    """Return the names of a Sample's fields in a table."""
     return find_names(lambda name: type_of(schema, name) is not None)
 
 
 def type_of(schema: pa.Schema, name: str) -> pa.DataType | None:
-    """Return the type of a column, or of what a dotted name reaches within it; None if there is none."""
+    """Return the type of a column, or of a dotted name within a column; None if there is no such column."""
     if name in schema.names:
         return schema.field(name).type
     head, _, rest = name.partition(".")
@@ -32,7 +32,7 @@ def type_of(schema: pa.Schema, name: str) -> pa.DataType | None:
 
 
 def column_of(table: pa.Table | pa.RecordBatch, name: str) -> pa.Array | pa.ChunkedArray:
-    """Return a column, or what a dotted name reaches within it: a struct's field, a list's item."""
+    """Return a column, or the struct field or list item that a dotted name reaches within a column."""
     if name in table.schema.names:
         return table.column(name)
     head, *rest = name.split(".")
@@ -43,13 +43,13 @@ def column_of(table: pa.Table | pa.RecordBatch, name: str) -> pa.Array | pa.Chun
 
 
 def _field(structs: pa.Array | pa.ChunkedArray, key: str) -> pa.Array | pa.ChunkedArray:
-    """One field of every struct; null where the struct is."""
+    """Return one field of every struct; null if the struct is null."""
     return structs.flatten()[structs.type.get_field_index(key)]
 
 
 def _item(lists: pa.Array | pa.ChunkedArray, place: int) -> pa.Array | pa.ChunkedArray:
-    """One item of every list; null where a list is shorter."""
-    import pyarrow.compute as pc  # a tenth of a worker's start
+    """Return one item of every list; null if the list is too short."""
+    import pyarrow.compute as pc  # importing it at the top would take a tenth of a worker's start time
 
     padded = pc.list_slice(lists, place, place + 1, return_fixed_size_list=True)
     return pc.list_element(padded, 0)
@@ -61,12 +61,12 @@ def values_of(table: pa.Table | pa.RecordBatch, name: str) -> list[Any]:
 
 
 def top_level(name: str, schema: pa.Schema) -> str:
-    """Return the top-level column that holds a possibly dotted name."""
+    """Return the name of the top-level column that contains a possibly dotted name."""
     return name if name in schema.names else name.partition(".")[0]
 
 
 def is_text(found: pa.DataType) -> bool:
-    """True for columns of text, dictionary-encoded or not."""
+    """Return True for a type of text columns, dictionary-encoded or not."""
     if pa.types.is_dictionary(found):
         return is_text(found.value_type)
     return bool(
@@ -75,7 +75,7 @@ def is_text(found: pa.DataType) -> bool:
 
 
 def is_list(found: pa.DataType | None) -> bool:
-    """True for columns of lists of any kind."""
+    """Return True for a type of list columns of any kind."""
     return bool(
         found is not None
         and (pa.types.is_list(found) or pa.types.is_large_list(found) or pa.types.is_fixed_size_list(found))

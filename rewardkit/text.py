@@ -1,4 +1,4 @@
-"""Text that models wrote, made fit for a person's terminal and for files."""
+"""Sanitising of model-written text for terminals and files."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 
 def printable(text: str) -> str:
-    """Return text that cannot steer a terminal: control characters but newlines and tabs shown as signs."""
+    """Escape the control characters in a text, except newlines and tabs, to make it safe for a terminal."""
     return "".join(c if c.isprintable() or c in "\n\t" else f"\\x{ord(c):02x}" for c in text)
 
 
 def writable(value: Any) -> Any:
-    """Return plain data that can be written as UTF-8: half a character (a lone surrogate) becomes U+FFFD."""
+    """Replace lone surrogates in plain data by U+FFFD, so that the data can be encoded as UTF-8."""
     if isinstance(value, str):
         if value.isascii():
             return value

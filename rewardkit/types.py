@@ -1,8 +1,8 @@
-"""The two contracts everything else speaks: what is scored (`Sample`) and what came of it (`Score`).
+"""The two central data types: a response to score (`Sample`) and its result (`Score`).
 
-Plain immutable data, no behaviour beyond turning a Score into what other trainers expect. They are
-msgspec structs rather than dataclasses because every row of every batch makes two of them: building one
-costs a fifth, and they go over a pipe or HTTP without being copied into dicts first.
+Both are plain immutable data. They are msgspec structs rather than dataclasses because every row of every
+batch needs one of each. Creating a struct takes a fifth of the time, and structs are sent over a pipe or HTTP
+without first being copied into dicts.
 """
 
 from __future__ import annotations
@@ -14,40 +14,42 @@ from typing import Any, Literal
 import msgspec
 
 Message = dict[str, Any]
-"""One chat turn: `{"role": ..., "content": ...}`."""
+"""One chat message: `{"role": ..., "content": ...}`."""
 
 Status = Literal["ok", "timeout", "error", "invalid"]
-"""`ok`: it was scored. `timeout`, `error`: the reward did not finish. `invalid`: the sample itself cannot
-be scored (no such data source, malformed ground truth). Only `ok` says anything about the response."""
+"""Status of a Score. `ok`: the response was scored. `timeout`, `error`: the reward did not finish. `invalid`:
+the sample itself cannot be scored (unknown data source, malformed ground truth). Only the score of a Score
+with status `ok` describes the response."""
 
 STATUSES: tuple[Status, ...] = ("ok", "timeout", "error", "invalid")
 
 
 COST_PARTS = ("calls", "cached", "asked_again", "input_tokens", "output_tokens", "cost_usd", "over_budget")
-"""The parts of a Score that say what asking models has cost: requests answered by a server and by the cache,
-those of them that asked for a verdict again, tokens, US dollars as far as prices are known, and requests that
-the budget did not allow. A failed score may have them too."""
+"""Parts of a Score that report the cost of asking models: requests answered by a server and by the cache, how
+many of these asked again for a verdict, tokens, US dollars as far as prices are known, and requests that the
+budget did not allow. A failed Score may have these parts too."""
 
 OVERRULED = "overruled"
-"""The part of a composition's score that is 1 where a model said "right" after a rule had not."""
+"""Part of a composition's Score that is 1 if a model judged "right" after a rule had not."""
 
 COSTS = frozenset(COST_PARTS)
-"""`COSTS <= parts.keys()` tells whether a score's parts hold what asking models has cost."""
+"""Set of the cost parts. `COSTS <= parts.keys()` is true if a Score reports the cost of asking models."""
 
 
 class Sample(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, forbid_unknown_fields=True):
     """One response to be scored against one ground truth.
 
     Attributes:
-        data_source: name of the dataset; it determines the reward.
-        response: text to score.
-        ground_truth: always a string; test cases and alternative answers are encoded as JSON.
-        prompt: text or list of chat messages; None if not given.
-        extra_info: other values of the row, by name, for rewards that read them.
-        group: identity of the prompt within the data source, if the row names one; None: the prompt itself.
-        known: the Score that the row has already: of an episode whose tool broke, of a row without a
-            response, of an episode that was scored while it was played. Every scorer returns it as it is.
-            None: the response is to be scored.
+        data_source: Name of the dataset, which determines the reward.
+        response: Text to score.
+        ground_truth: Correct answer. It is always a string; test cases and alternative answers are encoded as
+            JSON.
+        prompt: Text or list of chat messages; None if not given.
+        extra_info: Other values of the row by name, for rewards that read them.
+        group: Identity of the prompt within the data source. None: the prompt itself identifies the group.
+        known: Score that the row already has, for example because a tool failed in the episode, because the
+            row has no response, or because the episode was scored while it ran. Every scorer returns it
+            unchanged. None: the response has to be scored.
     """
 
     data_source: str
@@ -66,33 +68,36 @@ FIELD_TYPES: dict[str, tuple[type, ...]] = {
     "group": (str, type(None)),
     "known": (type(None),),
 }
-"""Types of the fields of a Sample that is to be scored, without what is in them."""
+"""Types of the fields of a Sample that has to be scored, without the types of contained values."""
 
 
 def fits(sample: Sample) -> bool:
-    """Return whether the sample is to be scored and can be: its fields have their types."""
+    """Return True if a sample has no known Score and all its fields have the right types."""
     return all(isinstance(getattr(sample, name), types) for name, types in FIELD_TYPES.items())
 
 
 def with_exact_texts(sample: Sample) -> Sample:
-    """Return the sample with its texts as `str` where they are of a subclass, such as NumPy's: whoever gets
-    it, here or in another process, gets the same."""
+    """Return the sample with texts of subclasses of `str`, such as NumPy's, converted to `str`.
+
+    Rewards then receive the same sample in this process and in any other.
+    """
     texts = {name: value for name in FIELD_TYPES if isinstance(value := getattr(sample, name), str)}
     others = {name: exact_text(text) for name, text in texts.items() if type(text) is not str}
     return msgspec.structs.replace(sample, **others) if others else sample
 
 
 def exact_text(text: str) -> str:
-    """Return a text as a `str`, with the same characters; `str(text)` is what a subclass says of itself."""
+    """Return a text as a plain `str` with the same characters, which `str(text)` of a subclass may not do."""
     return str.__str__(text)
 
 
 def sendable(value: Any) -> Any:
-    """Return what a text of a subclass of `str`, or a number or array of NumPy, is sent as: msgspec's
-    `enc_hook` for Samples.
+    """Convert a text of a subclass of `str`, or a NumPy number or array, to plain data.
+
+    Serves as msgspec's `enc_hook` for Samples.
 
     Raises:
-        TypeError: it is anything else.
+        TypeError: The value is of any other type.
     """
     if isinstance(value, str):
         return exact_text(value)
@@ -105,16 +110,16 @@ class Score(msgspec.Struct, frozen=True, gc=False):
     """The result of scoring one sample. `score` is meaningful only when `status == "ok"`.
 
     Attributes:
-        score: the reward, a finite number; 0.0 if the status is not `ok`.
+        score: The reward, a finite number; 0.0 if the status is not `ok`.
         status: `ok` if the response was scored, `timeout` or `error` if the reward did not finish, and
             `invalid` if the sample itself cannot be scored.
-        correct: whether the response is correct; None if the reward does not decide this.
-        extracted: the answer that was read from the response; None if there is none.
-        parts: named components of the score; each reward has a fixed set of names.
-        detail: one line that explains the result; None if there is nothing to explain.
-        scorer: name and version of the reward, such as `gsm8k@1`. The version increases whenever any score
+        correct: True if the response is correct, False if not, and None if the reward does not decide this.
+        extracted: Answer that was read from the response; None if there is none.
+        parts: Named components of the score. Each reward has a fixed set of names.
+        detail: One line that explains the result; None if there is nothing to explain.
+        scorer: Name and version of the reward, such as `gsm8k@1`. The version increases whenever any score
             can change.
-        seconds: wall time spent on this sample.
+        seconds: Wall time spent on this sample.
     """
 
     score: float
@@ -128,21 +133,21 @@ class Score(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def ok(self) -> bool:
-        """True if the response was scored; False if scoring failed (`timeout`, `error`, `invalid`)."""
+        """True if the response was scored, and False if scoring failed (`timeout`, `error`, `invalid`)."""
         return self.status == "ok"
 
     def __float__(self) -> float:
         return self.score
 
     def as_dict(self) -> dict[str, Any]:
-        """Return every field as plain JSON-ready data."""
+        """Return all fields as plain JSON-ready data."""
         return msgspec.structs.asdict(self) | {"parts": dict(self.parts)}
 
 
 SCORE_FIELDS: tuple[str, ...] = Score.__struct_fields__
 """Names of the fields of a Score, in order."""
 VERDICT_FIELDS = tuple(name for name in SCORE_FIELDS if name not in ("scorer", "seconds"))
-"""Names of the fields that a reward itself decides."""
+"""Names of the fields of a Score that the reward itself determines."""
 
 
 def failure(status: Status, detail: str, *, scorer: str = "", seconds: float = 0.0) -> Score:
@@ -151,12 +156,17 @@ def failure(status: Status, detail: str, *, scorer: str = "", seconds: float = 0
 
 
 def to_score(samples: Sequence[Sample]) -> Sequence[Sample]:
-    """Return the samples that are to be scored: all but those whose score is known."""
+    """Return the samples that have to be scored, which are those without a known Score."""
     return [s for s in samples if s.known is None] if any(map(_KNOWN, samples)) else samples
 
 
 def with_known(samples: Sequence[Sample], scores: Iterable[Score]) -> list[Score]:
-    """Return a Score for each sample: the one that is known, or the next of those of `to_score(samples)`."""
+    """Return a Score for each sample: its known Score, or else the next of `scores`.
+
+    Args:
+        samples: Samples with and without known Scores.
+        scores: Scores of `to_score(samples)`, in order.
+    """
     if not any(map(_KNOWN, samples)):
         return list(scores)
     scored = iter(scores)

@@ -1,8 +1,8 @@
-"""Python files of users, imported as they were when this process read them, also in those that it starts.
+"""Users' Python files, imported in all processes with the content that the first process read.
 
-A process that starts late gets the text that the others have, whatever has become of the file meanwhile,
-and that of the modules it has imported from its folder: they are found as Python finds those beside a
-script. What the files contain is up to the importing module.
+A process that starts later gets the same source text as the others, even if the file has changed in the
+meantime. The same holds for modules that the file imports from its own folder, which are found in the same
+way as modules next to a script. The importing module decides how to use the files.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from rewardkit.users_code import raised, running
 
 @dataclass(frozen=True, slots=True)
 class UserFile:
-    """A file as this process has read it."""
+    """Content of a user's file as this process has read it."""
 
     name: str
-    """Name of the module that it is."""
+    """Name under which the file is imported as a module."""
     path: str
     source: bytes
     beside: tuple[UserFile, ...] = ()
-    """Modules that have been imported from its folder."""
+    """Modules that have been imported from the file's folder."""
 
 
 class _UserFileLoader(SourceFileLoader):
-    """Loads a module from a text that has been read, never from what the file holds by then."""
+    """Loader of a module from source text that was read earlier, regardless of the file's current content."""
 
     def __init__(self, name: str, path: str, source: bytes) -> None:
         super().__init__(name, path)
@@ -45,13 +45,13 @@ class _UserFileLoader(SourceFileLoader):
         return self.source
 
     def path_stats(self, path: str) -> dict[str, Any]:
-        raise OSError  # so that no bytecode is looked for, or left behind
+        raise OSError  # prevents reading and writing of bytecode files
 
 
 class _UserFileFinder:
-    """Finds what is imported from the folders of users' files, and keeps it as it was read.
+    """Finder of modules in the folders of users' files, which keeps the source text that it has read.
 
-    A module that stands elsewhere too, in the standard library or installed, is taken from there.
+    A module that also exists in the standard library or in an installed package is imported from there.
     """
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class _UserFileFinder:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if name not in self.held or target is not None:  # or it is being reloaded
+        if name not in self.held or target is not None:  # or the module is being reloaded
             found = self._beside(name) if path is None else self._within(name, path)
             if found is None:
                 return None
@@ -85,10 +85,10 @@ _finder = _UserFileFinder()
 
 
 def import_python_file(path: Path) -> ModuleType:
-    """Import a file once.
+    """Import a Python file, or return its module if it has already been imported.
 
     Raises:
-        InputError: no such file, or it fails to import.
+        InputError: The file does not exist or fails to import.
     """
     name = user_module_name(path)
     if name in sys.modules:
@@ -103,10 +103,10 @@ def import_python_file(path: Path) -> ModuleType:
 
 
 def import_as_read(files: Iterable[UserFile]) -> None:
-    """Import what another process has read, under the names that it has there.
+    """Import files with the content that another process has read, under the same module names.
 
     Raises:
-        InputError: one fails to import.
+        InputError: A file fails to import.
     """
     for file in files:
         for other in file.beside:
@@ -116,7 +116,7 @@ def import_as_read(files: Iterable[UserFile]) -> None:
 
 
 def user_reward_file(function: Callable[..., Any]) -> UserFile | None:
-    """The user's file that defines this function, if one does, and what has been imported from its folder."""
+    """Return the user's file that defines a function, with the modules imported from its folder, or None."""
     module = sys.modules.get(getattr(function, "__module__", None) or "")
     loader = getattr(module, "__loader__", None)
     if not isinstance(loader, _UserFileLoader):
@@ -127,10 +127,13 @@ def user_reward_file(function: Callable[..., Any]) -> UserFile | None:
 
 
 def user_module_name(path: Path) -> str:
-    """The name under which a file is imported: the same in every process, so that a worker that has imported
-    the file too finds its functions by reference."""
+    """Return the module name under which a file is imported.
+
+    The name is the same in every process, so that a worker that has imported the file finds its functions by
+    name.
+    """
     digest = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]
-    stem = path.stem.replace(".", "_")  # a dot would make it a module of a package
+    stem = path.stem.replace(".", "_")  # a dot would separate a package from its module
     return f"rewardkit_user_{stem}_{digest}"
 
 
@@ -154,7 +157,7 @@ def _import(file: UserFile) -> ModuleType:
 
 
 def _python_in(name: str, folders: Sequence[str]) -> ModuleSpec | None:
-    """Return the place of a module of Python source in these folders; ours are not a user's."""
+    """Return the spec of a Python source module in these folders, or None. Skip modules of rewardkit."""
     if name.partition(".")[0] == __package__:
         return None
     spec = PathFinder.find_spec(name, folders)
@@ -162,7 +165,7 @@ def _python_in(name: str, folders: Sequence[str]) -> ModuleSpec | None:
 
 
 def _read(spec: ModuleSpec) -> UserFile | None:
-    """A module's text; None where it cannot be read, which the usual import then says."""
+    """Read a module's source. Return None on failure, so that the usual import reports the error."""
     assert spec.origin is not None
     try:
         return UserFile(spec.name, spec.origin, Path(spec.origin).read_bytes())

@@ -1,8 +1,8 @@
-"""Exceptions and prints of users' code: rewards, imports, tools, interactions and agents.
+"""Exceptions and printed output of users' code: rewards, imports, tools, interactions and agents.
 
-The one place that says what an exception was and where, once for each kind, and who printed a line.
-Standard library only: the process that runs an imported function (`rewardkit.foreign.host`) loads this file
-too, under a Python that may have no rewardkit.
+This module logs each kind of exception once, with the place where it was raised, and puts the name of the
+code before each line that it prints. Only the standard library is imported, since the process that runs an
+imported function (`rewardkit.foreign.host`) loads this file under a Python that may not have rewardkit.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 DEBUG = "REWARDKIT_DEBUG"
-"""Environment variable that `rewardkit --debug` sets, for the processes that it starts: log tracebacks."""
+"""Environment variable that enables logging of tracebacks, set by `rewardkit --debug` for child processes."""
 _LONGEST = 300
 _MOST_KINDS = 1_000
 _DEEPEST = 60
-"""Frames of a traceback that are kept."""
+"""Maximum number of traceback frames to keep."""
 
 _OURS = {os.path.realpath(os.path.dirname(__file__))}
 _OURS |= {os.path.realpath(one.path) for one in os.scandir(os.path.dirname(__file__)) if one.is_dir()}
@@ -32,45 +32,45 @@ _PYTHON = re.compile(r"^<|[/\\]lib(64)?[/\\]python[\d.]+[/\\](?!(site|dist)-pack
 
 
 class Raised(NamedTuple):
-    """An exception, as it is told: also between processes."""
+    """Description of an exception, which can be sent between processes."""
 
     kind: str
-    """The name of its class."""
+    """Name of the exception's class."""
     message: str
-    """The first line."""
+    """First line of the exception's message."""
     file: str
-    """The file of the innermost frame of the user's own code, else of a library; empty: there is none."""
+    """File of the innermost frame in the user's own code, or else in a library. Empty: no such frame."""
     line: int
     trace: str
-    """The whole traceback; empty: it was reported before in this process."""
+    """Complete traceback. Empty: an exception of this kind was described before in this process."""
 
     @property
     def text(self) -> str:
-        """The exception, and where it was raised, in one line."""
+        """Class, message and place of the exception, in one line."""
         place = f" ({os.path.basename(self.file)}, line {self.line})" if self.file else ""
         return f"{self.said}{place}"
 
     @property
     def said(self) -> str:
-        """The exception alone."""
+        """Class and message of the exception, in one line."""
         return f"{self.kind}: {self.message}" if self.message else self.kind
 
 
 _kept_reports: list[tuple[str, Raised]] | None = None
-"""Reports of a worker for its parent to log. None: this process logs itself."""
+"""Reports that a worker keeps for its parent to log. None: this process logs them itself."""
 _seen: set[tuple[str, int, str]] = set()
-"""Kinds of exceptions whose traceback this process has made: file, line and class."""
+"""Kinds of exceptions (file, line and class) whose traceback this process has formatted."""
 _logged: set[tuple[str, str, int, str]] = set()
-"""Kinds that it has logged, by who raised them."""
+"""Kinds of exceptions that this process has logged, each preceded by the name of the code that raised it."""
 
 
 def raised(error: BaseException) -> Raised:
-    """Return what an exception of users' code says, and where it was raised."""
+    """Return the description of an exception that users' code raised."""
     file, line = _place(error.__traceback__)
     name = type(error).__name__
     try:
         message = str(error).strip().partition("\n")[0][:_LONGEST]
-    except Exception:  # whatever a class of the user's makes of it
+    except Exception:  # a user's exception class may raise anything in __str__
         message = ""
     trace = ""
     if (kind := (file, line, name)) not in _seen:
@@ -82,7 +82,12 @@ def raised(error: BaseException) -> Raised:
 
 
 def report(who: str, error: Raised) -> None:
-    """Log an exception once for each kind: who raised what and where; with `--debug`, its traceback."""
+    """Log an exception, only once for each kind, with its place and, with `--debug`, its traceback.
+
+    Args:
+        who: Name of the code that raised the exception.
+        error: Description of the exception.
+    """
     kind = (who, error.file, error.line, error.kind)
     if kind in _logged:
         return
@@ -92,32 +97,35 @@ def report(who: str, error: Raised) -> None:
     if _kept_reports is not None:
         _kept_reports.append((who, error))
         return
-    import logging  # most runs need none
+    import logging  # most runs do not need it
 
     from rewardkit.http_addresses import public_text
 
     shown = f"{who} raised {error.text}"
     if os.environ.get(DEBUG) and error.trace:
         shown = f"{shown}\n{error.trace.rstrip()}"
-    before = _who.set("")  # it is ours to say
+    before = _who.set("")  # the log line is ours, so it must not be marked as printed by the user's code
     logging.getLogger("rewardkit.users_code").error("%s", public_text(shown))
     _who.reset(before)
 
 
 def forget_reports() -> None:
-    """Log each kind of exception once more: a command begins."""
+    """Forget the exceptions reported so far, so that a new command logs each kind again."""
     _seen.clear()
     _logged.clear()
 
 
 def keep_reports() -> None:
-    """Keep reports for the process that started this one: of many workers it logs each kind once."""
+    """Keep reports for the parent process instead of logging them.
+
+    The parent then logs each kind only once for all its workers.
+    """
     global _kept_reports
     _kept_reports = []
 
 
 def take_reports() -> list[tuple[str, Raised]]:
-    """Return the reports that were kept since the last call."""
+    """Return and remove the reports kept since the last call."""
     found = list(_kept_reports or ())
     if found and _kept_reports is not None:
         del _kept_reports[: len(found)]
@@ -125,8 +133,11 @@ def take_reports() -> list[tuple[str, Raised]]:
 
 
 def told(who: str, error: BaseException) -> str:
-    """Report an exception, and return it with its place in one line without secrets of addresses. One of our
-    own classes, as of a server that is down, says all there is to say."""
+    """Report an exception, and describe it with its place in one line without secrets of addresses.
+
+    Exceptions of our own classes, such as one for an unreachable server, are self-explanatory. They are
+    returned without a place and are not reported.
+    """
     from rewardkit.http_addresses import public_text
 
     found = raised(error)
@@ -162,11 +173,11 @@ def _is_ours(file: str) -> bool:
 def _trace(error: BaseException) -> str:
     try:
         return "".join(traceback.format_exception(type(error), error, error.__traceback__, limit=-_DEEPEST))
-    except Exception:  # as of its message
+    except Exception:  # a user's exception class may raise anything in __str__
         return ""
 
 
-# --- prints ------------------------------------------------------------------------------------------------
+# --- printed output ----------------------------------------------------------------------------------------
 
 _who: contextvars.ContextVar[str] = contextvars.ContextVar("rewardkit_who", default="")
 _everywhere = ""
@@ -177,8 +188,13 @@ _kept: tuple[Any, Any] = (None, None)
 
 @contextlib.contextmanager
 def running(who: str) -> Iterator[None]:
-    """Within it, what Python prints in this thread, or task, goes to standard error, with a name before each
-    line; standard output may hold a command's rows."""
+    """Redirect Python's output in this thread or task to standard error, with a name before each line.
+
+    Standard output is left to a command's rows.
+
+    Args:
+        who: Name to put before each line.
+    """
     before = _who.set(who)
     _enter()
     try:
@@ -188,12 +204,12 @@ def running(who: str) -> Iterator[None]:
             if isinstance(stream, _NamedStream):
                 stream.end(who)
         _leave()
-        with contextlib.suppress(ValueError):  # a generator was closed elsewhere
+        with contextlib.suppress(ValueError):  # a generator with this block was closed in another context
             _who.reset(before)
 
 
 def name_all(who: str) -> None:
-    """Name somebody as who prints whatever this process prints from now on."""
+    """Put a name before all further output of this process, except output that has a name already."""
     global _everywhere
     if not _everywhere:
         _enter()
@@ -218,12 +234,12 @@ def _leave() -> None:
 
 
 class _NamedStream:
-    """A standard stream; what is written where somebody is named goes to standard error, line by line."""
+    """Wrapper of a standard stream that redirects output with a name to standard error, line by line."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
         self._begun: dict[str, str] = {}
-        """The lines that are not ended, by who writes them."""
+        """Incomplete lines, by the name of the code that writes them."""
 
     def write(self, text: str) -> int:
         who = _who.get() or _everywhere
@@ -236,7 +252,7 @@ class _NamedStream:
         return len(text)
 
     def end(self, who: str) -> None:
-        """Write the line that somebody has begun."""
+        """Write the incomplete line of the code with this name."""
         if rest := self._begun.pop(who, ""):
             _write_named(who, rest)
 
@@ -246,7 +262,7 @@ class _NamedStream:
 
     @property
     def buffer(self) -> Any:
-        """The bytes below, of standard error where somebody is named."""
+        """Underlying binary stream; that of standard error if the current output has a name."""
         return (_kept[1] if _who.get() or _everywhere else self._stream).buffer
 
     def __getattr__(self, name: str) -> Any:
@@ -256,6 +272,6 @@ class _NamedStream:
 def _write_named(who: str, lines: str) -> None:
     stream = _kept[1]
     if stream is not None:
-        with contextlib.suppress(OSError, ValueError):  # it is full, or closed: no reward fails for it
+        with contextlib.suppress(OSError, ValueError):  # a full or closed stream must not make a reward fail
             stream.write("".join(f"{who}: {line}\n" for line in lines.split("\n")))
             stream.flush()

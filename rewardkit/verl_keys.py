@@ -1,7 +1,7 @@
-"""verl's keys at the doors of rewardkit: our names for them, or what is said of those that we have not.
+"""verl's configuration keys: our names for them, and messages about keys that rewardkit does not have.
 
-The tables are data: each door (training, generation, evaluation) has a JSON file; verl's defaults by
-release are in `verl_defaults/`. What the settings mean is with the door.
+The tables are data. Each command group (training, generation, evaluation) has its own JSON file. verl's
+defaults by release are in `verl_defaults/`. The meaning of the settings is defined where the commands are.
 """
 
 from __future__ import annotations
@@ -19,34 +19,36 @@ import msgspec
 from rewardkit.errors import ConfigError, InputError, MissingDependencyError, did_you_mean, reason_of
 
 DEFAULTS = Path(__file__).with_name("verl_defaults")
-"""verl's defaults: of each key its values, each with the releases that had it."""
+"""Folder with verl's defaults: for each key its values, each with the releases that had it."""
 SWITCHES = ("enable", "enabled")
-"""Names of verl's settings that switch a section on."""
+"""Names of verl's settings that enable a section."""
 
 SHOWN = 60
-"""Characters of a value that a message shows."""
+"""Maximum number of characters of a value in a message."""
 SHOWN_KEYS = 3
-"""Keys that a line shows of those with one reason."""
+"""Maximum number of keys that a line lists for one reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerlKeys:
-    """The tables of one door. Where several globs of what is said match a key, the longest counts."""
+    """Tables of verl's keys for one command group. If several globs match a key, the longest one applies."""
 
     names: Mapping[str, str]
-    """Glob over verl's keys, with one `*` at most -> our name; a `*` in it stands for what that one did."""
+    """Our names by glob of verl's keys. A glob has at most one `*`. Its match replaces a `*` in our name."""
     without_effect: Mapping[str, str]
-    """Glob over keys that change speed, memory or bookkeeping, and no result -> what happens instead."""
+    """Messages by glob of keys that affect speed, memory or bookkeeping but no results. A message describes
+    rewardkit's own behaviour."""
     refused: Mapping[str, str]
-    """Glob over keys that would change a result -> why there is no such setting, or what to set instead."""
+    """Messages by glob of keys that would change a result. A message says why there is no such setting, or
+    which setting to use instead."""
     same: Mapping[str, Sequence[Any]]
-    """Glob over keys -> values that describe what happens here, besides verl's defaults."""
+    """Values, in addition to verl's defaults, that describe rewardkit's own behaviour, by glob of keys."""
     defaults: Mapping[str, Sequence[Any]]
-    """Key -> the defaults that verl has had for it, the oldest first."""
+    """All defaults that verl has had for a key, the oldest first."""
 
     @classmethod
     def read(cls, tables: Path, *doors: str) -> VerlKeys:
-        """Return the tables of a JSON file, with verl's defaults at some of `training`, `generation`, ..."""
+        """Read the tables of a JSON file, and verl's defaults for `doors` such as `training`."""
         found: dict[str, Any] = json.loads(tables.read_text("utf-8"))
         defaults: dict[str, list[Any]] = {}
         for door in doors:
@@ -57,7 +59,7 @@ class VerlKeys:
         return cls(**said, defaults=defaults)
 
     def ours(self, key: str) -> str | None:
-        """Return our name for verl's `key`, if it has another one here; a name may have a name in turn."""
+        """Return our name for a key of verl, or None if no glob matches. Names are resolved repeatedly."""
         for glob, name in self.names.items():
             if fnmatchcase(key, glob):
                 before, _, after = glob.partition("*")
@@ -66,25 +68,25 @@ class VerlKeys:
         return None
 
     def knows(self, key: str) -> bool:
-        """Return True if verl has the key, as far as we know; the line about `*`, all others, does not
-        tell."""
+        """Return True if a key is known to be verl's. A match of the catch-all glob `*` does not count."""
         line = self._line(key)
         return key in self.defaults or (line is not None and line[1] != self.without_effect.get("*"))
 
     def leaves_open(self, key: str, value: Any) -> bool:
-        """Return True if verl's default is given, and it is none or only points at another setting."""
+        """Return True if the value is verl's default and is null or only refers to another setting."""
         open_value = value is None or (isinstance(value, str) and (value == "???" or value.startswith("${")))
         return open_value and value in self.defaults.get(key, ())
 
     def notes(self, keys: Iterable[str], given: Mapping[str, Any], where: str) -> list[str]:
-        """Return a line for each reason why keys that are not ours have no effect.
+        """Return a line for each reason why some keys that are not ours have no effect.
 
         Args:
-            given: all settings by key; a section that they switch off may hold anything.
-            where: names the file, or the command line, in errors.
+            keys: Keys for which rewardkit has no setting.
+            given: All settings by key. A section that they disable may contain any values.
+            where: Name of the file or the command line, for error messages.
 
         Raises:
-            ConfigError: what a value asks for does not happen here.
+            ConfigError: A value asks for behaviour that rewardkit does not support.
         """
         said: dict[str, list[str]] = {}
         for key in keys:
@@ -99,7 +101,7 @@ class VerlKeys:
         return [f"{_some(words)} no effect: {line}" for line, words in said.items()]
 
     def _is_default(self, key: str, value: Any) -> bool:
-        """Return True if a value is one of verl's defaults, or switches off what is off by default."""
+        """Return True if a value is one of verl's defaults, or disables a feature that is off by default."""
         defaults = self.defaults.get(key, ())
         return value is None or value in defaults or (is_off(value) and all(map(is_off, defaults)))
 
@@ -110,7 +112,7 @@ class VerlKeys:
         return value in same or any(fnmatchcase(value, glob) for glob in texts)
 
     def _is_switched_off(self, key: str, given: Mapping[str, Any]) -> bool:
-        """Return True if the section of a key has a switch that is off: then nothing in it counts."""
+        """Return True if a section that contains the key is disabled, so that its settings have no effect."""
         section = key.rpartition(".")[0]
         while section:
             switches = [switch for name in SWITCHES if (switch := f"{section}.{name}") != key]
@@ -120,12 +122,12 @@ class VerlKeys:
         return False
 
     def _by_default(self, switch: str) -> Any:
-        """Return the state of a switch that is not set: on, if it is none or switches nothing here."""
+        """Return the default of a switch that is not set. A switch that we do not refuse counts as on."""
         refused, _ = self._line(switch) or (False, "")
         return self.defaults[switch][-1] if refused and switch in self.defaults else True
 
     def _line(self, key: str) -> tuple[bool, str] | None:
-        """Return True if changing a key is refused, and the line about it."""
+        """Return True if changing a key is refused, and the message about the key; None without a message."""
         said = {**self.without_effect, **self.refused}
         found = [longest_match(said, name) for name in (key, self.ours(key) or key)]
         glob = max((one for one in found if one is not None), key=len, default=None)
@@ -140,8 +142,7 @@ _WORD = re.compile(r"\+{0,2}[A-Za-z_]\w*(\.[\w-]+)*=")
 
 
 def is_setting(word: str) -> bool:
-    """Return True if a word of a command line is `key=value`, and no file, folder or glob that has such a
-    name."""
+    """Return True if a word of a command line is a `key=value` setting rather than a file, folder or glob."""
     key = _WORD.match(word)
     if key is None or Path(word).exists():
         return False
@@ -149,13 +150,15 @@ def is_setting(word: str) -> bool:
 
 
 def config_file(folder: str | None, name: str | None, built_in: str) -> Path | None:
-    """Return the file that Hydra's `--config-path` and `--config-name` stand for.
+    """Return the file for Hydra's `--config-path` and `--config-name`, or None for verl's own config.
 
     Args:
-        built_in: verl's own, which needs no file: it is what holds where nothing is said. None for it.
+        folder: Value of `--config-path`; None if not given.
+        name: Value of `--config-name`; None if not given.
+        built_in: Name of verl's own config, which contains the defaults and so needs no file.
 
     Raises:
-        ConfigError: there is no such file.
+        ConfigError: The file does not exist.
     """
     stem = (name or built_in).removesuffix(".yaml")
     path = Path(folder or ".") / f"{stem}.yaml"
@@ -172,14 +175,17 @@ def config_file(folder: str | None, name: str | None, built_in: str) -> Path | N
 def read_settings(
     keys: VerlKeys, types: Mapping[str, Any], path: Path | None, words: Sequence[str]
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the settings of a YAML file, changed by `key=value` words, by our names, and lines to print.
+    """Return the settings of a YAML file and of `key=value` words, by our names, and lines to print.
 
     Args:
-        types: of each of our settings.
+        keys: Tables of verl's keys.
+        types: Type of each of our settings, by name.
+        path: YAML file; None if there is no file.
+        words: `key=value` words of the command line, which override the file.
 
     Raises:
-        InputError: there is no such file, or it is no YAML mapping.
-        ConfigError: nobody knows a key, a value is of another type, or does not happen here.
+        InputError: The file does not exist, or it is not a YAML mapping.
+        ConfigError: A key is unknown, or a value has the wrong type or is not supported.
     """
     told = dict(map(_assigned, words))
     layers = {"the command line": told}
@@ -222,7 +228,7 @@ def _flat_yaml(path: Path) -> dict[str, Any]:
 def flatten(
     values: Mapping[str, Any], known: Container[str] = (), prefix: str = ""
 ) -> Iterator[tuple[str, Any]]:
-    """Yield dotted keys with their values; one that is empty, or a known key's, stays whole."""
+    """Yield the dotted keys and values of nested mappings. Empty mappings and known keys stay whole."""
     for name, value in values.items():
         key = f"{prefix}{name}"
         if key not in known and isinstance(value, Mapping) and value:
@@ -232,7 +238,7 @@ def flatten(
 
 
 def _resolved(key: str, value: Any, given: Mapping[str, Any]) -> Any:
-    """Return the value of a setting that points at another one."""
+    """Return the value of a setting, with references to other settings resolved."""
     if not isinstance(value, str) or "${" not in value:
         return None if value == "???" else value
     try:
@@ -265,17 +271,17 @@ def longest_match(globs: Mapping[str, Any] | Sequence[str], key: str) -> str | N
 
 
 def is_off(value: Any) -> bool:
-    """Return True if a value switches a feature off: null, false, an empty value."""
+    """Return True if a value disables a feature: null, false or an empty value."""
     return value is None or value is False or value in ("", [], {})
 
 
 def _shown(value: Any) -> str:
-    """A value in one short line."""
+    """Format a value in one short line."""
     text = " ".join((value if isinstance(value, str) else json.dumps(value, default=str)).split())
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
 
 
 def _some(words: Sequence[str]) -> str:
-    """The first words of a list, how many more there are, and the verb that goes with them."""
+    """Join the first words of a list, the number of remaining words, and the matching form of the verb."""
     more = f" and {len(words) - SHOWN_KEYS} more" if len(words) > SHOWN_KEYS else ""
     return f"{', '.join(words[:SHOWN_KEYS])}{more} {'have' if len(words) > 1 else 'has'}"

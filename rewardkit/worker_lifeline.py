@@ -1,7 +1,8 @@
-"""Bond between a process and the workers it starts: a name, and a pipe that tells when it has gone.
+"""Link between a process and its workers: a shared name, and a pipe that shows when the process has exited.
 
-Whatever is to run once for all of them (the SymPy server of the maths reward) listens under that name, and
-ends when the pipe says so. Linux only: the names are abstract socket addresses, which leave no files behind.
+A server that runs once for all workers (such as the SymPy server of the maths reward) listens under that name
+and exits when the pipe becomes readable. Linux only: the names are abstract socket addresses, which leave no
+files behind.
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ _OWNERS: WeakSet[SharedOwner] = WeakSet()
 
 
 class Shared(NamedTuple):
-    """Address at which a process finds the servers that run for all of its kind."""
+    """Address of the servers that all workers of one owner share."""
 
     name: str
     alive: int
-    """A file descriptor that becomes readable when the owner has closed or died."""
+    """File descriptor that becomes readable when the owner has closed or died."""
 
 
 class SharedOwner:
-    """Made by the process that starts workers, which get its `environment` and `descriptors`."""
+    """Owner of the servers shared by its workers, which are started with `environment` and `descriptors`."""
 
     def __init__(self) -> None:
         alive, self._held = os.pipe()
@@ -35,23 +36,23 @@ class SharedOwner:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Variables that a worker's environment needs beside ours."""
+        """Environment variables to add when starting a worker."""
         name, alive = self.shared
         return {VARIABLE: f"{name}:{alive}:{os.fstat(alive).st_ino}"}
 
     @property
     def descriptors(self) -> tuple[int, ...]:
-        """Descriptors that a worker has to inherit."""
+        """File descriptors that a worker has to inherit."""
         return (self.shared.alive,)
 
     def close(self) -> None:
-        """Tell everyone to end."""
+        """Tell all shared servers to exit."""
         if self._held >= 0:
-            os.write(self._held, b".")  # a fork of us may hold the pipe open: closing it is not enough
+            os.write(self._held, b".")  # closing is not enough, since a fork of us may keep the pipe open
             self.let_go()
 
     def let_go(self) -> None:
-        """Close our ends, as a fork has to: it must not keep its parent's servers alive."""
+        """Close both ends of the pipe. A fork must do this, or it would keep its parent's servers alive."""
         for descriptor in (self._held, self.shared.alive) if self._held >= 0 else ():
             os.close(descriptor)
         self._held = -1
@@ -62,7 +63,7 @@ class SharedOwner:
 
 
 class _Own:
-    """This process's own, for what runs without anyone above it."""
+    """Owner of this process's own servers, for a process that was not started as a worker."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -85,7 +86,7 @@ _own = _Own()
 
 
 def shared() -> Shared:
-    """Return what our owner gave us, or, in a process without one, its own."""
+    """Return the shared address from our owner, or this process's own address if it has no owner."""
     name, _, descriptor = os.environ.get(VARIABLE, "").partition(":")
     alive, _, inode = descriptor.partition(":")
     if name and _is_pipe(int(alive), int(inode)):
@@ -94,13 +95,15 @@ def shared() -> Shared:
 
 
 def close() -> None:
-    """End what runs for this process alone; it starts again when it is asked."""
+    """Stop the servers that belong to this process alone. They start again when needed."""
     _own.close()
 
 
 def _is_pipe(descriptor: int, inode: int) -> bool:
-    """Return True if a worker has inherited the pipe that its environment speaks of: a child of its has
-    not."""
+    """Return True if the process has the pipe that its environment names.
+
+    A worker has inherited it, but a child of a worker may not have.
+    """
     try:
         return os.fstat(descriptor).st_ino == inode
     except OSError:
@@ -110,7 +113,7 @@ def _is_pipe(descriptor: int, inode: int) -> bool:
 def _after_fork() -> None:
     for owner in list(_OWNERS):
         owner.let_go()
-    _own.__init__()  # type: ignore[misc]  # its lock may have been held by another thread
+    _own.__init__()  # type: ignore[misc]  # another thread may have held the lock
 
 
 os.register_at_fork(after_in_child=_after_fork)

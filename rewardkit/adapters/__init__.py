@@ -1,6 +1,7 @@
-"""The call signatures of other trainers, over a local Scorer or a reward server: thin, no logic.
+"""Thin adapters that provide reward functions with the call signatures of other trainers.
 
-`verl`, `trl`, `ms_swift`, `verifiers`, and `callable` for anything else. A server is used where its address
-is given, as `url` or in REWARDKIT_URL (its token: REWARDKIT_TOKEN); otherwise rewards are computed in this
-process, those of one's own and compositions after the files in `rewards` or REWARDKIT_REWARDS have been read.
+There are adapters for `verl`, `trl`, `ms_swift` and `verifiers`, and `callable` for any other trainer. They
+use a reward server if an address is given as `url` or in REWARDKIT_URL (with a token in REWARDKIT_TOKEN).
+Otherwise they score in the current process, after registering the users' rewards and compositions in the
+files given as `rewards` or in REWARDKIT_REWARDS.
 """

@@ -1,6 +1,7 @@
-"""Scoring for the adapters: one Scorer, or one client of each server, per process. No signatures here.
+"""Scoring for the adapters, with one Scorer for each set of reward files and one client for each server.
 
-Made when first used, shared by all callers, closed when the process ends. A forked child makes its own.
+Scorers and clients are created on first use, shared by all callers in the process and closed at exit. A
+forked child creates its own.
 """
 
 from __future__ import annotations
@@ -25,16 +26,17 @@ TOKEN_VARIABLE = "REWARDKIT_TOKEN"
 REWARDS_VARIABLE = "REWARDKIT_REWARDS"
 
 RewardFiles = str | Sequence[str] | None
-"""Files of compositions (`rewards.yaml`) and of rewards (`path.py`, as for `--reward`); commas in a text."""
+"""Files of compositions (`rewards.yaml`) and rewards (`path.py`, as for `--reward`), as a list or a text with
+commas."""
 
 
 class _Backends:
-    """The backends of this process."""
+    """Scorers and clients of this process."""
 
     def __init__(self) -> None:
         self.making = threading.Lock()
         self.scorers: dict[tuple[str, ...], Scorer] = {}
-        """Scorers, by the files of rewards that were registered for them."""
+        """Scorers by the reward files that were registered for them."""
         self.clients: dict[str, Client] = {}
         self.async_clients: dict[tuple[asyncio.AbstractEventLoop, str], AsyncClient] = {}
 
@@ -52,7 +54,7 @@ class _Backends:
             return self.clients[url]
 
     def async_remote(self, url: str) -> AsyncClient:
-        """A client's connections belong to the event loop that opened them, and end with it."""
+        """Return the client for the running event loop, to which the client's connections belong."""
         key = (asyncio.get_running_loop(), url)
         with self.making:
             if key not in self.async_clients:
@@ -70,8 +72,8 @@ class _Backends:
 
 _backends = _Backends()
 _of_parents: list[_Backends] = []
-"""Scorer and clients that a forked child inherited: their workers and connections are the parent's, so they
-are neither used nor closed, and are kept only so that nothing closes them by collecting them."""
+"""Scorers and clients that a forked child inherited. Their workers and connections belong to the parent. The
+child neither uses nor closes them, and keeps them only so that garbage collection does not close them."""
 
 
 def _forget() -> None:
@@ -81,7 +83,7 @@ def _forget() -> None:
 
 
 def close() -> None:
-    """Stop the workers and close the connections; the next call starts anew."""
+    """Stop the workers and close the connections. The next call creates new ones."""
     global _backends
     closing, _backends = _backends, _Backends()
     closing.close()
@@ -94,15 +96,17 @@ atexit.register(close)
 def score_batch(
     samples: Sequence[Sample], url: str | None = None, rewards: RewardFiles = None
 ) -> list[Score]:
-    """Score samples here, or on the server at `url`, or at REWARDKIT_URL if that is set.
+    """Score samples in this process, or on a server if one is given.
 
     Args:
-        rewards: what to register before scoring here; None: what REWARDKIT_REWARDS names.
+        samples: Samples to score.
+        url: Address of a reward server; None: REWARDKIT_URL, or this process.
+        rewards: Files of rewards to register before scoring in this process; None: REWARDKIT_REWARDS.
 
     Raises:
-        InputError: a file of `rewards` that cannot be read.
-        OptionsError: a composition that cannot be, or `rewards` for a server, which has its own.
-        ServerError: the server cannot be reached, refused the request or failed.
+        InputError: A file of `rewards` cannot be read.
+        OptionsError: A composition is not valid, or `rewards` are given for a server, which has its own.
+        ServerError: The server cannot be reached, refused the request or failed.
     """
     address, files = _chosen(url, rewards)
     backend = _backends.remote(address) if address else _backends.local(files)
@@ -112,17 +116,17 @@ def score_batch(
 async def ascore_batch(
     samples: Sequence[Sample], url: str | None = None, rewards: RewardFiles = None
 ) -> list[Score]:
-    """Score as `score_batch` does, without holding the event loop."""
+    """Score samples as `score_batch` does, without blocking the event loop."""
     address, files = _chosen(url, rewards)
     backend = _backends.async_remote(address) if address else _backends.local(files)
     return await backend.ascore_batch(samples)
 
 
 async def ascore(sample: Sample, url: str | None = None, rewards: RewardFiles = None) -> Score:
-    """Score one sample, for callers that have many of them on the way at once.
+    """Score one sample, for callers that score many samples concurrently.
 
     Raises:
-        OptionsError: its reward looks at all responses to a prompt, which are not here.
+        OptionsError: The reward needs all responses to a prompt.
     """
     address, files = _chosen(url, rewards)
     backend = _backends.async_remote(address) if address else _backends.local(files)
@@ -130,14 +134,20 @@ async def ascore(sample: Sample, url: str | None = None, rewards: RewardFiles = 
 
 
 def score_one(sample: Sample, url: str | None = None, rewards: RewardFiles = None) -> Score:
-    """Score as `ascore` does, from a thread."""
+    """Score one sample as `ascore` does, blocking the calling thread."""
     address, files = _chosen(url, rewards)
     backend = _backends.remote(address) if address else _backends.local(files)
     return _unless_alone(sample, backend.score(sample))
 
 
 def _unless_alone(sample: Sample, score: Score) -> Score:
-    """Refuse what no sample of the run can be scored for: a number for each would hide it."""
+    """Return the Score, unless its reward needs groups.
+
+    Every sample of the run would then fail, which a number for each failure would hide.
+
+    Raises:
+        OptionsError: The reward needs all responses to a prompt.
+    """
     if score.ok or LOOKS_AT_GROUPS not in (score.detail or ""):
         return score
     raise OptionsError(
@@ -147,8 +157,10 @@ def _unless_alone(sample: Sample, score: Score) -> Score:
 
 
 def reward_files(rewards: RewardFiles) -> tuple[str, ...]:
-    """Return files of rewards one by one, those that are there with their whole path: a reward function may
-    be sent to a process that works in another folder."""
+    """Return the reward files as a tuple, with absolute paths for existing files.
+
+    Absolute paths are needed since a reward function may be sent to a process with another working directory.
+    """
     several = rewards.split(",") if isinstance(rewards, str) else rewards or ()
     named = [file.strip() for file in several if file.strip()]
     return tuple(str(Path(file).resolve()) if Path(file).is_file() else file for file in named)
@@ -163,12 +175,16 @@ def _register(files: Sequence[str]) -> None:
 
 
 def _token() -> str | None:
-    """The first, where the variable lists all that a server accepts."""
+    """Return the first token in the environment variable, which may list all tokens that a server accepts."""
     return next(iter(os.environ.get(TOKEN_VARIABLE, "").split()), None)
 
 
 def _chosen(url: str | None, rewards: RewardFiles) -> tuple[str | None, tuple[str, ...]]:
-    """The server that scores, or the files of rewards to score with here."""
+    """Return the address of the server to use, or None, and the reward files to register in this process.
+
+    Raises:
+        OptionsError: Both a server and reward files are given.
+    """
     address = url or os.environ.get(URL_VARIABLE)
     files = reward_files(os.environ.get(REWARDS_VARIABLE) if rewards is None else rewards)
     if address and files:

@@ -1,4 +1,4 @@
-"""A reward function for anything that calls one: lists in, numbers out.
+"""Reward function for any caller, which takes lists and returns numbers.
 
 reward = make_reward("gsm8k")
 reward(["#### 72"], ["72"])  # [1.0]
@@ -18,7 +18,7 @@ from rewardkit.types import Sample, Score
 
 @dataclass(frozen=True)
 class RewardFunction:
-    """Calls with `(responses, ground_truths=None, prompts=None, **columns)` -> rewards. Can be pickled."""
+    """Picklable reward function `(responses, ground_truths=None, prompts=None, **columns) -> rewards`."""
 
     data_source: str | None = None
     url: str | None = None
@@ -32,14 +32,13 @@ class RewardFunction:
         prompts: Sequence[Any] | None = None,
         **columns: Any,
     ) -> list[float | None]:
-        """Score responses, in order."""
+        """Score responses and return the rewards in order."""
         samples = _samples(responses, ground_truths, prompts, columns, self.data_source)
         return _numbers(score_batch(samples, self.url, self.rewards), self.on_failure)
 
 
 class AsyncRewardFunction(partial[Awaitable[list[float | None]]]):
-    """Reward function like `RewardFunction`, as a coroutine function, which `inspect.iscoroutinefunction`
-    recognises."""
+    """Coroutine function like `RewardFunction`, which `inspect.iscoroutinefunction` recognises as such."""
 
     def __new__(
         cls,
@@ -61,13 +60,13 @@ def make_reward(
     on_failure: float | None = None,
     rewards: RewardFiles = None,
 ) -> RewardFunction:
-    """Make a function `(responses, ground_truths=None, prompts=None, **columns) -> rewards`.
+    """Return a function `(responses, ground_truths=None, prompts=None, **columns) -> rewards`.
 
     Args:
-        data_source: of every response; None: the function takes a list `data_source`.
-        url: of a reward server; None: REWARDKIT_URL, or this process.
-        on_failure: the reward of what could not be scored.
-        rewards: files of compositions and rewards for this process; None: REWARDKIT_REWARDS.
+        data_source: Data source of all responses; None: the function takes a list `data_source`.
+        url: Address of a reward server; None: REWARDKIT_URL, or this process.
+        on_failure: Reward of a response that could not be scored.
+        rewards: Files of compositions and rewards for this process; None: REWARDKIT_REWARDS.
     """
     files = None if rewards is None else reward_files(rewards)
     return RewardFunction(data_source, url, on_failure, files)
@@ -80,7 +79,7 @@ def make_async_reward(
     on_failure: float | None = None,
     rewards: RewardFiles = None,
 ) -> AsyncRewardFunction:
-    """Return a reward like that of `make_reward`, as a coroutine function."""
+    """Return a coroutine function like the function of `make_reward`, with the same arguments."""
     files = None if rewards is None else reward_files(rewards)
     return AsyncRewardFunction(data_source, url, on_failure, files)
 

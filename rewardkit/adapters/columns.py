@@ -1,4 +1,4 @@
-"""Makes Samples from the dataset columns that trainers pass to reward functions. No scoring here."""
+"""Conversion of the dataset columns that trainers pass to reward functions into Samples."""
 
 from __future__ import annotations
 
@@ -17,14 +17,17 @@ def samples_from(
     prompts: Sequence[Any] | None = None,
     data_source: str | None = None,
 ) -> list[Sample]:
-    """Make a sample of each completion, a text or chat messages, and its row.
+    """Create a Sample from each completion and its row.
 
     Args:
-        columns: lists as long as the completions, under the names that `rewardkit.rows` knows: a data
-            source, unless it is given; a ground truth, unless the reward needs none; `extra_info`.
+        completions: Completions, each a text or chat messages.
+        columns: Lists with one value per completion, under the names that `rewardkit.rows` recognises: the
+            data source, unless it is given; the ground truth, unless the reward needs none; and `extra_info`.
+        prompts: Prompts of the completions; None if they are not known.
+        data_source: Data source of all completions; None to use the column.
 
     Raises:
-        InputError: nothing says which data source this is, or a column has the wrong length.
+        InputError: The data source is not given, or a column has the wrong length.
     """
     n = len(completions)
     names = find_names(lambda name: _has(columns, name))
@@ -56,7 +59,7 @@ def _has(columns: Mapping[str, Any], name: str) -> bool:
 
 
 def _column(columns: Mapping[str, Any], name: str | None, n: int) -> Sequence[Any]:
-    """The values of a column, of a field of each of its structs for a dotted name; n times None without."""
+    """Return the values of a possibly dotted column name, or `n` times None if there is no name."""
     if name is None:
         return [None] * n
     head = name if name in columns else name.partition(".")[0]

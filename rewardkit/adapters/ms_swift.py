@@ -1,9 +1,9 @@
-"""ms-swift's outcome rewards, registered as `rewardkit` (async) and `rewardkit_sync`.
+"""Outcome rewards for ms-swift, registered as `rewardkit` (asynchronous) and `rewardkit_sync`.
 
     swift rlhf --rlhf_type grpo --reward_funcs rewardkit \\
         --external_plugins "$(python -c 'import rewardkit.adapters.ms_swift as m; print(m.__file__)')"
 
-The dataset has the columns `data_source` and `ground_truth` or `solution`.
+The dataset needs the column `data_source` and either `ground_truth` or `solution`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rewardkit.adapters.columns import samples_from
 
 
 class RewardkitORM:
-    """Scores completions; None where one could not be scored."""
+    """Reward that scores completions and returns None for completions that could not be scored."""
 
     def __init__(self, args: Any = None, **_: Any) -> None:
         self.args = args
@@ -27,7 +27,7 @@ class RewardkitORM:
 
 
 class RewardkitAsyncORM:
-    """Reward like `RewardkitORM`, beside other asynchronous rewards."""
+    """Asynchronous version of `RewardkitORM`, which runs concurrently with other asynchronous rewards."""
 
     def __init__(self, args: Any = None, **_: Any) -> None:
         self.args = args
@@ -44,7 +44,7 @@ def register(orms: dict[str, Any]) -> None:
 
 
 def _register_where_installed() -> None:
-    """Version 4 has its table in `swift.rewards`, version 3 in `swift.plugin`; without either, nothing."""
+    """Register the rewards in `swift.rewards` (ms-swift 4) or `swift.plugin` (ms-swift 3), if installed."""
     for module in ("swift.rewards", "swift.plugin"):
         try:
             register(importlib.import_module(module).orms)

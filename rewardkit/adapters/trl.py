@@ -1,6 +1,7 @@
-"""TRL's reward function: `trl grpo --reward_funcs rewardkit.adapters.trl.reward`, or GRPOTrainer's argument.
+"""Reward function for TRL, as in `trl grpo --reward_funcs rewardkit.adapters.trl.reward` or GRPOTrainer.
 
-The dataset has the columns `data_source` and `ground_truth` (or another name that `columns` knows).
+The dataset needs the columns `data_source` and `ground_truth` (or another name that `rewardkit.rows`
+recognises).
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from rewardkit.types import Score
 
 
 class TrlReward(partial[Awaitable[list[float | None]]]):
-    """A reward function that can be pickled, so that a trainer may send it to other processes.
+    """Picklable reward function, which a trainer may send to other processes.
 
-    A `partial`, since `inspect.iscoroutinefunction` looks through those: TRL asks it whether to await.
+    The class is a `partial`, since TRL uses `inspect.iscoroutinefunction`, which unwraps partials, to decide
+    whether to await a reward.
     """
 
     __name__: str
@@ -28,7 +30,7 @@ class TrlReward(partial[Awaitable[list[float | None]]]):
     ) -> TrlReward:
         files = None if rewards is None else reward_files(rewards)
         made = super().__new__(cls, _score, data_source, url, files)
-        made.__name__ = "reward"  # TRL logs under it
+        made.__name__ = "reward"  # TRL uses the name in its logs
         return made
 
     def __reduce__(self) -> tuple[Callable[..., TrlReward], tuple[Any, ...]]:
@@ -38,12 +40,12 @@ class TrlReward(partial[Awaitable[list[float | None]]]):
 def make_reward(
     data_source: str | None = None, *, url: str | None = None, rewards: RewardFiles = None
 ) -> TrlReward:
-    """Make a reward function for a dataset that has no column `data_source`, or for a certain server.
+    """Return a reward function for a dataset without a `data_source` column, or for a specific server.
 
     Args:
-        data_source: of every row; None: the column.
-        url: of a reward server; None: REWARDKIT_URL, or this process.
-        rewards: files of compositions and rewards for this process; None: REWARDKIT_REWARDS.
+        data_source: Data source of all rows; None: the column.
+        url: Address of a reward server; None: REWARDKIT_URL, or this process.
+        rewards: Files of compositions and rewards for this process; None: REWARDKIT_REWARDS.
     """
     return TrlReward(data_source, url, rewards)
 
@@ -58,11 +60,13 @@ async def _score(
     log_metric: Callable[[str, float], None] | None = None,
     **columns: Any,
 ) -> list[float | None]:
-    """Score completions, texts or messages. None where one could not be scored: TRL leaves it out.
+    """Score completions, each a text or messages.
+
+    The reward of a completion that could not be scored is None, which TRL leaves out.
 
     Raises:
-        InputError: nothing says which data source this is.
-        ServerError: the server cannot be reached, refused the request or failed.
+        InputError: The data source is not given.
+        ServerError: The server cannot be reached, refused the request or failed.
     """
     samples = samples_from(completions, columns, prompts=prompts, data_source=source)
     scores = await ascore_batch(samples, server, files)
@@ -75,7 +79,7 @@ reward = make_reward()
 
 
 def _log(scores: list[Score], log_metric: Callable[[str, float], None]) -> None:
-    """Means over this call: of what was scored, and how much was not."""
+    """Log the share of failed completions, and the means of the score components of all others."""
     log_metric("rewardkit/failed", fmean(not score.ok for score in scores))
     numbers: dict[str, list[float]] = {}
     for score in scores:

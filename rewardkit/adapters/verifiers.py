@@ -1,8 +1,8 @@
-"""A reward function for a rubric of verifiers: `vf.Rubric(funcs=[make_reward("gsm8k")], weights=[1.0])`.
+"""Reward function for a verifiers rubric: `vf.Rubric(funcs=[make_reward("gsm8k")], weights=[1.0])`.
 
-verifiers passes by name what a function asks for: `prompt, completion, answer, state, task, info`. A rubric
-takes a function that raises for a score of 0, so what could not be scored also stands in the rollout's state.
-From 0.4 on there are no rubrics: a task's `@vf.reward` method awaits the same function.
+verifiers passes the arguments that a function asks for by name: `prompt, completion, answer, state, task,
+info`. A rubric counts an exception as a score of 0, so the complete Score is also stored in the rollout's
+state. There are no rubrics from version 0.4 on; a task's `@vf.reward` method then awaits the same function.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from rewardkit.errors import ScoringError
 from rewardkit.rows import sample_of
 
 STATE = "rewardkit"
-"""The key of the rollout's state under which the whole score is kept, status and parts included."""
+"""Key in the rollout's state under which the complete Score is stored, including its status and parts."""
 
 
 def make_reward(
     data_source: str | None = None, *, url: str | None = None, rewards: RewardFiles = None
 ) -> Callable[..., Awaitable[float]]:
-    """Make a reward function for a rubric.
+    """Return a reward function for a rubric.
 
     Args:
-        data_source: of every row; None: `info["data_source"]`, else the row's `task`.
-        url: of a reward server; None: REWARDKIT_URL, or this process.
-        rewards: files of compositions and rewards for this process; None: REWARDKIT_REWARDS.
+        data_source: Data source of all rows; None: `info["data_source"]`, or else the row's `task`.
+        url: Address of a reward server; None: REWARDKIT_URL, or this process.
+        rewards: Files of compositions and rewards for this process; None: REWARDKIT_REWARDS.
     """
     files = None if rewards is None else reward_files(rewards)
 
@@ -38,10 +38,10 @@ def make_reward(
         task: str = "",
         info: Mapping[str, Any] | None = None,
     ) -> float:
-        """Score a completion, a text or messages.
+        """Score a completion, given as a text or messages.
 
         Raises:
-            ScoringError: it could not be scored.
+            ScoringError: The completion could not be scored.
         """
         extra = dict(info or {})
         source = data_source or extra.get("data_source") or task

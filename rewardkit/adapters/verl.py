@@ -1,4 +1,4 @@
-"""verl's reward function: one sample in, a dict with the same keys for every sample out.
+"""Reward function for verl, which takes one sample and returns a dict with the same keys for every sample.
 
 reward.custom_reward_function.path=pkg://rewardkit.adapters.verl
 reward.custom_reward_function.name=compute_score        # or acompute_score
@@ -26,21 +26,26 @@ def compute_score(
     on_failure: float = 0.0,
     **_: Any,
 ) -> dict[str, Any]:
-    """Score one response; verl calls it from many threads.
+    """Score one response. The function is thread-safe, since verl calls it from many threads.
 
     Args:
-        url: of a reward server; None: REWARDKIT_URL, or this process.
-        rewards: files of compositions and rewards for this process; None: REWARDKIT_REWARDS.
-        on_failure: the score of what could not be scored. `status` and `failed` tell it from a judgement.
+        data_source: Data source of the response.
+        solution_str: Response to score.
+        ground_truth: Correct answer, of any type that `rewardkit.rows` can convert.
+        extra_info: Other values of the row.
+        url: Address of a reward server; None: REWARDKIT_URL, or this process.
+        rewards: Files of compositions and rewards for this process; None: REWARDKIT_REWARDS.
+        on_failure: Score of a response that could not be scored. `status` and `failed` distinguish it from a
+            real score.
 
     Returns:
-        `score`; `acc` (1.0 where correct, which DAPO filters by); `status`; `failed`; `pred`, the
-        extracted answer; `detail`; `scorer`. Components of a score differ between data sources, and verl
-        wants the same keys for all, so they are not among them.
+        A dict with `score`; `acc` (1.0 if correct, by which DAPO filters); `status`; `failed`; `pred`, the
+        extracted answer; `detail`; and `scorer`. The components of a score are left out, since they differ
+        between data sources and verl requires the same keys for all.
 
     Raises:
-        OptionsError: the reward looks at all responses to a prompt, which verl does not pass.
-        ServerError: the server cannot be reached, refused the request or failed.
+        OptionsError: The reward needs all responses to a prompt, which verl does not pass.
+        ServerError: The server cannot be reached, refused the request or failed.
     """
     sample = sample_of(data_source, solution_str, ground_truth, None, extra_info)
     score = score_one(sample, url, rewards)
@@ -58,7 +63,7 @@ async def acompute_score(
     on_failure: float = 0.0,
     **_: Any,
 ) -> dict[str, Any]:
-    """Score as `compute_score` does, without a thread for each sample."""
+    """Score one response as `compute_score` does, without needing a thread for each sample."""
     sample = sample_of(data_source, solution_str, ground_truth, None, extra_info)
     score = await ascore(sample, url, rewards)
     return _answer(score, on_failure)

@@ -1,7 +1,7 @@
-"""Python client of `rewardkit serve`, sync and async, with the Scorer's own methods and types.
+"""Synchronous and asynchronous Python clients for `rewardkit serve`, with the methods and types of Scorer.
 
-Scoring changes nothing on the server, so a request is sent again when the connection failed or the server
-had too much to do, and only then.
+A request is sent again only if the connection failed or the server was overloaded. This is safe, since
+scoring changes nothing on the server.
 """
 
 from rewardkit.client.asynchronous import AsyncClient as AsyncClient

@@ -1,4 +1,4 @@
-"""The client for one event loop: any number of calls at once, whose single samples share requests."""
+"""Asynchronous client for one event loop. Concurrent calls with single samples share requests."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
     import aiohttp
 
 COALESCED = 64
-"""Single samples that share a request at most: one that is slow holds up the others in it."""
+"""Maximum number of single samples in a request. A slow sample delays all others in the same request."""
 
 
 class AsyncClient:
     """An asynchronous `Client`. Use it in one event loop.
 
     Args:
-        url: for example `http://127.0.0.1:8000`.
-        token: as for `Client`.
-        timeout_s: as for `Client`: the time limit of each request, from when the request is sent.
-        connections: the maximum number of requests at once. Further single samples are sent in batches.
+        url: Address of the server, such as `http://127.0.0.1:8000`.
+        token: Bearer token, as for `Client`.
+        timeout_s: Time limit of each request in seconds, as for `Client`, from when the request is sent.
+        connections: Maximum number of concurrent requests. Further single samples are sent in batches.
     """
 
     def __init__(
@@ -56,11 +56,14 @@ class AsyncClient:
         self._session: aiohttp.ClientSession | None = None
         self._connections = connections
         self._waiting: dict[str, deque[_Single]] = {}
-        """Waiting samples by data source, so that quick ones do not wait for slow ones."""
+        """Waiting samples by data source, so that fast rewards do not wait for slow ones."""
         self._senders: set[asyncio.Task[None]] = set()
 
     async def ascore(self, sample: Sample) -> Score:
-        """Score one sample; raises like `Client.score`. Cancelling it stops the server's work on it."""
+        """Score one sample. Cancellation stops the server's work on the sample.
+
+        The method raises the same exceptions as `Client.score`.
+        """
         single = _Single(encode(sample), asyncio.get_running_loop().create_future())
         self._waiting.setdefault(sample.data_source, deque()).append(single)
         if len(self._senders) < self._connections:
@@ -70,7 +73,7 @@ class AsyncClient:
         return await single.score
 
     async def ascore_batch(self, samples: Sequence[Sample]) -> list[Score]:
-        """Score samples, in order; raises like `Client.score_batch`."""
+        """Score samples and return their Scores in order. Raises the same exceptions as `Client.score`."""
         tasks = [asyncio.create_task(self._send(batch)) for batch in batches(samples)]
         try:
             found = await asyncio.gather(*tasks)
@@ -81,11 +84,11 @@ class AsyncClient:
         return [score for scores in found for score in scores]
 
     async def _send_singles(self) -> None:
-        """Send what waits, the data sources in turn, until nothing does."""
+        """Send the waiting samples until none are left, taking the data sources in turn."""
         while self._waiting:
             source = next(iter(self._waiting))
             mine = self._waiting.pop(source)
-            # One each while there are connections to spare.
+            # Each request has only one sample if there are enough connections.
             share = -(-len(mine) // self._connections)
             singles = [mine.popleft() for _ in range(min(COALESCED, share))]
             if mine:
@@ -158,7 +161,7 @@ class AsyncClient:
             return HttpAnswer(url, response.status, retry_after, body, self._headers.get("authorization", ""))
 
     async def aclose(self) -> None:
-        """Close the connections; calls still waiting are cancelled. The end of the loop closes them, too."""
+        """Close the connections and cancel waiting calls. The connections are also closed with the loop."""
         for sender in list(self._senders):
             sender.cancel()
         for singles in self._waiting.values():

@@ -1,4 +1,4 @@
-"""Repeated requests: when one is sent again, and when the client gives up."""
+"""Retry policy for requests: when to send a request again and when to give up."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from rewardkit.errors import DeadlineError, OverloadedError, ServerError
 from rewardkit.http_addresses import Address
 
 _RETRIES = 4
-"""Times a request is sent again after its connection failed."""
+"""Maximum number of retries after failed connections."""
 _FIRST_PAUSE_S = 0.05
 
 
 class Attempts:
-    """Rule for when to send a request again, and when to give up."""
+    """Attempts to send one request within a time limit."""
 
     def __init__(self, url: Address, timeout_s: float) -> None:
         self.url = url
@@ -36,7 +36,11 @@ class Attempts:
         )
 
     def pause_after_failure(self, error: Exception) -> float:
-        """Seconds to wait. Raises ServerError when it was tried often enough."""
+        """Return the seconds to wait after a failed connection.
+
+        Raises:
+            ServerError: The retries are used up, or the deadline would pass before the next attempt.
+        """
         self.failures += 1
         pause_s = _FIRST_PAUSE_S * 2.0**self.failures * random.uniform(0.5, 1.5)
         if self.failures > _RETRIES or time.monotonic() + pause_s > self.ends:
@@ -47,12 +51,16 @@ class Attempts:
         return pause_s
 
     def pause_when_overloaded(self, answer: HttpAnswer) -> float:
-        """Seconds to wait. Raises OverloadedError when that would be too late."""
+        """Return the seconds to wait if the server is overloaded.
+
+        Raises:
+            OverloadedError: The deadline would pass before the next attempt.
+        """
         try:
             retry_after_s = float(answer.retry_after)
-        except ValueError:  # none, or a date
+        except ValueError:  # the header is missing or contains a date
             retry_after_s = 1.0
-        pause_s = retry_after_s * random.uniform(1.0, 1.5)  # not all at once
+        pause_s = retry_after_s * random.uniform(1.0, 1.5)  # so that not all clients retry at once
         if time.monotonic() + pause_s > self.ends:
             raise OverloadedError(f"{answer.url} answered 503: {error_of(answer)[1]}", retry_after_s)
         return pause_s

@@ -1,4 +1,4 @@
-"""Connections of `http.client` that are kept between requests, for the client without an event loop."""
+"""Persistent `http.client` connections for the synchronous client."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from rewardkit.client.wire import HttpAnswer
 from rewardkit.http_addresses import Address
 
 IDLE_S = 30.0
-"""A connection that was idle for longer is not used again: the server may be about to close it."""
+"""Maximum idle time of a connection in seconds. The server may close connections that are idle for longer."""
 
 
 class HttpConnections:
-    """Kept connections of `http.client`, each used by one thread at a time."""
+    """Pool of persistent `http.client` connections, each used by one thread at a time."""
 
     def __init__(self, url: Address) -> None:
         self.url = url

@@ -1,4 +1,4 @@
-"""The client for threads: a Scorer's methods, over connections that are kept."""
+"""Synchronous, thread-safe client with the methods of Scorer and persistent connections."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _THREADS = 4
 
 
 class Client:
-    """A reward server, used like a Scorer. Keeps its connections; safe to use from several threads.
+    """Thread-safe client of a reward server, used like a Scorer, which keeps its connections open.
 
     Args:
-        url: for example `http://127.0.0.1:8000`.
-        token: sent as a bearer token, unless the URL has one: `http://:TOKEN@HOST:8000`.
-        timeout_s: time limit of each request, retries included, from when the request is sent. A large batch
-            is several requests: each has at most 1,024 samples (2,048 if a group would be split) and 16 MiB.
-            The server receives the time limit and stops scoring shortly before it.
+        url: Address of the server, such as `http://127.0.0.1:8000`.
+        token: Bearer token, unless the URL has one: `http://:TOKEN@HOST:8000`.
+        timeout_s: Time limit of each request in seconds, including retries, from when the request is sent. A
+            large batch is split into requests of at most 1,024 samples (2,048 if a group would be split) and
+            16 MiB. The server receives the time limit and stops scoring shortly before it.
 
     Example:
         >>> with Client("http://127.0.0.1:8000") as client:  # doctest: +SKIP
@@ -56,18 +56,18 @@ class Client:
         self._making = threading.Lock()
 
     def score(self, sample: Sample) -> Score:
-        """Score one sample. It is `invalid` where its reward looks at groups, as with a Scorer.
+        """Score one sample. As with a Scorer, the status is `invalid` if the sample's reward scores groups.
 
         Raises:
-            OverloadedError: the server had too much to do until the deadline.
-            DeadlineError: it had not answered by the deadline.
-            RefusedError: it does not take the request: a wrong token, say.
-            ServerError: it cannot be reached, or failed.
+            OverloadedError: The server was overloaded until the deadline.
+            DeadlineError: The server did not answer before the deadline.
+            RefusedError: The server rejects the request, for example because of a wrong token.
+            ServerError: The server cannot be reached, or failed.
         """
         return self._send(join_singles([encode(sample)]))[0]
 
     def score_batch(self, samples: Sequence[Sample]) -> list[Score]:
-        """Score samples; the result has one Score for each, in order. Raises like `score`."""
+        """Score samples and return one Score for each, in order. Raises the same exceptions as `score`."""
         requests = list(batches(samples))
         if len(requests) < 2:
             return [score for request in requests for score in self._send(request)]
@@ -77,19 +77,19 @@ class Client:
         return [score for scores in self._threads.map(self._send, requests) for score in scores]
 
     def rewards(self) -> list[dict[str, Any]]:
-        """Return what the server can score. Raises like `score`."""
+        """Return descriptions of the server's rewards. Raises the same exceptions as `score`."""
         found: list[dict[str, Any]] = json_of(self._request("GET", "/rewards"))
         return found
 
     def check(self, data_sources: Iterable[str]) -> frozenset[str]:
-        """Make sure that the server has a reward for every one of these data sources.
+        """Check that the server has a reward for each of these data sources.
 
         Returns:
-            those whose reward has to see all responses to a prompt in one call of `score_batch`.
+            The data sources for which all responses to a prompt must be passed in one call of `score_batch`.
 
         Raises:
-            UnknownDataSourceError: it has none for one of them.
-            ServerError: the server cannot be reached.
+            UnknownDataSourceError: The server has no reward for a data source.
+            ServerError: The server cannot be reached.
         """
         query = urllib.parse.urlencode([("for", source) for source in sorted(set(data_sources))])
         answer = self._request("GET", f"/rewards?{query}")

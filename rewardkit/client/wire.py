@@ -1,4 +1,4 @@
-"""Messages between clients and server: request bodies of limited size, headers, scores and errors."""
+"""Messages between client and server: request bodies of limited size, headers, scores and errors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from rewardkit.types import Sample, Score, sendable
 
 BATCH_SAMPLES = 1_024
 BATCH_BYTES = 16 << 20
-"""A request holds no more samples, and no more bytes unless one sample does."""
+"""Maximum numbers of samples and bytes in a request. A larger sample is sent alone. A request may have up to
+twice as many samples in order not to split a group."""
 
 _encoder = msgspec.json.Encoder(enc_hook=sendable)
 _scores = msgspec.json.Decoder(list[Score])
@@ -26,7 +27,7 @@ _scores = msgspec.json.Decoder(list[Score])
 
 @dataclass(frozen=True, slots=True)
 class RequestBatch:
-    """The body of a request, and how many samples are in it."""
+    """Body and path of a request, and the number of samples in it."""
 
     body: bytes
     size: int
@@ -35,22 +36,22 @@ class RequestBatch:
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """Answer of the server, whatever its status."""
+    """Answer of the server, with any status."""
 
     url: Address
     status: int
     retry_after: str
-    """The header of that name, empty if there is none."""
+    """Value of the `Retry-After` header, or an empty text."""
     body: bytes
     authorization: str = field(default="", repr=False)
-    """The header that was sent: a server may repeat it, and no error does."""
+    """`Authorization` header of the request. If the server repeats it in a message, it is removed there."""
 
 
 def server_at(url: str, token: str | None) -> tuple[Address, dict[str, str]]:
-    """Return the address, and the headers of every request to it.
+    """Return the address of a server, and the headers for every request to it.
 
     Raises:
-        ServerError: it is no address.
+        ServerError: The URL is not a valid address.
     """
     try:
         address = address_of(url)
@@ -64,12 +65,12 @@ def server_at(url: str, token: str | None) -> tuple[Address, dict[str, str]]:
 
 
 def deadline_header(left_s: float) -> dict[str, str]:
-    """Have the server end a little earlier, so that what it has scored by then still arrives."""
+    """Return a header with a slightly shorter time limit, so that the server's scores arrive in time."""
     return {"x-timeout-s": f"{max(0.9 * left_s, left_s - 1.0):.3f}"}
 
 
 def batches(samples: Sequence[Sample]) -> Iterator[RequestBatch]:
-    """Encode samples into request bodies that are not too large; neighbours of one group stay together."""
+    """Encode samples into request bodies of limited size. Consecutive samples of a group stay together."""
     parts: list[bytes] = []
     size = 0
     for i, sample in enumerate(samples):
@@ -92,19 +93,19 @@ def join(parts: Sequence[bytes]) -> RequestBatch:
 
 
 def join_singles(parts: Sequence[bytes]) -> RequestBatch:
-    """Join samples as `join` does that were given one by one: whatever came together here is no group."""
+    """Join samples that were submitted one by one, so that the server does not treat them as a group."""
     return RequestBatch(join(parts).body, len(parts), "/score?each=1")
 
 
 def encode(sample: Sample) -> bytes:
-    """Return a sample as JSON.
+    """Encode a sample as JSON.
 
     Raises:
-        InputError: it holds what JSON has no form for.
+        InputError: The sample contains a value that JSON does not support.
     """
     try:
         return _encoder.encode(sample)
-    except UnicodeEncodeError:  # lone surrogates; the server knows what to do with their escapes
+    except UnicodeEncodeError:  # lone surrogates, which are sent as escapes that the server can handle
         return json.dumps(msgspec.to_builtins(sample, enc_hook=sendable)).encode()
     except TypeError as error:
         raise InputError(f"cannot send {sample!r:.80}: {error}; use only values that JSON supports") from None
@@ -129,14 +130,14 @@ def json_of(answer: HttpAnswer) -> Any:
 
 
 def _refuse(answer: HttpAnswer) -> None:
-    """Raise what a status other than 200 stands for."""
+    """Raise a RefusedError or ServerError if the status is not 200."""
     if answer.status != http.client.OK:
         kind = RefusedError if 400 <= answer.status < 500 else ServerError
         raise kind(f"{answer.url} answered {answer.status}: {error_of(answer)[1]}")
 
 
 def error_of(answer: HttpAnswer) -> tuple[str, str]:
-    """The type and the message of an error, as far as the answer says."""
+    """Return the type and message of an error, without secrets. The type is empty if the answer has none."""
     try:
         error = json.loads(answer.body)["error"]
         kind, message = str(error["type"]), str(error["message"])

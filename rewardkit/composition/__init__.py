@@ -1,7 +1,8 @@
-"""Compositions: rewards made of rewards. `compose` registers one, `load_compositions` those of a YAML
-file, in which rewards of other projects may stand too (`import: SPEC`).
+"""Compositions, which are rewards made of other rewards.
 
-`tree` reads them, `running` runs their members, `combining` combines the scores, `check` warns of bad ones.
+`compose` registers one composition, and `load_compositions` registers all compositions of a YAML file, which
+may also import rewards of other projects (`import: SPEC`). The module `tree` reads compositions, `running`
+runs their members, `combining` combines the scores, and `check` warns about badly balanced compositions.
 
     >>> from rewardkit.composition import compose
     >>> compose("mix", {"sum": ["gsm8k", {"reward": "think_format", "weight": 0.1}]}, ["my/data"]).name
@@ -14,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import rewardkit.rewards  # noqa: F401  (registers what compositions are made of)
+import rewardkit.rewards  # noqa: F401  (registers the rewards that compositions use)
 from rewardkit.composition.check import warnings
 from rewardkit.composition.reading import read_yaml
 from rewardkit.composition.running import reward_from
@@ -37,13 +38,14 @@ def compose(
     """Register a composition as a reward, and return the reward.
 
     Args:
-        name: Of the reward.
-        spec: The composition, as in YAML.
-        data_sources: What it scores; if empty, the spec's own `data_sources`.
-        replace_existing: It replaces a reward of one of these data sources. False: that is an error.
+        name: Name of the reward, unless the spec has a `name`.
+        spec: Composition as plain data, as in YAML.
+        data_sources: Data sources to score; if empty, the spec's own `data_sources`.
+        registry: Registry to which the reward is added.
+        replace_existing: True to replace an existing reward of these data sources; False to raise an error.
 
     Raises:
-        OptionsError: the spec cannot be read, or names no data source.
+        OptionsError: The spec is not valid, names no data source, or has the name of an existing reward.
     """
     composition = compose_tree(spec, name, data_sources, registry)
     where = f"{place}: " if (place := getattr(spec, "place", "")) else ""
@@ -61,18 +63,21 @@ def compose(
 
 
 def check(reward: Reward) -> list[str]:
-    """Return warnings about a reward that is a composition. For any other reward there are none."""
+    """Return warnings about a composition, or an empty list for any other reward."""
     composition = getattr(reward.target, "composition", None)
     return warnings(composition) if composition is not None else []
 
 
 def load_compositions(path: str | Path, *, registry: Registry = REGISTRY) -> list[Reward]:
-    """Register what a YAML file holds: one composition or imported reward, a list of them, or a mapping of
-    name to each. Compositions can be made of what is imported.
+    """Register the compositions and imported rewards of a YAML file, and return them as rewards.
+
+    The file contains one composition or import, a list of them, or a mapping from names to them. Compositions
+    can use the imported rewards.
 
     Raises:
-        InputError: the file cannot be read, or is no YAML; or what is imported cannot be.
-        OptionsError: a composition cannot be read. The message says where it stands.
+        InputError: The file cannot be read or is not YAML, two compositions have the same name or data
+            source, or an import fails.
+        OptionsError: A composition is not valid. The message names the place in the file.
     """
     path = Path(path)
     given = read_yaml(path)
@@ -85,7 +90,7 @@ def load_compositions(path: str | Path, *, registry: Registry = REGISTRY) -> lis
 
 
 def _refuse_shared(named: Sequence[tuple[str, Mapping[str, Any]]], path: Path) -> None:
-    """Raise OptionsError if two compositions of a file have the same name or data source."""
+    """Raise an InputError if two compositions of a file have the same name or data source."""
     holders: dict[str, str] = {}
     for stem, spec in named:
         name = str(spec.get("name") or stem)

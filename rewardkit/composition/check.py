@@ -1,4 +1,4 @@
-"""Warns of compositions that can pay a wrong answer as much as a right one."""
+"""Warnings about compositions that can give a wrong answer as high a score as a right one."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from rewardkit.rewards.shaping import SPANS
 from rewardkit.types import Score, failure
 
 _MAX_TRIED = 10
-"""Number of parts for which every combination of lowest and highest scores is tried. Further parts only have
-their worst score."""
+"""Maximum number of parts for which every combination of lowest and highest scores is tried. All other parts
+are fixed at one end of their range."""
 _FORMAT_SCORES = {"gsm8k": 0.1, "geometry3k": 0.1}
-"""The default score of a wrong answer in the right format, by reward."""
+"""Default score of a wrong answer in the right format, by reward."""
 _FAILED = failure("error", "tried")
 
 Ends = Sequence[Score]
-"""The lowest and the highest score of a part, and a failure if the part may fail."""
+"""Lowest and highest score of a part, and a failure if the part may fail."""
 
 
 def warnings(composition: Composition) -> list[str]:
-    """Return one line for each place where shaping parts can outweigh the difference of right and wrong.
+    """Return a line for each place where shaping can outweigh the difference between right and wrong.
 
-    A reward that scores answers is assumed to give a right answer 1 and a wrong one 0, or what its options
-    say. A shaping part is assumed to lie within the bounds that it declares.
+    A reward that scores answers is assumed to score right answers 1 and wrong answers 0, unless its options
+    say otherwise. The score of a shaping part is assumed to be within its declared bounds.
     """
     found = [
         line
@@ -37,8 +37,7 @@ def warnings(composition: Composition) -> list[str]:
 
 
 def _in_all(composition: Composition) -> list[str]:
-    """Try the tree with right and with wrong answers, with each part at its lowest and at its highest
-    score."""
+    """Return warnings found by evaluating the tree for right and wrong answers with extreme part scores."""
     path = composition.root.path
     parts = composition.members
     if not any(map(knows_right, parts)):
@@ -59,8 +58,9 @@ def _paid(root: CompositionNode, ends: Mapping[str, Ends], *, lowest: bool) -> I
     """Yield the tree's score for each combination of the parts' lowest and highest scores.
 
     Args:
-        ends: By path.
-        lowest: If there are too many parts, further ones have their lowest score; otherwise their highest.
+        root: Root of the tree.
+        ends: Lowest and highest scores of each part, by path.
+        lowest: Score of the parts beyond `_MAX_TRIED`: True for their lowest, False for their highest score.
     """
     open_ = [path for path, several in ends.items() if len(several) > 1]
     tried, rest = open_[:_MAX_TRIED], open_[_MAX_TRIED:]
@@ -78,7 +78,10 @@ def _paid(root: CompositionNode, ends: Mapping[str, Ends], *, lowest: bool) -> I
 
 
 def _ends(node: Member, *, right: bool) -> Ends:
-    """Return the scores that a member may have. A wrong answer may make it fail, if that is tolerated."""
+    """Return the extreme scores of a member, for right or for wrong answers.
+
+    They include a failure for wrong answers if `on_failure` tolerates it.
+    """
     failed = [] if right or node.on_failure == "fail" else [_FAILED]
     if not knows_right(node):
         return [*(Score(end) for end in _member_span(node)), *failed]
@@ -117,7 +120,7 @@ def _gate(node: Combine) -> list[str]:
 
 
 def knows_right(node: CompositionNode) -> bool:
-    """Return whether a node's score depends on the answer being right."""
+    """Return True if a node's score depends on the correctness of the answer."""
     if isinstance(node, Member):
         ranked = node.options.reward if node.reward.name == "rank" else node.reward.name
         return ranked not in SPANS
@@ -130,7 +133,7 @@ def _swing(node: CompositionNode) -> float:
 
 
 def _span(node: CompositionNode) -> tuple[float, float]:
-    """Return the lowest and the highest score of a node, times its weight."""
+    """Return the lowest and the highest score of a node, multiplied by its weight."""
     if isinstance(node, Member):
         low, high = _member_span(node)
     elif node.kind == "sum":
@@ -144,7 +147,7 @@ def _span(node: CompositionNode) -> tuple[float, float]:
 
 
 def _member_span(member: Member) -> tuple[float, float]:
-    """Return the lowest and the highest score of a member, by its options where these bound it."""
+    """Return the lowest and the highest score of a member, taken from its options if they set bounds."""
     low, high = SPANS.get(member.reward.name, (0.0, 1.0))
     if hasattr(member.options, "penalty"):
         low, high = 0.0, member.options.penalty
@@ -154,6 +157,6 @@ def _member_span(member: Member) -> tuple[float, float]:
 
 
 def _option(member: Member, names: Sequence[str], usual: float) -> float:
-    """Return the value of the first of these options that a member has and that is set, else `usual`."""
+    """Return the first of these options that is a number for the member, or else `usual`."""
     found = (getattr(member.options, name, None) for name in names)
     return float(next((value for value in found if isinstance(value, int | float)), usual))

@@ -1,7 +1,8 @@
-"""Combines the scores of a composition's members. Members are not run here; their scores are looked up.
+"""Rules for combining the scores of a composition's members.
 
-A score that is not known yet is None. What depends on it is None as well, and is evaluated again later. So
-the same rules serve a single sample and a batch whose members run in workers.
+The scores are looked up; this module does not run the members. A score that is not yet known is None. Nodes
+that depend on it are None as well and are evaluated again later. The same rules thus work for a single sample
+and for a batch whose members run in workers.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from rewardkit.rewards.shaping import SPANS
 from rewardkit.types import Score, failure
 
 Lookup = Callable[[Member], Score | None]
-"""A member -> its score; None: it is not known yet, and has been asked for."""
+"""Function that returns the score of a member, or requests the score and returns None if it is not known."""
 
 
 def combine(node: CompositionNode, lookup: Lookup) -> Score | None:
-    """Return the score of a node; None while a score that it needs is not known.
+    """Return the score of a node, or None if a score that it needs is not yet known.
 
-    If the node failed and its `on_failure` is a number, that is its score. `fail` and `drop` are handled
-    where the node is combined with others.
+    If the node failed and its `on_failure` is a number, the number is its score. The node's parent handles
+    `fail` and `drop`.
     """
     if isinstance(node, Member):
         found = lookup(node)
@@ -29,7 +30,7 @@ def combine(node: CompositionNode, lookup: Lookup) -> Score | None:
         found = _KINDS[node.kind](node, lookup)
     if found is not None and found.status != "ok" and not isinstance(node.on_failure, str):
         says = isinstance(node, Combine) or node.reward.name not in SPANS
-        correct = False if says else None  # a part that knows nothing of right and wrong makes nothing wrong
+        correct = False if says else None  # the failure of a shaping part does not make the answer wrong
         return Score(float(node.on_failure), correct=correct, detail=f"{node.path} failed: {found.status}")
     return found
 
@@ -44,10 +45,10 @@ def _below(
 ) -> list[tuple[CompositionNode, Score]] | Score | None:
     """Return the items that did not fail, with their scores.
 
-    Items that failed are left out (`drop`). The result is a failure if one of them has `fail` or if all
-    failed, and None while a score is not known.
+    Failed items with `drop` are left out. The result is a failure if an item with `fail` failed or if all
+    items failed, and None if a score is not yet known.
     """
-    found = [(node, combine(node, lookup)) for node in nodes]  # all are asked for before any is waited for
+    found = [(node, combine(node, lookup)) for node in nodes]  # requests all scores before waiting for any
     if any(score is None for _, score in found):
         return None
     kept = [(node, score) for node, score in found if score is not None]
@@ -63,7 +64,7 @@ def _below(
 
 
 def _correct(found: Sequence[tuple[CompositionNode, Score]]) -> bool | None:
-    """Return whether all items that say what is correct are correct; None if none says it."""
+    """Return True if all items that decide correctness are correct, or None if no item decides it."""
     said = [score.correct for _, score in found if score.correct is not None]
     return all(said) if said else None
 
@@ -123,7 +124,7 @@ def _any(node: Combine, lookup: Lookup) -> Score | None:
 
 
 def _vote(node: Combine, lookup: Lookup) -> Score | None:
-    """Score 1.0 if the items that are right have more weight than the others."""
+    """Return a score of 1.0 if the right items have more weight than the other items, or else 0.0."""
     found = _below(node.items, lookup)
     if not isinstance(found, list):
         return found

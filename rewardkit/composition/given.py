@@ -1,7 +1,7 @@
-"""The rewards and options that a run is given, and which of them its rows use. What no row uses is an error.
+"""Check that the rows of a run use all rewards and options that the run is given.
 
-A command line or a config adds what it gives, says which data sources the rows have as soon as it knows them,
-and asks at the end, or before a model is loaded, what is left over.
+A command line or config adds its rewards and options, reports the data sources of the rows as soon as they
+are known, and checks for unused ones at the end or before a model is loaded. Unused ones are an error.
 """
 
 from __future__ import annotations
@@ -16,24 +16,26 @@ from rewardkit.registry import REGISTRY, Registry, Reward
 from rewardkit.scoring.scorer import options_rank
 
 _LISTED = 5
-"""Data sources that a message lists."""
+"""Maximum number of data sources listed in a message."""
 
 
 @dataclass(slots=True)
 class _Given:
-    """Everything that one option or setting gives a run. It is used if a row uses some of it: a file may hold
-    rewards and options for other data sets too."""
+    """All things given by one option or setting, which counts as used if a row uses any of them.
+
+    A file may thus contain rewards and options for other data sets too.
+    """
 
     word: str
-    """The option or setting."""
+    """Option or setting."""
     what: str
-    """The first thing that it gives."""
+    """Description of the first thing given."""
     used_by: list[Callable[[str, Reward], bool]]
-    """(data source of a row, its reward) -> whether it is used there; one for each thing."""
+    """Function for each thing that maps (data source, reward) of a row to True if the row uses the thing."""
 
 
 class GivenRewards:
-    """The rewards, options and limits that a run is given for its rows."""
+    """Rewards, options and time limits that a run is given for its rows."""
 
     def __init__(self, registry: Registry = REGISTRY) -> None:
         self._registry = registry
@@ -43,13 +45,13 @@ class GivenRewards:
         self._seen: dict[str, None] = {}
 
     def __bool__(self) -> bool:
-        """Return whether there is something that no row has used so far."""
+        """Return True if no row has used some option or setting so far."""
         return bool(self._unused)
 
     def add_reward(self, word: str, made: Reward) -> None:
-        """Add a reward. It is used by a row that it scores, and as a part of a reward that is used."""
+        """Add a reward, which is used if it scores a row or is part of a reward that scores a row."""
         targets = self._targets.setdefault((word, made.name), [])
-        targets.append(made.target)  # the same word may be loaded twice, each time anew
+        targets.append(made.target)  # a file that is loaded twice creates two targets
         names = {made.name, *made.data_sources}
 
         def used_by(source: str, reward: Reward) -> bool:
@@ -61,18 +63,18 @@ class GivenRewards:
         self._add(word, f"the reward '{made.name}' ({sources})", used_by)
 
     def add_source(self, word: str, pattern: str, made: Reward) -> None:
-        """Add a data source, or a glob, that a reward is given for."""
+        """Add a data source, or a glob of data sources, for which a reward is given."""
         self._add(
             word, "it", lambda source, reward: reward.target is made.target and fnmatchcase(source, pattern)
         )
 
     def add_options(self, word: str, key: str, values: Mapping[str, Any]) -> None:
-        """Add options of a data source, a glob of data sources or a reward."""
+        """Add options for a data source, a glob of data sources or a reward."""
         self._options.setdefault(key, {}).update(values)
         self._add(word, f"the options of '{key}'", lambda source, reward: _applies(key, source, reward))
 
     def add_timeout(self, word: str) -> None:
-        """Add a time limit. The members of a composition have limits of their own."""
+        """Add a time limit. It does not apply to compositions, whose members have their own time limits."""
         what = "the time limit, since compositions have one for each member"
         self._add(word, what, lambda source, reward: not _members_of(reward))
 
@@ -80,11 +82,11 @@ class GivenRewards:
         self._unused.setdefault(word, _Given(word, what, [])).used_by.append(used_by)
 
     def keep_all(self) -> None:
-        """Count everything as used, where the rows come later and from others: a server, a lock file."""
+        """Count everything as used, because the rows are not known, as for a server or a lock file."""
         self._unused.clear()
 
     def saw(self, data_sources: Iterable[str]) -> None:
-        """Count what rows of these data sources use. Data sources without a reward use nothing."""
+        """Record what rows of these data sources use. Data sources without a reward use nothing."""
         for source in data_sources:
             if not self._unused:
                 return
@@ -99,10 +101,10 @@ class GivenRewards:
                 }
 
     def refuse_unused(self) -> None:
-        """Make sure that all rows together use each thing.
+        """Check that the rows have used every option and setting.
 
         Raises:
-            OptionsError: the first thing that no row uses, and why.
+            OptionsError: No row uses an option or setting. The message names the first one and the reason.
         """
         for one in self._unused.values():
             seen = [source or "(none)" for source in self._seen]
@@ -113,7 +115,7 @@ class GivenRewards:
             )
 
     def _named_by(self, source: str, reward: Reward, parts: Sequence[Reward]) -> set[str]:
-        """Return the texts of the options of a reward and of its parts, some of which name rewards."""
+        """Return all text values in the options of a reward and its parts. Some of them name rewards."""
         options = [values for key, values in self._options.items() if _applies(key, source, reward)]
         options += [asdict(member.options) for member in _members_of(reward)]
         options += [dict(part.presets) for part in parts]
@@ -130,7 +132,7 @@ def _members_of(reward: Reward) -> Sequence[Any]:
 
 
 def _parts_of(reward: Reward) -> Iterator[Reward]:
-    """Yield a reward and, of a composition, its members."""
+    """Yield a reward and, if it is a composition, all its members recursively."""
     yield reward
     for member in _members_of(reward):
         yield from _parts_of(member.reward)

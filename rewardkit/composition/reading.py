@@ -1,6 +1,6 @@
-"""Reads the YAML of compositions, and keeps the line on which each mapping begins for messages.
+"""Reader of YAML compositions, which records the line of each mapping for error messages.
 
-A key that stands twice in a mapping is an error. YAML readers silently take the last one.
+A duplicate key in a mapping is an error. Other YAML readers silently use the last value.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from rewardkit.errors import InputError, reason_of
 
 
 class Placed(dict[Any, Any]):
-    """A mapping of a file, with the place where it stands."""
+    """Mapping read from a file, with its place in the file."""
 
     place: str = ""
-    """The place, for messages: `rewards.yaml, line 3`."""
+    """Place of the mapping for messages, such as `rewards.yaml, line 3`."""
 
 
 def without(given: Mapping[Any, Any], keys: Sequence[str]) -> Placed:
-    """Return a mapping without some of its keys, at the place of the whole."""
+    """Return a copy of a mapping without some of its keys, but with its place."""
     left = Placed((key, value) for key, value in given.items() if key not in keys)
     left.place = getattr(given, "place", "")
     return left
@@ -32,7 +32,7 @@ class _Loader(yaml.SafeLoader):
     source = ""
 
     def placed(self, node: yaml.MappingNode) -> Iterator[Placed]:
-        """Build a mapping; what is in it may refer to it, so it is yielded before it is filled."""
+        """Construct a mapping. It is yielded before it is filled, since its values may refer to it."""
         made = Placed()
         made.place = f"{self.source}, line {node.start_mark.line + 1}"
         yield made
@@ -43,10 +43,10 @@ _Loader.add_constructor("tag:yaml.org,2002:map", _Loader.placed)
 
 
 def read_yaml(path: Path) -> Any:
-    """Return what a YAML file holds, mappings as `Placed`.
+    """Return the content of a YAML file, with mappings as `Placed`.
 
     Raises:
-        InputError: the file cannot be read, is no YAML, or has a key twice.
+        InputError: The file cannot be read, is not YAML, or has a duplicate key.
     """
     try:
         loader = _Loader(path.read_bytes())
@@ -66,7 +66,7 @@ def read_yaml(path: Path) -> Any:
 
 
 def _key_that_stands_twice(root: yaml.Node | None) -> str:
-    """Return the first such key with its line; an empty text if there is none."""
+    """Return the first duplicate key with its line, or an empty text if all keys are unique."""
     waiting = [root]
     seen: set[int] = set()
     while waiting:

@@ -1,7 +1,7 @@
-"""Runs the members of compositions. `combining` combines their scores.
+"""Execution of the members of compositions. The module `combining` combines their scores.
 
 If all members may run in the calling thread, samples are scored there one by one. Otherwise a batch is scored
-in rounds, and each member has workers and a deadline of its own.
+in rounds, and each member has its own workers and time limit.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from rewardkit.types import COST_PARTS, COSTS, OVERRULED, Sample, Score
 from rewardkit.user_files import UserFile, import_as_read, user_reward_file
 
 BATCH_TIMEOUT_S = 86_400.0
-"""No real limit: each member of the batch has a deadline of its own."""
+"""Time limit of a batch, which is practically unlimited, since each member has its own time limit."""
 
 
 def runs_inline(composition: Composition) -> bool:
-    """Return whether every member may run in the calling thread, one sample at a time."""
+    """Return True if all members may run in the calling thread, one sample at a time."""
     return all(
         m.reward.running.runs == "inline" and not m.reward.running.batch and not is_async(m.reward)
         for m in composition.members
@@ -36,7 +36,7 @@ def runs_inline(composition: Composition) -> bool:
 
 
 def reward_from(composition: Composition) -> Reward:
-    """Return a composition as a reward that can be registered."""
+    """Create a reward from a composition, ready to be registered."""
     inline = runs_inline(composition)
     reads = tuple(sorted({name for member in composition.members for name in member.reward.reads}))
     made = Reward(
@@ -65,14 +65,14 @@ def reward_from(composition: Composition) -> Reward:
 
 
 class InlineComposite:
-    """Scores one sample in this thread."""
+    """Composition that scores one sample at a time in the calling thread."""
 
     def __init__(self, composition: Composition) -> None:
         self.composition = composition
         self._members = [_Inline(member) for member in composition.members]
 
     def __call__(self, sample: Sample, options: NoOptions) -> Score:
-        """Return the composition's score. Members that it does not depend on are not run."""
+        """Return the composition's score of a sample. Only members that affect the score are run."""
         known: dict[str, Score] = {}
 
         def lookup(member: Member) -> Score | None:
@@ -89,12 +89,12 @@ class InlineComposite:
         return _unpickled, (InlineComposite, *_pickled(self.composition))
 
     def explain(self, sample: Sample) -> CompositionExplanation:
-        """Return the tree and what each member says of a sample."""
+        """Return the tree with each member's score of a sample."""
         return _explained(self.composition, self(sample, NoOptions()))
 
 
 class _Inline:
-    """One member, called in this thread."""
+    """Member that is called in the current thread."""
 
     def __init__(self, member: Member) -> None:
         self.runner = RewardRunner(member.reward, member.options)
@@ -106,8 +106,10 @@ class _Inline:
 
 
 class BatchComposite:
-    """Scores a batch in rounds. Each round asks every member for the scores that are needed next, all at
-    once."""
+    """Composition that scores a batch in rounds.
+
+    Each round requests the scores that are needed next from all members at once.
+    """
 
     def __init__(self, composition: Composition) -> None:
         self.composition = composition
@@ -126,7 +128,7 @@ class BatchComposite:
         return rounds.results()
 
     def _scorer(self, member: Member) -> Scorer:
-        """Return the scorer of a member alone, for every data source. It is made at its first use."""
+        """Return a scorer that uses only this member for every data source. It is created on first use."""
         if member.index not in self._scorers:
             registry = Registry()
             registry.use_for_all(member.reward)
@@ -138,12 +140,12 @@ class BatchComposite:
         return _unpickled, (BatchComposite, *_pickled(self.composition))
 
     def explain(self, sample: Sample) -> CompositionExplanation:
-        """Return the tree and what each member says of a sample."""
+        """Return the tree with each member's score of a sample."""
         return _explained(self.composition, self([sample], NoOptions())[0])
 
 
 class _Rounds:
-    """The scores of a batch that are known so far, and those that are needed next."""
+    """Scores of a batch that are known so far, and requests for the scores that are needed next."""
 
     def __init__(self, composition: Composition, samples: Sequence[Sample]) -> None:
         self.root = composition.root
@@ -151,8 +153,7 @@ class _Rounds:
         self.found: list[Score | None] = [None] * len(samples)
 
     def asked(self) -> list[tuple[Member, list[int]]] | None:
-        """Return the members that are asked next, with the indices of samples; None: every sample has its
-        score."""
+        """Return the members to run next, each with the indices of its samples, or None if all is scored."""
         members: dict[str, tuple[Member, list[int]]] = {}
         for i, known in enumerate(self.known):
             if self.found[i] is None:
@@ -160,7 +161,7 @@ class _Rounds:
         return list(members.values()) or None
 
     def put(self, member: Member, places: list[int], scores: Sequence[Score]) -> None:
-        """Keep the scores of a member for the samples with these indices."""
+        """Store the scores of a member for the samples with these indices."""
         for i, score in zip(places, scores, strict=True):
             self.known[i][member.path] = score
 
@@ -176,7 +177,7 @@ class _Rounds:
 def _look(
     member: Member, i: int, known: dict[str, Score], members: dict[str, tuple[Member, list[int]]]
 ) -> Score | None:
-    """The score of a member for a sample; where it is not known, the member is asked for it."""
+    """Return the score of a member for sample `i`, or add the sample to the requests for the member."""
     score = known.get(member.path)
     if score is None:
         members.setdefault(member.path, (member, []))[1].append(i)
@@ -184,9 +185,9 @@ def _look(
 
 
 def with_parts(found: Score, known: dict[str, Score], root: CompositionNode) -> Score:
-    """Return a score whose parts are the scores of the members by path, and what asking models has cost.
+    """Return a score whose parts are the scores of the members by path and the costs of asking models.
 
-    Members that failed are left out; what they cost is not.
+    Members that failed are left out, but their costs are included.
     """
     parts = {path: score.score for path, score in known.items() if score.status == "ok"}
     judged = [score.parts for score in known.values() if score.parts.keys() >= COSTS]
@@ -198,7 +199,7 @@ def with_parts(found: Score, known: dict[str, Score], root: CompositionNode) -> 
 
 
 def _overruled(node: CompositionNode, known: dict[str, Score]) -> bool:
-    """Return True if a model said that a response is right after a rule of the same `first` had not."""
+    """Return True if a model judged a response as right after a rule of the same `first` had not."""
     if not isinstance(node, Combine) or node.kind != "first":
         return False
     asked = [(item, known[item.path]) for item in node.items if item.path in known]
@@ -208,26 +209,27 @@ def _overruled(node: CompositionNode, known: dict[str, Score]) -> bool:
 
 @dataclass(frozen=True)
 class Branch:
-    """One item of a composition's tree."""
+    """Item of a composition's tree."""
 
     depth: int
-    """Items above it."""
+    """Number of items above this one."""
     role: str
-    """`then` or `else` of a gate, "" for any other."""
+    """`then` or `else` for the items of a gate, and "" for any other item."""
     label: str
     score: float | None
-    """A member's score; None for a way to combine, and for a member that was not asked."""
+    """Score of a member; None for a combining node and for a member without a score."""
     asked: bool
+    """True for a combining node and for a member with a score."""
 
 
 @dataclass(frozen=True)
 class CompositionExplanation:
-    """A composition's tree, with the score of each member."""
+    """Tree of a composition, with the score of each member."""
 
     tree: str
     score: Score
     members: tuple[Branch, ...]
-    """The items of the tree from its root down, for drawing it."""
+    """Items of the tree, from the root down, for drawing the tree."""
 
     def __str__(self) -> str:
         lines = [self.tree, ""]
@@ -254,7 +256,7 @@ def _branches(node: Member | Combine, score: Score, depth: int = 0, role: str = 
 
 
 def _pickled(composition: Composition) -> tuple[list[UserFile], bytes]:
-    """The composition for another process, and the reward files to import there first."""
+    """Return a pickled composition for another process, and the reward files to import there first."""
     files = [user_reward_file(member.reward.target) for member in composition.members]
     return [file for file in files if file], pickling.dumps(composition)
 

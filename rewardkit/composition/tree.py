@@ -1,13 +1,15 @@
-"""The tree of a composition: members and ways to combine them, read from plain data.
+"""Tree of a composition, with members and combining nodes, read from plain data.
 
 An item is a reward's name, `FILE.py:FUNCTION`, `JUDGE.yaml` (the file of a judge), or a mapping with one of
-- `reward: NAME`, with `options`, `timeout_s`;
+- `reward: NAME`, with `options` and `timeout_s`;
 - `sum`, `product`, `min`, `max`, `all`, `any`, `vote`: a list of items;
-- `first`: a list of items, asked in turn until one decides (`until`, by default one that says right where a
-  judge is among them);
-- `gate`: a condition (an item as a mapping), with `then` and `else`: lists of items that are added where it
-  is right, or is not;
-and with `weight`, `name` and `on_failure` (`fail`, `drop`, or a number).
+- `first`: a list of items that are asked in turn until one decides. `until` sets the condition; the default
+is
+  `right` if a judge is among the items, and `decided` otherwise;
+- `gate`: a condition (an item as a mapping), with `then` and `else`: lists of items whose scores are added if
+the
+  condition is right or not, respectively.
+The mapping may also have `weight`, `name` and `on_failure` (`fail`, `drop`, or a number).
 """
 
 from __future__ import annotations
@@ -47,44 +49,44 @@ _MAX_DEPTH = 40
 
 @dataclass(frozen=True)
 class Member:
-    """A reward in a composition."""
+    """Reward in a composition."""
 
     path: str
     reward: Reward
-    """Reward with the options and the deadline that the composition gives it."""
+    """Reward with the options and the time limit set by the composition."""
     options: Any
     weight: float = 1.0
     on_failure: OnFailure = "fail"
     index: int = 0
-    """Its index among the members of the composition."""
+    """Index among the members of the composition."""
 
     @property
     def label(self) -> str:
-        """Text that stands for it in a tree."""
+        """Text of the member in a drawing of the tree."""
         return self.reward.scorer
 
 
 @dataclass(frozen=True)
 class Combine:
-    """A way to combine items."""
+    """Node that combines the scores of items."""
 
     path: str
     kind: CombineKind
     items: tuple[CompositionNode, ...]
-    """The items that are combined; of a gate only its condition."""
+    """Items to combine. For a gate, only the condition."""
     then: tuple[CompositionNode, ...] = ()
     otherwise: tuple[CompositionNode, ...] = ()
     until: Literal["decided", "right"] = "decided"
-    """Condition that stops `first`: `decided`, at an item that did not fail and says right or wrong; `right`,
-    at one that says right."""
+    """Condition that stops `first`. `decided`: an item did not fail and decided between right and wrong.
+    `right`: an item decided that the response is right."""
     threshold: float = 1.0
-    """An item that does not say what is correct counts as right from this score on."""
+    """Score from which an item that does not decide correctness counts as right."""
     weight: float = 1.0
     on_failure: OnFailure = "fail"
 
     @property
     def label(self) -> str:
-        """Text that stands for it in a tree."""
+        """Text of the node in a drawing of the tree."""
         return self.kind
 
 
@@ -93,31 +95,33 @@ CompositionNode = Member | Combine
 
 @dataclass(frozen=True)
 class Composition:
-    """A tree with its name and what it scores."""
+    """Tree of rewards, with its name and the data sources that it scores."""
 
     name: str
     root: CompositionNode
     data_sources: tuple[str, ...]
     version: int
-    """Made of the tree, the options in it and the versions of the members: it changes with any of them."""
+    """Checksum of the tree, its options and the versions of its members."""
     members: tuple[Member, ...] = field(default=(), repr=False)
 
     def draw(self) -> str:
-        """Return the tree as text, one item a line."""
+        """Return the tree as text, with one item per line."""
         return "\n".join([f"{self.name}@{self.version}", *_lines(self.root, "", last=True)])
 
 
 def compose_tree(
     spec: Mapping[str, Any], name: str, data_sources: Sequence[str] = (), registry: Registry = REGISTRY
 ) -> Composition:
-    """Read a composition.
+    """Create a composition from plain data.
 
     Args:
-        spec: As in YAML.
-        data_sources: What it scores; if empty, the spec's own `data_sources`.
+        spec: Composition as plain data, as in YAML.
+        name: Name of the composition, unless the spec has a `name`.
+        data_sources: Data sources to score; if empty, the spec's own `data_sources`.
+        registry: Registry of the rewards that the composition may use.
 
     Raises:
-        OptionsError: a key, reward, option or value is not allowed. The message says where in the tree.
+        OptionsError: A key, reward, option or value is not allowed. The message names the place in the tree.
     """
     place = getattr(spec, "place", "")
     spec = dict(spec)
@@ -137,7 +141,7 @@ def compose_tree(
 
 
 def walk(node: CompositionNode) -> Iterator[CompositionNode]:
-    """Yield a node and everything below it."""
+    """Yield a node and all nodes below it."""
     yield node
     if isinstance(node, Combine):
         for below in (*node.items, *node.then, *node.otherwise):
@@ -145,17 +149,17 @@ def walk(node: CompositionNode) -> Iterator[CompositionNode]:
 
 
 def asks_models(node: CompositionNode) -> bool:
-    """Return whether a judge is among the members below a node."""
+    """Return True if a judge is among the members at or below a node."""
     return any(COSTS.issubset(member.reward.parts) for member in walk_members(node))
 
 
 def walk_members(node: CompositionNode) -> Iterator[Member]:
-    """Yield the members below a node, in order."""
+    """Yield the members at or below a node, in order."""
     return (found for found in walk(node) if isinstance(found, Member))
 
 
 class _TreeReader:
-    """Reads items, and gives each a path of its own."""
+    """Reader of items, which assigns a unique path to each."""
 
     def __init__(self, registry: Registry, name: str, place: str) -> None:
         self.registry = registry
@@ -163,7 +167,7 @@ class _TreeReader:
         self.taken: set[str] = set()
         self.count = 0
         self.place = place
-        """Place of the innermost mapping of a file that is being read."""
+        """Place of the innermost mapping that is being read."""
 
     def item(self, spec: Any, above: str) -> CompositionNode:
         outer = self.place
@@ -292,7 +296,7 @@ class _TreeReader:
         return found
 
     def beside(self, name: str) -> Path:
-        """A file that lies beside the one that is read, else where the program runs."""
+        """Return the path of a file next to the composition's file, or else in the working directory."""
         beside = Path(self.place.rpartition(", line ")[0]).parent / name
         return beside if beside.exists() else Path(name)
 
@@ -304,7 +308,7 @@ class _TreeReader:
                 raise self.wrong(path, f"unknown key '{key}'{near}")
 
     def path(self, above: str, name: str) -> str:
-        """Return a path that no other item has: a name that is taken gets `#2`, and so on."""
+        """Return a unique path for an item. A name that is already taken gets the suffix `#2`, and so on."""
         path = wanted = f"{above}.{name}" if above else name
         number = 1
         while path in self.taken:
@@ -319,7 +323,7 @@ class _TreeReader:
 
 
 def _canonical(node: CompositionNode) -> Any:
-    """Return the data that a composition's version is made of."""
+    """Return the data from which a composition's version is computed."""
     if isinstance(node, Member):
         values = [node.reward.scorer, repr(node.options), node.reward.running.timeout_s]
         return [*values, node.weight, node.on_failure, node.path]

@@ -1,1 +1,1 @@
-"""The embedded default: arithmetic problems, a tiny model made on the spot, and the PPO trainer on them."""
+"""Self-contained demo that trains a tiny, newly created model on arithmetic problems with PPO."""

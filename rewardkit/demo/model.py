@@ -1,4 +1,4 @@
-"""A tiny Llama and its tokenizer, made from nothing: real Hugging Face objects, saved as a normal folder."""
+"""Tiny Llama model and tokenizer, created from scratch and saved as a Hugging Face model folder."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CHAT_TEMPLATE = (
 
 
 def make_tokenizer(texts: Iterable[str], vocab_size: int = 384) -> Any:
-    """Train a byte-level BPE tokenizer, every digit a token of its own, with a chat template."""
+    """Train a byte-level BPE tokenizer with a chat template. Every digit is a separate token."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
@@ -50,7 +50,7 @@ def make_tokenizer(texts: Iterable[str], vocab_size: int = 384) -> Any:
 
 
 def make_model(tokenizer: Any, seed: int) -> nn.Module:
-    """Return a Llama of 0.4 million parameters with random weights."""
+    """Create a Llama model of 0.4 million parameters with random weights."""
     config = LlamaConfig(
         vocab_size=len(tokenizer),
         hidden_size=128,
@@ -72,7 +72,7 @@ def make_model(tokenizer: Any, seed: int) -> nn.Module:
 
 
 def save(model: Any, tokenizer: Any, folder: Path) -> None:
-    """Write a folder that `AutoModelForCausalLM.from_pretrained` loads."""
+    """Save a model and its tokenizer to a folder that `AutoModelForCausalLM.from_pretrained` can load."""
     quiet_transformers()
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)

@@ -1,4 +1,4 @@
-"""The demo, start to finish: data, model, SFT, PPO, and what came of it on problems never trained on."""
+"""Complete demo: data, model, SFT, PPO, and an evaluation on held-out problems."""
 
 from __future__ import annotations
 
@@ -44,26 +44,28 @@ ScoredResponses = Sequence[ScoredRollout]
 
 @dataclass(frozen=True)
 class DemoOutcome:
-    """Accuracies on the held-out problems, and where everything lies."""
+    """Accuracies on the held-out problems before and after training, and the duration of the demo."""
 
     sampled_before: float
     sampled_after: float
     greedy_before: float
     greedy_after: float
     curve: list[tuple[int, float]]
-    """Step and sampled accuracy on the held-out problems."""
+    """Pairs of step and sampled accuracy on the held-out problems."""
     seconds: float
 
 
 def run_demo(
     data: Path, folder: Path, *, seed: int = 0, overrides: Sequence[str] = (), console: Console
 ) -> DemoOutcome:
-    """Run the demo and return its figures.
+    """Run the demo and return its results.
 
     Args:
-        data: holds train.parquet and test.parquet of tiny arithmetic problems.
-        folder: where models, logs and generations go.
-        overrides: settings of the PPO run.
+        data: Folder with train.parquet and test.parquet, which contain tiny arithmetic problems.
+        folder: Folder for models, logs and generations.
+        seed: Seed for the model, the data order and sampling.
+        overrides: Additional settings of the PPO run, as `key=value`.
+        console: Console for progress and results.
     """
     started = time.perf_counter()
     start_model = folder / "model"
@@ -105,7 +107,7 @@ def run_demo(
 
 
 def make_start(config: Config, folder: Path, seed: int, console: Console) -> tuple[Sequence[PromptRow], Any]:
-    """Make a model, train it with SFT and save it; return the held-out problems and the tokenizer."""
+    """Create a model, train it with SFT and save it. Return the held-out problems and the tokenizer."""
     train_file = str(config.data.train_files)
     texts = pq.read_table(train_file, columns=["extra_info"])["extra_info"].to_pylist()
     tokenizer = make_tokenizer(f"{t['question']}\n{t['answer']}\nThe answer is So ." for t in texts)
@@ -128,7 +130,7 @@ def make_start(config: Config, folder: Path, seed: int, console: Console) -> tup
 
 
 def final_weights(run: Path) -> Path:
-    """Return the Hugging Face folder of a run's last checkpoint."""
+    """Return the Hugging Face model folder of a run's last checkpoint."""
     last = latest(run)
     assert last is not None
     return last / "actor" / "huggingface"
@@ -158,7 +160,7 @@ def _accuracy(scored: ScoredResponses) -> float:
 def _evaluate(
     model: Path, tokenizer: Any, rows: Sequence[PromptRow], out: Path, seed: int
 ) -> tuple[float, float]:
-    """Return sampled and greedy accuracy of a saved model; write what was sampled to `out`."""
+    """Return the sampled and greedy accuracies of a saved model, and write the sampled responses to `out`."""
     rollout = _engine(load_causal_lm(str(model)), tokenizer)
     with Scorer(workers=1) as scorer:
         sampled = _respond(rows, rollout, scorer, tokenizer, SAMPLED, seed)
@@ -168,7 +170,7 @@ def _evaluate(
 
 
 def _write(scored: ScoredResponses, out: Path) -> None:
-    """Write responses beside their scores, in the columns that `rewardkit score` reads and writes."""
+    """Write responses and their scores, in the columns that `rewardkit score` reads and writes."""
     table = pa.table(
         {
             "data_source": [one.row.data_source for one in scored],
@@ -185,7 +187,7 @@ def _write(scored: ScoredResponses, out: Path) -> None:
 
 
 def _curve(log: Path) -> list[tuple[int, float]]:
-    """Read (step, sampled accuracy) of each validation from a run's log."""
+    """Read the pairs of step and sampled accuracy of all validations from a run's log."""
     entries = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
     return [
         (int(entry["training/global_step"]), value)
@@ -196,7 +198,7 @@ def _curve(log: Path) -> list[tuple[int, float]]:
 
 
 def _worst_parity(log: Path) -> float:
-    """Read the largest difference of two log-probabilities, of the engine and of the policy, in a run."""
+    """Read the largest difference between log-probabilities of the engine and the policy from a run's log."""
     entries = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
     return float(max(entry.get("training/rollout_actor_diff_max", 0.0) for entry in entries))
 
@@ -212,7 +214,7 @@ def _report(outcome: DemoOutcome, n_test: int, console: Console) -> None:
 
 
 def plot(curve: Sequence[tuple[int, float]], *, width: int = 60, height: int = 10) -> str:
-    """Return a line chart of values in [0, 1] by step, as text."""
+    """Draw a line chart of values in [0, 1] by step, as text."""
     last = max(step for step, _ in curve) or 1
     cells = [[" "] * (width + 1) for _ in range(height + 1)]
     for (s0, v0), (s1, v1) in pairwise(curve):

@@ -1,7 +1,7 @@
-"""Worked answers for SFT, after which a model knows some arithmetic and sometimes answers in format.
+"""Worked answers for SFT, from which a model learns some arithmetic and sometimes the answer format.
 
-Two in seven end in `#### N`; the rest say the number in words. Sampled, the model is then right and in format
-about one time in five: the usual state of a small model before reinforcement.
+Two in seven answers end in `#### N`, and the others state the number in a sentence. About one in five sampled
+responses is then right and in the format, as is usual for a small model before reinforcement learning.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from rewardkit.trainer.batch import PromptRow
 
 STEPS = 180
 FORMATS = ("#### {}", "The answer is {}.", "So {}.", "The answer is {}.", "#### {}", "So {}.", "So {}.")
-"""Two in seven are the format that is rewarded; no format is common enough to be the only one."""
+"""Formats of answers. Two in seven are the rewarded format, and none is common enough to be learned alone."""
 
 
 def write_demonstrations(rows: Sequence[PromptRow], path: Path) -> None:
-    """Write prompts with a worked answer each, as `rewardkit sft` reads them."""
+    """Write prompts with worked answers to a file that `rewardkit sft` can read."""
     lines = ({"prompt": row.prompt, "response": demonstration(row, i)} for i, row in enumerate(rows))
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
 
 
 def demonstration(row: PromptRow, number: int) -> str:
-    """Return the worked answer in one of three formats, chosen by its number."""
+    """Return the worked answer to a prompt in one of three formats, chosen by the row's number."""
     work, _, answer = row.extra_info["answer"].rpartition("\n#### ")
     return f"{work}\n" + FORMATS[number % len(FORMATS)].format(answer)

@@ -1,1 +1,1 @@
-"""Files as chunks of rows, and how a file appears whole or not at all: paths and formats, no meaning."""
+"""Reading of files as chunks of rows, and atomic writing of files. `rewardkit.logs` interprets the rows."""

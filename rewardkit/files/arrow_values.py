@@ -1,4 +1,4 @@
-"""Values of Arrow's types as Python's: dates that Python lacks, and times in nanoseconds."""
+"""Conversion of Arrow values to Python, including dates out of Python's range and times in nanoseconds."""
 
 from __future__ import annotations
 
@@ -9,30 +9,31 @@ import pyarrow as pa
 
 
 def in_python(data: pa.Table | pa.RecordBatch | pa.Array | pa.ChunkedArray) -> list[Any]:
-    """Return a table's rows, or a column's values, as Python data. If Python has no such date or time zone,
-    all dates and times are text.
+    """Return a table's rows, or a column's values, as Python data.
+
+    If Python cannot represent one of the dates or time zones, all dates and times become text.
 
     Raises:
-        UnicodeDecodeError: a text is not UTF-8.
+        UnicodeDecodeError: A text is not UTF-8.
     """
     try:
         found: list[Any] = data.to_pylist()
     except UnicodeDecodeError:
         raise
-    except (OverflowError, ValueError, LookupError):  # a year after 9999, a time zone of another machine
+    except (OverflowError, ValueError, LookupError):  # a year after 9999, or an unknown time zone
         found = _dates_as_text(data).to_pylist()
     return found
 
 
 def moment_text(value: Any) -> str:
-    """Return the text of a time in nanoseconds, for which Arrow gives pandas' types: msgspec's `enc_hook`."""
+    """Return a time in nanoseconds, for which Arrow uses a pandas type, as text. An `enc_hook` of msgspec."""
     return str(value.isoformat() if hasattr(value, "isoformat") else value)
 
 
 def _dates_as_text(
     data: pa.Table | pa.RecordBatch | pa.Array | pa.ChunkedArray,
 ) -> pa.Table | pa.Array | pa.ChunkedArray:
-    """The same data with each date, time and duration as text, those of a time zone in UTC."""
+    """Convert each date, time and duration in the data to text. Times with a time zone are given in UTC."""
     if isinstance(data, pa.RecordBatch):
         data = pa.Table.from_batches([data])
     if isinstance(data, pa.Table):
@@ -51,7 +52,7 @@ def _as_text(kind: pa.DataType) -> pa.DataType:
 
 
 def _mapped(kind: pa.DataType, change: Callable[[pa.DataType], pa.DataType]) -> pa.DataType:
-    """A type in which all types that hold no others are changed."""
+    """Return a type in which `change` has been applied to all types that contain no others."""
     if pa.types.is_struct(kind):
         return pa.struct([field.with_type(_mapped(field.type, change)) for field in kind])
     if pa.types.is_map(kind):

@@ -1,8 +1,8 @@
-"""Files of rows, of every format, as chunks of `Records`: bounded memory, cut in places that depend on the
-file alone, damaged parts told apart from the rest.
+"""Reading of files in all formats as chunks of `Records`, with bounded memory.
 
-What is read as Python objects (csv, JSON, inspect logs) is in `objects`; what the rows mean is decided in
-`kinds` and `samples`.
+Chunk boundaries depend only on the file, and damaged parts are reported separately from the rest. Formats
+that are read as Python objects (CSV, JSON, inspect logs) are in `objects`. The meaning of the rows is decided
+in `rewardkit.logs`.
 """
 
 from __future__ import annotations
@@ -41,39 +41,39 @@ from rewardkit.files.records import (
 )
 
 CHUNK_BYTES = 24 << 20
-"""Uncompressed bytes of a chunk, about; several chunks are held at once."""
+"""Approximate number of uncompressed bytes in a chunk. Several chunks are in memory at once."""
 CHUNK_ROWS = 8_192
 _BLOCK_BYTES = CHUNK_BYTES // 4
 
 _ARROW_FILE = b"ARROW1"
-"""The first bytes of an Arrow file; an Arrow stream does not have them."""
+"""First bytes of an Arrow file. An Arrow stream does not have them."""
 
 
 class RowFile(Protocol):
-    """An open file of rows."""
+    """Open file of rows."""
 
     source: Input
 
     @property
     def schema(self) -> pa.Schema | None:
-        """The columns and their types, where the format has them."""
+        """Columns and their types, or None if the format has no schema."""
         ...
 
     @property
     def total(self) -> int | None:
-        """Number of rows, where it is known without reading them."""
+        """Number of rows, or None if it is not known without reading the rows."""
         ...
 
     def first_row(self) -> RawRow:
-        """Return the first row that can be read; only names where there is none."""
+        """Return the first readable row, which may have only names and null values."""
         ...
 
     def first_rows(self, count: int) -> list[RawRow]:
-        """Return the first rows that can be read, at least one."""
+        """Return the first readable rows, at least one and at most `count`."""
         ...
 
     def chunks(self) -> Iterator[Records]:
-        """Read the file from its beginning."""
+        """Yield the rows of the file from its beginning."""
         ...
 
     def close(self) -> None:
@@ -85,14 +85,14 @@ def open_rows(source: Input) -> RowFile:
     """Open a file of rows.
 
     Raises:
-        InputError: it cannot be read, is not of the format that its name says, or has no rows.
-        MissingDependencyError: its format or place needs an extra.
+        InputError: The file cannot be read, does not have the format that its name indicates, or has no rows.
+        MissingDependencyError: The format or location of the file needs an extra.
     """
     return OPENERS[source.format](source)
 
 
 def columns_of(file: RowFile) -> list[str]:
-    """Return the names of a file's columns; of a file of objects those of its first row."""
+    """Return the names of a file's columns. A file without a schema has the columns of its first row."""
     return list(file.schema.names if file.schema is not None else file.first_row())
 
 
@@ -100,16 +100,16 @@ OpenRows = Callable[[Input], RowFile]
 
 
 class ParquetRows:
-    """A parquet file. Row groups are read one after the other, so a damaged one loses only its own rows."""
+    """Parquet file. Row groups are read one after another, so that a damaged one loses only its own rows."""
 
     def __init__(self, source: Input) -> None:
         self.source = source
         far = "://" in source.path
         binary = open_binary(source)
-        if not far:  # Arrow reads local files without the interpreter's lock
+        if not far:  # Arrow reads local files itself, without holding the GIL
             binary.close()
         try:
-            # No pre-buffering of local files: it would hold whole row groups, however large they are.
+            # Pre-buffering of local files would keep whole row groups in memory, however large they are.
             opened = pq.ParquetFile(
                 binary if far else source.path, pre_buffer=far, page_checksum_verification=True
             )
@@ -126,7 +126,7 @@ class ParquetRows:
 
     @property
     def file(self) -> pq.ParquetFile:
-        """The file as Arrow has it."""
+        """Arrow's file object."""
         return self._file
 
     def first_row(self) -> RawRow:
@@ -155,7 +155,14 @@ class ParquetRows:
     def _rest_one_by_one(
         self, groups: Sequence[int], first: int, done: int, error: Exception
     ) -> Iterator[Records]:
-        """The row groups of a run in which one is damaged, but for the rows that were read already."""
+        """Yield the rows of a run that contains a damaged row group, except for the rows already read.
+
+        Args:
+            groups: Row groups of the run.
+            first: Number of the run's first row.
+            done: Number of rows of the run already read.
+            error: Exception that reading the run raised.
+        """
         for group in groups:
             size = self._rows(group)
             try:
@@ -171,7 +178,7 @@ class ParquetRows:
             done = max(0, done - size)
 
     def _runs(self) -> Iterator[list[int]]:
-        """Neighbouring row groups, as many as make a chunk: a file of tiny ones is read in larger pieces."""
+        """Yield runs of consecutive row groups that make up a chunk, so that tiny ones are read together."""
         run: list[int] = []
         rows = 0
         for group in range(self._file.num_row_groups):
@@ -189,7 +196,7 @@ class ParquetRows:
         return count
 
     def chunk_rows(self) -> int:
-        """Rows a chunk: fewer where rows are large."""
+        """Return the number of rows per chunk, which is smaller if rows are large."""
         groups = [self._file.metadata.row_group(i) for i in range(self._file.num_row_groups)]
         bytes_a_row = max(1, sum(group.total_byte_size for group in groups) // self.total)
         return max(1, min(CHUNK_ROWS, CHUNK_BYTES // int(bytes_a_row)))
@@ -199,7 +206,10 @@ class ParquetRows:
 
 
 def _in_pieces(file: pq.ParquetFile, path: str) -> pq.ParquetFile:
-    """The file, to be read piece by piece where a column of a row group is large: tests of programs are."""
+    """Return the file, reopened for reading in pieces if a column of a row group is large.
+
+    Tests of programs are an example of large columns.
+    """
     found = file.metadata
     groups = (found.row_group(i) for i in range(found.num_row_groups))
     sizes = (group.column(i).total_compressed_size for group in groups for i in range(group.num_columns))
@@ -212,7 +222,7 @@ def _in_pieces(file: pq.ParquetFile, path: str) -> pq.ParquetFile:
 
 
 class ArrowRows:
-    """A file of Arrow's own formats: its file format, which Feather is, or a stream, as `datasets` keeps."""
+    """File in one of Arrow's formats: the file format (Feather) or the stream format (used by `datasets`)."""
 
     def __init__(self, source: Input) -> None:
         self.source = source
@@ -271,7 +281,7 @@ def _batches(reader: pa.RecordBatchFileReader | pa.RecordBatchStreamReader) -> I
 
 
 class LineRows:
-    """A file of JSON objects, one a line."""
+    """File of JSON objects, one per line."""
 
     schema = None
 
@@ -283,7 +293,7 @@ class LineRows:
 
     @cached_property
     def total(self) -> int | None:
-        """Number of lines, counted when it is first asked for."""
+        """Number of lines, counted on first access; None for remote or compressed files."""
         return _count_lines(self.source) if self._near else None
 
     def first_row(self) -> RawRow:
@@ -333,7 +343,7 @@ class LineRows:
 
 
 class ObjectRows:
-    """A file whose rows are read as Python objects (csv, JSON, inspect logs): lines of JSON from here on."""
+    """File whose rows are read as Python objects (CSV, JSON, inspect logs) and converted to lines of JSON."""
 
     schema = None
     total = None
@@ -367,7 +377,7 @@ class ObjectRows:
 
 
 def row_reader(read: Callable[[Input], Iterator[Any]]) -> OpenRows:
-    """Return the opener of a format whose rows `read` yields as Python objects."""
+    """Return the opener of a format, given a function that yields its rows as Python objects."""
     return partial(ObjectRows, read=read)
 
 
@@ -383,11 +393,11 @@ OPENERS: Table[OpenRows] = Table(
         "inspect": row_reader(inspect_rows),
     },
 )
-"""The function that opens a file, by format; the format `name` of a package is that of files `*.name`."""
+"""Functions that open a file, by format. A package's format `name` is used for files `*.name`."""
 
 
 class KeyedRows:
-    """A file whose rows also have what the names of its folders say of them (hive partitions)."""
+    """File whose rows also have the fields given by the names of its folders (hive partitions)."""
 
     def __init__(self, file: RowFile, keys: Mapping[str, str]) -> None:
         self.source = file.source
@@ -417,7 +427,7 @@ class KeyedRows:
             yield replace(records, table=table, lines=lines, place=None)
 
     def _with_keys(self, line: bytes) -> bytes:
-        if not (line.startswith(b"{") and line.endswith(b"}")):  # no row
+        if not (line.startswith(b"{") and line.endswith(b"}")):  # not a row
             return line
         head = line[:-1].rstrip()
         return head + (b"" if head == b"{" else b",") + self._fields
@@ -437,12 +447,12 @@ def _count_lines(source: Input) -> int:
 
 
 def _line_chunks(file: BinaryIO, path: str) -> Iterator[list[bytes]]:
-    """The lines of a file in pieces that depend on it alone.
+    """Yield the lines of a file in chunks whose boundaries depend only on the file.
 
     Raises:
-        InputError: it is UTF-16.
-        _BreaksOffError: the rest cannot be read.
-        OverflowError: a line is longer than a row may be.
+        InputError: The file is UTF-16.
+        _BreaksOffError: The rest of the file cannot be read.
+        OverflowError: A line exceeds the maximum length of a row.
     """
     begun = b""
     for block, is_last in _blocks(file, path):
@@ -457,8 +467,15 @@ def _line_chunks(file: BinaryIO, path: str) -> Iterator[list[bytes]]:
 
 
 def _blocks(file: BinaryIO, path: str) -> Iterator[tuple[bytes, bool]]:
-    """A file in pieces, and which is the last; before the place where it is damaged all that can be read."""
-    read = getattr(file, "read1", file.read)  # what was unpacked before an error is not lost
+    """Yield a file in blocks, each with True if it is the last.
+
+    If the file is damaged, all complete lines before the damage are yielded.
+
+    Raises:
+        InputError: The file is UTF-16.
+        _BreaksOffError: The rest of the file cannot be read.
+    """
+    read = getattr(file, "read1", file.read)  # keeps data that was decompressed before an error
     parts: list[bytes] = []
     size = 0
     try:
@@ -478,7 +495,7 @@ def _blocks(file: BinaryIO, path: str) -> Iterator[tuple[bytes, bool]]:
 
 
 class _BreaksOffError(Exception):
-    """The rest of a file cannot be read."""
+    """Error raised if the rest of a file cannot be read."""
 
 
 def _breaks_off(error: BaseException) -> str:
@@ -486,12 +503,12 @@ def _breaks_off(error: BaseException) -> str:
 
 
 class _Readable:
-    """The rows of a file up to where it breaks off."""
+    """Iterator of a file's rows up to the place where the file is damaged."""
 
     def __init__(self, rows: Iterator[Any]) -> None:
         self._rows = rows
         self.damaged = ""
-        """Reason why the rest cannot be read."""
+        """Reason why the rest of the file cannot be read. Empty if the file is intact so far."""
 
     def __iter__(self) -> Iterator[Any]:
         try:
@@ -507,12 +524,12 @@ def _batched(rows: Iterable[Any], size: int) -> Iterator[list[Any]]:
 
 
 def line_of(row: Any) -> bytes:
-    """A row as a line of JSON; bytes that were no UTF-8 are what they were, for `parse` to tell of."""
+    """Encode a row as a line of JSON. Bytes that were not UTF-8 are restored for `parse` to report."""
     try:
         return msgspec.json.encode(row)
     except UnicodeEncodeError:
         pass
     try:
         return json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:  # half a character, which JSON can write as an escape
+    except UnicodeEncodeError:  # a lone surrogate, which JSON can represent as an escape
         return json.dumps(row).encode()

@@ -1,4 +1,4 @@
-"""Files that a path, folder, glob, URL or `-` stands for, and how they are opened. Not what is in them."""
+"""Lookup and opening of the files that a path, folder, glob, URL or `-` refers to."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ FORMATS: dict[str, str] = {
     ".json": "json",
     ".eval": "inspect",
 }
-"""Format of each suffix; installed packages add others (`rewardkit.files.formats.OPENERS`)."""
+"""Format of each suffix. Installed packages add more formats (see `rewardkit.files.formats.OPENERS`)."""
 COMPRESSIONS = (".gz", ".zst")
 ZIP = ".zip"
 RECEIPT = ".receipt"
-"""Suffix behind the name of a scored file that makes the name of its receipt (`rewardkit.offline.receipt`),
-which has no rows."""
+"""Suffix that is appended to the name of a scored file to name its receipt (see `rewardkit.offline.receipt`).
+A receipt has no rows."""
 STDIN = "-"
 SAMPLE = "sample://"
-"""Prefix of the name of a file that ships with the package: `sample://responses.jsonl`."""
+"""Prefix that names a file shipped with the package, as in `sample://responses.jsonl`."""
 
 _DRIVERS = {
     "s3": "s3fs",
@@ -51,7 +51,7 @@ _DRIVERS = {
     "https": "aiohttp",
     "http": "aiohttp",
 }
-"""Packages that fsspec needs, by scheme."""
+"""Package that fsspec needs for each URL scheme."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,22 +59,22 @@ class Input:
     """One file of rows."""
 
     path: str
-    """A local path, `-` for standard input, or a URL: an `Address`, of which only the public part shows."""
+    """Local path, `-` for standard input, or a URL as an `Address`, which shows only its public part."""
     name: str
-    """The path below the folder that was named; the file's own name if it was named itself."""
+    """Path relative to the folder that the user named, or the file's own name if the user named the file."""
     member: str = ""
-    """The file inside, where the path is that of a zip."""
+    """Name of the file inside a zip, if the path is that of a zip."""
     keys: dict[str, str] = field(default_factory=dict)
-    """Fields that hive partitions (`data_source=gsm8k/part-0.parquet`) give to every row."""
+    """Fields that hive partitions (`data_source=gsm8k/part-0.parquet`) add to every row."""
     header: tuple[str, ...] = ()
-    """The names of the columns of a csv file whose first line has none."""
+    """Column names of a CSV file whose first line is not a header."""
 
     @property
     def format(self) -> str:
-        """The format by the file's name; standard input is jsonl.
+        """Format according to the file's name; `jsonl` for standard input.
 
         Raises:
-            InputError: a name that says none.
+            InputError: The file's name does not indicate a known format.
         """
         if self.path == STDIN:
             return "jsonl"
@@ -88,7 +88,7 @@ class Input:
 
 
 def format_of(path: str) -> str | None:
-    """Return the format that a path's suffix names; None if it names none."""
+    """Return the format that a path's suffix indicates, or None if the suffix is not known."""
     suffix = suffix_of(path)
     if suffix in FORMATS:
         return FORMATS[suffix]
@@ -96,12 +96,12 @@ def format_of(path: str) -> str | None:
 
 
 def suffixes() -> list[str]:
-    """Return the suffixes of all known formats, in small letters."""
+    """Return the suffixes of all known formats, in lower case."""
     return [*FORMATS, *(f".{name}" for name in added_rows("file_formats"))]
 
 
 def suffix_of(path: str) -> str:
-    """Return the suffix of a path in small letters; of a packed file that of what is in it."""
+    """Return the suffix of a path in lower case. For a compressed file, this is the inner suffix."""
     name = PurePosixPath(path.lower())
     return name.with_suffix("").suffix if name.suffix in COMPRESSIONS else name.suffix
 
@@ -109,21 +109,23 @@ def suffix_of(path: str) -> str:
 def find_inputs(
     words: Iterable[str | Path], on_note: Callable[[str], None] = lambda line: None
 ) -> list[Input]:
-    """Return the files that paths, folders, globs and URLs stand for, in order and each once.
+    """Return the files that paths, folders, globs and URLs refer to, in order and without duplicates.
 
-    A folder stands for all files of a known format in it and below, but for hidden ones, and for .json where
-    there are others: beside rows those hold settings and totals.
+    A folder refers to all files of a known format in it and its subfolders, except hidden files. It excludes
+    .json files if it has files of other formats, since .json files next to data usually contain settings and
+    totals.
 
     Args:
-        on_note: called with a line on what in a folder is left out.
+        words: Paths, folders, globs and URLs.
+        on_note: Function that is called with a line about files of a folder that are left out.
 
     Raises:
-        InputError: one of them stands for no file.
+        InputError: One of the words refers to no file.
     """
     found: dict[tuple[str, str], Input] = {}
     for word in words:
         for one in _meant(word if isinstance(word, str) else str(word), on_note):
-            if not one.path.endswith(RECEIPT):  # as in what a shell makes of `out.*`
+            if not one.path.endswith(RECEIPT):  # a shell may expand `out.*` to include receipts
                 found.setdefault((one.path, one.member), one)
     if not found:
         raise InputError("no input files given; pass at least one file, folder or glob")
@@ -140,7 +142,7 @@ def _meant(word: str, on_note: Callable[[str], None]) -> list[Input]:
     path = Path(word)
     if path.is_dir():
         return _inside(path, on_note)
-    if path.exists() and not path.is_file():  # it would be read twice, and hang
+    if path.exists() and not path.is_file():  # reading a pipe a second time would hang
         raise InputError(f"{word} is a pipe or a device, not a file; to read JSON lines from a pipe, pass -")
     if path.exists():
         return _zipped(word) if path.suffix.lower() == ZIP else [_input(word, Path(path.name))]
@@ -168,7 +170,7 @@ def _inside(folder: Path, on_note: Callable[[str], None]) -> list[Input]:
 
 
 def _zipped(path: str) -> list[Input]:
-    """The files of rows in a zip: those of text, as a folder has them."""
+    """Return the data files in a zip. Only text formats count, and .json files are treated as in a folder."""
     try:
         with zipfile.ZipFile(path) as archive:
             names = sorted(archive.namelist())
@@ -211,7 +213,7 @@ def _remote(url: Address) -> list[Input]:
             paths = [p for p in sorted(system.find(path)) if format_of(p)]
         else:
             return [_input(url, PurePosixPath(PurePosixPath(url).name))]
-    except Exception as error:  # whatever the driver of a scheme raises
+    except Exception as error:  # the driver of a scheme may raise any exception
         raise InputError(f"cannot read {url}: {url.unsaid(f'{type(error).__name__}: {error}')}") from None
     base = path.partition("*")[0].rpartition("/")[0] if glob.has_magic(path) else path.rstrip("/")
     if not paths:
@@ -222,7 +224,7 @@ def _remote(url: Address) -> list[Input]:
 
 
 def _below(path: Address, base: str) -> str:
-    """The public part of a remote path below a folder, which has a scheme or none."""
+    """Return the public part of a remote path relative to a folder, which may or may not have a scheme."""
     public = str(Address(base))
     below = path.partition(public)[2] if public else path
     return below.lstrip("/") or path.rpartition("/")[2]
@@ -244,10 +246,10 @@ def _file_system(url: Address):  # type: ignore[no-untyped-def]  # fsspec has no
 
 
 def open_binary(source: Input) -> BinaryIO:
-    """Open a file for reading, decompressed.
+    """Open a file for reading, with decompression.
 
     Raises:
-        InputError: it cannot be opened.
+        InputError: The file cannot be opened.
     """
     if source.path == STDIN:
         return open(f"/proc/self/fd/{_spooled(sys.stdin).fileno()}", "rb")
@@ -271,7 +273,7 @@ def open_binary(source: Input) -> BinaryIO:
 
 @functools.lru_cache(maxsize=1)
 def _spooled(stream: TextIO) -> Any:
-    """Standard input, which comes once, as a file that can be read again; nameless, it goes with us."""
+    """Copy standard input, which can be read only once, to a temporary file that is deleted at exit."""
     file = tempfile.TemporaryFile()  # noqa: SIM115  (kept by the cache)
     shutil.copyfileobj(stream.buffer, file)
     file.flush()

@@ -1,6 +1,6 @@
-"""Files whose rows are read as Python objects: csv, JSON and the logs of inspect.
+"""Readers of formats whose rows are Python objects: CSV, JSON and inspect logs.
 
-What they mean is decided in `kinds` and `samples`.
+The meaning of the rows is decided in `rewardkit.logs`.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from rewardkit.text import writable
 
 
 def csv_rows(source: Input) -> Iterator[dict[str, Any]]:
-    """The rows of a csv or tsv file. Cells that a row lacks are null; a column without a name is left out.
+    """Yield the rows of a CSV or TSV file. Missing cells are null, and a column without a name is left out.
 
     Raises:
-        InputError: a row has more cells than there are names, a quote is not closed, or a line or cell is
-            longer than a row may be.
+        InputError: A row has more cells than there are columns, a quote is not closed, or a line or cell is
+            too long.
     """
     csv.field_size_limit(records.LINE_BYTES)
     with open_binary(source) as binary:
@@ -61,7 +61,10 @@ def csv_rows(source: Input) -> Iterator[dict[str, Any]]:
 
 
 def _with_nulls(row: dict[str, Any]) -> dict[str, Any]:
-    """A row with null for empty cells, as csv writes it. A response that was scored is the empty text."""
+    """Return a row with null for empty cells, since CSV writes null as an empty cell.
+
+    An empty response that has been scored remains an empty text.
+    """
     found = {name: cell or None for name, cell in row.items()}
     if found.get("response", "") is None:
         statuses = (f"{name.removesuffix('scorer')}status" for name in row if name.endswith("scorer"))
@@ -71,9 +74,10 @@ def _with_nulls(row: dict[str, Any]) -> dict[str, Any]:
 
 
 class _LinesOfRow:
-    """The lines of a csv file, with what was read since the last row.
+    """Iterator of a CSV file's lines, which counts the lines and quotes read since the last row.
 
-    Python's strict mode finds a quote that is never closed, but refuses a blank behind one that is.
+    The counts reveal a quote that is never closed. Python's strict mode finds it too, but rejects a space
+    after a closing quote.
     """
 
     def __init__(self, header: str, rest: TextIO) -> None:
@@ -93,15 +97,21 @@ class _LinesOfRow:
 
 
 def _delimiter(source: Input, header: str) -> str:
-    """Return the separator of cells: of a .csv the one in its header, if that has no comma."""
+    """Return the cell separator: a tab for .tsv, else the first of comma, semicolon and tab in the header."""
     if suffix_of(source.member or source.path) == ".tsv":
         return "\t"
     return next((sign for sign in ",;\t" if sign in header), ",")
 
 
 def json_rows(source: Input) -> Iterator[Any]:
-    """The rows of a JSON file: an array of objects, an object that holds one or is a table, one object, or
-    one a line. Of an array of chats, each is a row with the one column `conversations`.
+    """Yield the rows of a JSON file.
+
+    The file may contain an array of objects, an object that contains such an array or represents a table, a
+    single object, or one object per line. In an array of chats, each chat is a row with the single column
+    `conversations`.
+
+    Raises:
+        InputError: The file is not JSON or has none of these forms.
     """
     with open_binary(source) as file:
         content = without_mark(file.read(), source.path)
@@ -119,14 +129,14 @@ def json_rows(source: Input) -> Iterator[Any]:
         lists = [value for value in found.values() if _is_rows(value)]
         found = lists[0] if len(lists) == 1 else _table_rows(found) or _rows_within(found) or [found]
     if _is_list_of(found, list) and all(map(_is_rows, found)):
-        found = [{"conversations": chat} for chat in found]  # as Open-Reasoner-Zero has them
+        found = [{"conversations": chat} for chat in found]  # the form of Open-Reasoner-Zero
     if not _is_rows(found):
         raise InputError(f"{source.path} must contain a JSON array of objects")
     yield from found
 
 
 def _rows_in_lines(content: bytes) -> list[Any] | None:
-    """The objects in lines, as some tools write them into a .json; None: it holds something else."""
+    """Parse one JSON value per line, as some tools write into .json files. Return None for other content."""
     try:
         lines = [line for line in content.splitlines() if line.strip()]
         return [json.loads(line, object_pairs_hook=object_of_pairs) for line in lines]
@@ -135,7 +145,7 @@ def _rows_in_lines(content: bytes) -> list[Any] | None:
 
 
 def _table_rows(found: dict[str, Any]) -> list[Any] | None:
-    """The rows of a table in one of the forms of W&B and pandas; None: it is none."""
+    """Return the rows of a table in one of the JSON forms of W&B and pandas, or None for other objects."""
     names = found.get("columns", [])
     data = found.get("data", [])
     if _is_list_of(names, str) and _is_list_of(data, list) and {len(row) for row in data} == {len(names)}:
@@ -154,8 +164,10 @@ def _table_rows(found: dict[str, Any]) -> list[Any] | None:
 
 
 def _rows_within(found: dict[str, Any]) -> list[Any] | None:
-    """The rows that stand further inside, beside settings and totals: most of what there is. None: there are
-    none."""
+    """Return rows that are nested one level deeper, next to settings and totals, or None.
+
+    The rows must make up at least half of the object's JSON text.
+    """
     inner = [value for value in found.values() if isinstance(value, dict)]
     held = [rows for value in inner if (rows := _table_rows(value)) is not None]
     held += [one for value in inner for one in value.values() if _is_rows(one)]
@@ -174,7 +186,7 @@ def _is_rows(value: Any) -> bool:
 
 
 def inspect_rows(source: Input) -> Iterator[dict[str, Any]]:
-    """The samples of a log of inspect (`.eval`): a zip of a header and a JSON file for each sample.
+    """Yield the samples of an inspect log (`.eval`), a zip with a header and one JSON file for each sample.
 
     https://github.com/UKGovernmentBEIS/inspect_ai/blob/main/src/inspect_ai/log/_recorders/eval.py
     """
@@ -191,13 +203,13 @@ def inspect_rows(source: Input) -> Iterator[dict[str, Any]]:
 
 
 def _task_of(header: dict[str, Any]) -> str:
-    """The data set of a log of inspect, else its task."""
+    """Return the name of an inspect log's dataset, or else of its task."""
     evaluation = header["eval"]
     return str(evaluation["dataset"].get("name") or evaluation["task"])
 
 
 def _member(file: BinaryIO, archive: zipfile.ZipFile, name: str) -> bytes:
-    """A file in a zip. Python's zipfile does not know zstd before 3.14, which inspect uses."""
+    """Read a file in a zip. Inspect uses zstd, which Python's zipfile does not support before 3.14."""
     found = archive.getinfo(name)
     if found.compress_type != _ZSTD:
         return archive.read(found)
@@ -211,4 +223,4 @@ def _member(file: BinaryIO, archive: zipfile.ZipFile, name: str) -> bytes:
 
 _ZSTD = 93
 _LOCAL_HEADER = struct.Struct("<26xHH")
-"""Header of a file in a zip, before its name and extra fields, whose lengths it ends with."""
+"""Local header of a file in a zip. It ends with the lengths of the name and extra fields that follow it."""

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, and are written by one run at a time."""
+"""Atomic writing of files, and locks that let only one run write an output at a time."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from rewardkit.errors import InputError
 
 @contextlib.contextmanager
 def published(path: Path) -> Iterator[IO[bytes]]:
-    """Open a temporary file beside `path`; on leaving, sync it to disk and rename it to `path`.
+    """Open a temporary file next to `path` for the block, then sync it to disk and rename it to `path`.
 
-    If the block raises, the temporary file is removed and `path` is as it was.
+    If the block raises, the temporary file is removed and `path` is unchanged.
 
     Raises:
-        InputError: the folder is not there or cannot be written, or the disk is full.
+        InputError: The folder does not exist or is not writable, or the disk is full.
     """
     require_folder_of(path)
     temporary = path.with_name(f".{path.name}.partial")
@@ -45,15 +45,16 @@ def published(path: Path) -> Iterator[IO[bytes]]:
 def sole_writer(
     out: Path, lock: Path | None = None, *, patience_s: float = 0.0, instead: str = "pass another --out"
 ) -> Iterator[None]:
-    """Keep other runs from an output, a file or a folder, while the block runs. A killed run lets go of it.
+    """Hold a lock on an output file or folder for the block. The lock is released even if the run is killed.
 
     Args:
-        lock: the file to lock; None: `.NAME.lock` beside the output.
-        patience_s: how long to wait for another run to end.
-        instead: what to do rather than wait, for the error.
+        out: Output file or folder.
+        lock: File to lock; None: `.NAME.lock` next to the output.
+        patience_s: Seconds to wait for another run to end.
+        instead: Alternative to waiting that the error message suggests.
 
     Raises:
-        InputError: another run is writing it, or the folder that it is in is not there or cannot be written.
+        InputError: Another run is writing the output, or its folder does not exist or is not writable.
     """
     path = lock or out.with_name(f".{out.name}.lock")
     require_folder_of(path)
@@ -84,19 +85,21 @@ def _lock(path: Path, until: float) -> int:
             time.sleep(0.1)
             continue
         except OSError:
-            # Some network file systems cannot lock. Losing the guard is better than refusing them.
+            # Some network file systems cannot lock. Writing without a lock is better than refusing them.
             return descriptor
         with contextlib.suppress(FileNotFoundError):
             if os.stat(path).st_ino == os.fstat(descriptor).st_ino:
                 return descriptor
-        os.close(descriptor)  # the run before has just removed it
+        os.close(descriptor)  # the previous run has just removed the lock file
 
 
 def require_folder_of(path: Path) -> None:
-    """Refuse a file whose folder is not there: it is more likely mistyped than meant to be made.
+    """Check that the folder of a file exists and is writable.
+
+    A missing folder is not created, since its name is more likely mistyped.
 
     Raises:
-        InputError: it is not there, is no folder, or cannot be written.
+        InputError: The folder does not exist, is not a folder, or is not writable.
     """
     folder = path.parent
     if not os.path.isdir(folder):
@@ -110,7 +113,7 @@ def require_folder_of(path: Path) -> None:
 
 
 def why_unwritable(folder: Path) -> OSError | None:
-    """Return the error that writing to a folder would raise; None if it can be written."""
+    """Return the error that writing to a folder would raise, or None if the folder is writable."""
     if os.access(folder, os.W_OK):
         return None
     is_read_only = os.statvfs(folder).f_flag & os.ST_RDONLY
@@ -119,10 +122,10 @@ def why_unwritable(folder: Path) -> OSError | None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder that a run is to have for itself, and those above it.
+    """Create a folder for a run, including its parents.
 
     Raises:
-        InputError: it cannot be made.
+        InputError: The folder cannot be created.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -131,12 +134,12 @@ def make_folder(folder: Path) -> None:
 
 
 def exists_already(path: Path, instead: str = "pass --force to replace the output") -> InputError:
-    """Return the error for an output that is not to be replaced."""
+    """Return the error for an existing output that must not be replaced."""
     return InputError(f"{path} already exists; choose another name, or {instead}")
 
 
 def sync(path: Path) -> None:
-    """Wait until a file's content, or a folder's list of names, is on the disk."""
+    """Wait until a file's content, or a folder's list of names, has been written to disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,6 +1,6 @@
-"""Rows as they were read: an Arrow table or lines of JSON, in chunks, with their place in the file.
+"""Chunks of raw rows, as an Arrow table or lines of JSON, with their place in the file.
 
-What they mean is decided in `kinds` and `samples`.
+The meaning of the rows is decided in `rewardkit.logs`.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from rewardkit.json_objects import NOT_JSON
 from rewardkit.text import writable
 
 BOM = b"\xef\xbb\xbf"
-"""Byte order mark, which some tools put before text in UTF-8."""
+"""Byte order mark that some tools put before UTF-8 text."""
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 LINE_BYTES = 64 << 20
-"""The longest line that is read as a row, or as part of one."""
+"""Maximum length of a line that is read as a row or as part of a row."""
 UNREADABLE = (OSError, EOFError, zlib.error, pa.ArrowException)
-"""Exceptions that reading a damaged file raises, packed or not."""
+"""Exceptions that reading a damaged file may raise, compressed or not."""
 
 RawRow = Mapping[str, Any]
 
@@ -38,10 +38,10 @@ _decoder = msgspec.json.Decoder()
 
 
 def without_mark(content: bytes, path: str) -> bytes:
-    """Return the beginning of a file of text without the mark of UTF-8.
+    """Return the beginning of a text file without a UTF-8 byte order mark.
 
     Raises:
-        InputError: it has that of UTF-16.
+        InputError: The file has a UTF-16 byte order mark.
     """
     if content.startswith(_UTF_16):
         raise InputError(f"{path} is UTF-16; convert the file: iconv -f UTF-16 -t UTF-8 {path} > NEW")
@@ -49,27 +49,27 @@ def without_mark(content: bytes, path: str) -> bytes:
 
 
 class BadRowError(ValueError):
-    """A row that cannot be used; the message says why, not where."""
+    """Error raised for a row that cannot be used. The message gives the reason but not the place."""
 
 
 class FileRange(msgspec.Struct, frozen=True):
-    """Some whole lines of a local file that is not packed, for another process to read."""
+    """Range of complete lines in a local, uncompressed file, which another process can read."""
 
     path: str
     start: int
     """Offset of the first byte."""
     size: int
-    """Bytes, line ends included."""
+    """Number of bytes, including line ends."""
 
     def lines(self, count: int) -> tuple[bytes, ...]:
-        """Read that many lines, as `Records` has them; fewer where the file has changed."""
+        """Return `count` lines in the form of `Records.lines`, or fewer if the file has changed."""
         with open(self.path, "rb") as file:
             file.seek(self.start)
             return stripped(file.read(self.size).split(b"\n")[:count])
 
 
 def stripped(lines: Iterable[bytes]) -> tuple[bytes, ...]:
-    """Return lines without white space around them."""
+    """Return lines without leading and trailing white space."""
     return tuple([line.strip() for line in lines])
 
 
@@ -78,28 +78,32 @@ class Records:
     """Some consecutive rows of a file."""
 
     first_row: int
-    """The number of the first, from 0; in lines of text, empty ones count."""
+    """Number of the first row, counted from 0. Empty lines of text count."""
     count: int
     table: pa.Table | None = None
-    """Rows with columns of a type; None if they are lines, or damaged."""
+    """Rows in typed columns; None if the rows are lines or damaged."""
     lines: tuple[bytes, ...] = ()
-    """Rows that are JSON objects, one a line, without line ends. An empty one is no row."""
+    """Rows as JSON objects, one per line, without line ends. An empty line is not a row."""
     damaged: str | None = None
-    """Reason why none of these rows can be read."""
+    """Reason why none of these rows can be read; None if they can be read."""
     place: FileRange | None = None
-    """Place where another process can read these lines; None: only here."""
+    """Place where another process can read these lines; None if no other process can."""
 
     def first(self, count: int) -> Records:
-        """Return the first rows alone."""
+        """Return a chunk with only the first `count` rows."""
         table = None if self.table is None else self.table.slice(0, count)
         return Records(self.first_row, min(count, self.count), table, self.lines[:count], self.damaged)
 
 
 def require_names_once(names: Iterable[str], what: object) -> None:
-    """Refuse columns of which two have one name; `what` has them.
+    """Check that no two columns have the same name.
+
+    Args:
+        names: Names of the columns.
+        what: File or object that has the columns, for the error message.
 
     Raises:
-        InputError: which name it is.
+        InputError: Two columns have the same name, which the message states.
     """
     repeated = [name for name, n in Counter(names).items() if n > 1]
     if repeated:
@@ -107,10 +111,10 @@ def require_names_once(names: Iterable[str], what: object) -> None:
 
 
 def parse(line: bytes) -> RawRow:
-    """Return the object in a line of JSON. A bare NaN or Infinity is taken, as many tools write them.
+    """Parse a line of JSON as an object. Bare NaN and Infinity are accepted, since many tools write them.
 
     Raises:
-        BadRowError: it is none, or an object in it has a key twice.
+        BadRowError: The line is not a JSON object, or an object in it has a duplicate key.
     """
     try:
         row = _decoder.decode(line)
@@ -124,7 +128,7 @@ def parse(line: bytes) -> RawRow:
 
 
 def parse_all(lines: Sequence[bytes]) -> list[RawRow | BadRowError | None]:
-    """Return the object in each line, or why it is none; None for an empty line."""
+    """Parse each line as an object. The result has an error for an invalid line and None for an empty one."""
     with contextlib.suppress(*NOT_JSON):
         rows = [_decoder.decode(line) for line in lines]
         if set(map(type, rows)) <= {dict} and not _may_repeat_keys(lines, rows):
@@ -144,10 +148,10 @@ _ESCAPED = re.compile(rb'(\\?)\\"\s*:')
 
 
 def _may_repeat_keys(lines: Sequence[bytes], rows: Sequence[RawRow]) -> bool:
-    """True unless no object in the lines can have a key twice, of which the rows have the last value alone.
+    """Return False if no object in the lines can have a duplicate key. Parsers keep only its last value.
 
-    A quote and a colon follow each key. Text may have both too, so there are at least as many as keys: where
-    there are as many as the rows have, no key was lost.
+    A quote and a colon follow each key. Since text may contain both as well, their number is at least the
+    number of keys. If it equals the number of keys in the parsed rows, no key was dropped.
     """
     colons = sum([line.count(b'":') for line in lines])
     if any(map(_SPACED.search, lines)):
@@ -171,7 +175,7 @@ _HOLDERS = frozenset((dict, list))
 
 
 def _repeated_key(line: bytes) -> str | None:
-    """Return a key that an object in a line of JSON has twice; None where there is none."""
+    """Return a duplicate key of an object in a line of JSON, or None if there is no such key."""
     found: list[str] = []
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""Identity of a reward: all that decides its scores, as files record it, and how two of them differ."""
+"""Identities of rewards, which record everything that decides their scores, and comparison of identities."""

@@ -1,4 +1,4 @@
-"""Differences between two identities of rewards, one line each."""
+"""Differences between two identities of rewards, each described in one line."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Any
 from rewardkit.identity.reward_identity import Identity
 
 _NAMES = {"options": "option", "items": "member", "packages": "package"}
-"""Names of the groups of an identity, for lines about one of their values."""
+"""Name of a single value in each group of an identity, for messages."""
 _GROUPS = frozenset({*_NAMES, "source", "sandbox"})
 _SHOWN = 60
-"""Characters of a value."""
+"""Maximum number of characters of a value in a message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One thing that moved."""
+    """Change of one value in an identity."""
 
     data_source: str
     what: str
-    """Such as `option method`, `source rewards.py`, `member sum.gsm8k version`, `sandbox level`."""
+    """Changed value, such as `option method`, `source rewards.py` or `member sum.gsm8k version`."""
     was: Any
     now: Any
 
@@ -32,7 +32,7 @@ class Change:
 
 
 def changes(was: Mapping[str, Identity], now: Mapping[str, Identity]) -> list[Change]:
-    """Return what moved, of the data sources in `was` and those that `now` has besides."""
+    """Return the changes between two sets of identities, for all data sources in either set."""
     found = []
     for source in sorted({*was, *now}):
         before, after = was.get(source), now.get(source)
@@ -44,7 +44,7 @@ def changes(was: Mapping[str, Identity], now: Mapping[str, Identity]) -> list[Ch
 
 
 def _moved(was: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[tuple[list[str], Any, Any]]:
-    """Yield the path, the value before and the value after of each difference of two identities."""
+    """Yield the path, the old value and the new value of each difference between two identities."""
     names = [_name(one) for one in (was, now)]
     if names[0] != names[1]:
         same = str(names[0]).partition("@")[0] == str(names[1]).partition("@")[0]
@@ -73,12 +73,12 @@ def _moved_in(
 
 
 def _name(value: Any) -> Any:
-    """Return a reward's name and version; any other value as it is."""
+    """Return the name and version of a reward. Any other value is returned unchanged."""
     return value.get("reward", value) if isinstance(value, Mapping) else value
 
 
 def _texts(was: Any, now: Any) -> list[str]:
-    """Return two values as short texts; where they are long, from a little before they differ."""
+    """Return two values as short texts. Long texts begin shortly before their first difference."""
     texts = [_text(was), _text(now)]
     if max(map(len, texts)) <= _SHOWN:
         return texts

@@ -1,8 +1,9 @@
 """Identity of a reward: its version, options, sources, members, packages and sandbox, as plain data.
 
-Everything that decides its scores and nothing of the machine: no paths, keys, secrets or times. What may be
-written of an address, of a request and of a user's options is decided in `rewardkit.http_addresses`, by what
-is public and not by what looks secret. Two identities are compared in `changes`.
+An identity contains everything that decides the reward's scores, and nothing about the machine: no paths,
+keys, secrets or times. `rewardkit.http_addresses` decides which parts of addresses, requests and users'
+options may be recorded, based on what is public and not on what looks secret. The module `changes` compares
+two identities.
 """
 
 from __future__ import annotations
@@ -28,18 +29,19 @@ from rewardkit.scoring.scorer import Scorer
 from rewardkit.user_files import user_reward_file
 
 Identity = dict[str, Any]
-"""Keys: `reward` (name and version), `options`, `timeout_s`, `source` (file -> digest), `packages`,
-`sandbox`; of a composition `reward` (its name) and `items` (path -> the same, with `weight`)."""
+"""Identity of a reward, with the keys `reward` (name and version), `options`, `timeout_s`, `on_exception`,
+`source` (digests by file), `packages` and `sandbox`. A composition has the keys `reward` (its name) and
+`items` (identities by path, with `weight` and `on_failure`)."""
 
 _WITHOUT_EFFECT = ("api_key_env",)
-"""Options that decide no score."""
+"""Options that do not affect scores."""
 
 
 def identities(scorer: Scorer, data_sources: Iterable[str]) -> dict[str, Identity]:
-    """Return the identity of the reward of each data source, in the order of their names.
+    """Return the identity of the reward of each data source, sorted by data source.
 
     Raises:
-        UnknownDataSourceError: a data source without a reward.
+        UnknownDataSourceError: A data source has no reward.
     """
     return {
         source: identity(scorer.reward_for(source), scorer.options_for(source))
@@ -48,10 +50,11 @@ def identities(scorer: Scorer, data_sources: Iterable[str]) -> dict[str, Identit
 
 
 def known_sources(data_sources: Iterable[str], scorer: Scorer) -> list[str]:
-    """Return those of some data sources that have a reward.
+    """Return the data sources that have a reward.
 
     Raises:
-        OptionsError, MissingDependencyError: one of these rewards cannot be used.
+        OptionsError: The options do not fit one of these rewards.
+        MissingDependencyError: One of these rewards needs an extra that is not installed.
     """
     found = []
     for source in data_sources:
@@ -62,7 +65,7 @@ def known_sources(data_sources: Iterable[str], scorer: Scorer) -> list[str]:
 
 
 def identity(reward: Reward, options: Any) -> Identity:
-    """Return what decides the scores of a reward with these options."""
+    """Return the identity of a reward with these options."""
     composition = getattr(reward.target, "composition", None)
     if composition is not None:
         return {"reward": reward.name, "items": {one.path: _item(one) for one in walk(composition.root)}}
@@ -101,7 +104,7 @@ def _options(reward: Reward, options: Any) -> dict[str, Any]:
 
 
 def _portable_path(value: str) -> str:
-    """Return a path, perhaps with `:function` behind it, as a name and a digest of what is there."""
+    """Return a path, optionally with `:function`, as the name and digest of the file or folder."""
     path, colon, function = value.partition(":")
     with contextlib.suppress(OSError):
         found = Path(path) if Path(path).is_file() else model_folder(value)
@@ -112,7 +115,7 @@ def _portable_path(value: str) -> str:
 
 
 def _source(function: Callable[..., Any]) -> dict[str, str]:
-    """Return the digests of the file that a function stands in; nothing for ours, which have versions."""
+    """Return digests of a function's sources. Functions of rewardkit have none, since they have versions."""
     own = user_reward_file(function)
     if own is not None:
         return source_digests(Path(own.path), own.source)
@@ -127,15 +130,15 @@ def _packages(names: Iterable[str]) -> dict[str, str]:
     found = {}
     for name in sorted(names):
         with contextlib.suppress(PackageNotFoundError):
-            found[name] = version(name).partition("+")[0]  # what follows says for which machine it was built
+            found[name] = version(name).partition("+")[0]  # the part after "+" names the build
     return found
 
 
 def _sandbox(options: Any) -> dict[str, str]:
-    """Return the isolation level here and versions of languages; nothing where a service runs programs."""
+    """Return the local isolation level and language versions, or nothing if a service runs the programs."""
     if getattr(options, "sandbox_url", None):
         return {}
-    # Not at the top: most files are scored by rewards that run no programs.
+    # Imported only if needed, since most rewards do not run programs.
     from rewardkit.sandbox import SandboxUnavailable
     from rewardkit.sandbox.languages import LANGUAGES, find, toolchain
     from rewardkit.sandbox.levels import LevelChoice, choose

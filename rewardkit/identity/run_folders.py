@@ -1,5 +1,4 @@
-"""Identities of the rewards of a training run, in its folder: the trainer writes them, `lock --check` reads
-them."""
+"""File with the identities of a training run's rewards, written by the trainer and read by `lock --check`."""
 
 from __future__ import annotations
 
@@ -16,10 +15,10 @@ NAME = "rewards.json"
 
 
 def write_identities(rewards: dict[str, Identity], folder: Path) -> None:
-    """Write the identities of a run's rewards by data source.
+    """Write the identities of a run's rewards, by data source, to the run's folder.
 
     Raises:
-        InputError: they cannot be written.
+        InputError: The file cannot be written.
     """
     content = msgspec.json.encode(rewards, order="sorted")
     with published(folder / NAME) as file:
@@ -30,7 +29,7 @@ def read_identities(folder: Path) -> dict[str, Identity]:
     """Return the identities of a run's rewards by data source.
 
     Raises:
-        InputError: the folder has none.
+        InputError: The folder has no readable file of identities.
     """
     path = folder / NAME
     try:

@@ -1,6 +1,6 @@
-"""Lock files, which a project checks its rewards against, and replays of scored files.
+"""Lock files, against which a project checks its rewards, and replays of scored files.
 
-`pins` chooses the rewards of a lock file and `checking` compares them with those installed now; `replay`
-scores a file again. What identifies a reward is in `rewardkit.identity`, and the receipt of a scored file in
-`rewardkit.offline`.
+The module `pins` chooses the responses of a lock file, `checking` compares the file with the rewards that are
+now installed, and `replay` scores a file again. Identities of rewards are in `rewardkit.identity`, and
+receipts of scored files in `rewardkit.offline`.
 """

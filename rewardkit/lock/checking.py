@@ -1,4 +1,4 @@
-"""The lock file, and what has moved since it was made: rewards, the scores of pinned rows, advantages."""
+"""Lock files, and the changes since a lock was written: in rewards, scores of pinned rows, and advantages."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ from rewardkit.types import Score
 NAME = "rewardkit.lock"
 FORM = 1
 _VISIBLE = 0.005
-"""Advantages that differ by less are equal in two digits."""
+"""Smallest difference of two advantages that is visible in two decimal places."""
 
 
 class Lock(msgspec.Struct, frozen=True):
-    """Rewards and their options that a project trains against."""
+    """Content of a lock file: the rewards and options that a project trains with, and pinned responses."""
 
     lock: int
-    """The version of this form."""
+    """Version of the file format."""
     rewards_from: list[str]
-    """The words of a command line that register these rewards."""
+    """Command-line words that register these rewards."""
     folder: str
-    """Folder that paths in these words are relative to, seen from the folder of the lock."""
+    """Folder to which paths in these words are relative, itself relative to the folder of the lock file."""
     rewards: dict[str, Identity]
-    """Identities by data source."""
+    """Identities of the rewards, by data source."""
     pins: list[Pin]
 
 
 def write_lock(lock: Lock, path: Path) -> None:
-    """Write a lock: the same bytes for the same project, on any machine.
+    """Write a lock file. The same lock gives the same bytes on any machine.
 
     Raises:
-        InputError: it cannot be written.
+        InputError: The file cannot be written.
     """
     parts = ((name, getattr(lock, name)) for name in lock.__struct_fields__)
     content = {name: msgspec.to_builtins(part, order="sorted") for name, part in parts}
@@ -55,10 +55,10 @@ def write_lock(lock: Lock, path: Path) -> None:
 
 
 def read_lock(path: Path) -> Lock:
-    """Return the lock of a file.
+    """Read a lock file.
 
     Raises:
-        InputError: it cannot be read, or is no lock.
+        InputError: The file cannot be read or is not a valid lock file.
     """
     try:
         found = msgspec.json.decode(path.read_bytes(), type=Lock)
@@ -86,10 +86,10 @@ def read_lock(path: Path) -> Lock:
 
 @dataclass(frozen=True, slots=True)
 class MovedPin:
-    """A pinned row with another score."""
+    """Pinned row whose score has changed."""
 
     number: int
-    """Its place in the lock, from 1."""
+    """Number of the pin in the lock file, counted from 1."""
     pin: Pin
     now: Score
 
@@ -105,11 +105,11 @@ def _with_score(said: str, score: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class MovedGroup:
-    """A prompt whose pinned responses get other advantages under GRPO."""
+    """Prompt whose pinned responses have changed advantages under GRPO."""
 
     data_source: str
     numbers: list[int]
-    """The places of its responses in the lock, from 1."""
+    """Numbers of the prompt's pins in the lock file, counted from 1."""
     was: list[float]
     now: list[float]
 
@@ -127,25 +127,25 @@ class MovedGroup:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """Changes since a lock was made."""
+    """Changes since a lock file was written."""
 
     rewards: list[Change]
     pins: list[MovedPin]
     groups: list[MovedGroup]
 
     def lines(self) -> list[str]:
-        """Return one line for each thing that moved."""
+        """Return one line for each change."""
         return [str(one) for several in (self.rewards, self.pins, self.groups) for one in several]
 
     def summary(self) -> str:
-        """Return how much of each kind moved."""
+        """Return the number of changes of each kind in one line."""
         pinned = (
             f"scores of pinned rows: {len(self.pins)}, prompts with changed advantages: {len(self.groups)}"
         )
         return f"changes in rewards: {len(self.rewards)}, {pinned}"
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return the changes as plain data."""
         pins = [
             {"number": one.number, "was": _of_pin(one.pin), "now": one.now.as_dict()} for one in self.pins
         ]
@@ -161,10 +161,11 @@ def _of_pin(pin: Pin) -> dict[str, Any]:
 
 
 def check(lock: Lock, scorer: Scorer) -> Moved:
-    """Compare a lock with the rewards of a scorer, and score its pins again.
+    """Compare a lock with the rewards of a scorer, and score the pinned responses again.
 
     Raises:
-        OptionsError, MissingDependencyError: a reward cannot be used.
+        OptionsError: The options do not fit a reward.
+        MissingDependencyError: A reward needs an extra that is not installed.
     """
     known = known_sources(lock.rewards, scorer)
     moved_rewards = changes(lock.rewards, identities(scorer, known))
@@ -176,13 +177,15 @@ def check(lock: Lock, scorer: Scorer) -> Moved:
 
 
 def moved_rewards(lock: Lock, now: Mapping[str, Identity]) -> list[Change]:
-    """Return what moved between a lock and the rewards of a run, of the data sources that the run has."""
+    """Return the changes between a lock and the rewards of a run, for the data sources of the run."""
     return changes({source: lock.rewards[source] for source in now if source in lock.rewards}, now)
 
 
 def _moved_groups(numbered: Sequence[tuple[int, Pin]], moved_pins: Iterable[MovedPin]) -> list[MovedGroup]:
-    """Return the groups in which a score moved and with it an advantage. What failed then or now is left out,
-    as in training."""
+    """Return the groups in which a changed score changes an advantage.
+
+    Responses whose scoring failed then or fails now are left out, as in training.
+    """
     now = {one.number: one.now for one in moved_pins}
     groups: dict[tuple[str, str], list[tuple[int, float, float]]] = {}
     for number, pin in numbered:

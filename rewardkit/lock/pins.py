@@ -1,7 +1,8 @@
-"""Choice of the responses that a lock pins: of each data source some prompts with all their responses, so
-that advantages can be computed; of prepared prompts their reference answers.
+"""Choice of the responses that a lock file pins.
 
-The choice depends on the texts alone, not on the order of the rows.
+For each data source, some prompts are pinned with all their responses, so that advantages can be computed.
+For prepared prompts without responses, reference answers are pinned. The choice depends only on the texts and
+not on the order of the rows.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import Sample, Score
 
 _TRIED = 16
-"""Prompts that are scored for each one that is pinned."""
+"""Number of prompts that are scored for each prompt that is pinned."""
 
 ScoredGroup = list[tuple[Sample, Score]]
 
@@ -41,13 +42,20 @@ def pins_of(
     n: int,
     on_note: Callable[[str], None] = lambda line: None,
 ) -> tuple[list[str], list[Pin]]:
-    """Return the data sources of files, and the responses to `n` prompts of each with their scores.
+    """Return the data sources of files, and pins of the responses to `n` prompts of each data source.
 
-    Of files without responses the reference answers are taken that are not wrong.
+    For files without responses, reference answers that are not scored as wrong are pinned.
+
+    Args:
+        files: Files with responses or prepared prompts.
+        options: Options for reading the files.
+        scorer: Scorer that scores the responses.
+        n: Number of prompts to pin for each data source.
+        on_note: Function that is called with notes about the files.
 
     Raises:
-        InputError: files that cannot be read.
-        UnknownDataSourceError: a data source without a reward.
+        InputError: The files cannot be read.
+        UnknownDataSourceError: A data source has no reward.
     """
     try:
         found = _smallest(read_grouped(files, options, on_note), n * _TRIED)
@@ -68,7 +76,7 @@ def pins_of(
 
 
 def _references(files: Sequence[str | Path], options: ReadOptions) -> Iterator[GroupedSample]:
-    """Yield `extra_info.answer`, or else the ground truth, as the response to each prompt of files."""
+    """Yield a sample for each prompt in files, with `extra_info.answer` or the ground truth as response."""
     for source in find_inputs(files):
         file = open_rows(source)
         try:
@@ -86,7 +94,7 @@ def _reference(row: Item) -> GroupedSample:
 
 
 def _smallest(asked: Iterable[GroupedSample], count: int) -> dict[str, dict[str, list[Sample]]]:
-    """Return the groups of each data source that have the smallest keys, at most `count` of them."""
+    """Return the groups with the smallest hash keys, at most `count` for each data source."""
     found: dict[str, dict[str, list[Sample]]] = defaultdict(dict)
     largest: dict[str, str] = {}
     for one in asked:
@@ -109,7 +117,7 @@ def _scored(groups: dict[str, list[Sample]], scorer: Scorer) -> dict[str, Scored
 
 
 def _choose(groups: dict[str, ScoredGroup], n: int, *, only_right: bool) -> list[tuple[str, ScoredGroup]]:
-    """Choose groups in which everything was scored, of each pattern of verdicts in turn, mixed ones first."""
+    """Choose groups without failures, taking each pattern of verdicts in turn, mixed patterns first."""
     patterns: dict[tuple[str, ...], list[tuple[str, tuple[str, ScoredGroup]]]] = defaultdict(list)
     for key, group in groups.items():
         wanted = all(score.ok and not (only_right and score.correct is False) for _, score in group)
@@ -121,7 +129,7 @@ def _choose(groups: dict[str, ScoredGroup], n: int, *, only_right: bool) -> list
 
 
 def _reads(scorer: Scorer, data_source: str) -> set[str]:
-    """Return what a pin has to hold besides response and ground truth."""
+    """Return the names of the fields that a pin needs in addition to response and ground truth."""
     reward = scorer.reward_for(data_source)
     return {*reward.reads, "prompt"} if reward.running.by_group else set(reward.reads)
 

@@ -1,4 +1,4 @@
-"""Scores a scored file again, as its receipt says, and compares each row with what stands in the file."""
+"""Replay of a scored file: scores the file again as its receipt says, and compares each row with the file."""
 
 from __future__ import annotations
 
@@ -26,21 +26,22 @@ from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import VERDICT_FIELDS
 
 AGAIN = "replayed_"
-"""Put before the names of the columns of the second scoring."""
+"""Prefix of the column names of the second scoring."""
 COMPARED = tuple(name for name in VERDICT_FIELDS if name != "detail")
 _KEPT = 1000
-"""Rows that differ which are kept; the others are counted."""
+"""Maximum number of differing rows to keep. Further rows are only counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Differing:
-    """A row whose score is another one now."""
+    """Row whose score has changed."""
 
     row: int
-    """Its number in the file, from 0."""
+    """Number of the row in the file, counted from 0."""
     was: dict[str, Any]
-    """The columns that differ."""
+    """Old values of the columns that differ."""
     now: dict[str, Any]
+    """New values of the columns that differ."""
 
     def __str__(self) -> str:
         pairs = (f"{name} changed from {self.was[name]!r:.60} to {self.now[name]!r:.60}" for name in self.was)
@@ -49,22 +50,25 @@ class Differing:
 
 @dataclass
 class Replay:
-    """The result of a file that was scored again."""
+    """Result of scoring a file again."""
 
     rows: int = 0
     differ: int = 0
     first: list[Differing] = field(default_factory=list)
-    """The first of the rows that differ."""
+    """First rows that differ."""
     moved: list[Change] = field(default_factory=list)
     """Changes of the rewards since the file was scored."""
     edited: bool = False
-    """Its content is not what scoring wrote; False also where the receipt does not say what that was."""
+    """True if the file was changed after scoring. False also if the receipt has no digest of the content."""
     data_sources: list[str] = field(default_factory=list)
 
 
 def options_of(receipt: Receipt, registry: Registry = REGISTRY) -> dict[str, dict[str, Any]]:
-    """Return the options of a receipt by data source, but those that a file of the user's sets or names, and
-    those of which a receipt holds no value: long texts, fields of requests and what may be secret."""
+    """Return the options of a receipt by data source.
+
+    Options that are set or named by a user's file are left out. So are options whose values a receipt does
+    not contain: long texts, request fields and possible secrets.
+    """
     found = {}
     for source, one in receipt.rewards.items():
         reward = registry.find(source)
@@ -86,14 +90,16 @@ def _is_recorded(option: Field[Any]) -> bool:
 
 
 def replay(path: Path, scorer: Scorer, options: ReadOptions, prefix: str | None = None) -> Replay:
-    """Score a file again and compare.
+    """Score a file again and compare the scores with those in the file.
 
     Args:
-        options: how its rows are read, if rewardkit did not write them.
-        prefix: of the score columns; None: that of the receipt.
+        path: Scored file.
+        scorer: Scorer for the second scoring.
+        options: Options for reading the rows, if rewardkit did not write them.
+        prefix: Prefix of the score columns; None: the prefix in the receipt.
 
     Raises:
-        InputError: it cannot be read, has no scores, or a reward that its receipt names is missing.
+        InputError: The file cannot be read or has no scores, or a reward named in its receipt is missing.
     """
     receipt = read_receipt(path)
     found = Replay()
@@ -118,11 +124,15 @@ def replay(path: Path, scorer: Scorer, options: ReadOptions, prefix: str | None 
 
 
 _PASSED_WITH = {"source": "--reward", "items": "--rewards"}
-"""Option that names a user's own rewards, by the key that only the identity of such a reward has."""
+"""Command-line option that registers a user's own rewards, by the key that only their identities have."""
 
 
 def _require_rewards(was: Mapping[str, Identity], now: Mapping[str, Identity], path: Path) -> None:
-    """Refuse to replay without the user's own rewards: every row of theirs would differ."""
+    """Check that the user's own rewards are registered, since otherwise all their rows would differ.
+
+    Raises:
+        InputError: A reward is missing.
+    """
     for source, before in was.items():
         own = next((key for key in _PASSED_WITH if key in before), "")
         if source not in now or (own and not _PASSED_WITH.keys() & now[source].keys()):
@@ -135,7 +145,7 @@ def _require_rewards(was: Mapping[str, Identity], now: Mapping[str, Identity], p
 
 
 def _rows(again: Path, prefix: str, path: Path) -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of the second scoring, which have the columns of both."""
+    """Yield the rows of the second scoring, which contain the columns of both scorings."""
     file = open_rows(find_inputs([again])[0])
     try:
         for records in file.chunks():
@@ -169,7 +179,7 @@ def _first(value: Any) -> Any:
 
 
 def _equal(was: Any, now: Any, allowed: float) -> bool:
-    """Compare two values of a score column; a part that is null is none."""
+    """Return True if two values of a score column are equal within a tolerance. Null parts are ignored."""
     if isinstance(was, Mapping) or isinstance(now, Mapping):
         one, other = ({k: v for k, v in (side or {}).items() if v is not None} for side in (was, now))
         return one.keys() == other.keys() and all(_equal(one[key], other[key], allowed) for key in one)

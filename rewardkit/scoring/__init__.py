@@ -1,1 +1,1 @@
-"""Running of rewards: the Scorer, its pool of worker processes, and the workers."""
+"""Execution of rewards: the Scorer, its pools of worker processes, and the workers."""

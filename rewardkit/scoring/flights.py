@@ -1,7 +1,7 @@
-"""The samples that one worker has in flight: each begins as soon as another ends, and waits for none.
+"""Samples in flight in one worker, where each sample starts as soon as another one ends.
 
-For asynchronous rewards with processes of their own, such as judges. Which worker gets a sample, and what
-becomes of it when the worker fails, is decided in `pool`.
+Flights are used for asynchronous rewards with dedicated processes, such as judges. The module `pool` chooses
+the worker for a sample and handles failures of the worker.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from rewardkit.scoring.jobs import Chunk
 
 
 class Flights:
-    """Chunks of one sample each, by a number under which the worker answers."""
+    """Chunks of one sample each, by the number that the worker uses in its answer."""
 
     def __init__(self) -> None:
         self._chunks: dict[int, Chunk] = {}
@@ -22,32 +22,31 @@ class Flights:
         return len(self._chunks)
 
     def has_room_for(self, chunk: Chunk) -> bool:
-        """Return True if a sample may begin. One that was in flight when a worker failed is tried again
-        alone."""
+        """Return True if a sample may start. A sample that was in flight when a worker failed runs alone."""
         if not self._chunks:
             return True
         suspect = chunk.deaths or any(one.deaths for one in self._chunks.values())
         return not suspect and len(self._chunks) < chunk.job.in_flight
 
     def add(self, chunk: Chunk) -> int:
-        """Begin a sample; return its number."""
+        """Add a sample and return its number."""
         number = next(self._numbers)
         self._chunks[number] = chunk
         return number
 
     def land(self, number: int) -> Chunk | None:
-        """Take out a sample that is done; None where nobody waits for it any more."""
+        """Remove and return a finished sample, or return None if it was cancelled."""
         return self._chunks.pop(number, None)
 
     def drop_cancelled(self) -> list[int]:
-        """Take out what nobody waits for any more; return the numbers."""
+        """Remove the cancelled samples and return their numbers."""
         gone = [number for number, chunk in self._chunks.items() if chunk.cancelled()]
         for number in gone:
             del self._chunks[number]
         return gone
 
     def take_all(self) -> list[Chunk]:
-        """Take out everything, as the worker is lost."""
+        """Remove and return all samples, since their worker is lost."""
         chunks = list(self._chunks.values())
         self._chunks.clear()
         return chunks

@@ -1,6 +1,6 @@
-"""Work that goes to the workers: jobs, chunks of samples, and the future in which their scores come together.
+"""Work for the workers: jobs, chunks of samples, and the future that collects their scores.
 
-Which worker takes a chunk, and what becomes of it when the worker fails, is decided in `workers`.
+The module `pool` chooses the worker for a chunk and handles failures of the worker.
 """
 
 from __future__ import annotations
@@ -24,62 +24,63 @@ from rewardkit.types import Sample, Score, sendable
 from rewardkit.user_files import UserFile, user_reward_file
 
 MODEL_LOAD_TIMEOUT_S = 1_800.0
-"""Seconds that a worker may take at least to load a neural model, whose weights may have to be fetched."""
+"""Minimum time limit in seconds for loading a neural model, whose weights may have to be downloaded."""
 
 MODEL_CHUNK = 256
-"""Samples that a neural model gets at once: enough to sort them by length and fill its batches."""
+"""Number of samples that a neural model gets at once, enough to sort them by length and fill its batches."""
 
 UNKNOWN_S = 0.25
-"""Worker time of a sample that is expected before one has been scored: it may be dear."""
+"""Expected worker time of a sample before any has been scored. It is high, since samples may be expensive."""
 
 _LEARNING_RATE = 0.1
-"""Weight of the newest sample in the mean of worker time."""
+"""Weight of the newest sample in the moving average of worker time."""
 
 _LEAST_S = 1e-4
-"""Worker time that a sample takes at least, its way included."""
+"""Minimum worker time of a sample, including its transfer."""
 
 _GRACE_S = 1.0
-"""An async reward times its samples itself; the parent steps in this much later."""
+"""Extra seconds before the parent stops an async reward, which enforces time limits itself."""
 
 
 _encoder = msgspec.msgpack.Encoder(enc_hook=sendable)
 _decoder = msgspec.msgpack.Decoder(Sample)
 
 UNENCODABLE = (TypeError, ValueError, AttributeError, OverflowError, RecursionError)
-"""Exceptions of encoding and decoding for a value that is no plain data; `msgspec.ValidationError` is a
+"""Exceptions raised when a value that is not plain data is encoded or decoded. `msgspec.ValidationError` is a
 ValueError."""
 
 
 class WorkerJob:
-    """Work of one kind, as the workers are told of it once: here pieces of something larger, as bytes.
+    """Definition of one kind of work, sent to each worker once. The base class processes pieces of bytes.
 
     Args:
-        job_id: unique in its pool.
-        name: shown in messages.
-        timeout_s: how long a worker may take for one piece.
-        make_runner: is called in the worker.
-        files: what has to be imported there before, as it was read here.
+        job_id: Number that is unique in the job's pool.
+        name: Name shown in messages.
+        timeout_s: Time limit of a worker for one piece.
+        make_runner: Function called in the worker to create the runner.
+        files: Files to import in the worker first, with the content read in this process.
     """
 
     concurrent = False
-    """The samples of a chunk run all at once, each timed by the worker."""
+    """True if the samples of a chunk run concurrently, each with a time limit enforced by the worker."""
     stream = False
-    """The worker answers sample by sample, so the deadline is each sample's own."""
+    """True if the worker answers after each sample, so that the deadline applies to each sample."""
     costly = False
-    """A new worker would load a model again: no chunk is taken apart, and none killed for being cancelled,
-    which it would be in a moment anyway."""
+    """True if each new worker loads a model. Chunks are then never split, and a worker with a cancelled chunk
+    is not killed, since the chunk ends soon anyway."""
     whole = True
-    """Its chunks are never taken apart."""
+    """True if chunks of this job are never split."""
     sandboxed = False
-    """It runs programs in the sandbox."""
+    """True if the job runs programs in the sandbox."""
     own_workers = 0
-    """The size of the pool that this job has to itself; 0: it shares one."""
+    """Size of this job's dedicated pool. 0: the job uses the shared pool."""
     in_flight = 0
-    """Number of samples that a worker has under way at once, each begun as another ends; 0: it works by
-    chunks."""
+    """Number of samples that a worker runs at once, where each starts as soon as another one ends. 0: the
+    worker processes chunks."""
     chunk_limit = 0
-    """Number of samples that waiting chunks may have together to become one; 0: they stay apart."""
+    """Maximum number of samples of a chunk that is merged from waiting chunks. 0: chunks are not merged."""
     max_load_deaths = 4
+    """Maximum number of workers that may die in a row while loading the job."""
 
     def __init__(
         self,
@@ -94,11 +95,11 @@ class WorkerJob:
         self.timeout_s = timeout_s
         self.load_timeout_s = max(processes.load_timeout_s(), MODEL_LOAD_TIMEOUT_S if self.costly else 0.0)
         self.load_deaths = 0
-        """Workers that died in a row before it was ready."""
+        """Number of workers in a row that died while loading the job."""
         self.expected_s = UNKNOWN_S
-        """Worker time of one sample: the mean of those that were, the latest weighing most."""
+        """Expected worker time of one sample, an exponential moving average over past samples."""
         self.seen = False
-        """A sample has been scored, so that it is known what one costs."""
+        """True if a sample has been scored, so that the expected worker time is based on a measurement."""
         self.load_frame = frame(Load(job_id, pickling.dumps(make_runner), list(files)))
 
     def learn(self, seconds: float) -> None:
@@ -109,21 +110,19 @@ class WorkerJob:
 
     @property
     def patience_s(self) -> float:
-        """Return the seconds that a worker may take without an answer."""
+        """Seconds that a worker may take without an answer."""
         return self.timeout_s + (_GRACE_S if self.concurrent else 0.0)
 
 
 class ScoringJob(WorkerJob):
-    """One reward with its options; its answers are Scores."""
+    """Job that scores samples with one reward and its options, and returns Scores."""
 
     def __init__(self, job_id: int, reward: Reward, options: Any) -> None:
         self.reward = reward
         self.concurrent = is_async(reward) and not reward.running.batch
         self.stream = not reward.running.batch and not self.concurrent
         self.costly = reward.running.runs == "model"
-        self.whole = (
-            self.costly or reward.running.by_group
-        )  # samples of one group are nothing without the others
+        self.whole = self.costly or reward.running.by_group  # samples of a group can only be scored together
         self.sandboxed = reward.running.runs == "sandbox"
         self.own_workers = reward.running.processes or int(self.costly)
         self.in_flight = reward.running.chunk if self.concurrent and reward.running.processes else 0
@@ -140,24 +139,25 @@ class ScoringJob(WorkerJob):
 Attribute = str | int | float
 
 Watch = Callable[[str, float, float, Mapping[str, Attribute]], None]
-"""Is told what took place, from when to when by `time.monotonic`, and more about it; from any thread."""
+"""Function called from any thread with the name, start, end and attributes of an event. Start and end are
+times of `time.monotonic`."""
 
 
 class ScoringTurn(NamedTuple):
-    """Client and request for which a batch is scored: chunks of different ones take turns."""
+    """Client and request for which a batch is scored. Chunks of different clients and requests take turns."""
 
     client: Hashable = None
     request: Hashable = None
     watch: Watch | None = None
-    """Function that is told of the progress: `queue`, `score` and `sandbox`."""
+    """Function that is called for the events `queue`, `score` and `sandbox`."""
 
 
 NOBODY = ScoringTurn()
-"""Turn of callers that name no client: one client's one request, first come first served."""
+"""Turn of callers that name no client. They all count as one request of one client, in order of arrival."""
 
 
 class Chunk:
-    """Samples of one job that go to a worker together, and where the score of each goes."""
+    """Samples of one job that go to a worker together, each with the batch and position for its score."""
 
     def __init__(
         self,
@@ -173,27 +173,27 @@ class Chunk:
         self.watching = [turn.watch] if turn.watch is not None else []
         self.since = time.monotonic()
         self.begun = 0.0
-        """Time at which a worker was given it."""
+        """Time at which a worker started the chunk."""
         self.cost_s = len(samples) * job.expected_s
-        """Worker time that it is expected to take."""
+        """Expected worker time of the chunk."""
         self.done = 0
         self.deaths = 0
 
     def put(self, answer: WorkResult) -> None:
-        """Deliver what came of the next sample to the batch that waits for it."""
+        """Deliver the result of the next sample to its batch."""
         batch, position = self.slots[self.done]
         batch.put(position, answer)
         self.done += 1
 
     def begin(self) -> float:
-        """Note that a worker has started it; return the seconds that it has waited."""
+        """Record that a worker has started the chunk, and return the seconds that the chunk waited."""
         self.begun = time.monotonic()
         for watch in self.watching:
             watch("queue", self.since, self.begun, {"samples": len(self.samples)})
         return self.begun - self.since
 
     def end(self, status: str) -> None:
-        """Note that the worker has finished it, or will not."""
+        """Record that the worker has finished or abandoned the chunk."""
         for watch in self.watching:
             about: dict[str, Attribute] = {
                 "samples": len(self.samples),
@@ -203,78 +203,78 @@ class Chunk:
             watch("score", self.begun, time.monotonic(), about)
 
     def saw(self, score: Score) -> None:
-        """The worker has run a program in the sandbox for the sample that is next."""
+        """Report to the watchers that the worker has run a program in the sandbox for the next sample."""
         for watch in self.watching:
             now = time.monotonic()
             about: dict[str, Attribute] = {"scorer": score.scorer, "status": score.status, **score.parts}
             watch("sandbox", now - score.seconds, now, about)
 
     def cancelled(self) -> bool:
-        """True when nobody waits for any of it."""
+        """Return True if the batches of all samples were cancelled."""
         return all(batch.future.cancelled() for batch, _ in self.slots)
 
     def has_room_for(self, other: Chunk) -> bool:
-        """Return True if the two may go to a worker as one."""
+        """Return True if another chunk may be merged into this one."""
         together = len(self.samples) + len(other.samples)
         return self.job is other.job and together <= self.job.chunk_limit and not self.deaths + other.deaths
 
     def add(self, other: Chunk) -> None:
-        """Take over the samples of another chunk."""
+        """Merge the samples of another chunk into this one."""
         self.samples = self.samples + other.samples
         self.slots = self.slots + other.slots
         self.watching = self.watching + other.watching
 
     def rest_one_by_one(self) -> list[Chunk]:
-        """The samples without a score, each as a chunk of its own."""
+        """Return the samples without a score, each as a separate chunk."""
         left = range(self.done, len(self.samples))
         return [Chunk(self.job, [self.samples[i]], [self.slots[i]], self.turn) for i in left]
 
 
 class Scores(Future[list[Score]]):
-    """The scores of one `submit` when all are there. Cancelling it kills the workers busy with it.
+    """Future of all scores of one `submit`. Cancelling it kills the workers that are busy with its samples.
 
-    Of pieces, it has what the workers made of them, and a Score for each that failed.
+    For pieces, the results are the bytes that the workers return, and a Score for each failed piece.
     """
 
     def __init__(self, size: int) -> None:
         super().__init__()
         self.so_far: list[Score | None] = [None] * size
-        """Scores that have come in yet; they stay readable after cancelling."""
+        """Scores received so far. They stay readable after the future is cancelled."""
 
 
 class IncomingScores:
-    """The scores of one `submit` as they come in, and the future that gets them all."""
+    """Collector of the scores of one `submit`, with the future that receives them all."""
 
     def __init__(self, size: int) -> None:
         self.future = Scores(size)
         self._missing = size
 
     def put(self, position: int, answer: WorkResult) -> None:
-        """Note a score; with the last one the future is done."""
-        self.future.so_far[position] = cast("Score", answer)  # whoever sent pieces expects bytes
+        """Store a score, and complete the future when the last score is stored."""
+        self.future.so_far[position] = cast("Score", answer)  # for pieces, the caller expects bytes
         self._missing -= 1
         if self._missing == 0:
-            # The caller may have cancelled it in this instant.
+            # The caller may cancel the future at any moment.
             with contextlib.suppress(InvalidStateError):
                 self.future.set_result([s for s in self.future.so_far if s is not None])
 
 
 def encode(sample: Sample) -> msgspec.Raw:
-    """The sample as it crosses the pipe. Lone surrogates, which UTF-8 cannot hold, become U+FFFD.
+    """Encode a sample for the pipe to a worker. Lone surrogates, which UTF-8 cannot encode, become U+FFFD.
 
     Raises:
-        InputError: it cannot cross; the message says which field, and why.
+        InputError: The sample cannot be encoded. The message names the field and the reason.
     """
     try:
         encoded = _encode(sample)
-        _decoder.decode(encoded)  # as the worker does
+        _decoder.decode(encoded)  # check that the worker will be able to decode the sample
     except UNENCODABLE as error:
         raise InputError(misfit(sample) or str(error)) from None
     return msgspec.Raw(encoded)
 
 
 def misfit(sample: Sample) -> str:
-    """Return which field is of another type, or holds what is no plain data; empty if none is."""
+    """Return a message about the first field that has a wrong type or cannot be encoded, or an empty text."""
     for field in msgspec.structs.fields(Sample):
         try:
             msgspec.convert(value := getattr(sample, field.name), field.type)

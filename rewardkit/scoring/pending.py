@@ -1,7 +1,7 @@
-"""One batch on its way: split by data source, once, into what is scored in this thread and what the workers
-get, for callers that wait and for event loops alike.
+"""A batch that is being scored, partly in the calling thread and partly in workers.
 
-How a data source is scored (its `ScoringPlan`) and where the workers are is the scorer's business.
+The batch is split once by data source. Both blocking callers and event loops can wait for it. The scorer
+provides the `ScoringPlan` of each data source and the workers.
 """
 
 from __future__ import annotations
@@ -24,50 +24,55 @@ from rewardkit.types import Sample, Score, failure, fits, with_exact_texts
 
 SLICE = 64
 SLICE_CHARACTERS = 10_000
-"""Samples, and characters of responses, that are scored or encoded between two looks at the clock."""
+"""Maximum number of samples, and of characters in responses, to score or encode between two clock checks."""
 
 TURN_S = 0.004
-"""Seconds that an event loop may be held before others get their turn."""
+"""Seconds for which an event loop may be blocked before other tasks get their turn."""
 
 _STRIDE = 8_192
-"""Entries of a list that are looked at between two looks at the clock."""
+"""Number of list entries to process between two clock checks."""
 
 
 class ScoringPlan:
-    """Plan by which the samples of one data source are scored.
+    """Plan for scoring the samples of one data source.
 
     Args:
-        make_job: makes the job with which the workers score them, when the first one goes there.
+        reward: Reward of the data source.
+        runner: Runner that scores samples in this process.
+        make_job: Function that creates the job for the workers. It is called when they get the first sample.
     """
 
     def __init__(self, reward: Reward, runner: RewardRunner, make_job: Callable[[], ScoringJob]) -> None:
         self.reward = reward
         self.runner = runner
         self.by_group = reward.running.by_group
-        """Its samples have to come with all others of their prompt."""
+        """True if all samples of one prompt have to be scored together."""
         self._make_job = make_job
 
     @cached_property
     def job(self) -> ScoringJob:
-        """Job that tells the workers of it."""
+        """Job with which the workers score the samples."""
         return self._make_job()
 
 
 PlanOf = Callable[[str], ScoringPlan | Score]
-"""The plan for a data source, or the Score that all its samples get since it is unknown."""
+"""Function that returns the plan for a data source, or the Score of all samples of an unknown source."""
 
 Send = Callable[[ScoringPlan, Sequence[msgspec.Raw | Score]], Scores]
-"""Hands encoded samples to the workers; those that could not be encoded are Scores already."""
+"""Function that sends encoded samples to the workers. Samples that cannot be encoded are given as Scores."""
 
 
 class Pending:
-    """The scores of a batch, as they come in."""
+    """A batch whose scores are being computed."""
 
     def __init__(self, samples: Sequence[Sample], plan_of: PlanOf, send: Send, *, fit: bool) -> None:
-        """Take the samples.
+        """Create a batch. Nothing is scored yet.
 
         Args:
-            fit: all can be scored, as `types.fits` says; else each is looked at.
+            samples: Samples to score.
+            plan_of: Function that returns the plan for a data source.
+            send: Function that sends samples to the workers.
+            fit: True if all samples are known to satisfy `types.fits`. Otherwise each sample is checked.
         """
         self._samples = samples
         self._fit = fit
@@ -77,21 +82,22 @@ class Pending:
         self._missing = len(samples)
         self._sent: list[tuple[list[int], Scores]] = []
 
-    # --- for callers that wait -----------------------------------------------------------------------
+    # --- blocking callers ----------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Send the workers their share, then score the rest in this thread."""
+        """Send the workers their samples, then score the remaining samples in this thread."""
         for _ in self._start():
             pass
 
     def wait(self, timeout_s: float | None = None) -> list[Score]:
-        """Return the scores, in order, when all are there.
+        """Wait for all scores and return them in order.
 
         Args:
-            timeout_s: what is not scored by then gets the status `timeout`, and its workers are killed.
+            timeout_s: Time limit of the batch in seconds. Samples that are not scored by then get the status
+                `timeout`, and their workers are killed. None: no limit.
 
         Raises:
-            ScoringError: the scorer was closed meanwhile.
+            ScoringError: The scorer was closed in the meantime.
         """
         if not wait_for(self.futures, timeout_s).not_done:
             for _ in self._collect():
@@ -100,32 +106,38 @@ class Pending:
 
     @property
     def futures(self) -> list[Scores]:
-        """The scores that workers compute: one future for each data source."""
+        """Futures of the scores that workers compute, one for each data source."""
         return [future for _, future in self._sent]
 
     def cancel(self) -> list[Score | None]:
-        """Stop, killing the workers that are busy with this; return what had been scored by then."""
+        """Stop scoring, kill the workers that are busy with this batch, and return the scores so far."""
         for places, future in self._sent:
             future.cancel()
             for i, score in zip(places, future.so_far, strict=True):
                 self._scores[i] = score
         return self._scores
 
-    # --- for event loops -----------------------------------------------------------------------------
+    # --- event loops ---------------------------------------------------------------------------------
 
     async def score(self, timeout_s: float | None = None) -> list[Score]:
-        """Do as `start` and `wait` do, in turns of a few milliseconds. Cancelling it kills the workers."""
+        """Score the batch like `start` and `wait`, yielding to the event loop every few milliseconds.
+
+        If the task is cancelled, the workers that are busy with this batch are killed.
+
+        Args:
+            timeout_s: Time limit as for `wait`.
+        """
         deadline = None if timeout_s is None else time.perf_counter() + timeout_s
         try:
             if await _in_turns(self._start(), deadline) and await self._finished(deadline):
                 await _in_turns(self._collect(), None)
-        except BaseException:  # whoever asked has gone
+        except BaseException:  # most likely the calling task was cancelled
             self.cancel()
             raise
         return self._in_time()
 
     async def _finished(self, deadline: float | None) -> bool:
-        """Wait for the workers; False when the deadline passed first."""
+        """Wait for the workers. Return False if the deadline passes first."""
         futures = [asyncio.wrap_future(future) for future in self.futures]
         if not futures:
             return True
@@ -133,7 +145,7 @@ class Pending:
         _, late = await asyncio.wait(futures, timeout=timeout_s)
         return not late
 
-    # --- the work, with a pause wherever there may be one --------------------------------------------
+    # --- steps, which yield wherever a pause is possible ---------------------------------------------
 
     def _start(self) -> Iterator[None]:
         places: dict[str, list[int]] = {}
@@ -158,7 +170,7 @@ class Pending:
                 here.append((plan, short))
             if rest:
                 yield from self._score_in_workers(plan, rest)
-        for plan, mine in here:  # last, so that the workers run meanwhile
+        for plan, mine in here:  # last, so that the workers run at the same time
             yield from self._score_here(plan, mine)
 
     def _make_exact(self) -> Iterator[None]:
@@ -170,8 +182,10 @@ class Pending:
         self._samples = exact
 
     def _split(self, plan: ScoringPlan, places: list[int]) -> tuple[list[int], list[int]]:
-        """Return the places that are scored in this thread, and those for the workers; a batch that belongs
-        together stays so."""
+        """Split indices into those to score in this thread and those for the workers.
+
+        The samples of a `batch` reward are not split.
+        """
         may_run = plan.runner.may_run
         if may_run([self._samples[i] for i in places]):
             return places, []
@@ -181,7 +195,7 @@ class Pending:
         return short, sorted(set(places).difference(short))
 
     def _score_here(self, plan: ScoringPlan, places: list[int]) -> Iterator[None]:
-        if plan.reward.running.batch:  # it is promised its samples together
+        if plan.reward.running.batch:  # a batch reward gets all its samples in one call
             self._put(places, plan.runner.run([self._samples[i] for i in places]))
             return
         for some in slices(self._samples, places):
@@ -211,7 +225,7 @@ class Pending:
         self._missing -= len(places)
 
     def _in_time(self) -> list[Score]:
-        """The scores; where one is missing, the deadline has passed."""
+        """Return all scores. If the deadline has passed, missing scores become timeouts."""
         if not self._missing:
             return cast("list[Score]", self._scores)
         late = failure("timeout", "the sample was not scored within the time limit of the batch")
@@ -219,7 +233,7 @@ class Pending:
 
 
 def slices(samples: Sequence[Sample], places: Sequence[int]) -> Iterator[list[int]]:
-    """Cut places into slices whose samples can be scored, by a cheap reward, within a millisecond or so."""
+    """Cut indices into slices of samples that a cheap reward can score within about a millisecond."""
     waiting = iter(places)
     while some := list(islice(waiting, 1)):
         characters = len(samples[some[0]].response)
@@ -237,7 +251,7 @@ def _encoded(sample: Sample, reward: Reward) -> msgspec.Raw | Score:
 
 
 async def _in_turns(steps: Iterator[None], deadline: float | None) -> bool:
-    """Take the steps, letting others run every few milliseconds; False when the deadline passed first."""
+    """Run the steps, yielding to other tasks every few milliseconds. Return False if the deadline passes."""
     turn_ends = time.perf_counter() + TURN_S
     for _ in steps:
         now = time.perf_counter()

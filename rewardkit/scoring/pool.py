@@ -1,13 +1,13 @@
-"""A pool of worker processes that can be killed: where rewards run that may hang or crash.
+"""Pool of worker processes that can be killed, for rewards that may hang or crash.
 
-One thread per pool starts, feeds, watches and kills the workers, so the pool can be used from any thread
-or event loop, and the workers' parent thread lives as long as they do. No signals, no `fork` of the
-caller's memory, no dependence on the main thread.
+One thread per pool starts, feeds, watches and kills the workers. The pool can therefore be used from any
+thread or event loop, and the thread that is the workers' parent lives as long as they do. The pool uses no
+signals, no `fork` of the caller's memory, and does not depend on the main thread.
 
-The one rule on failure: a chunk whose worker died or overran its deadline is taken apart and its unscored
-samples run again one by one. A single sample that overruns is a `timeout`; one whose worker dies is run
-once more, and is an `error` if the worker dies again. A neural model is the exception, as each new worker
-loads it again, which can take minutes: its chunks fail, or run once more, as a whole.
+If a worker dies or exceeds its deadline, its chunk is split and the unscored samples run again one by one. A
+single sample that exceeds the deadline is a `timeout`. A single sample whose worker dies runs once more, and
+is an `error` if the worker dies again. Chunks of a neural model are an exception, since each new worker loads
+the model again, which can take minutes: they fail, or run once more, as a whole.
 """
 
 from __future__ import annotations
@@ -36,32 +36,34 @@ from rewardkit.users_code import report
 from rewardkit.worker_lifeline import SharedOwner
 
 CHEAP_S = 0.1
-"""Worker time of a chunk up to which it is cheap."""
+"""Maximum expected worker time of a cheap chunk."""
 _EXIT_S = 0.5
 """Seconds to wait for the exit status of a worker that has closed its pipe."""
 
 
 @dataclass
 class Counts:
-    """Counts of events in the life of a pool's workers since it was made."""
+    """Counts of worker events since a pool was created."""
 
     started: int = 0
+    """Number of workers started."""
     died: int = 0
-    """Number that died by themselves, or by someone else's hand."""
+    """Number of workers that crashed, exited, or were killed from outside."""
     killed: int = 0
-    """Number that we killed: a sample overran its deadline, or whoever asked had gone."""
+    """Number of workers that the pool killed, since a deadline had passed or the work had been cancelled."""
     begun: int = 0
-    """Chunks of samples that a worker began."""
+    """Number of chunks that a worker started."""
     waited_s: float = 0.0
-    """Seconds that these had waited for it, together."""
+    """Total seconds that these chunks waited for a worker."""
 
 
 class WorkerPool:
-    """Runs chunks of samples in up to `size` killable processes, which start as they are needed.
+    """Pool of killable processes, started when needed, that run chunks of samples.
 
     Args:
-        express: have two processes more, for cheap chunks while all others are busy with dear ones. One is
-            also for chunks of which nobody knows yet what they cost.
+        size: Maximum number of processes.
+        express: True to allow two more processes, for cheap chunks while all others are busy with expensive
+            chunks. One of the two also accepts chunks whose cost is still unknown.
     """
 
     def __init__(self, size: int, *, express: bool = False) -> None:
@@ -89,21 +91,28 @@ class WorkerPool:
         chunk_size: int,
         turn: ScoringTurn = NOBODY,
     ) -> Scores:
-        """Score encoded samples in the workers; the future has one Score for each, in order. Or hand them
-        pieces of work, of which the future has the results.
+        """Send encoded samples or pieces of work to the workers, and return a future of the results.
 
-        A Score among them, of a sample that could not be encoded, stands for itself.
+        Cancelling the future kills workers that are busy only with this batch.
 
-        Cancelling the future kills the workers that are busy with it and with nothing else.
+        Args:
+            job: Job of the samples or pieces.
+            samples: Encoded samples or pieces. A sample that could not be encoded is given as its Score,
+                which is returned unchanged.
+            chunk_size: Number of samples or pieces that a worker gets at once.
+            turn: Client and request of the batch.
+
+        Returns:
+            A future with one result for each sample or piece, in order.
 
         Raises:
-            ScoringError: the pool is closed.
+            ScoringError: The pool is closed or has stopped.
         """
         if self._closed:
             raise ScoringError("this Scorer is closed; create a new Scorer")
         if self._pid == os.getpid() and not self._thread.is_alive():
             raise ScoringError(f"the worker pool has stopped: {self._loop.stopped_by!r}")
-        if self._pid != os.getpid():  # we are a fork: the thread and the workers are our parent's
+        if self._pid != os.getpid():  # after a fork, the thread and the workers belong to the parent
             self._start_thread()
         batch = IncomingScores(len(samples))
         encoded: list[msgspec.Raw | bytes] = []
@@ -123,7 +132,7 @@ class WorkerPool:
         return batch.future
 
     def close(self) -> None:
-        """Kill the workers. Futures still open get a ScoringError."""
+        """Kill the workers. Unfinished futures raise a ScoringError."""
         if self._closed or self._pid != os.getpid():
             return
         self._closed = True
@@ -141,13 +150,13 @@ class WorkerPool:
             self._wake()
 
     def _wake(self) -> None:
-        with self._wake_lock, contextlib.suppress(BlockingIOError):  # full: the thread is awake anyway
+        with self._wake_lock, contextlib.suppress(BlockingIOError):  # pipe full: the thread will wake anyway
             if self._wake_write >= 0:
                 os.write(self._wake_write, b"x")
 
 
 class _Loop:
-    """Loop of the pool's thread."""
+    """Event loop of the pool's thread."""
 
     def __init__(self, pool: WorkerPool) -> None:
         self.pool = pool
@@ -159,19 +168,20 @@ class _Loop:
         self.selector = selectors.DefaultSelector()
         self.selector.register(self.wake_read, selectors.EVENT_READ)
         self.owner = SharedOwner()
-        """Owner of the servers that run once for all the workers, such as the maths reward's SymPy."""
+        """Owner of the servers that all workers share, such as the SymPy server of the maths reward."""
         self.stopped_by: Exception | None = None
+        """Exception that ended the loop, or None."""
         self.look_again = float("inf")
-        """Time at which a chunk that waits may get a worker though none has become free."""
+        """Time at which a waiting chunk may get an express worker even if no other worker has become free."""
         self.prune = False
-        """Something was cancelled: chunks of it that still wait are to be let go."""
+        """True if a batch was cancelled and its waiting chunks have to be dropped."""
 
     def run(self) -> None:
         try:
             while self._take_inbox():
                 self._assign()
                 self._wait()
-        except Exception as error:  # no process can be started, say: whoever waits must hear of it
+        except Exception as error:  # for example, no process can be started; the waiting callers must be told
             self.stopped_by = error
         finally:
             for worker in list(self.workers):
@@ -227,7 +237,7 @@ class _Loop:
                 self._send(worker)
 
     def _begin_beside(self, first: Chunk) -> bool:
-        """Give a sample to a worker that has room beside those in flight; False where none has."""
+        """Start a sample in a worker with room for one more in flight. Return False if all are full."""
         worker = next((one for one in self.workers if one.flights.has_room_for(first)), None)
         if worker is None and len(self.workers) == self.size:
             return False
@@ -239,14 +249,17 @@ class _Loop:
         return True
 
     def _next_chunk(self) -> Chunk:
-        """The chunk whose turn it is, with as many of those behind it as go to a worker together."""
+        """Remove and return the next waiting chunk, merged with as many following chunks as possible."""
         chunk = self.waiting.pop()
         while (following := self.waiting.first()) is not None and chunk.has_room_for(following):
             chunk.add(self.waiting.pop())
         return chunk
 
     def _cheap_chunk(self, busy: list[WorkerProcess]) -> Chunk | None:
-        """A cheap chunk for the workers that are kept for those, while all others are busy with dear ones."""
+        """Remove and return a cheap chunk for an express worker, or None.
+
+        Express workers are used only while all other workers are busy with expensive chunks.
+        """
         if not self.pool.express or len(busy) > self.size + 1:
             return None
         dear_from = max(worker.dear_from() for worker in busy)
@@ -295,7 +308,7 @@ class _Loop:
                 self._scored(worker, worker.chunk, message)
 
     def _send(self, worker: WorkerProcess) -> None:
-        """Write what the pipe takes; the selector calls again when it takes more."""
+        """Write as much as the pipe accepts. The selector calls this again when the pipe accepts more."""
         try:
             while worker.outgoing:
                 worker.outgoing = worker.outgoing[os.write(worker.stdin.fileno(), worker.outgoing) :]
@@ -304,7 +317,7 @@ class _Loop:
                 self.selector.register(worker.stdin, selectors.EVENT_WRITE, worker)
             return
         except BrokenPipeError:
-            worker.outgoing = memoryview(b"")  # it is dead; its closed stdout will tell
+            worker.outgoing = memoryview(b"")  # the worker is dead, which its closed stdout will show
         if worker.stdin in self.selector.get_map():
             self.selector.unregister(worker.stdin)
 
@@ -330,7 +343,7 @@ class _Loop:
 
     def _scored(self, worker: WorkerProcess, chunk: Chunk, message: Scored) -> None:
         if chunk.done + len(message.scores) == len(chunk.samples):
-            chunk.end("ok")  # before the last score, with which whoever asked goes on
+            chunk.end("ok")  # before the last score, after which the caller continues
         for answer in message.scores:
             if isinstance(answer, Score):
                 self._learn(chunk, answer)
@@ -366,7 +379,7 @@ class _Loop:
             self._put_rest(chunk, detail, "timeout")
             return
         rest = chunk.rest_one_by_one()
-        # Streaming, it is known which sample overran: the first without a score.
+        # When streaming, the sample that exceeded the deadline is the first one without a score.
         if chunk.job.stream or len(rest) == 1:
             job = chunk.job
             chunk.put(failure("timeout", _killed(job), scorer=job.name, seconds=job.timeout_s))
@@ -376,7 +389,10 @@ class _Loop:
             self.waiting.add(one)
 
     def _alone(self, chunk: Chunk, status: Status, detail: str) -> None:
-        """Try a sample again by itself: one of those in flight has cost the worker. By itself, it was it."""
+        """Retry a sample alone, since one of the samples in flight made the worker fail.
+
+        If the worker also fails on this sample alone, the sample gets a failure.
+        """
         chunk.deaths += 1
         if chunk.deaths > 1:
             self._put_rest(chunk, detail, status)
@@ -384,7 +400,7 @@ class _Loop:
             self.waiting.add_first(chunk)
 
     def _died(self, worker: WorkerProcess) -> None:
-        with contextlib.suppress(subprocess.TimeoutExpired):  # one that has only closed its pipe lives on
+        with contextlib.suppress(subprocess.TimeoutExpired):  # a worker that only closed its pipe still runs
             worker.process.wait(_EXIT_S)
         self._discard(worker)
         self.pool.counts.died += 1
@@ -421,7 +437,7 @@ class _Loop:
             self.waiting.add_first(chunk)
 
     def _died_loading(self, chunk: Chunk, died: str) -> None:
-        """No sample is to blame: try again with a fresh worker, but not for ever."""
+        """Retry with a new worker, up to a limit, since no sample caused the failure."""
         if chunk.job.load_deaths < chunk.job.max_load_deaths:
             self.waiting.add_first(chunk)
         else:

@@ -1,8 +1,8 @@
-"""Calls one reward on samples in this process and makes a Score of whatever it returns or raises, with the
-reward's name and version in it.
+"""Calls of a reward in the current process, which turn whatever it returns or raises into a Score.
 
-Knows nothing of deadlines or processes: the scorer and its workers both run rewards through here, so a
-reward behaves the same wherever it runs.
+The Score contains the reward's name and version. Deadlines of synchronous rewards and processes are handled
+elsewhere. The scorer and its workers both use this module, so that a reward behaves the same wherever it
+runs.
 """
 
 from __future__ import annotations
@@ -29,20 +29,21 @@ from rewardkit.types import STATUSES, VERDICT_FIELDS, Sample, Score, failure
 from rewardkit.users_code import Raised, raised, report, running
 
 if TYPE_CHECKING:
-    import asyncio  # a quarter of a worker's start; imported where a reward is `async`
+    import asyncio  # takes a quarter of a worker's start time, so it is imported only for `async` rewards
 
 INLINE_CHARACTERS = 10_000
-"""A longer response is scored in a worker, whatever its reward promises: only there can it be stopped."""
+"""Maximum number of characters of a response that is scored inline. Longer responses are scored in a worker,
+where scoring can be stopped."""
 
 _OURS = "rewardkit.rewards.declarations"
-"""The module that declares our own rewards."""
+"""Module that declares our own rewards."""
 _OF_THE_MACHINE = (RewardkitError, ImportError, OSError, MemoryError)
 _VERDICTS = (bool, type(None))
 _NUMBERS = frozenset((float,))
 
 
 class RewardRunner:
-    """One reward bound to its options, ready to call."""
+    """A reward bound to its options, ready to call."""
 
     def __init__(self, reward: Reward, options: Any) -> None:
         self.reward = reward
@@ -50,27 +51,27 @@ class RewardRunner:
         self.scorer = reward.scorer
         self.is_async = is_async(reward)
         self.inline = reward.running.runs == "inline" and not self.is_async
-        # Here `sys.exit` would end the caller. A worker is to end, and the pool to say so.
+        # Inline, `sys.exit` would end the caller. A worker may exit, which the pool then reports.
         self._caught = (Exception, SystemExit) if self.inline else (Exception,)
         self._who = "" if _is_ours(reward) else reward.name
-        """Named before each line that the reward prints; empty: it is one of ours."""
+        """Name put before each line that the reward prints. Empty for our own rewards."""
         self._call = bound(reward.function, batch=bool(reward.running.batch))
         self._loop: asyncio.Runner | None = None
         self._beside: asyncio.AbstractEventLoop | None = None
         self._under_way: dict[int, Future[None]] = {}
 
     def may_run(self, samples: Sequence[Sample]) -> bool:
-        """True when the thread that asks may score these samples itself."""
+        """Return True if the calling thread may score these samples itself."""
         return (
             self.inline and max([len(sample.response) for sample in samples], default=0) <= INLINE_CHARACTERS
         )
 
     def run_here(self, samples: Sequence[Sample]) -> list[Score] | None:
-        """Score samples in the thread that asks; None where `may_run` is false."""
+        """Score samples in the calling thread, or return None if `may_run` is false."""
         return self.run(samples) if self.may_run(samples) else None
 
     def load(self) -> None:
-        """Do what the reward wants done before its first sample, such as loading a model."""
+        """Prepare the reward for its first sample, for example by loading a model."""
         if self.reward.running.load:
             with self._named():
                 self.reward.running.load(self.options)
@@ -79,9 +80,9 @@ class RewardRunner:
         return running(self._who) if self._who else nullcontext()
 
     def run(self, samples: Sequence[Sample]) -> list[Score]:
-        """Score samples one after another (or in one call, or concurrently, if the reward is of that kind).
+        """Score samples: one after another, in one call for a batch reward, or concurrently if `async`.
 
-        Never raises for what a reward does: an exception, a non-finite score or an unusable result becomes
+        Errors of the reward are never raised. An exception, a non-finite score or an unusable result becomes
         a Score with status `error`.
         """
         if self.reward.running.batch == "group":
@@ -91,7 +92,7 @@ class RewardRunner:
         if self.is_async:
             import asyncio
 
-            # One loop for all calls, so that a reward can keep its connections open from one to the next.
+            # All calls share one loop, so that a reward can keep its connections open between calls.
             self._loop = self._loop or asyncio.Runner()
             return self._loop.run(self.run_concurrently(samples))
         return self._run_each(samples)
@@ -105,7 +106,7 @@ class RewardRunner:
             return self._call_each(samples)
 
     def _call_each(self, samples: Sequence[Sample]) -> list[Score]:
-        """Call the reward once after another, with one look at the clock between two samples."""
+        """Call the reward for one sample after another, reading the clock only once between two samples."""
         call = self._call
         options = self.options
         results: list[tuple[Any, float]] = []
@@ -123,10 +124,10 @@ class RewardRunner:
         return self._finished(results)
 
     def _undecided(self, sample: Sample, error: BaseException) -> Score | None:
-        """Score as wrong a response that makes one of our own rewards raise: none chooses its status.
+        """Score a response as wrong if it makes one of our own rewards raise an exception.
 
-        None where it is not the response: the reward is not ours, the machine lacks something, or other
-        responses to the same row make it raise too.
+        Otherwise a response could choose its own status. The result is None if the response is not the cause:
+        the reward is not ours, the machine lacks a resource, or other responses to the same row also raise.
         """
         ours = self.reward.target.__module__ == _OURS and self.reward.running.runs in ("inline", "process")
         if not ours or not isinstance(error, Exception) or isinstance(error, _OF_THE_MACHINE):
@@ -142,7 +143,7 @@ class RewardRunner:
         return Score(value, "ok", False, None, dict.fromkeys(self.reward.parts, 0.0), detail, self.scorer)
 
     def stream(self, samples: Sequence[Sample]) -> Iterator[list[Score]]:
-        """Score samples one after another with a synchronous per-sample reward; scores as they are there."""
+        """Score samples with a synchronous per-sample reward, and yield scores as they become available."""
         if self.reward.running.each is None:
             for sample in samples:
                 yield self._run_each([sample])
@@ -154,7 +155,7 @@ class RewardRunner:
             before = now
 
     async def run_concurrently(self, samples: Sequence[Sample]) -> list[Score]:
-        """Score samples with an `async` reward, all at once, each with its own deadline."""
+        """Score samples concurrently with an `async` reward. Each sample has its own deadline."""
         import asyncio
 
         return list(await asyncio.gather(*(self._arun_one(sample) for sample in samples)))
@@ -176,8 +177,13 @@ class RewardRunner:
         return self._finished([(result, perf_counter() - start)])[0]
 
     def begin(self, number: int, sample: Sample, put: Callable[[Score], None]) -> None:
-        """Start scoring a sample with an `async` reward beside others; `put` gets its score, in the one
-        thread in which all of these run."""
+        """Start scoring a sample with an `async` reward while others are in flight.
+
+        Args:
+            number: Number with which the sample can be stopped.
+            sample: Sample to score.
+            put: Function that is called with the Score, in the one thread that runs all samples in flight.
+        """
         import asyncio
 
         if self._beside is None:
@@ -191,13 +197,13 @@ class RewardRunner:
         under_way.add_done_callback(lambda done: self._under_way.pop(number, None))
 
     def stop(self, number: int) -> None:
-        """Stop what was begun under a number, if it has not ended."""
+        """Cancel the sample that was started with this number, if it has not finished."""
         under_way = self._under_way.pop(number, None)
         if under_way is not None:
             under_way.cancel()
 
     def _run_by_group(self, samples: Sequence[Sample]) -> list[Score]:
-        """One call for each group; what one of them raises is that group's failure alone."""
+        """Score each group in a separate call, so that an exception fails only its own group."""
         scores: dict[int, Score] = {}
         for places in group_places(samples):
             scores.update(zip(places, self._run_as_batch([samples[i] for i in places]), strict=True))
@@ -222,13 +228,15 @@ class RewardRunner:
         return self._finished((result, seconds) for result in results)
 
     def _failed(self, error: BaseException, seconds: float) -> Score:
-        if isinstance(error, RewardkitError):  # our own errors say all there is to say
+        if isinstance(error, RewardkitError):  # our own errors are self-explanatory
             return self._unscored(raised(error).said, seconds)
         return self._raised(raised(error), seconds)
 
     def _raised(self, error: Raised, seconds: float) -> Score:
-        """Return what an exception of the reward means: by `on_exception` a failure, or a wrong answer. That
-        the machine has no memory left is a failure always."""
+        """Return the Score for an exception of the reward: a failure or a wrong answer, by `on_exception`.
+
+        Running out of memory is always a failure.
+        """
         report(self.reward.name, error)
         if self.reward.running.on_exception == "error" or error.kind == "MemoryError":
             return self._unscored(error.text, seconds)
@@ -240,12 +248,12 @@ class RewardRunner:
         return failure("error", detail, scorer=self.scorer, seconds=seconds)
 
     def _finished(self, results: Iterable[tuple[Any, float]]) -> list[Score]:
-        """Return results and the seconds that each took as Scores with the reward's name, or as failures."""
+        """Convert results, each with its time in seconds, to Scores with the reward's name and version."""
         scores: list[Score] = []
         for result, seconds in results:
             if (
                 type(result) is Score
-                # Its fields have their types (NumPy's could not be sent), and its texts can be written.
+                # The fields have their exact types (NumPy types could not be sent), and the texts are ASCII.
                 and type(result.score) is float
                 and isfinite(result.score)
                 and result.status in STATUSES
@@ -261,8 +269,8 @@ class RewardRunner:
         return scores
 
     def _made(self, result: Any, seconds: float) -> Score:
-        """Return a Score for a result that is not a finished one yet."""
-        if isinstance(result, Raised):  # in the process of an imported function
+        """Convert a result to a Score with the reward's name and version, or to a failure."""
+        if isinstance(result, Raised):  # the process of an imported function reports an exception
             return self._raised(result, seconds)
         try:
             score = _to_score(result)
@@ -282,16 +290,18 @@ def _is_ours(reward: Reward) -> bool:
 
 
 def is_async(reward: Reward) -> bool:
-    """True when the reward is an `async` function."""
+    """Return True if the reward's function is `async`."""
     return inspect.iscoroutinefunction(reward.function)
 
 
 def _to_score(result: Any) -> Score:
-    """Turn a float, a bool, a dict (`score`, and ours or verl's `acc`, `pred`) or a Score into a Score whose
-    fields have their types.
+    """Convert a float, a bool, a dict or a Score to a Score whose fields have the right types.
+
+    A dict needs the key `score` and may have the names of other fields, or verl's `acc` and `pred`.
 
     Raises:
-        TypeError, ValueError: a field cannot be turned into its type.
+        TypeError: The result or a field has the wrong type.
+        ValueError: A field cannot be converted to its type, or `score` is missing.
     """
     if isinstance(result, bool):
         return Score(float(result), correct=result)

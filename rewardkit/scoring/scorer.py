@@ -1,8 +1,8 @@
-"""The one way to score a response: `Scorer` scores one sample, a batch or a stream of them.
+"""The `Scorer`, which scores a sample, a batch or a stream of samples.
 
-It finds each sample's reward, runs it in the right place (here, or in a worker that can be killed) and
-gives back exactly one Score for each sample, in order, whatever crashes. Every entrance of rewardkit
-goes through it.
+The scorer finds the reward of each sample, runs it in the right place (the current process or a killable
+worker) and returns exactly one Score for each sample, in order, whatever crashes. All scoring in rewardkit
+uses it.
 """
 
 from __future__ import annotations
@@ -36,36 +36,37 @@ from rewardkit.user_files import UserFile, user_reward_file
 
 _SAMPLE = frozenset([Sample])
 _TYPES = [(attrgetter(name), frozenset(types)) for name, types in FIELD_TYPES.items()]
-"""Types of the fields of nearly all samples; other samples are looked at one by one (`types.fits`)."""
+"""Field types of nearly all samples. Other samples are checked one by one with `types.fits`."""
 _CHUNK_S = 0.25
-"""Worker time that a chunk is expected to take at most."""
+"""Maximum expected worker time of a chunk in seconds."""
 
 _MAX_CHUNK = 32
-"""Samples of a chunk at most, but where a reward is promised them together."""
+"""Maximum number of samples in a chunk, except for rewards that score batches."""
 
 _MAX_PLANS = 4_096
-"""Data sources whose plan is kept. Their names come from whoever asks, so there may be any number."""
+"""Maximum number of cached plans. Callers may use any number of data sources."""
 
 _MAX_NAME = 256
-"""Characters of a data source; a longer one is no name, and looking for its like would take long."""
+"""Maximum number of characters of a data source. Searching for names similar to longer ones is slow."""
 
 
 class Scorer:
-    """Scores samples with the registered rewards. Use it as a context manager, from any thread.
+    """Scorer of samples, which uses the registered rewards. Use it as a context manager, from any thread.
 
     Args:
-        options: options by data source, glob of data sources, or reward name. All entries that match a data
+        options: Options by data source, glob of data sources, or reward name. All entries that match a data
             source are merged. For the same option, the exact data source takes precedence over a glob, and a
             glob over the reward's name. The reward's aliases and its other declared data sources count as
             its name. A glob that matches no data source is not an error.
-        workers: maximum number of worker processes; None: one per core. They start when needed.
-        timeout_s: time limit of one sample; None: each reward's own.
-        express: use two more processes, for cheap samples that would wait for expensive ones.
+        workers: Maximum number of worker processes; None: one per core. They start when needed.
+        timeout_s: Time limit of one sample in seconds; None: each reward's own.
+        express: True to allow two more processes, for cheap samples that would wait for expensive ones.
+        registry: Registry of the rewards to use.
 
     Raises:
-        UnknownDataSourceError: a key of `options` names no reward and no data source.
-        OptionsError: an option that the reward does not have, a value of the wrong type, or a time limit that
-            is not positive and finite.
+        UnknownDataSourceError: A key of `options` names no reward and no data source.
+        OptionsError: The reward has no such option, a value has the wrong type, or a time limit is not
+            positive and finite.
 
     Example:
         >>> with Scorer(options={"gsm8k": {"method": "flexible"}}) as scorer:
@@ -100,52 +101,60 @@ class Scorer:
         self._jobs: dict[tuple[str, str, str], ScoringJob] = {}
         self._job_ids = count()
         self._pools: dict[int | None, WorkerPool] = {}
-        """The shared one under None, and those of rewards with workers of their own under their job's id."""
+        """Shared pool under the key None, and the pools of rewards with dedicated workers by job ID."""
         self._closed = False
         self._making = threading.Lock()
-        """Held while a plan or the pool is made, so that threads that come together make one."""
+        """Lock held while a plan, job or pool is created, so that threads do not create it twice."""
         self._check_options()
 
     # --- scoring -----------------------------------------------------------------------------------
 
     def score(self, sample: Sample) -> Score:
-        """Score one sample. A sample of an unknown data source gets the status `invalid`, and so does one
-        whose reward looks at groups: `score_batch` takes all responses to a prompt."""
+        """Score one sample.
+
+        The status is `invalid` if the data source is unknown or if its reward scores groups. For such a
+        reward, pass all responses to a prompt to `score_batch`.
+        """
         return self._refused_alone(sample) or self.score_batch([sample])[0]
 
     def score_batch(self, samples: Sequence[Sample]) -> list[Score]:
-        """Score samples; the result has one Score for each, in order.
+        """Score samples and return one Score for each, in order.
 
         Raises:
-            InputError: one is no Sample.
-            ScoringError: the scorer is closed, or was meanwhile.
+            InputError: A value is not a Sample.
+            ScoringError: The scorer is closed, or was closed in the meantime.
         """
         return self._scored_here(samples) or self.submit(samples).wait()
 
     def submit(self, samples: Sequence[Sample]) -> Pending:
-        """Start scoring samples and return at once; `Pending.wait` has the scores.
+        """Start scoring samples in the workers and return without waiting. `Pending.wait` returns the scores.
+
+        Samples of inline rewards are scored before the method returns.
 
         Raises:
-            InputError, ScoringError: as in `score_batch`.
+            InputError: A value is not a Sample.
+            ScoringError: The scorer is closed.
         """
         pending = Pending(samples, self._plan, self._send, fit=self._fit(samples))
         pending.start()
         return pending
 
     async def ascore(self, sample: Sample) -> Score:
-        """Score as `score` does, without holding the event loop. Cancelling it kills the worker."""
+        """Score one sample like `score`, without blocking the event loop. Cancellation kills the worker."""
         return self._refused_alone(sample) or (await self.ascore_batch([sample]))[0]
 
     async def ascore_batch(
         self, samples: Sequence[Sample], *, timeout_s: float | None = None, turn: ScoringTurn = NOBODY
     ) -> list[Score]:
-        """Score as `score_batch` does, never holding the event loop for more than some milliseconds.
+        """Score samples as `score_batch` does, blocking the event loop only for a few milliseconds at a time.
 
-        Cancelling it kills the workers that are busy with it.
+        Cancellation kills the workers that are busy with these samples.
 
         Args:
-            timeout_s: what is not scored by then gets the status `timeout`, and its workers are killed.
-            turn: the client and the request, among which the workers' time is shared fairly.
+            samples: Samples to score.
+            timeout_s: Time limit of the batch in seconds. Samples that are not scored by then get the status
+                `timeout`, and their workers are killed. None: no limit.
+            turn: Client and request of the batch. Worker time is shared fairly among clients and requests.
         """
         if len(samples) == 1 and (scores := self._scored_here(samples)):
             return scores
@@ -153,23 +162,22 @@ class Scorer:
         return await Pending(samples, self._plan, send, fit=self._fit(samples)).score(timeout_s)
 
     def scores_by_group(self, data_source: str) -> bool:
-        """True when the reward of this data source looks at all responses to a prompt at once: they have to
-        be in one batch."""
+        """Return True if all responses to a prompt of this data source have to be in one batch."""
         plan = self._plan(data_source)
         return isinstance(plan, ScoringPlan) and plan.by_group
 
     def _refused_alone(self, sample: Sample) -> Score | None:
-        """Return the failure of a sample that came alone though its reward looks at groups; else None."""
+        """Return a failure for a single sample whose reward scores groups, or None for any other sample."""
         if not (self._fit([sample]) or fits(sample)) or not self.scores_by_group(sample.data_source):
             return None
         why = needs_group(sample.data_source, "pass all responses to a prompt in one call of score_batch")
         return failure("invalid", why, scorer=self.reward_for(sample.data_source).scorer)
 
     def scores_here(self, sample: Sample) -> bool:
-        """True when this sample is scored in the calling thread (one of an unknown data source is, too).
+        """Return True if a sample is scored in the calling thread, as for an unknown data source.
 
         Raises:
-            InputError: it is no Sample.
+            InputError: The value is not a Sample.
         """
         _require_samples([sample])
         plan = self._plan(sample.data_source)
@@ -177,7 +185,7 @@ class Scorer:
 
     @property
     def worker_counts(self) -> Counts:
-        """Number of workers that were started, died and were killed so far."""
+        """Counts of worker events in all pools so far."""
         total = Counts()
         for pool in list(self._pools.values()):
             total.started += pool.counts.started
@@ -188,7 +196,7 @@ class Scorer:
         return total
 
     def stream(self, samples: Iterable[Sample], *, batch_size: int = 1_024) -> Iterator[Score]:
-        """Score an iterable of any length, in order, holding only a few batches in memory."""
+        """Score an iterable of any length in order, with only a few batches in memory."""
         source = Peekable(samples)
         ahead = 2 * self.workers + 1
         pending: deque[Pending] = deque()
@@ -200,40 +208,42 @@ class Scorer:
             yield from pending.popleft().wait()
 
     def _next_batch(self, source: Peekable, batch_size: int) -> list[Sample]:
-        """The next samples: a few more where a group would be cut, if its reward needs all of it."""
+        """Return the next samples, with a few more if the last group would otherwise be split."""
         batch = list(islice(source, batch_size))
         if batch and self._fit(batch[-1:]) and self.scores_by_group(batch[-1].data_source):
             while source.next_belongs_to(batch[-1]):
                 batch.append(next(source))
         return batch
 
-    # --- what will be used ---------------------------------------------------------------------------
+    # --- rewards, options and jobs -------------------------------------------------------------------
 
     def check(self, data_sources: Iterable[str]) -> None:
-        """Make sure that every one of these data sources has a reward.
+        """Check that each of these data sources has a reward that can be used.
 
         Raises:
-            UnknownDataSourceError: one has none; the message names the nearest known ones.
-            OptionsError: its options do not fit.
-            MissingDependencyError: it needs an extra that is not installed.
+            UnknownDataSourceError: A data source has no reward. The message names the closest known ones.
+            OptionsError: The options do not fit a reward.
+            MissingDependencyError: A reward needs an extra that is not installed.
         """
         for data_source in sorted(set(data_sources)):
             self._registry.resolve(data_source).require_packages()
             self._plan(data_source)
 
     def explain(self, sample: Sample) -> object | None:
-        """Explain how a sample is scored, in this thread; None for a reward with nothing to add.
+        """Return an explanation of how a sample is scored, or None if its reward provides no explanation.
 
-        The result prints as text, and its public fields are the same as data.
+        The explanation prints as text, and its public fields contain the same facts as data. It is created in
+        the calling thread.
 
         Raises:
-            UnknownDataSourceError, OptionsError: as in `check`.
-            InputError: the ground truth cannot be used, or it is no Sample.
+            UnknownDataSourceError: The data source has no reward.
+            OptionsError: The options do not fit the reward.
+            InputError: The ground truth cannot be used, or the value is not a Sample.
         """
         _require_samples([sample])
         reward = self.reward_for(sample.data_source)
         own: Callable[[Sample], object] | None = getattr(reward.target, "explain", None)
-        if own is not None:  # a composition: what explains it is made with it
+        if own is not None:  # a composition has its own explain function
             return own(sample)
         if not reward.explain:
             return None
@@ -241,12 +251,12 @@ class Scorer:
         return explain(sample.ground_truth, sample.response, self.options_for(sample.data_source))
 
     def warm_up(self) -> None:
-        """Load the neural models of all registered rewards, and return when each has scored a sample.
+        """Load the neural models of all registered rewards, and wait until each has scored a sample.
 
-        Without it, a model loads with its first sample. The processes of the other rewards need none.
+        Without a warm-up, a model loads with its first sample. Other rewards need no warm-up.
 
         Raises:
-            ScoringError: a model does not load, or cannot score.
+            ScoringError: A model does not load or cannot score.
         """
         probes = [
             Sample(source, "Hello.", "", "Hello?")
@@ -260,19 +270,19 @@ class Scorer:
                 raise ScoringError(f"the reward model for {probe.data_source} is not ready: {score.detail}")
 
     def reward_for(self, data_source: str) -> Reward:
-        """Return the reward that this scorer uses for a data source, with its deadline.
+        """Return the reward that this scorer uses for a data source, including its time limit.
 
         Raises:
-            UnknownDataSourceError: there is none.
+            UnknownDataSourceError: The data source has no reward.
         """
         plan = self._plans.get(data_source)
         return plan.reward if isinstance(plan, ScoringPlan) else self._reward_and_options(data_source)[0]
 
     def options_for(self, data_source: str) -> Any:
-        """Return the options, an instance of the reward's own dataclass, that apply to a data source.
+        """Return the options for a data source, as an instance of the reward's options dataclass.
 
         Raises:
-            UnknownDataSourceError: it has no reward.
+            UnknownDataSourceError: The data source has no reward.
         """
         plan = self._plans.get(data_source)
         return (
@@ -281,7 +291,7 @@ class Scorer:
 
     def _reward_and_options(self, data_source: str) -> tuple[Reward, Any]:
         reward, options = self._configured(data_source)
-        composed = hasattr(reward.target, "composition")  # its members have deadlines of their own
+        composed = hasattr(reward.target, "composition")  # a composition's members have their own deadlines
         if self._timeout_s is not None and not composed:
             reward = reward.with_running(timeout_s=self._timeout_s)
         return reward, options
@@ -299,36 +309,34 @@ class Scorer:
     def job_of_pieces(
         self, name: str, timeout_s: float, make_runner: Callable[[], Runner], files: Sequence[UserFile]
     ) -> WorkerJob:
-        """Return a job for `submit_piece`: other work than samples, done by this scorer's workers.
+        """Return a job for `submit_piece`, for work of this scorer's workers other than scoring samples.
 
         Args:
-            name: shown in messages.
-            timeout_s: how long a worker may take for one piece.
-            make_runner: is called in each worker.
-            files: what has to be imported there before, as it was read here.
+            name: Name shown in messages.
+            timeout_s: Time limit of a worker for one piece.
+            make_runner: Function called in each worker to create the runner.
+            files: Files to import in the worker first, with the content read in this process.
         """
         return WorkerJob(next(self._job_ids), name, timeout_s, make_runner, files)
 
     def submit_piece(self, job: WorkerJob, piece: bytes) -> Scores:
-        """Hand a worker a piece of work; the future has one result, or the Score of a failure.
+        """Send a piece of work to a worker. The returned future has one result, a Score if the piece fails.
 
         Raises:
-            ScoringError: the scorer is closed.
+            ScoringError: The scorer is closed.
         """
         return self._pool(job).submit(job, [piece], 1)
 
     def for_another_process(self) -> tuple[list[UserFile], dict[str, Any]]:
-        """Return the reward files as they were imported here, and the arguments of a scorer like
-        this one."""
+        """Return the reward files as imported in this process, and arguments for an equivalent scorer."""
         files = {file for reward in self._registry if (file := user_reward_file(reward.target))}
         given = {"options": self._options, "timeout_s": self._timeout_s, "registry": self._registry}
         return sorted(files, key=lambda file: file.path), given
 
-    # --- life ----------------------------------------------------------------------------------------
+    # --- closing -------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Kill the workers. Batches still running in other threads get a ScoringError, and so does whoever
-        has something scored afterwards."""
+        """Kill the workers. Batches still running in other threads, and later calls, raise a ScoringError."""
         with self._making:
             self._closed = True
             pools = list(self._pools.values())
@@ -343,7 +351,7 @@ class Scorer:
     ) -> None:
         self.close()
 
-    # --- inside --------------------------------------------------------------------------------------
+    # --- internals -----------------------------------------------------------------------------------
 
     def _check_options(self) -> None:
         for key, values in self._options.items():
@@ -358,14 +366,21 @@ class Scorer:
             raise ScoringError("this Scorer is closed; create a new Scorer")
 
     def _fit(self, samples: Sequence[Sample]) -> bool:
-        """Tell whether all samples can be scored as `types.fits` says, at no cost for each. All that is to be
-        scored comes by here."""
+        """Return True if all samples satisfy `types.fits`, checked quickly for all of them together.
+
+        False means that samples may not satisfy it and have to be checked one by one. All samples to be
+        scored are checked here.
+
+        Raises:
+            InputError: A value is not a Sample.
+            ScoringError: The scorer is closed.
+        """
         self._require_open()
         _require_samples(samples)
         return all(types.issuperset(map(type, map(get, samples))) for get, types in _TYPES)
 
     def _plan(self, data_source: str) -> ScoringPlan | Score:
-        """The plan for a data source, or the Score that all its samples get since it is unknown."""
+        """Return the plan for a data source, or the Score of all samples of an unknown data source."""
         plan = self._plans.get(data_source)
         if plan is None:
             with self._making:
@@ -376,7 +391,7 @@ class Scorer:
         return plan
 
     def _scored_here(self, samples: Sequence[Sample]) -> list[Score] | None:
-        """Return the scores of a batch of one data source that this thread may score; None of any other."""
+        """Score a batch of one data source in the calling thread, or return None if this is not possible."""
         if not self._fit(samples):
             return None
         sources = {sample.data_source for sample in samples}
@@ -395,7 +410,7 @@ class Scorer:
         return ScoringPlan(reward, RewardRunner(reward, options), partial(self._job, reward, options))
 
     def _job(self, reward: Reward, options: Any) -> ScoringJob:
-        """The job of a reward with these options: one, whatever the data sources."""
+        """Return the job for a reward with these options. Data sources that share both also share one job."""
         key = (reward.scorer, reward.running.on_exception, repr(revealed(options)))
         with self._making:
             if key not in self._jobs:
@@ -419,7 +434,7 @@ class Scorer:
         return self._pools[key]
 
     def _chunk_size(self, job: ScoringJob, n: int) -> int:
-        """Enough chunks for all workers to end at about the same time, few enough trips."""
+        """Return a chunk size with which all workers finish at about the same time with few round trips."""
         reward = job.reward
         if job.in_flight:
             return 1
@@ -428,18 +443,21 @@ class Scorer:
         if reward.running.batch:
             return n
         size = max(1, min(_MAX_CHUNK, n // (4 * self.workers)))
-        # Those of an async reward run at the same time; of others few enough that the next has its turn soon.
+        # Samples of an async reward run concurrently. Other chunks are small, so that the next turn comes
+        # soon.
         return size if job.concurrent else max(1, min(size, int(_CHUNK_S / job.expected_s)))
 
 
 def options_rank(key: str, data_source: str, names: set[str]) -> int | None:
-    """Return how closely a key of options fits a data source; None where it does not.
+    """Return how closely a key of options matches a data source.
 
     Args:
-        names: Those of the data source's reward.
+        key: Data source, glob of data sources, or name of a reward.
+        data_source: Data source to match.
+        names: Name, aliases and declared data sources of the data source's reward.
 
     Returns:
-        0: the reward's name or alias; 1: a glob; 2: the exact data source.
+        2 for the exact data source, 1 for a glob, 0 for one of `names`, and None if the key does not match.
     """
     if key == data_source:
         return 2

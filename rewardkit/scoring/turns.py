@@ -1,8 +1,8 @@
-"""Turns of the chunks that wait for a worker, shared out fairly among clients and their requests.
+"""Fair queue of the chunks that wait for a worker, across clients and their requests.
 
-Weighted fair queueing: each client gets the same share of the workers' time, however much it asks for, and
-within a client so does each request; those that need little are done soon, and none waits for ever. What
-nobody says a client for is one client's one request, in the order in which it came.
+The queue uses weighted fair queueing. Each client gets the same share of the workers' time, however much it
+asks for, and so does each request of a client. Short requests finish soon, and no request waits forever.
+Chunks without a client count as one request of one client, in order of arrival.
 """
 
 from __future__ import annotations
@@ -16,18 +16,19 @@ from rewardkit.scoring.jobs import Chunk
 
 
 class _Client:
-    """The waiting chunks of one client, as they would end if each request had its share."""
+    """Waiting chunks of one client, ordered by the time they would end if all requests had equal shares."""
 
     def __init__(self, client: Hashable, tag: float) -> None:
         self.client = client
         self.tag = tag
-        """Worker time that it has had, counted from that of the others when it came."""
+        """Worker time that the client has used, plus the queue's clock when the client was added."""
         self.clock = 0.0
-        """Worker time that each of its requests has had, if they had it evenly."""
+        """Worker time used per request, if it is divided evenly among the client's requests."""
         self.chunks: list[tuple[float, int, Chunk]] = []
         self.ends: dict[Hashable, float] = {}
-        """Time at which the last chunk of each request would end."""
+        """Time on `clock` at which the last chunk of each request would end."""
         self.waiting: dict[Hashable, int] = {}
+        """Number of waiting chunks of each request."""
 
     def add(self, chunk: Chunk, order: int) -> None:
         request = chunk.turn.request
@@ -47,7 +48,7 @@ class _Client:
         return chunk
 
     def keep(self, chunks: list[tuple[float, int, Chunk]]) -> None:
-        """Keep only these of the chunks."""
+        """Keep only the given chunks."""
         self.chunks = chunks
         heapq.heapify(self.chunks)
         self.waiting = {}
@@ -57,15 +58,15 @@ class _Client:
 
 
 class Waiting:
-    """A queue of chunks, fair among clients and their requests. For use in one thread."""
+    """Queue of chunks that is fair among clients and their requests. Not thread-safe."""
 
     def __init__(self) -> None:
         self._first: deque[Chunk] = deque()
-        """Begun already, by a worker that died."""
+        """Chunks to retry first, since a worker that had started them died."""
         self._clients: dict[Hashable, _Client] = {}
         self._order = itertools.count()
         self._turns: list[tuple[float, int, _Client]] = []
-        """A heap of the clients with chunks; an entry whose tag is not the client's is out of date."""
+        """Heap of the clients with chunks. Entries with a tag other than the client's are out of date."""
         self._clock = 0.0
 
     def __iter__(self) -> Iterator[Chunk]:
@@ -74,7 +75,7 @@ class Waiting:
             yield from (chunk for _, _, chunk in client.chunks)
 
     def add(self, chunk: Chunk) -> None:
-        """Put a chunk behind those that its client's share of the time lets go before it."""
+        """Add a chunk, which waits for its turn according to the shares of its client and request."""
         key = chunk.turn.client
         client = self._clients.get(key)
         if client is None:
@@ -83,11 +84,11 @@ class Waiting:
         client.add(chunk, next(self._order))
 
     def add_first(self, chunk: Chunk) -> None:
-        """Put a chunk before all others: it has had its turn."""
+        """Put a chunk before all others, since it has already had its turn."""
         self._first.appendleft(chunk)
 
     def first(self) -> Chunk | None:
-        """The chunk whose turn it is, or None; those before it that nobody waits for any more are dropped."""
+        """Return the chunk whose turn it is, or None. Cancelled chunks before it are dropped."""
         while self._first:
             if not self._first[0].cancelled():
                 return self._first[0]
@@ -100,7 +101,7 @@ class Waiting:
         return None
 
     def pop(self) -> Chunk:
-        """Take the chunk that `first` has shown."""
+        """Remove and return the chunk that `first` returns."""
         if self._first:
             return self._first.popleft()
         client = self._next_client()
@@ -108,23 +109,24 @@ class Waiting:
         return self._take(client, cost=True)
 
     def pop_cheap(self, below_s: float, *, unknown: bool) -> Chunk | None:
-        """Take the first cheap chunk that is next in its client's queue, out of turn; None without one.
+        """Remove and return a cheap chunk out of turn, or None. Only the next chunk of each client qualifies.
 
         Args:
-            unknown: one of which nobody knows what it costs will do.
+            below_s: Maximum expected worker time of a cheap chunk in seconds.
+            unknown: True to also accept a chunk whose cost is unknown.
         """
         if self._first:
             return None
         for client in list(self._clients.values()):
             chunk = client.chunks[0][2]
-            cost_s = len(chunk.samples) * chunk.job.expected_s  # as it is known by now
+            cost_s = len(chunk.samples) * chunk.job.expected_s  # uses the latest estimate
             cheap = cost_s <= below_s if chunk.job.seen else unknown
             if cheap and not chunk.cancelled():
                 return self._take(client, cost=True)
         return None
 
     def prune(self) -> None:
-        """Drop what nobody waits for any more."""
+        """Drop the cancelled chunks."""
         self._first = deque(chunk for chunk in self._first if not chunk.cancelled())
         for client in list(self._clients.values()):
             kept = [entry for entry in client.chunks if not entry[2].cancelled()]

@@ -1,7 +1,7 @@
-"""The other end of `rewardkit.scoring.pool`: a child process that runs rewards on chunks of samples, or
-whatever else a job's runner does with pieces of work.
+"""Worker process of `rewardkit.scoring.pool`, which runs rewards on samples, or other jobs on pieces of work.
 
-It reads frames from the parent and answers with frames. It dies with its parent, whatever it is doing.
+The worker reads frames from its parent and answers with frames. It dies with its parent, whatever it is
+doing.
 """
 
 from __future__ import annotations
@@ -20,43 +20,43 @@ from rewardkit.user_files import UserFile, import_as_read
 from rewardkit.users_code import Raised, keep_reports, take_reports, told
 
 Work = Sample | bytes
-"""Unit of work: a sample, or a piece of something larger."""
+"""Unit of work: a sample, or a piece of other work."""
 
 WorkResult = Score | bytes
-"""Result of a unit of work: of a sample a Score, of a piece bytes."""
+"""Result of a unit of work: a Score for a sample, bytes for a piece."""
 
 
 class Runner(Protocol):
-    """Job as it runs in the worker."""
+    """Runner of a job in the worker."""
 
     def load(self) -> None:
-        """Make it ready."""
+        """Prepare the job."""
 
     def run(self, work: Sequence[Any], /) -> Sequence[WorkResult]:
-        """Do it; one answer for each."""
+        """Process units of work and return one result for each."""
         ...
 
 
 class StreamRunner(Protocol):
-    """Job in the worker whose samples are answered one by one."""
+    """Runner of a job that returns results one by one."""
 
     def stream(self, work: Sequence[Any], /) -> Iterator[Sequence[WorkResult]]:
-        """Do it; one answer for each, none held back."""
+        """Process units of work and yield each result as soon as it is available."""
         ...
 
 
 class FlightRunner(Protocol):
-    """Job in the worker that has several samples in flight."""
+    """Runner of a job that has several samples in flight."""
 
     def begin(self, number: int, sample: Sample, put: Callable[[Score], None], /) -> None:
-        """Start scoring a sample beside others; `put` gets its score, in another thread."""
+        """Start scoring a sample while others are in flight. `put` gets its Score in another thread."""
 
     def stop(self, number: int, /) -> None:
-        """Stop what was begun under a number, if it has not ended."""
+        """Cancel the sample that was started with this number, if it has not finished."""
 
 
 class Load(msgspec.Struct, tag="load"):
-    """Make a job ready. `pickled` makes its runner when it is called; it comes from our own parent."""
+    """Request to load a job. `pickled` is a function that creates its runner. Our own parent sends it."""
 
     job_id: int
     pickled: bytes
@@ -64,7 +64,7 @@ class Load(msgspec.Struct, tag="load"):
 
 
 class WorkerRun(msgspec.Struct, tag="run"):
-    """Score a chunk. `stream`: answer after every sample rather than once at the end."""
+    """Request to score a chunk. If `stream` is true, the worker answers after every sample."""
 
     job_id: int
     samples: list[Work]
@@ -72,7 +72,7 @@ class WorkerRun(msgspec.Struct, tag="run"):
 
 
 class WorkerFlight(msgspec.Struct, tag="flight"):
-    """Score a sample beside those that are under way. Without one: stop the one that has this number."""
+    """Request to score a sample beside others in flight, or to stop sample `number` if `sample` is None."""
 
     job_id: int
     number: int
@@ -80,60 +80,60 @@ class WorkerFlight(msgspec.Struct, tag="flight"):
 
 
 class Loaded(msgspec.Struct, tag="loaded"):
-    """The job is ready, or could not be made ready and why."""
+    """Answer that a job is loaded, or that loading failed with an error."""
 
     error: str | None
 
 
 class Scored(msgspec.Struct, tag="scored"):
-    """Scores of the next samples of the chunk, or what came of its next pieces."""
+    """Answer with the results of the next samples or pieces of a chunk."""
 
     scores: list[WorkResult]
 
 
 class Landed(msgspec.Struct, tag="landed"):
-    """The score of a sample that was scored beside others."""
+    """Answer with the Score of a sample in flight."""
 
     number: int
     score: Score
 
 
 class Reported(msgspec.Struct, tag="reported"):
-    """Exceptions of users' code, by who raised them, for the parent to log."""
+    """Exceptions of users' code for the parent to log, each with the name of the code."""
 
     reports: list[tuple[str, Raised]]
 
 
 _own_pid = 0
-"""Process id of the worker, in the worker."""
+"""Process ID of the worker. It is set only in the worker itself."""
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(Load | WorkerRun | WorkerFlight)
 
 
 def frame(message: msgspec.Struct) -> bytes:
-    """A message with its length in front (4 bytes, big-endian)."""
+    """Encode a message, preceded by its length (4 bytes, big-endian)."""
     body = _encoder.encode(message)
     return len(body).to_bytes(4, "big") + body
 
 
 def main(parent: int) -> None:
-    """Serve the parent until it closes the pipe."""
+    """Process requests of the parent until it closes the pipe."""
     global _own_pid
     if not processes.die_with_parent(parent):
         os._exit(1)
     _own_pid = os.getpid()
     keep_reports()
-    for sig in (signal.SIGTERM, signal.SIGINT):  # to the whole control group: our parent decides when we end
+    for sig in (signal.SIGTERM, signal.SIGINT):  # sent to the whole group; our parent decides when we exit
         signal.signal(
             sig, lambda number, frame: None
-        )  # rather than SIG_IGN, which what we start would inherit
+        )  # SIG_IGN would be inherited by the processes that we start
     requests, answers = processes.take_standard_streams()
     runners: dict[int, Runner] = {}
     while (message := _read(requests)) is not None:
         if isinstance(message, Load):
             _send(answers, loaded := _load(message, runners))
             if loaded.error is not None:
-                return  # the parent ends us
+                return  # the parent discards this worker
         elif isinstance(message, WorkerFlight):
             _fly(cast("FlightRunner", runners[message.job_id]), message, answers)
         else:
@@ -150,7 +150,7 @@ def _read(requests: Any) -> Load | WorkerRun | WorkerFlight | None:
 
 def _send(answers: Any, message: Loaded | Scored | Landed) -> None:
     if os.getpid() != _own_pid:
-        os._exit(0)  # a child that the reward has forked and let come back: it must not answer in our place
+        os._exit(0)  # a child forked by the reward returned from its call and must not answer in our place
     if reports := take_reports():
         answers.write(frame(Reported(reports)))
     answers.write(frame(message))
@@ -165,7 +165,7 @@ def _load(message: Load, runners: dict[int, Runner]) -> Loaded:
         runner.load()
         runners[message.job_id] = runner
     except Exception as error:
-        # Our own errors say all there is to say.
+        # Our own errors are self-explanatory.
         return Loaded(str(error) if isinstance(error, RewardkitError) else told("loading a reward", error))
     return Loaded(None)
 
@@ -179,7 +179,7 @@ def _run(runner: Runner, message: WorkerRun, answers: Any) -> None:
 
 
 def _fly(runner: FlightRunner, message: WorkerFlight, answers: Any) -> None:
-    """Begin or stop a sample; one thread sends all the scores."""
+    """Start or stop a sample. All Scores are sent from a single thread."""
     if message.sample is None:
         runner.stop(message.number)
     else:

@@ -1,6 +1,6 @@
-"""One child process of a pool: its pipes, what it works on, and when it must have answered.
+"""A child process of a pool, with its pipes, its current work and its deadline.
 
-Which work it gets, and what becomes of that when it fails, is decided in `pool`.
+The module `pool` chooses the work of each process and handles failures.
 """
 
 from __future__ import annotations
@@ -22,14 +22,13 @@ from rewardkit.types import Sample
 from rewardkit.worker_lifeline import SharedOwner
 
 DEAR_S = 0.5
-"""Worker time of a sample from which on it is dear."""
+"""Worker time from which a sample counts as expensive."""
 
 _decoder = msgspec.msgpack.Decoder(Loaded | Scored | Landed | Reported)
 
 
 class WorkerProcess:
-    """One child process, the chunk it works on or the samples that it has in flight, and when it must have
-    answered."""
+    """A child process, its current chunk or its samples in flight, and the deadline for its next answer."""
 
     def __init__(self, owner: SharedOwner) -> None:
         self.process = processes.start_python(
@@ -45,7 +44,7 @@ class WorkerProcess:
         self.chunk: Chunk | None = None
         self.flights = Flights()
         self.since = 0.0
-        """Time at which it was given the sample that it works on."""
+        """Time at which the process got its current sample."""
         self.deadline = float("inf")
         self.outgoing = memoryview(b"")
         self.incoming = bytearray()
@@ -54,7 +53,7 @@ class WorkerProcess:
         self.chunk = chunk
         self.since = time.monotonic()
         job = chunk.job
-        # The samples are encoded already; the worker decodes them as Samples.
+        # The samples are already encoded. The worker decodes them as Samples.
         run = frame(WorkerRun(job.job_id, cast("list[Work]", chunk.samples), job.stream))
         if job.job_id in self.loaded:
             self.outgoing = memoryview(run)
@@ -65,7 +64,7 @@ class WorkerProcess:
             self.deadline = self.since + job.load_timeout_s
 
     def fly(self, chunk: Chunk) -> None:
-        """Start a sample beside those that are in flight."""
+        """Start a sample while others are in flight."""
         job = chunk.job
         number = self.flights.add(chunk)
         encoded = cast("Sample", chunk.samples[0])
@@ -79,31 +78,34 @@ class WorkerProcess:
         self.outgoing = memoryview(bytes(self.outgoing) + more)
 
     def drop_cancelled(self, job_id: int) -> None:
-        """Stop the samples that nobody waits for any more."""
+        """Stop the samples in flight that were cancelled."""
         for number in self.flights.drop_cancelled():
             self.outgoing = memoryview(bytes(self.outgoing) + frame(WorkerFlight(job_id, number)))
         if self.chunk is None and not self.flights:
             self.deadline = float("inf")
 
     def take_all(self) -> list[Chunk]:
-        """Take out all that it works on, as it is lost."""
+        """Remove and return the chunks of this process, since the process is lost."""
         chunks = [*([self.chunk] if self.chunk is not None else []), *self.flights.take_all()]
         self.chunk = None
         return chunks
 
     def renew(self, job: WorkerJob) -> None:
-        """It has answered, or begun: give it its time again, if it has anything to do."""
+        """Restart the time limit after an answer or a start. There is no limit if the process is idle."""
         self.since = time.monotonic()
         busy = self.chunk is not None or self.flights
         self.deadline = self.since + job.patience_s if busy else float("inf")
 
     def dear_from(self) -> float:
-        """Return the monotonic time from which its sample counts as slow: its start, if that is expected."""
+        """Return the monotonic time from which the current sample counts as expensive.
+
+        This is the start of the sample if it is expected to be expensive.
+        """
         assert self.chunk is not None
         return self.since if self.chunk.job.expected_s >= DEAR_S else self.since + DEAR_S
 
     def messages(self) -> list[Loaded | Scored | Landed | Reported] | None:
-        """Read what has come in; None when the worker has closed the pipe."""
+        """Read the messages received so far. Return None if the worker has closed the pipe."""
         data = os.read(self.stdout.fileno(), 1 << 20)
         if not data:
             return None
@@ -118,13 +120,13 @@ class WorkerProcess:
         return found
 
     def kill(self) -> None:
-        """Kill the worker and whatever it started in its process group, and reap it."""
+        """Kill and reap the worker, and kill all other processes in its process group."""
         processes.kill_group(self.process)
         self.process.wait()
 
 
 def _widen(pipe: int) -> None:
-    """Let a chunk pass in one write where the system allows it."""
+    """Enlarge a pipe, if the system allows it, so that a chunk fits in one write."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError):
             fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, 1 << 20)
