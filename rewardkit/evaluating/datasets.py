@@ -1,5 +1,4 @@
-"""Evaluation of a model on datasets: each is prepared, answered and scored, and the files are kept in a
-folder.
+"""Evaluation of a model on datasets, which are prepared, answered and scored in a folder.
 
 The same call resumes an interrupted run.
 """

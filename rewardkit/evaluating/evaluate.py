@@ -255,7 +255,7 @@ def _files(
         raise OptionsError(f"--out has no effect: {files[0]} already has scores")
     with tempfile.TemporaryDirectory() as folder:
         kept = _kept(files, out, how) if not had or out is not None else None
-        # If the scores are not kept, each part has its own output, so that order and kind of the parts do not
+        # If the scores are not kept, each part has its own output, so that their order and kinds do not
         # matter.
         made = {
             part.word: kept or f"{folder}/{i}{'' if Path(part.word).is_dir() else '.jsonl'}"

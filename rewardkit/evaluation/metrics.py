@@ -48,7 +48,7 @@ def best_at_k(scores: Sequence[float], k: int) -> float:
 
 
 def maj_at_k(votes: Sequence[AnswerVote], k: int) -> float:
-    """Return the probability that the most common answer of k responses is correct. Ties are drawn at random.
+    """Return the probability that the most common answer of k responses is correct. Ties are broken evenly.
 
     The same answer may be correct in some responses and wrong in others, for instance if the format counts.
     It then counts as correct in proportion to the drawn responses in which it is correct.

@@ -212,8 +212,7 @@ def prompt_key(row: ScoredRow) -> str:
     return f"row {row['place']}"
 
 
-# --- rows with the column names of rewardkit
-# ----------------------------------------------------------------------
+# --- rows with the column names of rewardkit ------------------------------------------------------------
 
 
 def read_rows(

@@ -35,9 +35,8 @@ _FEW = 3
 _LONG = 4_000
 """Largest number of characters of a ground truth."""
 
-# Words in names, in the singular. They determine the order of candidates, exclude columns such as prompts,
-# ids
-# and counts, and identify ground truths.
+# Words in names, in the singular. They determine the order of candidates, identify ground truths, and exclude
+# columns such as prompts, ids and counts.
 _OF_RESPONSES = {
     *("response", "completion", "output", "generation", "generated", "reply", "model", "llm"),
     "actual",
@@ -104,8 +103,7 @@ def _names_in(value: Any, path: str, depth: int) -> Iterator[str]:
 
 
 def words_of(name: str) -> set[str]:
-    """Return the words of a name in lower case and in the singular, such as score, is and correct for
-    `scores.isCorrect`."""
+    """Return the words of a name in lower case and singular: score, is, correct for `scores.isCorrect`."""
     words = {word.casefold() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)}
     return {word[:-1] if len(word) > 3 and word[-1] == "s" and word[-2] != "s" else word for word in words}
 

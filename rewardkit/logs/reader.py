@@ -1,5 +1,4 @@
-"""Reader of files of responses of any supported kind, in batches of Samples, for scoring, viewing and
-comparing.
+"""Reader of files of responses, for scoring, viewing and comparing. It yields batches of Samples.
 
     >>> for batch in read_samples(["rollouts/*.jsonl"], ReadOptions(data_source="gsm8k")):  # doctest: +SKIP
     ...     for sample, row in zip(batch.samples, batch.rows):

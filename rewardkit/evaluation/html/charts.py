@@ -295,8 +295,7 @@ def _stacked(lines: Mapping[str, Points]) -> dict[str, Points]:
     return found
 
 
-# --- figure, captions and legends
-# --------------------------------------------------------------------------------------
+# --- figure, captions and legends --------------------------------------------------------------------------
 
 
 def _figure(chart: Chart, lines: Mapping[str, Points], frame: _Frame, inside: str) -> str:
