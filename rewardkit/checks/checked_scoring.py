@@ -67,7 +67,7 @@ def score_files(
         run: Settings of the run.
         kept: True if the outputs are kept, so that an interrupted run can be resumed.
         skip_bad_files: Option of `score_file`.
-        given: Rewards and options given for this run, to be checked against the rows; None for no check.
+        given: Rewards and options given for this run, all of which the rows must use, or None.
         on_progress: Called with the number of finished rows and the total, or None if the total is unknown.
         on_note: Called with one line of text for each remark.
 
@@ -128,7 +128,8 @@ def sources_of_files(files: Paths, options: ReadOptions) -> set[str] | None:
     found: set[str] = set()
     try:
         for source in find_inputs(files):
-            if source.path == STDIN or "://" in source.path:  # readable once, or remote
+            # Standard input can be read only once, and reading remote files twice is slow.
+            if source.path == STDIN or "://" in source.path:
                 return None
             with opened(source, options) as (file, layout):
                 held = all_data_sources_of(file, layout)

@@ -177,9 +177,9 @@ def _interaction(item: Item) -> str | None:
 
 
 def _plain_or_json(value: Any) -> Any:
-    """Return the value, decoded if it is a text.
+    """Return the value, decoded if it is JSON text, or None for any other text.
 
-    Files that mix datasets store settings as JSON, to have one schema.
+    Files that mix datasets store settings as JSON, so that all rows have one schema.
     """
     if not isinstance(value, str):
         return value

@@ -16,7 +16,7 @@ from rewardkit.rows import DATA_SOURCE, GROUND_TRUTH, RowNames, first_of, value_
 
 _CHECK = "training"
 _MARKED_NUMBER = re.compile(r"#### *-?[0-9]")
-"""Pattern of the answers in GSM8K."""
+"""Pattern of the mark before the answers in GSM8K."""
 
 
 def check_training(

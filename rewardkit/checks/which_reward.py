@@ -22,7 +22,7 @@ from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import Sample
 
 _MOST = 0.5
-"""Share of responses with an answer above which a reward counts as suitable for a file."""
+"""Smallest share of responses with an answer with which a reward counts as suitable for a file."""
 _OFFERED = 0.2
 """Smallest share of right responses with which a reward is suggested."""
 
@@ -54,8 +54,8 @@ def which_reward(paths: Iterable[str | Path], options: ReadOptions, scorer: Scor
 def second_look(paths: Iterable[str | Path], options: ReadOptions, scorer: Scorer, report: Report) -> str:
     """Return a line of advice if no response or all responses are right, or "" if there is nothing to report.
 
-    Some rows are scored again. Files that other kinds of rewards have scored are left out, since calls of
-    these rewards may be slow or expensive.
+    Some rows are scored again. Nothing is reported if rewards of other kinds have scored the files, since
+    calls of these rewards may be slow or expensive.
 
     Args:
         paths: Files of responses.

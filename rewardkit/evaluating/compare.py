@@ -94,7 +94,7 @@ def compare(
         options: Options for reading the rows, a `rewardkit.offline.ReadOptions`.
         prefix: Prefix of the score columns.
         allow_missing: Compare only the prompts that both files have.
-        given: Rewards and options given for this run, to be checked against the rows; None for no check.
+        given: Rewards and options given for this run, to record which of them the rows use, or None.
         on_note: Called with a line of text for each file whose log's own scores are used.
 
     Raises:

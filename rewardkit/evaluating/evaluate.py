@@ -79,14 +79,14 @@ def evaluate(
         cluster: Ray cluster that generates and scores, or None for this machine.
         workers: Number of scoring processes on the cluster.
         split: Split of the datasets. The default is `test`, or else `validation`.
-        limit: Number of prompts to use, from the first, with a model.
-        system: System prompt for rows without one, with a model.
+        limit: Largest number of prompts to use, for runs with a model.
+        system: System prompt for rows without one, for runs with a model.
         prep: Settings of `rewardkit.prepare` for the datasets.
-        given: Rewards and options given for this run, to be checked against the rows; None for no check.
-        on_unused: Callback of `rewardkit.generate`, with a model.
+        given: Rewards and options given for this run, to record which of them the rows use, or None.
+        on_unused: Callback of `rewardkit.generate`, for runs with a model.
         on_progress: Called with the step, the amount done, and the total, or None if it is unknown.
         on_note: Called with one line of text for each remark.
-        settings: Settings of `rewardkit.generate`, with a model.
+        settings: Settings of `rewardkit.generate`, for runs with a model.
 
     Raises:
         InputError: A file, table or dataset cannot be used, or an output exists.
@@ -161,7 +161,7 @@ def find_benchmarks(
 
 
 def _check_word(word: str) -> None:
-    """Raise an InputError if the word, which is not a dataset, is not a file and looks like a name."""
+    """Raise an InputError if the word looks like the name of a dataset but is not a file either."""
     if word.replace("_", "").replace("-", "").isalnum() and not Path(word).exists():
         near = did_you_mean(word, DATASETS) or "; `rewardkit eval --list` shows the datasets"
         raise InputError(f"'{word}' is neither a file nor a dataset{near}")
@@ -170,7 +170,7 @@ def _check_word(word: str) -> None:
 def _asked(
     one: Benchmark, split: str | None, limit: int | None, system: str, generation: dict[str, Any]
 ) -> Benchmark:
-    """Return the benchmark, with the settings of the call for those that the benchmark does not set."""
+    """Return the benchmark, completed with the settings of the call that it does not set itself."""
     return replace(
         one,
         split=one.split or split,

@@ -13,7 +13,7 @@ from rewardkit.messages import message_text
 from rewardkit.text import printable
 
 FOLDED = 400
-"""Number of characters of a tool's or user's text that a terminal shows. Longer texts lose their middle."""
+"""Number of characters of a tool's or user's text that a terminal shows. The rest is left out."""
 
 
 def is_chat(turns: Any) -> TypeGuard[list[Mapping[str, Any]]]:

@@ -48,7 +48,7 @@ def estimate(groups: Sequence[Sequence[float]], *, share: bool = False) -> Estim
 
     Args:
         groups: Values of the responses to each prompt. Empty groups are ignored.
-        share: True if the values are between 0 and 1, such as correct or not. The interval then is, too.
+        share: True if the values are between 0 and 1, such as 1 for correct. So is the interval, then.
     """
     groups = [group for group in groups if len(group) > 0]
     n = sum(map(len, groups))
@@ -138,7 +138,7 @@ def t_quantile(freedom: int, level: float = LEVEL) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Mean of B minus A over the prompts that both sides have."""
+    """Difference B minus A over the prompts that both sides have, with its interval and test."""
 
     mean: float
     standard_error: float | None

@@ -55,7 +55,7 @@ class PromptSummary:
 def in_order(rows: ReadRows, order: str, limit: int) -> Iterator[ScoredRow]:
     """Yield the first `limit` rows in one of `ORDERS`, or all rows if `limit` is 0.
 
-    At most `limit` rows are kept in memory. Rows that compare equal stay in the order of the files.
+    Only these rows are kept in memory. Rows that compare equal stay in the order of the files.
     """
     divided = _disagreements(rows) if order == "disagreement" else {}
 

@@ -235,7 +235,7 @@ def pick(
     *,
     batch: int = 1024,
 ) -> list[Pin]:
-    """Return the `n` responses that are most likely to reveal changes of a scorer, with its verdicts.
+    """Return the `n` responses most likely to reveal changes of a scorer, with the scorer's verdicts.
 
     Responses on which the scorer and other graders of the same family disagree are first, since changes
     affect responses near the line between right and wrong. They are chosen from each pattern of disagreement

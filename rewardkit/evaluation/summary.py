@@ -72,7 +72,7 @@ class Summary:
 
 
 def append_markdown(summary: Summary, path: Path) -> None:
-    """Append a summary to a Markdown file, such as that in GitHub's `$GITHUB_STEP_SUMMARY`.
+    """Append a summary to a Markdown file, such as GitHub's `$GITHUB_STEP_SUMMARY`.
 
     Raises:
         InputError: The file cannot be written.

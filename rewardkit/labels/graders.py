@@ -1,4 +1,4 @@
-"""Graders besides rewardkit's own, whose mistakes could otherwise look like wrong ground truths."""
+"""Other graders besides rewardkit's own, since a mistake of one grader may look like a wrong ground truth."""
 
 from __future__ import annotations
 

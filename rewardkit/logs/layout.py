@@ -75,7 +75,7 @@ class ReadOptions:
     reward_options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Options of rewards by data source, in the form for a Scorer, for trial readings of a log."""
     to_score: bool = True
-    """True to score the rows. To display them, no ground truth and no data source are necessary."""
+    """True if the rows are to be scored, for which they need ground truths and data sources."""
     score: str | None = None
     """Column with the scores of another tool, to be used unchanged. With None, the scores are those of
     rewardkit or those in a log of a known kind."""
@@ -103,7 +103,7 @@ class RowLayout:
     as_text: bool = True
     """True if responses are texts rather than messages or API answers."""
     reports: tuple[str, ...] = ()
-    """Columns in which rows report failures or episodes. For files of lines, each chunk is examined again."""
+    """Columns in which rows report failures or episodes. For lines, they are determined for each chunk."""
 
     @property
     def by_row(self) -> bool:

@@ -27,7 +27,10 @@ _TURNS = ("messages", "conversations", "conversation")
 
 
 def _batch_output(row: RawRow) -> Fields:
-    """Return the fields of a row from OpenAI's batch API or `vllm run-batch`, for any of its endpoints."""
+    """Return the fields of a row from OpenAI's batch API or `vllm run-batch`.
+
+    The answers are chat completions, completions or responses.
+    """
     answer = row["response"]
     body = answer.get("body") if isinstance(answer, Mapping) else None
     if isinstance(body, Mapping) and (isinstance(body.get("output"), list) or body.get("choices")):
@@ -59,7 +62,7 @@ def _failure_of(row: RawRow) -> str:
 
 
 def _api_answer(row: RawRow) -> Fields:
-    """Return the fields of a row that is an answer of OpenAI's or Anthropic's API."""
+    """Return the fields of an answer of OpenAI's API (chat completions, completions) or Anthropic's API."""
     texts = answer_texts(row)
     if texts is None:  # The whole row must not become the response, since it may contain the ground truth.
         raise BadRowError(f"the request failed: {error_said(row.get('error') or 'the row has no answer')}")

@@ -48,7 +48,7 @@ class SampleBatch:
     lengths: list[int] | None = None
     """Number of samples of each row, or None if each row has one."""
     skipped: frozenset[int] = frozenset()
-    """Indices of rows without samples, such as empty lines, which are not written to the output."""
+    """Indices of empty rows, and of rows that repeat responses. They have no samples and are not written."""
     parsed: Sequence[RawRow | BadRowError | None] = ()
     """Lines as mappings, or the error of a line that is not a mapping, or None for an empty line."""
     finish_reasons: list[str | None] | None = None

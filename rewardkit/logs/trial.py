@@ -405,7 +405,7 @@ def _sources(trial: Trial, asked: Sequence[_Response], scorer: Scorer, *, is_tol
 
 
 _SUM = Sample("", "\\boxed{1+x}", "x+1")
-"""Sample that detects rewards for mathematics, which are tried last on ground truths in words."""
+"""Sample that only rewards for mathematics score as right. They are tried last on ground truths in words."""
 _MATHEMATICAL = {*"0123456789\\=^+"}
 
 

@@ -34,7 +34,7 @@ SILENCE_S = 120.0
 
 
 class _SentRecords(msgspec.Struct):
-    """Records for a worker: the position at which it reads them, or their content."""
+    """Records for a worker: the position from which the worker reads them, or their content."""
 
     first_row: int
     count: int

@@ -106,7 +106,8 @@ class ChunkScorer:
 def _uncollected() -> Iterator[None]:
     """Disable the garbage collector for the block.
 
-    While a chunk is scored, none of its rows is garbage, and repeated scans would take a twelfth of the time.
+    While a chunk is scored, none of its rows is garbage, and repeated scans would take a twelfth of the
+    scoring time.
     """
     enabled = gc.isenabled()
     gc.disable()

@@ -1,8 +1,8 @@
 """Charts of both pages as SVG text, so that they are visible before any script runs.
 
 The pages choose the contents of their charts. The attribute `data-points` of a figure also contains the
-points, so that the script can show the values under the pointer. Labels do not overlap: names are wrapping
-text around the picture, and labels of an axis that would overlap are left out.
+points, so that the script can show the values under the pointer. Labels do not overlap: names are text
+around the picture, and labels of an axis that would overlap are left out.
 """
 
 from __future__ import annotations

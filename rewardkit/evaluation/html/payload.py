@@ -17,7 +17,7 @@ from rewardkit.evaluation.scored import ScoredResponse, ScoredRow, scored_respon
 BLOCK = 1_000
 """Number of rows, or prompts, in one block of texts."""
 LONGEST = 20_000
-"""Number of characters kept of a response. Longer responses lose their middle."""
+"""Number of characters kept of a response. The middle of longer responses is left out."""
 BUDGET = 28_000_000
 """Size of the packed texts in bytes above which further responses are shortened to `SHORT` characters."""
 SHORT = 400
@@ -74,9 +74,9 @@ class Payload:
         self._texts.add([response, one.extracted, row.get("detail"), one.parts or None, self._turns(row)])
 
     def _turns(self, row: ScoredRow) -> list[tuple[str, str, bool]] | None:
-        """Return the heading, the text and the author of each turn, or None for fewer than two turns.
+        """Return the heading, the text and True (for the model's turns) or False for each turn of an episode.
 
-        The author is True for the model.
+        Return None for a single turn.
         """
         turns = row.get("turns")
         if not is_chat(turns) or len(turns) < 2:

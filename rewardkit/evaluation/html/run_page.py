@@ -200,7 +200,7 @@ class _Metrics:
         return {key.removeprefix(prefix): _or_none(self._steps, key) for key in found}
 
     def band(self, title: str, name: str, unit: str = "") -> Chart:
-        """Return a chart of a mean, with a band from minimum to maximum if all three metrics are there."""
+        """Return a chart of a mean, with a band from minimum to maximum if all three metrics exist."""
         edges = f"{name}/min", f"{name}/max"
         whole = {f"{name}/mean", *edges} <= set(self._left(name))
         band = (self.points(edges[0]), self.points(edges[1])) if whole else None
