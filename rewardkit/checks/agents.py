@@ -1,4 +1,4 @@
-"""The agents, tools and interactions that rows may name."""
+"""Names of agents, tools and interactions that rows may contain."""
 
 from __future__ import annotations
 
@@ -11,20 +11,23 @@ __all__ = ["INTERACTIONS", "SINGLE_TURN", "TOOLS", "VERL_TOOLS", "agent_names", 
 
 TOOLS = frozenset(loading.TOOLS)
 INTERACTIONS = frozenset(loading.INTERACTIONS)
-"""The interactions that ship with rewardkit. They have the names that verl's examples use."""
+"""Interactions that are part of rewardkit. They have the names that verl's examples use."""
 VERL_TOOLS = ("calc_gsm8k_reward", "calc_geo3k_reward", "code_interpreter", "search")
-"""The tools for which `prep` writes `tools_kwargs`."""
+"""Tools for which `prep` writes `tools_kwargs`."""
 
 AGENTS.offer(BUILT_IN)
 
 
 def agent_names() -> tuple[str, ...]:
-    """Return the names of all loops: ours, and those of installed packages."""
+    """Return the names of all agent loops of rewardkit and of installed packages."""
     return AGENTS.names()
 
 
 def agent_problem(name: str, known: tuple[str, ...]) -> str | None:
-    """Return why a row's agent cannot run; None where it can. `path.py:name` is a loop of a user's own."""
+    """Return the reason why a row's agent cannot run, or None if it can.
+
+    `path.py:name` is the name of a user's own loop.
+    """
     if name in known:
         return None
     if name in AGENTS.names():

@@ -1,4 +1,4 @@
-"""Checks files of prompts row by row, in bounded memory."""
+"""Checks of files of prompts, row by row and in bounded memory."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ _HELD_OUT_BYTES = 16 << 20
 
 @dataclass(frozen=True)
 class CheckSettings:
-    """Settings against which files are checked."""
+    """Settings for checking files."""
 
     names: RowNames = field(default_factory=RowNames)
-    """Columns by name; None: the first that is there of those that are known."""
+    """Names of columns. None selects the first existing column of the known names."""
     data_source: str | None = None
-    """Data source of every row, whatever the files say."""
+    """Data source of every row, which replaces any in the files."""
     known: Known = field(default_factory=lambda: Known(REGISTRY))
     lengths: Lengths | None = None
     against: tuple[str, ...] = ()
@@ -49,7 +49,7 @@ class CheckSettings:
 
 @dataclass(frozen=True, slots=True)
 class CheckedFile:
-    """One file that was checked."""
+    """File that was checked."""
 
     path: str
     form: str
@@ -60,10 +60,10 @@ class CheckedFile:
 def check_files(
     paths: Iterable[str | Path], scorer: Scorer, settings: CheckSettings
 ) -> tuple[list[CheckedFile], Findings]:
-    """Check every row of files, folders, globs and URLs.
+    """Check every row of files, folders, globs and URLs, and return the files and the findings.
 
     Raises:
-        InputError: one of them cannot be read, or is no file of prompts.
+        InputError: A file cannot be read, or is not a file of prompts.
     """
     findings = Findings()
     inputs = find_inputs(paths)
@@ -77,14 +77,14 @@ def check_files(
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Questions that those of a file are compared with."""
+    """Questions with which the questions of a file are compared."""
 
     against: EvalIndex
-    """The evaluation sets that the user names."""
+    """Questions of the evaluation sets that the user names."""
     splits: EvalIndex
-    """The questions of the other splits, for files of train."""
+    """Questions of the other splits, for files of the train split."""
     repeats: Repeats
-    """All questions so far."""
+    """All questions that were checked so far."""
 
 
 def _index_of(paths: Sequence[str]) -> EvalIndex:
@@ -95,8 +95,11 @@ def _index_of(paths: Sequence[str]) -> EvalIndex:
 
 
 def _splits_to_hold_out(inputs: Sequence[Input]) -> list[str]:
-    """Return the files that are not train, if some file is. Large files, whose n-grams take much memory, and
-    standard input, which can be read only once, are left out."""
+    """Return the files that are not train files, if there is a train file.
+
+    Large files, whose n-grams take much memory, and standard input, which can be read only once, are left
+    out.
+    """
     others = [source for source in inputs if not _is_train(source)]
     if len(others) == len(inputs):
         return []
@@ -111,12 +114,12 @@ def _is_train(source: Input) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class EvalQuestion:
-    """A question of an evaluation set."""
+    """Question of an evaluation set."""
 
     forms: list[list[str]]
     """Forms of the question, as `question_tokens` returns them."""
     place: str
-    """Its file and row."""
+    """File and row of the question."""
     media: object
 
 
@@ -124,7 +127,7 @@ def eval_questions(paths: Iterable[str | Path], data_source: str | None = None) 
     """Yield the questions of evaluation sets, which are files of prompts in any form.
 
     Raises:
-        InputError: one of the files cannot be read, or is no file of prompts.
+        InputError: A file cannot be read, or is not a file of prompts.
     """
     for source in find_inputs(paths):
         file = open_rows(source)
@@ -184,7 +187,7 @@ def check_rows(
     settings: CheckSettings,
     findings: Findings,
 ) -> list[Item]:
-    """Check some rows, each by itself, and return those that can be read."""
+    """Check rows individually, and return those that can be read."""
     items: list[Item] = []
     for row in rows:
         if isinstance(row, Item):

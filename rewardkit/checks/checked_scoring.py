@@ -1,6 +1,6 @@
-"""Scores files with a look at their first rows before, and advice after: what commands and `evaluate` call.
+"""Scoring of files with checks of the first rows before and advice after, for commands and `evaluate`.
 
-The scoring itself is `rewardkit.offline.score_file`.
+`rewardkit.offline.score_file` scores the files.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ Paths = Sequence[str | Path]
 OnNote = Callable[[str], None]
 
 _LISTED = 5
-"""Rows that could not be used and are listed one by one."""
+"""Largest number of unusable rows that are listed."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """The settings of a run over files, whatever the rewards."""
+    """Settings of a run over files that do not depend on the rewards."""
 
     prefix: str = ""
     bad_rows: BadRowPolicy = "mark"
@@ -43,7 +43,7 @@ class RunOptions:
     restart: bool = False
     force: bool = False
     ray: RaySettings | None = None
-    """The cluster that scores; None: this machine."""
+    """Ray cluster that scores the files, or None for this machine."""
 
 
 def score_files(
@@ -58,18 +58,23 @@ def score_files(
     on_progress: OnProgress = lambda done, total: None,
     on_note: OnNote = lambda line: None,
 ) -> Report:
-    """Score files, and note what is odd about them and which rows could not be used.
+    """Score files, and report suspicious files and rows that could not be used.
 
     Args:
-        outputs: the files that go into each output.
-        kept: the outputs stay, so that an interrupted run can be resumed.
-        skip_bad_files: as of `score_file`.
-        given: the rewards and options that the run was given for these rows; None: nothing is to be used.
+        outputs: Input files and name of each output.
+        scorer: Scorer for the rows.
+        options: Options for reading the files.
+        run: Settings of the run.
+        kept: True if the outputs are kept, so that an interrupted run can be resumed.
+        skip_bad_files: Option of `score_file`.
+        given: Rewards and options given for this run, all of which the rows must use, or None.
+        on_progress: Called with the number of finished rows and the total, or None if the total is unknown.
+        on_note: Called with one line of text for each remark.
 
     Raises:
-        OptionsError: no row uses something of `given`, and that is known before anything is scored.
-        KeyboardInterrupt: with a message that says how to resume.
-        RewardkitError: as `score_file`; where no reward is known, the message names one that fits.
+        OptionsError: No row uses some part of `given`, which was found before scoring.
+        KeyboardInterrupt: The run was interrupted. The message explains how to resume it.
+        RewardkitError: The same errors as from `score_file`. If there is no reward, the message suggests one.
     """
     files = [file for some, _ in outputs for file in some]
     report = Report()
@@ -119,35 +124,36 @@ def score_files(
 
 
 def sources_of_files(files: Paths, options: ReadOptions) -> set[str] | None:
-    """Return the data sources of all rows of files; None where only scoring them tells."""
+    """Return the data sources of all rows of files, or None if they can be found only by scoring."""
     found: set[str] = set()
     try:
         for source in find_inputs(files):
-            if source.path == STDIN or "://" in source.path:  # read once, or from far away
+            # Standard input can be read only once, and reading remote files twice is slow.
+            if source.path == STDIN or "://" in source.path:
                 return None
             with opened(source, options) as (file, layout):
                 held = all_data_sources_of(file, layout)
             if held is None:
                 return None
             found.update(held)
-    except InputError:  # scoring says it
+    except InputError:  # Scoring reports the error.
         return None
     return found
 
 
 def _sources_of_receipt(out: str) -> Sequence[str]:
-    """Return the data sources of an output that an earlier run has completed."""
+    """Return the data sources of an output that an earlier run completed."""
     receipt = read_receipt(Path(out)) if Path(out).is_file() else None
     return () if receipt is None else list(receipt.rewards)
 
 
 def _after(before: int, on_progress: OnProgress) -> OnProgress:
-    """The progress of one of several outputs; only the end tells how many rows all have."""
+    """Return a progress callback for one of several outputs, whose total number of rows is unknown."""
     return lambda done, total: on_progress(before + done, None)
 
 
 def _note_bad_rows(report: Report, bad_rows: BadRowPolicy, on_note: OnNote) -> None:
-    """Say which rows could not be used, why, and what to do about them."""
+    """Report the rows that could not be used, the reasons, and possible remedies."""
     for line in report.bad_rows[:_LISTED]:
         on_note(line)
     if report.bad_count:

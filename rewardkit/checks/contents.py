@@ -30,21 +30,21 @@ ROLES = ("system", "user", "assistant", "tool", "developer")
 
 @dataclass(frozen=True)
 class Known:
-    """The names that rows may use."""
+    """Names that rows may use."""
 
     registry: Registry
     agents: tuple[str, ...] = field(default_factory=agent_names)
     tools: frozenset[str] = frozenset()
     interactions: frozenset[str] = frozenset()
     any_source: bool = False
-    """Any data source is allowed, since the scoring is done elsewhere."""
+    """True to allow any data source, if rewardkit does not score the rows."""
 
     @cached_property
     def _sources(self) -> dict[str, str | None]:
         return {}
 
     def problem_of(self, data_source: str) -> str | None:
-        """Return why a data source cannot be scored; None: it has a reward."""
+        """Return the reason why a data source cannot be scored, or None if it has a reward."""
         if data_source not in self._sources:
             try:
                 self.registry.resolve(data_source).require_packages()
@@ -55,7 +55,7 @@ class Known:
 
 
 def check_contents(item: Item, form: FileForm, file: str, known: Known, findings: Findings) -> None:
-    """Check one row by itself."""
+    """Check the data source, the ground truths and the prompt of one row."""
 
     def say(level: FindingLevel, check: str, what: str, key: str = "") -> None:
         findings.add(level, check, file, what, item.row, key=key)
@@ -73,7 +73,7 @@ def check_contents(item: Item, form: FileForm, file: str, known: Known, findings
 
 
 def _check_ground_truths(item: Item, say: Any) -> None:
-    """Find two different ground truths in a row: rewardkit reads one of them, verl the other."""
+    """Report two different ground truths in a row, of which rewardkit reads one and verl the other."""
     if "ground_truth" not in item.raw or not isinstance(item.raw.get("reward_model"), Mapping):
         return
     other = ground_truth_text(value_at(item.raw, "reward_model.ground_truth"))
@@ -127,7 +127,7 @@ def _is_medium(part: Any) -> bool:
 
 
 def check_agent(item: Item, file: str, known: Known, findings: Findings) -> None:
-    """Find what a row names and no run can have, and tools that its agent would not call."""
+    """Report unknown agents, tools and interactions of a row, and tools that its agent would not call."""
 
     def say(level: FindingLevel, check: str, what: str, key: str = "") -> None:
         findings.add(level, check, file, what, item.row, key=key)
@@ -177,7 +177,10 @@ def _interaction(item: Item) -> str | None:
 
 
 def _plain_or_json(value: Any) -> Any:
-    """Return a value, decoded if it is JSON. Files that mix sets hold settings so, to have one schema."""
+    """Return the value, decoded if it is JSON text, or None for any other text.
+
+    Files that mix datasets store settings as JSON, so that all rows have one schema.
+    """
     if not isinstance(value, str):
         return value
     import msgspec

@@ -1,4 +1,4 @@
-"""The findings of checks. Findings of one kind in a file are one, with the numbers of its rows."""
+"""Findings of checks. A finding combines all rows of a file with the same kind of problem."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ _SHOWN_ROWS = 6
 
 @dataclass(slots=True)
 class Finding:
-    """One kind of problem in a file, and its rows."""
+    """Kind of problem in a file, with the affected rows."""
 
     level: FindingLevel
     check: str
     """Name of the check, in one or two words."""
     file: str
     what: str
-    """The problem of the first row: what was expected, what was found, what to do."""
+    """Problem of the first row: the expected value, the value found, and the remedy."""
     rows: list[int] = field(default_factory=list)
-    """Numbers of the rows, from 0. Empty if the finding is about the whole file."""
+    """Numbers of the rows, from 0; empty if the finding is about the whole file."""
 
     def as_dict(self) -> dict[str, object]:
-        """Return it as JSON-ready data."""
+        """Return the finding as a dictionary that can be written as JSON."""
         return {
             "level": self.level,
             "check": self.check,
@@ -40,13 +40,13 @@ class Finding:
         return f"{shown}, …" if len(self.rows) > _SHOWN_ROWS else shown
 
     def line(self) -> str:
-        """Return it as one line."""
+        """Return the finding as one line of text."""
         rows = f", row {self.rows[0]}" if len(self.rows) == 1 else f", rows {self.shown_rows()}"
         return f"{self.file}{rows if self.rows else ''}: {self.what}"
 
 
 class Findings:
-    """The findings of several files."""
+    """Collection of the findings of several files."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, str, str, str], Finding] = {}
@@ -57,10 +57,13 @@ class Findings:
         """Add a finding.
 
         Args:
-            what: The problem. Of several findings with one `check`, `key` and file, that of the first is
-                kept.
-            row: Number of the row, from 0; None: the finding is about the whole file.
-            key: Tells findings of one check apart.
+            level: Level of the finding.
+            check: Name of the check.
+            file: Path of the file.
+            what: Description of the problem. The first one is kept for findings with equal file, `check` and
+                `key`.
+            row: Number of the row, from 0, or None if the finding is about the whole file.
+            key: Key that distinguishes findings of one check.
         """
         known = self._found.setdefault((level, check, file, key), Finding(level, check, file, what))
         if row is not None:
@@ -71,5 +74,5 @@ class Findings:
         return iter(sorted(self._found.values(), key=lambda one: LEVELS.index(one.level)))
 
     def count(self, level: FindingLevel) -> int:
-        """Return how many findings there are of a level."""
+        """Return the number of findings with this level."""
         return sum(one.level == level for one in self._found.values())

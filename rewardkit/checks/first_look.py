@@ -1,4 +1,4 @@
-"""Checks of the first rows of files, made before a model is loaded or many rows are scored."""
+"""Checks of the first rows of files before a model is loaded or many rows are scored."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ from rewardkit.rows import RowNames
 from rewardkit.scoring.scorer import Scorer
 
 AS_FOUND = RowNames()
-"""No column is named."""
+"""Default names, with which columns are found by their usual names."""
 ROWS = 256
-"""Rows of each file that are checked."""
+"""Number of rows of each file that are checked."""
 _SCORED = 32
-"""Rows whose ground truths are tried. They are few, since some rewards start a process for that."""
+"""Number of rows whose ground truths are checked. It is small because some rewards start a process for
+this."""
 
 
 def look_at_prompts(
@@ -36,16 +37,18 @@ def look_at_prompts(
     *,
     data_source: str | None = None,
 ) -> list[Finding]:
-    """Return the findings of the first rows of files of prompts, but of their agents, tools and interactions,
-    which a run resolves for all rows. URLs and standard input are left out.
+    """Return findings about the first rows of files of prompts. URLs and standard input are left out.
+
+    Agents, tools and interactions are not checked, since a run resolves them for all rows.
 
     Args:
-        names: Of columns; a name that is None stands for the first known column that the file has.
-        scorer: Checks data sources and ground truths; None: neither is checked.
-        data_source: Of every row, whatever the file says.
+        paths: Files of prompts.
+        names: Names of columns. None selects the first existing column of the known names.
+        scorer: Scorer for checking data sources and ground truths, or None to skip these checks.
+        data_source: Data source of every row, which replaces any in the file.
 
     Raises:
-        InputError: a file cannot be read, or is no file of prompts.
+        InputError: A file cannot be read, or is not a file of prompts.
     """
     findings = Findings()
     known = Known(REGISTRY, any_source=scorer is None)
@@ -68,10 +71,9 @@ def look_at_prompts(
 
 
 def look_at_responses(paths: Iterable[str | Path], options: ReadOptions, scorer: Scorer) -> list[Finding]:
-    """Return findings about ground truths that their reward cannot use, in the first rows of files of
-    responses.
+    """Return findings about unusable ground truths in the first rows of files of responses.
 
-    URLs, standard input and files that cannot be read are left out; scoring reports the latter.
+    URLs and standard input are left out, and unreadable files, which scoring reports.
     """
     findings = Findings()
     for source in near_inputs(paths):
@@ -83,7 +85,7 @@ def look_at_responses(paths: Iterable[str | Path], options: ReadOptions, scorer:
 
 
 def near_inputs(paths: Iterable[str | Path]) -> list[Input]:
-    """Return the local files. Standard input can be read only once, and reading from a URL takes long."""
+    """Return the local files, since standard input can be read only once, and reading URLs is slow."""
     return [s for s in find_inputs(paths) if s.path != STDIN and "://" not in s.path]
 
 

@@ -1,5 +1,4 @@
-"""Recognises the form of a file of prompts (rewardkit's, verl's, TRL's), and checks its columns against the
-form.
+"""Recognition of the form of a file of prompts (rewardkit, verl or TRL), and checks of its columns.
 
 Sources of the forms: verl's `RLHFDataset` and its prep scripts (0.9), TRL's page on dataset types (0.29).
 """
@@ -19,33 +18,34 @@ from rewardkit.rows import PROMPT, RowNames, find_names, first_of
 from rewardkit.tables import is_list, is_text, type_of
 
 QUESTION = (*PROMPT, "question", "problem", "query", "instruction", "text")
-"""Columns that may hold the prompt, in order of precedence, in any case."""
+"""Names of columns that may contain the prompt, in order of precedence. Their case does not matter."""
 
 _SFT = "`rewardkit sft`"
 
 
 @dataclass(frozen=True, slots=True)
 class FileForm:
-    """The form of one file."""
+    """Form of a file of prompts."""
 
     name: str
     names: RowNames
     needs_source: bool
-    """Each row must have a data source and a ground truth."""
+    """True if each row must have a data source and a ground truth."""
     needs_messages: bool = False
-    """A prompt must be a list of chat messages: verl takes no plain text."""
+    """True if prompts must be lists of chat messages, since verl does not accept plain text."""
     used_by: str = ""
-    """The trainer that the form is for, where it is not that of `rewardkit train`."""
+    """Trainer for which the form is intended, unless this is `rewardkit train`."""
 
 
 def form_of(file: RowFile, chosen: RowNames) -> FileForm:
     """Recognise the form of a file by its columns.
 
     Args:
-        chosen: columns that the user names.
+        file: File to recognise.
+        chosen: Names of columns that the user gave.
 
     Raises:
-        InputError: it is no file of prompts, or a named column does not exist.
+        InputError: The file is not a file of prompts, or a named column does not exist.
     """
     columns = columns_of(file)
     has = has_in(file)
@@ -66,7 +66,7 @@ def form_of(file: RowFile, chosen: RowNames) -> FileForm:
 
 
 def _in_any_case(columns: Sequence[str]) -> str | None:
-    """Return the first column that may hold the prompt, in any case (`Problem`, `Question`)."""
+    """Return the first column that may contain the prompt, ignoring case (`Problem`, `Question`)."""
     by_folded = {column.casefold(): column for column in columns}
     return next((by_folded[name] for name in QUESTION if name in by_folded), None)
 
@@ -95,7 +95,7 @@ def _recognised(columns: set[str], names: RowNames, path: str) -> FileForm:
 
 
 def check_columns(file: RowFile, form: FileForm, findings: Findings, *, data_source: str | None) -> None:
-    """Find columns that are missing, or have a type that the form does not allow."""
+    """Report columns that are missing, or have a type that the form does not allow."""
     path = file.source.path
     names = form.names
 
@@ -118,7 +118,7 @@ def check_columns(file: RowFile, form: FileForm, findings: Findings, *, data_sou
 
 
 def _misfits(schema: pa.Schema, form: FileForm) -> list[tuple[str, str]]:
-    """Return columns whose type the form does not allow, with the type that it expects."""
+    """Return the columns whose types the form does not allow, with messages about the expected types."""
     names = form.names
     found = []
     for column in (names.data_source, "ability" if form.needs_messages else None):

@@ -1,8 +1,8 @@
 """Checks that rewards can score against the ground truths of a file.
 
-The reward decides: with a malformed ground truth every response is `invalid`, so an empty response is scored,
-which is cheap. Rewards of maths take any text as ground truth; for one that does not read as an answer there
-is a warning. Users' own rewards and judges are not called, since the cost of a call is unknown.
+An empty response is scored, which is cheap. With a malformed ground truth, the reward returns `invalid` for
+every response. Rewards for maths accept any text as a ground truth, so there is a warning if the text does
+not look like an answer. Users' own rewards and judges are not called, since the cost of a call is unknown.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rewardkit.types import Sample
 
 _MATHS = {"math", "math_dapo"}
 _WITHOUT = {"environment"}
-"""Rewards that read no ground truth."""
+"""Names of rewards that read no ground truth."""
 _PLACEHOLDERS = frozenset(
     ("proof", "notfound", "not found", "n/a", "na", "none", "null", "nan", "unknown", "-", "?", "todo", "tbd")
 )
@@ -30,7 +30,7 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
 def check_ground_truths(items: Sequence[Item], file: str, scorer: Scorer, findings: Findings) -> None:
-    """Find ground truths that their reward refuses, or that do not read as answers."""
+    """Report ground truths that their reward rejects, or that do not look like answers."""
     sources = {item.data_source for item in items if item.data_source}
     ours = {source for source in sources if _is_ours(source, scorer)}
     usable = [item for item in items if item.data_source in ours]
@@ -49,7 +49,7 @@ def check_ground_truths(items: Sequence[Item], file: str, scorer: Scorer, findin
 
 
 def _check_members(items: Sequence[Item], file: str, scorer: Scorer, findings: Findings) -> None:
-    """Find ground truths that a member refuses, for compositions of which other members are not called."""
+    """Report ground truths that a member rejects, for compositions with members that must not be called."""
     try:
         members = _members(scorer.reward_for(items[0].data_source))
     except UnknownDataSourceError:
@@ -66,7 +66,7 @@ def _check_members(items: Sequence[Item], file: str, scorer: Scorer, findings: F
 
 
 def _is_ours(data_source: str, scorer: Scorer) -> bool:
-    """Return True if a data source is scored by rewards that ship with rewardkit alone."""
+    """Return True if only rewards that are part of rewardkit score the data source."""
     try:
         rewards = _rewards_in(scorer.reward_for(data_source))
     except UnknownDataSourceError:
@@ -75,12 +75,12 @@ def _is_ours(data_source: str, scorer: Scorer) -> bool:
 
 
 def ships(reward: Reward) -> bool:
-    """Return whether a reward ships with rewardkit, so that the cost of a call is known."""
+    """Return True if the reward is part of rewardkit, so that the cost of a call is known."""
     return bool(reward.target.__module__ == declarations.__name__)
 
 
 def _refused(items: Sequence[Item], scorer: Scorer) -> Iterable[tuple[Item, str]]:
-    """Yield the items whose reward refuses their ground truth, and why."""
+    """Yield the items whose reward rejects their ground truth, with the reasons."""
     by_truth: dict[tuple[str, ...], list[Item]] = {}
     for item in items:
         alone = str(item.row) if scorer.reward_for(item.data_source).reads else ""
@@ -103,7 +103,7 @@ def _members(reward: Reward) -> Sequence[Member]:
 
 
 def _odd(ground_truth: str) -> str | None:
-    """Return why a ground truth of maths does not read as an answer; None: it does."""
+    """Return the reason why a ground truth for maths does not look like an answer, or None if it does."""
     text = ground_truth.strip()
     if text.casefold().rstrip(".") in _PLACEHOLDERS:
         return f"the ground truth looks like a placeholder, not an answer: {text!r}"

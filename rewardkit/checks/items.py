@@ -1,4 +1,4 @@
-"""A row of a file of prompts in any form, as the checks use it."""
+"""Rows of files of prompts in any form, in the representation that the checks use."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from rewardkit.types import Message
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """The contents of one row."""
+    """Contents of one row."""
 
     row: int
-    """Its number in the file, from 0."""
+    """Number of the row in the file, from 0."""
     data_source: str
     prompt: str | list[Message] | None
     ground_truth: str
     extra_info: Mapping[str, Any]
     raw: RawRow = field(repr=False, default_factory=dict)
-    """The row as it was read."""
+    """Row as it was read."""
 
     @property
     def question(self) -> str:
-        """The text of the last user message."""
+        """Text of the last user message."""
         if not isinstance(self.prompt, list):
             return self.prompt or ""
         asked = [m for m in self.prompt if isinstance(m, Mapping) and m.get("role") == "user"]
@@ -37,13 +37,13 @@ class Item:
 
     @property
     def media(self) -> Any:
-        """Images, videos or audio that belong to the prompt; None: there are none."""
+        """Images, videos or audio of the prompt, or None if there are none."""
         found = [self.raw[name] for name in MEDIA if self.raw.get(name)]
         return found or None
 
 
 def item_of(raw: RawRow, row: int, names: RowNames, data_source: str | None) -> Item:
-    """Return a row as an item."""
+    """Convert a row to an item."""
     source = data_source if data_source is not None else value_at(raw, names.data_source)
     return Item(
         row,
@@ -58,12 +58,13 @@ def item_of(raw: RawRow, row: int, names: RowNames, data_source: str | None) -> 
 def read_items(
     file: RowFile, names: RowNames, data_source: str | None, *, limit: int | None = None
 ) -> Iterator[list[Item | tuple[int, str]]]:
-    """Yield the rows of a file, some thousands at a time. A row that cannot be read is its number and the
-    reason.
+    """Yield the rows of a file, some thousands at a time. Unreadable rows are yielded as number and reason.
 
     Args:
-        data_source: Of every row, whatever the file says.
-        limit: Read only about so many rows; None: all.
+        file: File to read.
+        names: Names of the columns.
+        data_source: Data source of every row, which replaces any in the file.
+        limit: Approximate number of rows to read, or None for all.
     """
     seen = 0
     for records in file.chunks():

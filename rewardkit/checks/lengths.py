@@ -1,4 +1,4 @@
-"""Counts the tokens of prompts under a tokenizer with its chat template."""
+"""Lengths of prompts in tokens, for a tokenizer with its chat template."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from rewardkit.types import Message
 
 
 class Lengths:
-    """Counts the tokens of prompts, and finds those that are too long.
+    """Counter of the tokens of prompts, which reports prompts that are too long.
 
     Args:
-        tokenizer: a folder or hub id of transformers.
-        most: tokens that a prompt may have; None: any number.
+        tokenizer: Folder or hub ID of a tokenizer of transformers.
+        most: Largest number of tokens of a prompt, or None for no limit.
 
     Raises:
-        InputError: there is no such tokenizer.
+        InputError: The tokenizer does not exist or cannot be loaded.
         MissingDependencyError: transformers is not installed.
     """
 
@@ -29,10 +29,10 @@ class Lengths:
         self._tokenizer = _load(tokenizer)
         self._most = most
         self.longest = 0
-        """Tokens of the longest prompt so far."""
+        """Number of tokens of the longest prompt so far."""
 
     def check(self, items: Sequence[Item], file: str, findings: Findings) -> None:
-        """Count the tokens of some rows' prompts, and find those that are too long."""
+        """Count the tokens of the prompts of rows, and report prompts that are too long."""
         texts = [self._text(item, file) for item in items]
         counts = [len(ids) for ids in self._tokenizer(texts, add_special_tokens=False)["input_ids"]]
         for item, count in zip(items, counts, strict=True):
@@ -50,7 +50,7 @@ class Lengths:
         try:
             text = self._tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
             return str(text)
-        except Exception as error:  # whatever a template refuses
+        except Exception as error:  # A template may raise any error.
             raise InputError(
                 f"{file}, row {item.row}: the tokenizer's chat template rejects the prompt: {error}"
             ) from None

@@ -1,8 +1,8 @@
-"""Finds questions of evaluation sets in other questions: word for word, or by the n-grams that they share.
+"""Detection of questions of evaluation sets in other questions, by equality or by shared n-grams.
 
-One shared n-gram proves little where problems are phrased alike. A question counts as found if at least half
-of its n-grams and all of its numbers occur, or nearly all of its n-grams whatever its numbers. An n-gram is
-eight words, as in Tülu 3 (Lambert et al., 2024) and open-r1's decontamination.
+One shared n-gram proves little if problems have similar wording. A question counts as found if at least half
+of its n-grams and all of its numbers occur, or nearly all of its n-grams regardless of its numbers. An n-gram
+has eight words, as in Tülu 3 (Lambert et al., 2024) and open-r1's decontamination.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ N = 8
 _ENOUGH = 0.5
 _NEARLY_ALL = 0.8
 _COMMON = 16
-"""An n-gram that more questions than this share is a phrase of the set, and is not used."""
+"""Largest number of questions that may share an n-gram. More common n-grams are phrases, and are ignored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """A question of an evaluation set that was found."""
+    """Question of an evaluation set that was found in another question."""
 
     place: str
-    """Its file and row."""
+    """File and row of the question."""
     share: float
-    """Share of its n-grams that were found; 1.0 for the same question."""
+    """Share of the question's n-grams that were found; 1.0 for the same question."""
     same: bool
-    """The whole question is the same."""
+    """True if the whole question is the same."""
     other_numbers: bool = False
-    """Some of its numbers were not found: it may be another problem with the same wording."""
+    """True if some numbers were not found, so that it may be another problem with the same wording."""
 
     def describe(self, which: str = "") -> str:
-        """Return it as text. `which` is put behind the place."""
+        """Return a description of the overlap, with `which` after the place."""
         if self.same:
             return f"the question is the same as in {self.place}{which}"
         numbers = ", but has different numbers" if self.other_numbers else ""
@@ -42,7 +42,7 @@ class Overlap:
 
 
 class EvalIndex:
-    """An index of the questions of evaluation sets by their n-grams."""
+    """Index of the questions of evaluation sets by their n-grams."""
 
     def __init__(self) -> None:
         self._places: list[str] = []
@@ -50,7 +50,8 @@ class EvalIndex:
         self._numbers: list[frozenset[str]] = []
         self._whole: dict[int, int] = {}
         self._grams: dict[int, int | tuple[int, ...]] = {}
-        """The questions that an n-gram is of: most are of one, for which no tuple is made."""
+        """Indices of the questions with each n-gram. For a single question, which is most common, no tuple is
+        used."""
 
     def __len__(self) -> int:
         return len(self._places)
@@ -59,9 +60,9 @@ class EvalIndex:
         """Add a question.
 
         Args:
-            asked: Tokens of the question, then those of its other forms, such as the whole prompt.
-            place: Its file and row.
-            media: Its images.
+            asked: Tokens of the question, followed by those of its other forms, such as the whole prompt.
+            place: File and row of the question.
+            media: Images of the question.
         """
         number = len(self._places)
         tokens = asked[0]
@@ -80,8 +81,7 @@ class EvalIndex:
                 self._grams[gram] = (known, number)
 
     def find(self, asked: Sequence[Sequence[str]], media: object = None) -> Overlap | None:
-        """Return the question of the sets that these tokens contain the largest share of; None: they contain
-        none."""
+        """Return the overlap with the question of which the tokens contain the largest share, or None."""
         if not self._places:
             return None
         for form in asked:
@@ -110,5 +110,5 @@ class EvalIndex:
 
 
 def _grams(tokens: Sequence[str]) -> set[int]:
-    """Return the n-grams of tokens as hashes. They are Python's, and differ from process to process."""
+    """Return the hashes of the n-grams of tokens. Python's hashes differ between processes."""
     return set(map(hash, zip(*(tokens[start:] for start in range(N)), strict=False)))

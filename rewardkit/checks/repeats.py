@@ -1,4 +1,4 @@
-"""Finds questions that occur twice in a file, in two splits, or in an evaluation set."""
+"""Detection of questions that occur twice in a file, in two splits, or in an evaluation set."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from rewardkit.messages import message_text
 
 _TEMPLATE_ROWS = 256
 _LEFT = ("chosen", "rejected", "completion", "response")
-"""Rows of preferences or demonstrations are the same only if these columns are, too."""
+"""Columns that must also be equal for equal rows of preferences or demonstrations."""
 
 
 class Repeats:
-    """All questions so far, and where each occurred first: about 130 bytes for a question."""
+    """Record of all questions and their first occurrences, which takes about 130 bytes per question."""
 
     def __init__(self) -> None:
         self._first: dict[int, int] = {}
@@ -31,15 +31,17 @@ class Repeats:
         self._splits: list[str] = []
 
     def open(self, file: str, split: str) -> None:
-        """Begin a file: the rows that are checked next belong to it and to this split."""
+        """Begin a file, to which the rows checked next belong."""
         self._names.append(file)
         self._splits.append(split)
 
     def check(self, item: Item, asked: Sequence[Sequence[str]], findings: Findings) -> None:
-        """Compare a row with all before it, and remember it.
+        """Compare a row with all earlier rows, and record it.
 
         Args:
-            asked: Its question, as `question_tokens` returns it.
+            item: Row to check.
+            asked: Forms of the question from `question_tokens`.
+            findings: Findings to add to.
         """
         keys = [digest(tokens, item.media) for tokens in asked if tokens]
         ground_truth = digest([item.ground_truth])
@@ -72,7 +74,7 @@ class Repeats:
 def check_against(
     item: Item, asked: Sequence[Sequence[str]], file: str, index: EvalIndex, findings: Findings
 ) -> None:
-    """Find a row that contains a question of the evaluation sets."""
+    """Report the row if it contains a question of the evaluation sets."""
     found = index.find(asked, item.media)
     if found is not None:
         key = found.place.rpartition("[")[0]
@@ -82,8 +84,10 @@ def check_against(
 def check_near(
     item: Item, asked: Sequence[Sequence[str]], file: str, splits: EvalIndex, findings: Findings
 ) -> None:
-    """Find a row of train that contains most of a question of another split. `Repeats` finds equal
-    questions."""
+    """Report the train row if it contains most of a question of another split.
+
+    Equal questions are left to `Repeats`.
+    """
     found = splits.find(asked, item.media)
     if found is not None and not found.same:
         what = found.describe(" (another split)")
@@ -91,18 +95,18 @@ def check_near(
 
 
 def file_template(items: Sequence[Item]) -> Template:
-    """Return the text that the prompts of a file's first rows have around their questions."""
+    """Return the text that surrounds the questions in the prompts of a file's first rows."""
     some = [item for item in items[:_TEMPLATE_ROWS] if item.question]
     asked = [str(item.extra_info.get("question") or "") for item in some]
     return template_of([item.question for item in some], asked)
 
 
 def question_tokens(item: Item, template: Template) -> list[list[str]]:
-    """Return the question of a row as tokens: without the template of its file and, if there is one, with it.
+    """Return the question of a row as tokens, without the file's template and, if there is one, also with it.
 
-    All turns except the system's count, and in preferences or demonstrations the responses do too. Two rows
-    have the same question if they have a form in common, since the template that is recognised may differ
-    from file to file.
+    The tokens include all turns except system messages, and the responses of preferences or demonstrations.
+    Two rows have the same question if one of their forms is equal, since the recognised template may differ
+    between files.
     """
     earlier: list[str] = []
     if isinstance(item.prompt, list) and len(item.prompt) > 2:
@@ -120,8 +124,7 @@ def _text(value: Any) -> str:
 
 
 def split_of(file: str, items: Sequence[Item]) -> str:
-    """Return the split of a file: the one that its rows name, else the file's name without a shard's
-    number."""
+    """Return the split that the rows name, or else the name of the file without the number of a shard."""
     said = items[0].extra_info.get("split") if items else None
     name = PurePosixPath(file).name.partition(".")[0]
     return str(said or re.sub(r"[-_.]?\d+(?:-of-\d+)?$", "", name))

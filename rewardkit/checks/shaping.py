@@ -1,4 +1,4 @@
-"""Checks whether the reward of a data source can pay a wrong answer as much as a right one."""
+"""Check that the reward of a data source cannot score a wrong answer as high as a right one."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ _OTHER = ("format_score", "wrong_score", "neither_score", "valid_score")
 
 
 def check_shaping(sources: Iterable[str], scorer: Scorer, findings: Findings) -> None:
-    """Find compositions and options by which a wrong answer may be paid as much as a right one, or more.
+    """Report compositions and options with which a wrong answer may score as high as a right one.
 
     Args:
-        sources: Data sources. Each must have a reward.
+        sources: Data sources, all of which must have a reward.
+        scorer: Scorer with the rewards and options.
+        findings: Findings to add to.
     """
     for source in sorted(sources):
         for what in check(scorer.reward_for(source)):
@@ -29,7 +31,7 @@ def check_shaping(sources: Iterable[str], scorer: Scorer, findings: Findings) ->
 
 
 def _outweighed(options: Any) -> str:
-    """Return the option that pays anything else as much as the right answer; empty if there is none."""
+    """Return a message about an option that scores a wrong answer as high as a right one, or ""."""
     values = {field.name: getattr(options, field.name) for field in fields(options)}
     right = next((values[name] for name in _RIGHT if name in values), None)
     if right is None:

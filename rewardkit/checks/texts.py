@@ -1,4 +1,4 @@
-"""Compares questions by their words, numbers and operators, whatever their case and punctuation."""
+"""Comparison of questions by words, numbers and operators, regardless of case and punctuation."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _TOKEN = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?|[^\W\d_]+|[^\w\s]")
 _NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 _IGNORED = frozenset(".,;:!?\"'`$\\{}“”‘’…_~#")
 _TEMPLATE_ROWS = 32
-"""Number of prompts from which on a common beginning or end is taken for a template."""
+"""Smallest number of distinct prompts with which a common beginning or end counts as a template."""
 
 
 def tokens_of(text: str) -> list[str]:
-    """Return the words, numbers and operators of a text, in order."""
+    """Return the words, numbers and operators of a text in order."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
     return [
@@ -26,7 +26,7 @@ def tokens_of(text: str) -> list[str]:
 
 
 def numbers_in(tokens: Sequence[str]) -> frozenset[str]:
-    """Return the numbers among tokens."""
+    """Return the numbers among the tokens."""
     return frozenset(token for token in tokens if token[0].isdigit())
 
 
@@ -39,7 +39,7 @@ def digest(tokens: Sequence[str], media: object = None) -> int:
 
 
 class Template:
-    """The text that all prompts of a file have around their questions, such as an instruction."""
+    """Text that surrounds the questions in all prompts of a file, such as an instruction."""
 
     def __init__(self, before: str = "", after: str = "") -> None:
         self.before = before
@@ -49,7 +49,7 @@ class Template:
         return bool(self.before or self.after)
 
     def strip(self, prompt: str) -> str:
-        """Return the question in a prompt: the prompt without the template."""
+        """Return the question in a prompt, which is the prompt without the template."""
         if self.before and prompt.startswith(self.before):
             prompt = prompt[len(self.before) :]
         if self.after and prompt.endswith(self.after):
@@ -58,12 +58,12 @@ class Template:
 
 
 def template_of(prompts: Sequence[str], questions: Sequence[str]) -> Template:
-    """Return the text that some prompts have in common around their questions.
+    """Return the text that surrounds the questions in all prompts.
 
     Args:
-        prompts: Of a file's first rows.
-        questions: The questions that the rows name themselves; empty if they do not. Among few rows only
-            these tell an instruction from questions that happen to begin alike.
+        prompts: Prompts of a file's first rows.
+        questions: Questions in separate fields of the rows, or empty texts. With few rows, only these
+            questions distinguish an instruction from questions that begin alike by accident.
     """
     places = [p.find(q) if q else -1 for p, q in zip(prompts, questions, strict=True)]
     around = {
@@ -81,7 +81,7 @@ def template_of(prompts: Sequence[str], questions: Sequence[str]) -> Template:
 
 
 def _common_start(texts: Sequence[str]) -> str:
-    """Return the common beginning of all texts: it is that of the first and the last in sorted order."""
+    """Return the common beginning of all texts, which is that of the first and the last in sorted order."""
     low = min(texts)
     high = max(texts)
     same = next((i for i, c in enumerate(low) if high[i] != c), len(low))
@@ -89,10 +89,10 @@ def _common_start(texts: Sequence[str]) -> str:
 
 
 def _word_end(text: str) -> int:
-    """Return where the last complete word of a beginning ends."""
+    """Return the position after the last complete word of the beginning of a text."""
     return max((i + 1 for i, c in enumerate(text) if c.isspace()), default=0)
 
 
 def _word_start(text: str) -> int:
-    """Return where the first complete word of an end starts."""
+    """Return the position of the first complete word of the end of a text."""
     return next((i for i, c in enumerate(text) if c.isspace()), len(text))

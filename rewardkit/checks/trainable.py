@@ -1,4 +1,4 @@
-"""Checks that `rewardkit train` takes a file: its own rule, told before it is run."""
+"""Checks that `rewardkit train` accepts a file, by the trainer's own rules but before training."""
 
 from __future__ import annotations
 
@@ -16,18 +16,20 @@ from rewardkit.rows import DATA_SOURCE, GROUND_TRUTH, RowNames, first_of, value_
 
 _CHECK = "training"
 _MARKED_NUMBER = re.compile(r"#### *-?[0-9]")
-"""The mark of GSM8K's answers."""
+"""Pattern of the mark before the answers in GSM8K."""
 
 
 def check_training(
     file: RowFile, form: FileForm, chosen: RowNames, data_source: str | None, findings: Findings
 ) -> RowNames | None:
-    """Find columns that training needs and the file lacks; return the names of those that it reads, if it has
-    all.
+    """Report missing columns that training needs. If there are none, return the names of the columns.
 
     Args:
-        chosen: Columns that the user names. `rewardkit train` has an option for that of the prompt alone.
-        data_source: The data source of every row, which `rewardkit train` has no option for.
+        file: File to check.
+        form: Form of the file.
+        chosen: Names of columns that the user gave. `rewardkit train` has an option only for the prompt.
+        data_source: Data source of every row, for which `rewardkit train` has no option.
+        findings: Findings to add to.
     """
     try:
         return training_names(file, chosen.prompt or PROMPT_KEY)
@@ -40,7 +42,7 @@ def check_training(
     if form.used_by:
         level = "warning"
     elif data_source is not None or chosen.data_source or chosen.ground_truth:
-        level = "note"  # other commands, such as `score`, have these options too
+        level = "note"  # Other commands, such as `score`, also have these options.
     findings.add(level, _CHECK, path, _why(file, form))
     return None
 
@@ -70,9 +72,9 @@ def _why(file: RowFile, form: FileForm) -> str:
 
 
 def check_training_rows(items: Sequence[Item], file: str, names: RowNames, findings: Findings) -> None:
-    """Find rows at which training stops, but for those that have an error already.
+    """Report rows that stop training, except rows that already have an error.
 
-    Rows with images, which other trainers read, are a warning.
+    Rows with images cause a warning, since other trainers can read them.
     """
     refused: dict[int, str] = {}
     for item in items:

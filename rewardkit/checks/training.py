@@ -1,5 +1,6 @@
-"""The columns and values that training needs, for the trainer, which refuses a file without them, and for
-`rewardkit check`, which says so before.
+"""Columns and values that training needs.
+
+The trainer rejects files without them, and `rewardkit check` reports such files before training.
 """
 
 from __future__ import annotations
@@ -15,13 +16,12 @@ from rewardkit.rows import MEDIA, RowNames, find_names, has_value, to_sample, va
 from rewardkit.tables import type_of
 
 PROMPT_KEY = "prompt"
-"""The column of the prompts, where `data.prompt_key` names no other."""
+"""Default name of the prompt column, which `data.prompt_key` changes."""
 AGENT_NAME = "agent_name"
 
 
 def has_in(file: RowFile) -> Callable[[str], bool]:
-    """Return a function that is true for the possibly dotted names that a file's columns, or its first row,
-    have."""
+    """Return a predicate for the possibly dotted names that the schema or the first row of a file has."""
     schema = file.schema
     if schema is None:
         first = file.first_row()
@@ -30,10 +30,10 @@ def has_in(file: RowFile) -> Callable[[str], bool]:
 
 
 def training_names(file: RowFile, prompt_key: str) -> RowNames:
-    """Return the names of what training reads of a file.
+    """Return the names of the columns that training reads.
 
     Raises:
-        InputError: a column is missing.
+        InputError: A column is missing.
     """
     columns = columns_of(file)
     names = replace(find_names(has_in(file)), prompt=prompt_key if prompt_key in columns else None)
@@ -48,10 +48,10 @@ def training_names(file: RowFile, prompt_key: str) -> RowNames:
 
 
 def training_row(row: Mapping[str, Any], where: str, names: RowNames) -> dict[str, Any]:
-    """Return what training reads of a row: data source, prompt, ground truth, extra info and agent.
+    """Return the data source, prompt, ground truth, extra info and agent of a row for training.
 
     Raises:
-        InputError: a value is missing, or the prompt is no text.
+        InputError: A value is missing, or the prompt is not text.
     """
     sample = to_sample(
         value_at(row, names.data_source),
@@ -78,10 +78,10 @@ def training_row(row: Mapping[str, Any], where: str, names: RowNames) -> dict[st
 
 
 def refuse_media(row: Mapping[str, Any], where: str) -> None:
-    """Refuse a row with images or videos, of which the prompt alone would be another question.
+    """Check that a row has no images, videos or audio, without which the prompt would be another question.
 
     Raises:
-        InputError: it has some.
+        InputError: The row has such media.
     """
     if found := [name for name in MEDIA if row.get(name)]:
         raise InputError(
@@ -91,10 +91,10 @@ def refuse_media(row: Mapping[str, Any], where: str) -> None:
 
 
 def readable(prompt: Any, where: str) -> Any:
-    """Return a prompt whose messages have a role and text each; parts of text are put together.
+    """Return a prompt with a role and a text in each message. Parts of text are joined.
 
     Raises:
-        InputError: a message has none, or holds something else than text.
+        InputError: A message has no role, or contains something other than text.
     """
     if isinstance(prompt, str):
         return prompt

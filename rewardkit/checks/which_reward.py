@@ -1,7 +1,7 @@
-"""Advice on the reward that would read the responses of a file, where its data source has none, or where all
-score alike. How a log that names no data source is read is in `logs.trial`.
+"""Advice on rewards for a file whose data source has no reward, or whose responses all score alike.
 
-Only rewards of text are tried, on the first rows; judges and the sandbox are not asked.
+Only rewards for text are tried, on the first rows. Judges and the sandbox are not used. `logs.trial` handles
+logs without a data source.
 """
 
 from __future__ import annotations
@@ -22,27 +22,29 @@ from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import Sample
 
 _MOST = 0.5
-"""Share of the rows from which on a reward reads a file."""
+"""Smallest share of responses with an answer with which a reward counts as suitable for a file."""
 _OFFERED = 0.2
-"""A reward that scores fewer of the rows as right is not offered."""
+"""Smallest share of right responses with which a reward is suggested."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """Reading of some responses by one reward."""
+    """Result of scoring responses with one reward."""
 
     source: str
     read: float
-    """Share of the responses in which it finds an answer."""
+    """Share of the responses in which the reward finds an answer."""
     right: float
-    """Share of those that it pays in full."""
+    """Share of the responses that the reward scores as right."""
 
 
 def which_reward(paths: Iterable[str | Path], options: ReadOptions, scorer: Scorer) -> str:
-    """Return in one line which rewards would score the first file, the best first; empty where none would.
+    """Return a line that suggests rewards for the first file, the best first, or "" if none is suitable.
 
     Args:
-        options: what the user says of the file, but for the data source.
+        paths: Files of responses.
+        options: Options of the user, whose data source is ignored.
+        scorer: Scorer for the responses.
     """
     samples = _some_samples(paths, replace(options, data_source="?"))
     offered = _offered(_readings(samples, scorer)) if samples else []
@@ -50,13 +52,16 @@ def which_reward(paths: Iterable[str | Path], options: ReadOptions, scorer: Scor
 
 
 def second_look(paths: Iterable[str | Path], options: ReadOptions, scorer: Scorer, report: Report) -> str:
-    """Return in one line what is odd where no response is right, or all are; empty for nothing.
+    """Return a line of advice if no response or all responses are right, or "" if there is nothing to report.
 
-    Some rows are scored again for it, so it looks at nothing that a reward other than those tried has scored:
-    the user has chosen that one, and a call of it may take long, or cost something.
+    Some rows are scored again. Nothing is reported if rewards of other kinds have scored the files, since
+    calls of these rewards may be slow or expensive.
 
     Args:
-        report: the totals of scoring these files.
+        paths: Files of responses.
+        options: Options for reading the files.
+        scorer: Scorer for the responses.
+        report: Totals of scoring the files.
     """
     scored = [name for name, source in report.sources.items() if source.scored]
     if not scored or not all(scorer.reward_for(name).readings for name in scored):
@@ -84,7 +89,7 @@ def second_look(paths: Iterable[str | Path], options: ReadOptions, scorer: Score
 
 
 def _is_framed(source: str) -> bool:
-    """Tell whether a reward finds an answer in few texts that hold none."""
+    """Return True if the reward requires a format, so that it rarely finds answers in texts without one."""
     reward = REGISTRY.find(source)
     return reward is not None and "format" in reward.parts
 
@@ -95,19 +100,19 @@ def _offered(readings: Sequence[_Reading]) -> list[str]:
 
 
 def _readings(samples: Sequence[Sample], scorer: Scorer) -> list[_Reading]:
-    """Readings of samples by each reward that is right by its frames alone; with an option it may guess."""
+    """Return the results of all rewards for text without options, since options may let a reward guess."""
     return [_reading(source, samples, scorer) for source in REGISTRY.readings() if ":" not in source]
 
 
 def _reading(source: str, samples: Sequence[Sample], scorer: Scorer) -> _Reading:
-    """Readings of samples by a reward; `it`: the reward of each."""
+    """Return the result of one reward. The source `it` means the reward of each sample."""
     scores = scorer.score_batch([one if source == "it" else _named(one, source) for one in samples])
     read = [score for score in scores if score.status == "ok" and score.extracted]
     return _Reading(source, len(read) / len(scores), sum(map(is_right, read)) / len(scores))
 
 
 def _some_samples(paths: Iterable[str | Path], options: ReadOptions) -> list[Sample]:
-    """The first samples of the first file that say something."""
+    """Return the first usable samples of the first file with a non-empty response."""
     for source in near_inputs(paths)[:1]:
         try:
             with opened(source, options) as (file, layout):

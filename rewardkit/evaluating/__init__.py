@@ -1,4 +1,4 @@
-"""`rewardkit.evaluate` and `rewardkit.compare`: from files, tables or datasets to figures.
+"""`rewardkit.evaluate` and `rewardkit.compare`, which compute figures of files, tables or datasets.
 
-They call the rooms below: datasets are prepared, responses generated and scored, scored rows read.
+They call lower-level packages to prepare datasets, generate and score responses, and read scored rows.
 """

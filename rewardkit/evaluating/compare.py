@@ -1,4 +1,4 @@
-"""`rewardkit.compare`: two scored files or tables over the same prompts, side by side."""
+"""`rewardkit.compare`: comparison of two scored files or tables over the same prompts."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ COLUMNS = ("data source", "accuracy", "mean score", "prompts", "not scored")
 
 @dataclass(frozen=True, slots=True)
 class ComparedFiles:
-    """The differences of two files: the second less the first."""
+    """Differences between two files: the second minus the first."""
 
     found: Comparison
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Data sources about which nothing can be said, one line each."""
+        """Messages about the data sources that cannot be compared."""
         return self.found.problems
 
     def gates(self, fail_if_worse: GateLimits | None) -> list[GateResult]:
-        """Return whether the second file is not worse than the first, on accuracy or else the mean score.
+        """Return the results of gates that limit how much worse the second file may be than the first.
 
-        A gate fails if even the upper end of the 95 % interval of the paired difference is below the negated
-        limit.
+        The gates compare the accuracy, or the mean score if a reward does not report correctness. A gate
+        fails if even the upper end of the 95 % interval of the paired difference is below the negated limit.
 
         Args:
-            fail_if_worse: a limit for every data source, or limits by data source; not below 0.
+            fail_if_worse: Limit for every data source, or limits by data source; at least 0.
         """
         return gate_comparison(self.found, gate_limits(fail_if_worse, least=0.0))
 
@@ -49,20 +49,20 @@ class ComparedFiles:
         """Return the comparison itself if it is complete and every gate passes.
 
         Raises:
-            IncompleteError: a data source has no figure, or for more than 5 % of the prompts of a gate's data
-                source one file has no scored response.
-            GateError: the second file is worse than a limit allows.
-            OptionsError: a limit is no number, or below 0.
+            IncompleteError: A data source has no figure, or one file has no scored response for more than 5 %
+                of the prompts of a gate's data source.
+            GateError: The second file is worse than a limit allows.
+            OptionsError: A limit is not a finite number, or is below 0.
         """
         require_passed(self.problems, self.gates(fail_if_worse))
         return self
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as plain data, as `rewardkit compare --json` prints it."""
+        """Return the comparison as the dictionary that `rewardkit compare --json` prints."""
         return {**self.found.as_dict(), "problems": list(self.problems)}
 
     def summary(self, gates: tuple[GateResult, ...] = ()) -> Summary:
-        """Return the differences as a table, with problems and gates."""
+        """Return the differences as a table, with the problems and the gates."""
         rows = []
         for name, one in self.found.sources.items():
             cells = (cell(one.accuracy, "+"), cell(one.score, "+"), f"{one.prompts:,}", f"{one.not_scored:,}")
@@ -85,21 +85,21 @@ def compare(
     given: GivenRewards | None = None,
     on_note: Callable[[str], None] = lambda line: None,
 ) -> ComparedFiles:
-    """Return the differences between two files, prompt by prompt. Files without scores are scored in memory.
+    """Compare two files prompt by prompt. Files without scores are scored in memory.
 
     Args:
-        first: a scored file, folder or URL, a `pandas.DataFrame`, or a `pyarrow.Table`.
-        second: the same; differences are the second less the first.
-        scorer: scores files that have no scores; None: a `Scorer` of its own.
-        options: how to read the rows, a `rewardkit.offline.ReadOptions`.
-        prefix: the prefix of the score columns.
-        allow_missing: compare only the prompts that are in both.
-        given: the rewards and options that the run was given for these rows; None: nothing is to be used.
-        on_note: called with a line for each file whose log's own scores are used.
+        first: Scored file, folder or URL, a `pandas.DataFrame`, or a `pyarrow.Table`.
+        second: Second input, in any form that `first` may have. Differences are the second minus the first.
+        scorer: Scorer for files without scores. By default, a new `Scorer` is created.
+        options: Options for reading the rows, a `rewardkit.offline.ReadOptions`.
+        prefix: Prefix of the score columns.
+        allow_missing: Compare only the prompts that both files have.
+        given: Rewards and options given for this run, to record which of them the rows use, or None.
+        on_note: Called with a line of text for each file whose log's own scores are used.
 
     Raises:
-        InputError: a file cannot be read, or the prompts differ.
-        UnknownDataSourceError: a file has no scores, and its rows no reward.
+        InputError: A file cannot be read, or the prompts differ.
+        UnknownDataSourceError: A file has no scores, and there is no reward for its rows.
     """
     with ExitStack() as stack:
         groups = []

@@ -1,4 +1,4 @@
-"""A model on datasets: each is prepared, answered and scored, and what is done stays in a folder.
+"""Evaluation of a model on datasets, which are prepared, answered and scored in a folder.
 
 The same call resumes an interrupted run.
 """
@@ -35,21 +35,21 @@ from rewardkit.logs.reader import PLAIN
 from rewardkit.scoring.scorer import Scorer
 
 OnStep = Callable[[str, int, int | None], None]
-"""Called with the name of the step, what is done of it, and the whole; None: not known."""
+"""Callback that receives the name of the step, the amount done, and the total, or None if it is unknown."""
 
 _SPLITS = ("test", "validation", "val")
-"""Splits that are for evaluation, the better one first."""
+"""Names of splits for evaluation, in order of preference."""
 
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """One dataset, how it is prepared, and how a model is to answer it."""
+    """Dataset with the settings for its preparation and for the generation of responses."""
 
     name: str
     dataset: Dataset
     settings: PrepSettings
     own: dict[str, Any]
-    """The settings of preparing that this dataset alone has."""
+    """Settings of preparation that only this dataset has."""
     split: str | None = None
     limit: int | None = None
     system: str = ""
@@ -57,10 +57,10 @@ class Benchmark:
 
     @classmethod
     def named(cls, name: str, prep: Mapping[str, Any]) -> Benchmark:
-        """Return a dataset by its name, with settings of `rewardkit.prepare`.
+        """Return the benchmark for the dataset with this name and the given settings of `rewardkit.prepare`.
 
         Raises:
-            OptionsError: an unknown dataset or setting, or a value of another type.
+            OptionsError: The dataset or a setting is unknown, or a value has the wrong type.
         """
         dataset = dataset_named(name)
         return cls(dataset.name, dataset, *settings_of(dataset, prep))
@@ -68,7 +68,7 @@ class Benchmark:
 
 @dataclass(frozen=True, slots=True)
 class DatasetsRun:
-    """Everything that the datasets of a run share."""
+    """Settings and callbacks that all datasets of a run share."""
 
     model: str
     out: Path
@@ -83,13 +83,13 @@ class DatasetsRun:
 def run_datasets(
     benchmarks: Sequence[Benchmark], shared: DatasetsRun
 ) -> tuple[dict[str, DatasetRun], dict[str, Figures], list[str]]:
-    """Return the runs and figures of datasets by name, and lines on what the figures lack.
+    """Return the runs and figures of datasets by name, and messages about rows missing from the figures.
 
-    All are prepared before the model is loaded.
+    All datasets are prepared before the model is loaded.
 
     Raises:
-        InputError: a dataset cannot be prepared, or the folder holds the files of another run.
-        RequestsFailedError: the model did not answer all prompts; the same call retries them.
+        InputError: A dataset cannot be prepared, or the folder contains the files of another run.
+        RequestsFailedError: The model did not answer all prompts. The same call retries the missing ones.
     """
     out = shared.out
     for one in benchmarks:
@@ -115,7 +115,7 @@ def run_datasets(
 
 
 def _prompts(one: Benchmark, on_note: OnNote) -> Path:
-    """The file of the split to evaluate on, prepared where it is not yet."""
+    """Return the file of the split to evaluate on, after preparing the dataset if necessary."""
     known = splits(prepared(one.dataset, one.settings, one.own))
     name = one.split or next((split for split in _SPLITS if split in known), None)
     if name is None and len(known) == 1:
@@ -132,10 +132,10 @@ def _prompts(one: Benchmark, on_note: OnNote) -> Path:
 
 
 def _begin(one: Benchmark, prompts: Path, shared: DatasetsRun) -> DatasetRun:
-    """A new run, or the one that has been begun.
+    """Return a new run, or the run that an earlier call began.
 
     Raises:
-        InputError: what is there is of another run, and is not to be replaced.
+        InputError: The folder contains files of another run, and `force` and `restart` are False.
     """
     out, run = shared.out, shared.run
     asked = {"prompts": f"{prompts.parent.name}/{prompts.name}", "model": shared.model, "limit": one.limit}
@@ -165,7 +165,7 @@ def _begin(one: Benchmark, prompts: Path, shared: DatasetsRun) -> DatasetRun:
 
 @contextmanager
 def _kept(place: DatasetRun, path: Path) -> Iterator[None]:
-    """Write what is known of a run before and after it, however it ends."""
+    """Write the record of a run before and after the block, even if the block raises an error."""
     try:
         _write(place, path)
         yield
@@ -179,7 +179,7 @@ def _write(place: DatasetRun, path: Path) -> None:
 
 
 def _generate(one: Benchmark, place: DatasetRun, shared: DatasetsRun) -> None:
-    """Generate the responses that are missing."""
+    """Generate the missing responses, and record the time and the number of tokens."""
     responses = Path(place.responses)
     if not responses.exists():
         started = time.monotonic()
@@ -208,7 +208,10 @@ def _generate(one: Benchmark, place: DatasetRun, shared: DatasetsRun) -> None:
 
 
 def _score(place: DatasetRun, shared: DatasetsRun) -> tuple[dict[str, Figures], list[str]]:
-    """Score the responses, again where they have been: rewards may have changed."""
+    """Score the responses, even if they have scores, since rewards may have changed.
+
+    Return the figures by data source, and messages about missing rows.
+    """
     started = time.monotonic()
     report = score_files(
         [([place.responses], place.scored)],

@@ -1,6 +1,6 @@
-"""`rewardkit.evaluate`: from files, a table or datasets to figures with intervals.
+"""`rewardkit.evaluate`: figures with intervals for files, a table or datasets.
 
-With a model, responses are generated first. Files without our scores are scored, others are read.
+With a model, responses are generated first. Files without scores from rewardkit are scored.
 """
 
 from __future__ import annotations
@@ -60,39 +60,39 @@ def evaluate(
     on_note: OnNote = lambda line: None,
     **settings: Any,
 ) -> Evaluation:
-    """Return the figures of responses: of files, of a table, or of a model on datasets or prompts.
+    """Evaluate the responses in files or a table, or the responses of a model to datasets or prompts.
 
     Args:
-        responses: a file of responses (scored or not), a folder, a glob or a URL; a `pandas.DataFrame` or a
-            `pyarrow.Table`; the name of a dataset, or a `Benchmark`; or a list of files, or of datasets.
-        model: answers the prompts of datasets, or of one file: a model folder, a hub ID, or the name of the
-            model at `url`.
-        out: keep the scored rows in this file. Of datasets: the folder of all files, by default `eval/MODEL`.
-        report: write an HTML report to this file.
-        scorer: scores the responses; None: a `Scorer` of its own.
-        options: how to read the rows, a `rewardkit.offline.ReadOptions`.
-        prefix: put before the names of the score columns.
-        bad_rows: what becomes of a row that cannot be used, as of `score_file`.
-        resume: continue an interrupted run.
-        restart: discard the partial output of an interrupted run.
-        force: replace an output that exists.
-        cluster: the Ray cluster that generates and scores; None: this machine.
-        workers: scoring processes on the cluster.
-        split: the split of the datasets; None: `test`, or else `validation`.
-        limit: with a model, use only the first so many prompts.
-        system: with a model, a system prompt for rows without one.
-        prep: settings of `rewardkit.prepare` for the datasets.
-        given: the rewards and options that the run was given for these rows; None: nothing is to be used.
-        on_unused: with a model, as of `rewardkit.generate`.
-        on_progress: called with a step, what is done of it, and the whole; None if it is not known.
-        on_note: called with one line for each remark.
-        settings: with a model, settings of generation, as of `rewardkit.generate`.
+        responses: File of responses (scored or not), a folder, a glob or a URL; a `pandas.DataFrame` or a
+            `pyarrow.Table`; the name of a dataset, or a `Benchmark`; or a list of files or of datasets.
+        model: Model that answers the prompts of datasets or of one file: a model folder, a hub ID, or the
+            name of the model at `url`.
+        out: File for the scored rows. For datasets, the folder for all files, by default `eval/MODEL`.
+        report: File for an HTML report.
+        scorer: Scorer for the responses. By default, a new `Scorer` is created.
+        options: Options for reading the rows, a `rewardkit.offline.ReadOptions`.
+        prefix: Prefix for the names of the score columns.
+        bad_rows: Policy for rows that cannot be used, as in `score_file`.
+        resume: Continue an interrupted run.
+        restart: Discard the partial output of an interrupted run.
+        force: Replace an output that exists.
+        cluster: Ray cluster that generates and scores, or None for this machine.
+        workers: Number of scoring processes on the cluster.
+        split: Split of the datasets. The default is `test`, or else `validation`.
+        limit: Largest number of prompts to use, for runs with a model.
+        system: System prompt for rows without one, for runs with a model.
+        prep: Settings of `rewardkit.prepare` for the datasets.
+        given: Rewards and options given for this run, to record which of them the rows use, or None.
+        on_unused: Callback of `rewardkit.generate`, for runs with a model.
+        on_progress: Called with the step, the amount done, and the total, or None if it is unknown.
+        on_note: Called with one line of text for each remark.
+        settings: Settings of `rewardkit.generate`, for runs with a model.
 
     Raises:
-        InputError: a file, table or dataset that cannot be used, or an output that exists.
-        OptionsError: an unknown setting, or one that has no effect.
-        UnknownDataSourceError: no row has a reward.
-        RequestsFailedError: the model did not answer all prompts; `resume` retries them.
+        InputError: A file, table or dataset cannot be used, or an output exists.
+        OptionsError: A setting is unknown or has no effect.
+        UnknownDataSourceError: There is no reward for any row.
+        RequestsFailedError: The model did not answer all prompts. `resume` retries the missing ones.
     """
     if model is None and (settings or limit is not None or system):
         name = next(iter(settings), "limit" if limit is not None else "system")
@@ -126,15 +126,16 @@ def evaluate(
 def find_benchmarks(
     words: Sequence[str | Path | Benchmark], make: Callable[[str], Benchmark], *, chosen: bool
 ) -> list[Benchmark]:
-    """Return the datasets that words name; none where they are files.
+    """Return the datasets that the words name, or an empty list if the words are files.
 
     Args:
-        make: makes the dataset of a name.
-        chosen: there are settings for datasets.
+        words: Names of datasets or files, or benchmarks.
+        make: Function that returns the benchmark for the name of a dataset.
+        chosen: True if there are settings for datasets.
 
     Raises:
-        InputError: a word is neither a file nor a dataset, or there are both.
-        OptionsError: settings of datasets for files, or an unknown one.
+        InputError: A word is neither a file nor a dataset, or there are both files and datasets.
+        OptionsError: There are settings for datasets, but the words are files, or a setting is unknown.
     """
     found: dict[str, Benchmark | None] = {}
     for word in words:
@@ -160,7 +161,7 @@ def find_benchmarks(
 
 
 def _check_word(word: str) -> None:
-    """Refuse a word that could be the name of a dataset, and is neither that nor a file."""
+    """Raise an InputError if the word looks like the name of a dataset but is not a file either."""
     if word.replace("_", "").replace("-", "").isalnum() and not Path(word).exists():
         near = did_you_mean(word, DATASETS) or "; `rewardkit eval --list` shows the datasets"
         raise InputError(f"'{word}' is neither a file nor a dataset{near}")
@@ -169,7 +170,7 @@ def _check_word(word: str) -> None:
 def _asked(
     one: Benchmark, split: str | None, limit: int | None, system: str, generation: dict[str, Any]
 ) -> Benchmark:
-    """A dataset with the settings of the call where it has none of its own."""
+    """Return the benchmark, completed with the settings of the call that it does not set itself."""
     return replace(
         one,
         split=one.split or split,
@@ -189,7 +190,7 @@ def _datasets(benchmarks: Sequence[Benchmark], shared: DatasetsRun, report: str 
 
 @dataclass(frozen=True, slots=True)
 class _FilesRun:
-    """Settings of reading and scoring files."""
+    """Settings and callbacks for generating, reading and scoring files."""
 
     options: ReadOptions
     run: RunOptions
@@ -199,11 +200,11 @@ class _FilesRun:
     on_step: OnStep
     on_note: OnNote
     keeps: bool
-    """False: the rows are those of a table in memory, and nobody asked for a file."""
+    """False if the rows are those of a table in memory and no output file was requested."""
 
 
 def _target(files: Sequence[str], out: str | Path | None) -> Path:
-    """The file for the scores of generated responses."""
+    """Return the file for the scored responses of a model."""
     if len(files) > 1:
         raise OptionsError(f"--model requires exactly one prompt file, found {len(files)} files")
     prompts = Path(files[0])
@@ -219,7 +220,7 @@ def _generated(
     limit: int | None,
     generation: Mapping[str, Any],
 ) -> str:
-    """The file of a model's responses, beside that of their scores."""
+    """Generate a model's responses if necessary, and return their file, which is beside `target`."""
     generated = target.with_name(f"{target.stem}.generated.parquet")
     if how.run.resume and generated.exists():
         how.on_note(f"using the responses of an earlier run: {generated}")
@@ -254,7 +255,8 @@ def _files(
         raise OptionsError(f"--out has no effect: {files[0]} already has scores")
     with tempfile.TemporaryDirectory() as folder:
         kept = _kept(files, out, how) if not had or out is not None else None
-        # Where nothing is kept, a file for each: neither their order nor their kinds have an effect.
+        # If the scores are not kept, each part has its own output, so that their order and kinds do not
+        # matter.
         made = {
             part.word: kept or f"{folder}/{i}{'' if Path(part.word).is_dir() else '.jsonl'}"
             for i, part in enumerate(parts)
@@ -275,11 +277,11 @@ def _files(
 
 
 def _scored(made: Mapping[str, str], whole: Sequence[str] | None, how: _FilesRun, *, kept: bool) -> Report:
-    """Score files, each into its output.
+    """Score each file, and write the scored rows to its output.
 
     Args:
-        made: the output of each file.
-        whole: the words that stand for all of them, if they have one output.
+        made: Output for each file or folder.
+        whole: Words that name all the files, if all share one output.
     """
     if not made:
         return Report()
@@ -301,7 +303,7 @@ def _scored(made: Mapping[str, str], whole: Sequence[str] | None, how: _FilesRun
 
 
 def _kept(files: Sequence[str], out: str | Path | None, how: _FilesRun) -> str | None:
-    """The output that stays: the one asked for, or that beside one file or folder on this machine."""
+    """Return the output to keep: `out`, or by default a file beside the only input, or None."""
     if out is not None:
         return str(out)
     if not how.keeps or len(files) != 1 or files[0] == STDIN or not Path(files[0]).exists():

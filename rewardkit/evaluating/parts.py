@@ -1,4 +1,4 @@
-"""The files of an evaluation: which have our scores already, and whether a result has all of their rows."""
+"""Files of an evaluation: detection of files with scores, and of rows that are missing from the result."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from rewardkit.logs.reader import read_samples
 from rewardkit.offline.report import Report
 
 UNNAMED = "unnamed"
-"""The data source of rows that name none, in figures."""
+"""Data source in the figures for rows without a data source."""
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluatedPart:
-    """A file, or a folder whose names say something of every row (`data_source=gsm8k/`)."""
+    """Input file, or folder whose subfolder names contain values of the rows (`data_source=gsm8k/`)."""
 
     word: str
     scored: bool
-    """It has our scores, which are read; else it is scored first."""
+    """True if the part has scores from rewardkit. Other parts are scored first."""
 
 
 def parts_of(words: Sequence[str], options: ReadOptions, prefix: str) -> list[EvaluatedPart]:
     """Return the parts of an evaluation in order.
 
     Raises:
-        InputError: a file does not exist or cannot be read, or in a folder whose names say something of its
-            rows only some files have scores.
+        InputError: A file does not exist or cannot be read, or only some files have scores in a folder whose
+            subfolder names contain values of the rows.
     """
     found: dict[str, bool] = {}
     for word in words:
@@ -58,12 +58,15 @@ def lost_rows(
     options: ReadOptions,
     prefix: str,
 ) -> list[str]:
-    """Return a line for each file or data source of which rows are missing from a result.
+    """Return a message for each file or data source with rows that are missing from the result.
 
     Args:
-        groups: the result.
-        read: files that had scores.
-        made: outputs of scoring, which have the rows of `report`.
+        groups: Responses in the result.
+        read: Files that already had scores.
+        made: Outputs of scoring, which contain the rows of `report`.
+        report: Report of scoring.
+        options: Options for reading the files.
+        prefix: Prefix of the score columns.
     """
     found = {source: sum(map(len, prompts.values())) for source, prompts in groups.items()}
     made_rows = {name or UNNAMED: source.n for name, source in report.sources.items()}
@@ -85,7 +88,7 @@ def lost_rows(
 
 
 def dropped_sources(words: Sequence[str], options: ReadOptions, report: Report) -> list[str]:
-    """Return a line for each data source of which every row was dropped as unusable."""
+    """Return a message for each data source of which all rows were dropped as unusable."""
     if not report.bad_count or not words:
         return []
     asked = Counter(sample.data_source for batch in read_samples(words, options) for sample in batch.samples)
@@ -97,7 +100,7 @@ def dropped_sources(words: Sequence[str], options: ReadOptions, report: Report) 
 
 
 def _inputs(words: Sequence[str]) -> dict[str, list[Input]]:
-    """The files by path: of a zip there may be several."""
+    """Return the inputs by path. A zip file may contain several inputs."""
     found: dict[str, list[Input]] = {}
     for one in find_inputs(words) if words else []:
         found.setdefault(one.path, []).append(one)
@@ -107,12 +110,12 @@ def _inputs(words: Sequence[str]) -> dict[str, list[Input]]:
 def _lost_of_file(path: str, files: Sequence[Input], options: ReadOptions, prefix: str) -> str:
     rows = sum(map(_rows_in, files))
     numbers = [row["file_row"] for row in read_rows([path], options, prefix)]
-    read = len(set(numbers)) if len(files) == 1 else len(numbers)  # of a zip, each file begins at 0
+    read = len(set(numbers)) if len(files) == 1 else len(numbers)  # Each file in a zip begins at row 0.
     return f"{path}: {rows - read:,} of {rows:,} rows could not be read" if read < rows else ""
 
 
 def _rows_in(source: Input) -> int:
-    """The rows of a file, but for empty lines."""
+    """Return the number of rows of a file without empty lines."""
     file = open_rows(source)
     try:
         if file.schema is not None and file.total is not None:

@@ -1,4 +1,4 @@
-"""The result of `rewardkit.evaluate`: figures with intervals, what is missing from them, and gates."""
+"""Result of `rewardkit.evaluate`: figures with intervals, messages about missing rows, and gates."""
 
 from __future__ import annotations
 
@@ -21,58 +21,64 @@ COLUMNS = ("data source", "accuracy", "mean score", "responses", "not scored")
 
 @dataclass(slots=True)
 class DatasetRun:
-    """The run of one dataset; kept as `NAME.json` beside its responses and scores."""
+    """Record of the run of one dataset, stored as `NAME.json` beside its responses and scores."""
 
     asked: dict[str, Any]
-    """All that the responses depend on; the prompts by the key of the prepared dataset."""
+    """All settings that affect the responses. The key of the prepared dataset identifies the prompts."""
     prompts: str
+    """File of the prompts."""
     responses: str
+    """File of the responses."""
     scored: str
-    """The files of the run."""
+    """File of the scored responses."""
     prompt_tokens: int = 0
     response_tokens: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
-    """Seconds by step: `generate`, of all runs together, and `score`."""
+    """Duration of the steps `generate` (the sum over all calls) and `score`, in seconds."""
     figures: dict[str, Any] | None = None
-    """Figures by data source, as `rewardkit eval FILE --json` has them; None: not scored yet."""
+    """Figures by data source, as in `rewardkit eval FILE --json`, or None before scoring."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """The figures of an evaluation."""
+    """Figures of an evaluation, with messages about missing rows."""
 
     figures: dict[str, Figures]
-    """Figures by data source, and `overall` where there are several; of datasets by their name."""
+    """Figures by data source, with `overall` if there are several, or by name of the dataset."""
     out: str | None
-    """The scored file, or the folder of datasets; None: the scores were not kept."""
+    """Scored file, or folder for datasets, or None if the scores were not kept."""
     problems: tuple[str, ...] = ()
-    """Rows and data sources of the input that the figures lack, one line each."""
+    """Messages about rows and data sources of the input that are missing from the figures."""
     datasets: dict[str, DatasetRun] = field(default_factory=dict)
-    """The runs of datasets by name; empty for files."""
+    """Runs of datasets by name; empty for files."""
 
     def gates(self, fail_under: GateLimits | None, *, fail_on: Counted = "point") -> list[GateResult]:
-        """Return whether the accuracy, or else the mean score, of data sources is at least a limit.
+        """Return the results of gates that require figures to be at least a limit.
+
+        The gates use the accuracy, or the mean score if a reward does not report correctness.
 
         Args:
-            fail_under: a limit for every data source, or limits by data source.
-            fail_on: `point`: the mean counts; `interval`: the lower end of its 95 % interval.
+            fail_under: Limit for every data source, or limits by data source.
+            fail_on: Value to compare: `point` is the mean, `interval` the lower end of its 95 % interval.
         """
         return gate_figures(self.figures, gate_limits(fail_under), fail_on)
 
     def check(self, fail_under: GateLimits | None = None, *, fail_on: Counted = "point") -> Evaluation:
-        """Return the evaluation itself if it is complete and every gate passes; arguments as of `gates`.
+        """Return the evaluation itself if it is complete and every gate passes.
+
+        The arguments are those of `gates`.
 
         Raises:
-            IncompleteError: rows or data sources are missing, a data source has no figure, or more than 5 %
+            IncompleteError: Rows or data sources are missing, a data source has no figure, or more than 5 %
                 of the responses of a gate's data source were not scored.
-            GateError: a figure is under its limit.
-            OptionsError: a limit is no finite number.
+            GateError: A figure is below its limit.
+            OptionsError: A limit is not a finite number.
         """
         require_passed(self.problems, self.gates(fail_under, fail_on=fail_on))
         return self
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as plain data, as `rewardkit eval --json` prints it."""
+        """Return the evaluation as the dictionary that `rewardkit eval --json` prints."""
         if self.datasets:
             found: dict[str, Any] = {"datasets": {name: asdict(one) for name, one in self.datasets.items()}}
         else:
@@ -80,7 +86,7 @@ class Evaluation:
         return {"out": self.out, **found, "problems": list(self.problems)}
 
     def summary(self, gates: tuple[GateResult, ...] = ()) -> Summary:
-        """Return the figures as a table, with problems and gates."""
+        """Return the figures as a table, with the problems and the gates."""
         rows = tuple(_row(name, one) for name, one in self.figures.items())
         return Summary("eval", COLUMNS, rows, self.problems, gates)
 
@@ -89,7 +95,7 @@ class Evaluation:
 
 
 def unscored_problem(name: str, one: Figures) -> str:
-    """Return why a data source has no figures; empty if it has."""
+    """Return a message that a data source has no scored response, or "" if it has one."""
     if one.scored or name == OVERALL:
         return ""
     counts = ", ".join(f"{n:,} {status}" for status, n in one.failures.items())

@@ -1,1 +1,1 @@
-"""Figures of scored files: metrics with intervals, comparison, gradient, and the pages that show them."""
+"""Figures of scored files: metrics with intervals, comparisons, sources of the gradient, and HTML pages."""

@@ -1,6 +1,6 @@
-"""An episode's turns as a chat to read: who spoke, what was called, what came of it, and the rewards.
+"""Display of an episode's turns as a chat, with the speakers, the tool calls, their outcomes and the rewards.
 
-Takes what generation and training write in the column `turns`; what others wrote there is left alone.
+The column `turns` is read in the form that generation and training write. Other values are left unchanged.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from rewardkit.messages import message_text
 from rewardkit.text import printable
 
 FOLDED = 400
-"""Characters of what a tool or a user said that a terminal shows; of more the start and the end."""
+"""Number of characters of a tool's or user's text that a terminal shows. The rest is left out."""
 
 
 def is_chat(turns: Any) -> TypeGuard[list[Mapping[str, Any]]]:
-    """Return True if a value is an episode's turns."""
+    """Return True if the value is the turns of an episode."""
     return (
         isinstance(turns, list)
         and bool(turns)
@@ -26,7 +26,7 @@ def is_chat(turns: Any) -> TypeGuard[list[Mapping[str, Any]]]:
 
 
 def chat_lines(turns: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return an episode as lines of text that no turn can steer a terminal with."""
+    """Return an episode as lines of text, without control characters that could affect a terminal."""
     lines = []
     for turn in turns:
         own = turn["role"] == "assistant"
@@ -36,7 +36,7 @@ def chat_lines(turns: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def shown_prompt(key: str) -> str:
-    """Return a prompt's key (`prompt_key`) to be read: of chat messages their text, each after its role."""
+    """Return a prompt's key (`prompt_key`) in readable form, with chat messages as `[role] text`."""
     try:
         messages, end = json.JSONDecoder().raw_decode(key)
     except ValueError:
@@ -50,7 +50,7 @@ def shown_prompt(key: str) -> str:
 
 
 def heading(turn: Mapping[str, Any]) -> str:
-    """Return who spoke, with the tools that were called, what came of calls, and the turn's reward."""
+    """Return the heading of a turn: its role, the statuses of tool calls, the calls and the reward."""
     about = ", ".join(str(status) for status in turn.get("statuses") or ())
     head = f"[{printable(str(turn['role']))}{f': {about}' if about else ''}]"
     calls = [_call(one) for one in turn.get("calls") or ()]
@@ -64,7 +64,7 @@ def heading(turn: Mapping[str, Any]) -> str:
 
 
 def folded(text: str) -> str:
-    """Return a long text without its middle."""
+    """Return the text, with its middle left out if it is longer than `FOLDED` characters."""
     if len(text) <= FOLDED:
         return text
     half = FOLDED // 2
@@ -72,7 +72,7 @@ def folded(text: str) -> str:
 
 
 def _call(one: Any) -> str:
-    """A call as `name(arguments)`; it is a mapping, or JSON of one."""
+    """Return a call, given as a mapping or as JSON, in the form `name(arguments)`."""
     try:
         call = json.loads(one) if isinstance(one, str) else one
         name = call.get("name")

@@ -1,6 +1,6 @@
-"""Compares two scored files over the same prompts: paired differences, and the prompts that flipped.
+"""Comparison of two scored files over the same prompts: paired differences, and the prompts that flipped.
 
-Differences and their tests are in `intervals.py`; reading is in `scored.py`.
+The differences and their tests are in `intervals.py`. `scored.py` reads the files.
 """
 
 from __future__ import annotations
@@ -18,53 +18,54 @@ from rewardkit.evaluation.scored import Groups, ScoredResponse
 
 @dataclass(frozen=True, slots=True)
 class PromptFlip:
-    """A prompt on which one file is right more often than the other."""
+    """Prompt whose share of correct responses differs between the two files."""
 
     data_source: str
     prompt: str
     before: float
-    """Share of its responses that are correct in the first file."""
+    """Share of correct responses in the first file."""
     after: float
+    """Share of correct responses in the second file."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceComparison:
-    """One data source in both files; differences are the second less the first."""
+    """Comparison for one data source. Differences are the second file minus the first."""
 
     prompts: int
-    """Prompts with a scored response in both files."""
+    """Number of prompts with a scored response in both files."""
     score: Difference | None
     accuracy: Difference | None
-    """None if a reward does not say what is correct."""
+    """Difference in accuracy, or None if a reward does not report correctness."""
     not_scored: int = 0
-    """Prompts in both files, of which one file has no scored response."""
+    """Number of prompts in both files for which at least one file has no scored response."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return the comparison as a dictionary."""
         return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The comparison of two files, on the prompts for which both have a scored response."""
+    """Comparison of two files over the prompts for which both files have a scored response."""
 
     sources: dict[str, SourceComparison]
     flips: list[PromptFlip]
-    """Flips by data source, those that got worse first."""
+    """Flips sorted by data source, then from the largest loss to the largest gain."""
     only_first: int
-    """Prompts that only the first file has; 0 unless that was allowed."""
+    """Number of prompts that only the first file has; 0 unless missing prompts are allowed."""
     only_second: int
     not_scored: int
-    """Prompts in both, of which one file has no scored response."""
+    """Number of prompts in both files for which at least one file has no scored response."""
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Data sources of which one file has no scored response."""
+        """Messages about the data sources in which no prompt has a scored response in both files."""
         lost = [name for name, source in self.sources.items() if not source.prompts and name != OVERALL]
         return tuple(f"{name}: no prompt has a scored response in both files" for name in lost)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return the comparison as a dictionary."""
         return asdict(self)
 
 
@@ -72,11 +73,11 @@ def compare(first: Groups, second: Groups, *, allow_missing: bool = False) -> Co
     """Compare two files of scored responses.
 
     Args:
-        allow_missing: If a file has prompts that the other lacks, compare the others. Otherwise that is an
-            error.
+        allow_missing: Compare only the prompts in both files. If False, different prompts are an error.
 
     Raises:
-        InputError: the files hold different prompts and `allow_missing` is false; or have none in common.
+        InputError: The files have no prompt in common, or they have different prompts and `allow_missing` is
+            False.
     """
     keys_first, keys_second = _keys(first), _keys(second)
     common = [key for key in keys_first if key in keys_second]

@@ -1,6 +1,7 @@
-"""The figures of a scored file: per data source and overall, with intervals clustered by prompt.
+"""Figures of a scored file, per data source and overall, with confidence intervals clustered by prompt.
 
-pass@k and its relatives are in `metrics.py`, intervals in `intervals.py`; printing is the commands'.
+pass@k and the related metrics are in `metrics.py`, the intervals in `intervals.py`. The commands print the
+figures.
 """
 
 from __future__ import annotations
@@ -27,42 +28,42 @@ OVERALL = "overall"
 
 @dataclass(frozen=True, slots=True)
 class AtK:
-    """A figure over k responses to a prompt."""
+    """Value of a metric over k responses to each prompt."""
 
     k: int
     estimate: Estimate
     left_out: int
-    """Prompts that have fewer than k responses with what the figure needs."""
+    """Number of prompts left out because fewer than k responses have the values that the metric needs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The figures of one data source. None: its reward does not report what the figure needs."""
+    """Figures of one data source. A figure is None if the reward does not report the values that it needs."""
 
     prompts: int
     responses: int
     scored: int
-    """Responses with the status `ok`; the means are over these."""
+    """Number of responses with the status `ok`, over which the means are taken."""
     failures: dict[str, int]
-    """Responses without the status `ok`, by status; `unscored` for those that have not been scored."""
+    """Number of responses with each status other than `ok`. Responses without a score count as `unscored`."""
     score: Estimate | None
     accuracy: Estimate | None
     format_rate: Estimate | None
     mean_length: float | None
     truncated: float | None
-    """Share of the responses that were cut off at the length limit."""
+    """Share of the responses that were truncated at the length limit."""
     solved: int
-    """Prompts with a correct response."""
+    """Number of prompts with at least one correct response."""
     at_k: dict[str, list[AtK]]
-    """`pass@k`, `pass^k`, `maj@k` and `best@k`."""
+    """Values of `pass@k`, `pass^k`, `maj@k` and `best@k` for each k."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the figures as plain data."""
+        """Return the figures as a dictionary."""
         return asdict(self)
 
 
 def figures_by_source(groups: Groups) -> dict[str, Figures]:
-    """Return the figures of each data source, and of all together where there are several."""
+    """Return the figures of each data source and, if there are several, of all of them together."""
     found = {source: figures(list(prompts.values())) for source, prompts in sorted(groups.items())}
     if len(groups) > 1:
         found[OVERALL] = figures([group for prompts in groups.values() for group in prompts.values()])
@@ -70,7 +71,7 @@ def figures_by_source(groups: Groups) -> dict[str, Figures]:
 
 
 def figures(groups: Sequence[Sequence[ScoredResponse]]) -> Figures:
-    """Return the figures of the responses to some prompts."""
+    """Return the figures of the responses, which are grouped by prompt."""
     everyone = [one for group in groups for one in group]
     scored = [[one for one in group if one.ok] for group in groups]
     decided = [[float(one.correct) for one in group if one.correct is not None] for group in scored]
@@ -114,7 +115,7 @@ def _at_k(scored: Sequence[Sequence[ScoredResponse]]) -> dict[str, list[AtK]]:
 
 
 def _votes(group: Sequence[ScoredResponse]) -> list[AnswerVote]:
-    """Return the answers of the scored responses whose reward says what is correct."""
+    """Return the answer and the correctness of each response whose reward reports correctness."""
     return [(one.extracted, one.correct) for one in group if one.correct is not None]
 
 

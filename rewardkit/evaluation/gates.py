@@ -1,7 +1,7 @@
-"""Gates: limits that the figures of an evaluation or a comparison have to keep, for CI and for Python.
+"""Gates: limits that the figures of an evaluation or a comparison must meet, for use in CI and from Python.
 
-A gate passes, fails, or has no figure that it could judge by, which is an error. Printing is the commands',
-files for CI are in `summary.py`.
+A gate passes or fails, or ends in an error if the figure that it needs is missing. The commands print the
+results; `summary.py` writes the files for CI.
 """
 
 from __future__ import annotations
@@ -17,42 +17,42 @@ from rewardkit.evaluation.evaluation import OVERALL, Figures
 from rewardkit.evaluation.intervals import ends
 
 Counted = Literal["point", "interval"]
-"""The mean counts, or the lower end of its interval."""
+"""Value that a gate compares with its limit: the mean (`point`) or the lower end of its interval."""
 GateLimits = float | Mapping[str, float]
-"""A limit for every data source, or limits by data source; the name "" then stands for the others."""
+"""One limit for every data source, or limits by data source, with the name "" for all others."""
 
 MAX_NOT_SCORED = 0.05
-"""The largest share of responses without a score with which a gate can still judge a data source."""
+"""Largest share of unscored responses (or prompts) with which a gate still judges a data source."""
 _ROUNDING = 1e-9
-"""A mean that misses a limit by less than this does not miss it: sums are rounded."""
+"""Tolerance for rounding errors: a value that misses a limit by less than this still passes."""
 
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """The result of one gate on one data source."""
+    """Result of one gate for one data source."""
 
     data_source: str
     rule: str
-    """The condition in words."""
+    """Condition in words."""
     status: Literal["passed", "failed", "error"]
-    """`error`: there is no figure, or too much is missing to trust it."""
+    """Outcome of the gate. `error` means that there is no figure, or that too many scores are missing."""
     line: str
-    """The figures in one line."""
+    """Figures and outcome in one line of text."""
     limit: float
     value: float | None = None
     low: float | None = None
     high: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return the result as a dictionary."""
         return asdict(self)
 
 
 def gate_limits(given: GateLimits | None, *, least: float = -math.inf) -> dict[str, float]:
-    """Return limits by data source; that of every other data source is under the name "".
+    """Return the limits by data source. The name "" has the limit of all other data sources.
 
     Raises:
-        OptionsError: a limit is no finite number, or below the least that has a meaning.
+        OptionsError: A limit is not a finite number, or is less than `least`.
     """
     limits = dict(given) if isinstance(given, Mapping) else {} if given is None else {"": given}
     for name, limit in limits.items():
@@ -68,10 +68,10 @@ def gate_limits(given: GateLimits | None, *, least: float = -math.inf) -> dict[s
 
 
 def require_named(limits: Mapping[str, float], names: Collection[str]) -> None:
-    """Refuse limits of data sources that a result does not have.
+    """Check that every data source with a limit is in the result.
 
     Raises:
-        InputError: the first of them, and those that there are.
+        InputError: A data source is not in the result. The message lists the data sources of the result.
     """
     for name in limits:
         if name and name not in names:
@@ -81,7 +81,7 @@ def require_named(limits: Mapping[str, float], names: Collection[str]) -> None:
 def gate_figures(
     figures: Mapping[str, Figures], limits: Mapping[str, float], counted: Counted = "point"
 ) -> list[GateResult]:
-    """Return whether the figures of data sources are at least the limits."""
+    """Return the results of the gates that require the figures of data sources to be at least the limits."""
     return [
         _of_figures(name, figures[name], limit, counted)
         if name in figures
@@ -91,9 +91,9 @@ def gate_figures(
 
 
 def gate_comparison(found: Comparison, limits: Mapping[str, float]) -> list[GateResult]:
-    """Return whether the second file is not worse than the first by more than the limits.
+    """Return the results of the gates that limit how much worse the second file may be than the first.
 
-    It is worse if even the upper end of the interval of the paired difference lies below the negated limit.
+    A gate fails if even the upper end of the interval of the paired difference is below the negated limit.
     """
     return [
         _of_difference(name, found, limit) if name in found.sources else _missing(name, limit, found.sources)
@@ -102,11 +102,11 @@ def gate_comparison(found: Comparison, limits: Mapping[str, float]) -> list[Gate
 
 
 def require_passed(problems: Sequence[str], gates: Sequence[GateResult]) -> None:
-    """Raise for a result that is incomplete, or that a gate does not let pass.
+    """Raise an error if the result is incomplete or a gate did not pass.
 
     Raises:
-        IncompleteError: rows or data sources are missing, or a gate cannot judge.
-        GateError: a gate failed.
+        IncompleteError: Rows or data sources are missing, or a gate ended in an error.
+        GateError: A gate failed.
     """
     errors = [*problems, *(gate.line for gate in gates if gate.status == "error")]
     if errors:
@@ -117,7 +117,7 @@ def require_passed(problems: Sequence[str], gates: Sequence[GateResult]) -> None
 
 
 def exit_code(problems: Sequence[str], gates: Sequence[GateResult]) -> int:
-    """Return the exit code of a command: that of the error which `require_passed` raises, otherwise 0."""
+    """Return the exit code of the error that `require_passed` raises, or 0 if it raises none."""
     try:
         require_passed(problems, gates)
     except (IncompleteError, GateError) as error:

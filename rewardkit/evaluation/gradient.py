@@ -1,7 +1,7 @@
 """Sources of the learning signal: the share of |advantage| that each component of a score accounts for.
 
-Responses to one prompt are a group, as in training. The advantages are those of `trainer/algorithms`,
-computed without torch; a test compares the two.
+The responses to one prompt form a group, as in training. The advantages are those of `trainer/algorithms`,
+computed without torch. A test compares the two implementations.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from rewardkit.evaluation.scored import Groups, ScoredResponse
 
 CORRECT = "correct"
 REST = "rest"
-"""The component for what no named part explains."""
+"""Name of the component for the remainder that no named part explains."""
 MOST = 0.5
-"""There is a warning if groups in which no response is correct have more than this share of |advantage|."""
+"""Share of |advantage| from groups without a correct response above which there is a warning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,37 +26,37 @@ class Signal:
     """Shares of the summed |advantage| of all scored responses, under one estimator."""
 
     total: float
-    """Summed |advantage|; where it is 0, nothing is learned and all shares are 0."""
+    """Sum of |advantage|. If it is 0, nothing is learned and all shares are 0."""
     nobody_right: float
     """Share from groups in which no response is correct."""
     mixed: float
     everybody_right: float
     parts: dict[str, float]
-    """Shares by component of the score: `correct`, the reward's parts, and the `rest`; they sum to 1."""
+    """Shares of `correct`, the reward's parts, and the `rest`, which sum to 1."""
     long_quarter: float
-    """Share from the longest quarter of the responses, each weighted by its length as in a mean over
-    tokens."""
+    """Share from the longest quarter of the responses, with each response weighted by its length, as in a
+    mean over tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceSignal:
-    """One data source."""
+    """Sources of the learning signal of one data source."""
 
     groups: int
     lone: int
-    """Groups with one scored response. Estimators that compare the responses of a group learn nothing from
-    them."""
+    """Number of groups with at most one scored response, from which estimators that compare the responses of
+    a group learn nothing."""
     flat: int
-    """Groups in which all scores are equal: no advantage at all."""
+    """Number of groups in which all scores are equal, so that all advantages are 0."""
     not_scored: dict[str, int]
-    """Responses left out, by status."""
+    """Number of responses without a score, by status."""
     weights: dict[str, float]
     """Contribution of each component to a score, fitted by least squares."""
     estimators: dict[str, Signal]
     warnings: list[str]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return the figures as a dictionary."""
         return asdict(self)
 
 
@@ -64,35 +64,38 @@ Advantages = Callable[[Sequence[float]], list[float]]
 
 
 def grpo(scores: Sequence[float]) -> list[float]:
-    """GRPO (arXiv:2402.03300): (score - mean) / (std + 1e-6) in the group, std unbiased."""
+    """Return the advantages of GRPO (arXiv:2402.03300): (score - mean) / (std + 1e-6) in the group.
+
+    The standard deviation is unbiased.
+    """
     scale = stdev(scores) + 1e-6
     return [one / scale for one in dr_grpo(scores)]
 
 
 def dr_grpo(scores: Sequence[float]) -> list[float]:
-    """Dr.GRPO (arXiv:2503.20783): score - mean in the group."""
+    """Return the advantages of Dr.GRPO (arXiv:2503.20783): score - mean in the group."""
     mean = fmean(scores)
     return [score - mean for score in scores]
 
 
 def rloo(scores: Sequence[float]) -> list[float]:
-    """RLOO (arXiv:2402.14740): score less the mean of the others in the group."""
+    """Return the advantages of RLOO (arXiv:2402.14740): score - mean of the other scores in the group."""
     n = len(scores)
     return [one * n / (n - 1) for one in dr_grpo(scores)]
 
 
 IN_GROUPS: dict[str, Advantages] = {"grpo": grpo, "dr_grpo": dr_grpo, "rloo": rloo}
 OVER_ALL = "reinforce_plus_plus"
-"""REINFORCE++ (arXiv:2501.03262): whitened over all responses; groups do not matter."""
+"""REINFORCE++ (arXiv:2501.03262), which whitens over all responses and ignores groups."""
 
 
 def signal(groups: Groups) -> dict[str, SourceSignal]:
-    """Return where the learning signal of each data source comes from."""
+    """Return the sources of the learning signal of each data source."""
     return {source: source_signal(list(prompts.values())) for source, prompts in sorted(groups.items())}
 
 
 def source_signal(groups: Sequence[Sequence[ScoredResponse]]) -> SourceSignal:
-    """Return where the learning signal of one data source's groups comes from."""
+    """Return the sources of the learning signal in the groups of one data source."""
     scored = [[one for one in group if one.ok] for group in groups]
     usable = [group for group in scored if len(group) > 1]
     not_scored: dict[str, int] = {}
@@ -113,10 +116,10 @@ def source_signal(groups: Sequence[Sequence[ScoredResponse]]) -> SourceSignal:
 
 
 def signal_under(estimator: str, groups: Sequence[Sequence[ScoredResponse]]) -> Signal:
-    """Return where the learning signal of scored groups comes from under one estimator.
+    """Return the sources of the learning signal of the groups under one estimator.
 
     Raises:
-        KeyError: the estimator is not in `IN_GROUPS`, and not `OVER_ALL`.
+        KeyError: The estimator is neither in `IN_GROUPS` nor `OVER_ALL`.
     """
     usable = [group for group in ([one for one in each if one.ok] for each in groups) if len(group) > 1]
     weights = fit_weights([one for group in usable for one in group])
@@ -126,15 +129,16 @@ def signal_under(estimator: str, groups: Sequence[Sequence[ScoredResponse]]) -> 
 
 
 def components(one: ScoredResponse) -> dict[str, float]:
-    """Return what a score may be made of: whether it is correct, and its parts."""
+    """Return the possible components of a score: its parts, and its correctness as 0 or 1."""
     correct = {} if one.correct is None else {CORRECT: float(one.correct)}
     return {**one.parts, **correct}
 
 
 def fit_weights(responses: Sequence[ScoredResponse]) -> dict[str, float]:
-    """Return how much each component adds to a score, by least squares over all responses.
+    """Return the weight of each component of a score, fitted by least squares over all responses.
 
-    `correct` comes first, then the parts by name; one that those before it determine gets no weight.
+    `correct` is first, followed by the parts by name. A component that the components before it determine
+    gets the weight 0.
     """
     rows = [components(one) for one in responses]
     names = sorted({name for row in rows for name in row}, key=lambda name: (name != CORRECT, name))
@@ -144,7 +148,7 @@ def fit_weights(responses: Sequence[ScoredResponse]) -> dict[str, float]:
         column = _centred([row.get(name, 0.0) for row in rows])
         size = _dot(column, column)
         made_of = {name: 1.0}
-        for _, direction, of in basis:  # Gram-Schmidt; `made_of` says the remainder in the components
+        for _, direction, of in basis:  # Gram-Schmidt; `made_of` expresses the remainder in the components
             factor = _dot(column, direction) / _dot(direction, direction)
             column = [x - factor * d for x, d in zip(column, direction, strict=True)]
             for other, share in of.items():
@@ -168,7 +172,7 @@ def _in_groups(
         advantages = rule(scores)
         mean = fmean(scores)
         gaps = [abs(score - mean) for score in scores]
-        # Every rule here scales what is left of a score after the group's mean.
+        # Every rule in `IN_GROUPS` multiplies the scores, less the group's mean, by a common factor.
         largest = max(range(len(gaps)), key=gaps.__getitem__)
         scale = abs(advantages[largest]) / gaps[largest] if gaps[largest] > 0 else 0.0
         tally.add(group, advantages, scale)
@@ -190,7 +194,7 @@ def _over_all(groups: Sequence[Sequence[ScoredResponse]], weights: dict[str, flo
 
 
 class _Tally:
-    """Sums of |advantage| by where it comes from."""
+    """Sums of |advantage| by source."""
 
     def __init__(self, weights: dict[str, float]) -> None:
         self._weights = weights
@@ -205,7 +209,7 @@ class _Tally:
         scale: float,
         centre: dict[str, float] | None = None,
     ) -> None:
-        """Count a group; `scale` is what its scores, less their centre, are multiplied with."""
+        """Add a group, whose advantages are the scores, less their centre, multiplied by `scale`."""
         right = sum(1 for one in group if one.correct)
         kind = "nobody" if right == 0 else "everybody" if right == len(group) else "mixed"
         self._by_group[kind] += sum(map(abs, advantages))
@@ -223,7 +227,7 @@ class _Tally:
             self._by_length.append((one.length, abs(advantage)))
 
     def signal(self) -> Signal:
-        """Return the shares."""
+        """Return the shares of all groups added so far."""
         total = sum(self._by_group.values())
         shares = _shares(self._by_group)
         self._by_length.sort()
@@ -246,7 +250,7 @@ def _shares(sums: dict[str, float]) -> dict[str, float]:
 
 
 def _warnings(found: Signal) -> list[str]:
-    """Return the lines that are worth printing, under GRPO."""
+    """Return warnings about the sources of the signal."""
     lines = []
     if CORRECT in found.parts and found.nobody_right > MOST:
         lines.append(

@@ -1,7 +1,7 @@
 """Standard errors, confidence intervals and tests for means over responses that are clustered by prompt.
 
-Responses to one prompt resemble each other, so a prompt is the unit that varies independently (Miller 2024,
-arXiv:2411.00640). No randomness but a seeded one of its own; no reading of files here.
+Responses to one prompt resemble each other, so prompts are the independent units (Miller 2024,
+arXiv:2411.00640). All random draws are seeded. This module reads no files.
 """
 
 from __future__ import annotations
@@ -16,39 +16,39 @@ from math import comb
 from statistics import fmean
 
 LEVEL = 0.95
-"""The confidence level of every interval."""
+"""Confidence level of every interval."""
 EXACT_FLIPS = 12
-"""The sign-flip test tries every choice of signs if at most so many prompts differ."""
+"""Largest number of differing prompts for which the sign-flip test tries every choice of signs."""
 DRAWS = 10_000
-"""Number of choices of signs that are drawn where there are too many to try all."""
+"""Number of random choices of signs if there are too many to try all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean over all responses with its standard error and interval."""
+    """Mean over all responses with its standard error and 95 % interval."""
 
     mean: float
     standard_error: float | None
-    """Clustered by prompt; None for fewer than two prompts."""
+    """Standard error, clustered by prompt; None for fewer than two prompts."""
     low: float | None
     high: float | None
-    """Ends of the 95 % interval."""
+    """Upper end of the 95 % interval, whose lower end is `low`."""
     prompts: int
     n: int
-    """Responses."""
+    """Number of responses."""
 
 
 def ends(low: float | None, high: float | None, show: Callable[[float], str]) -> str:
-    """Return the ends of an interval as text; empty without one, since a single prompt has none."""
+    """Return the ends of an interval as text, or "" if there is no interval, as for a single prompt."""
     return "" if low is None or high is None else f"{show(low)} to {show(high)}"
 
 
 def estimate(groups: Sequence[Sequence[float]], *, share: bool = False) -> Estimate | None:
-    """Return the mean of all values with its interval; None where there is no value.
+    """Return the mean of all values with its interval, or None if there are no values.
 
     Args:
-        groups: The values of the responses to each prompt. Empty groups are ignored.
-        share: The values lie within 0 and 1 (correct or not, for instance), and so shall the interval.
+        groups: Values of the responses to each prompt. Empty groups are ignored.
+        share: True if the values are between 0 and 1, such as 1 for correct. So is the interval, then.
     """
     groups = [group for group in groups if len(group) > 0]
     n = sum(map(len, groups))
@@ -67,14 +67,14 @@ def estimate(groups: Sequence[Sequence[float]], *, share: bool = False) -> Estim
 
 
 def within_unit(groups: Sequence[Sequence[float]]) -> bool:
-    """Return whether all values lie within 0 and 1, as their mean then does."""
+    """Return True if all values, and therefore their mean, are between 0 and 1."""
     return all(0.0 <= value <= 1.0 for group in groups for value in group)
 
 
 def standard_error(groups: Sequence[Sequence[float]]) -> float | None:
-    """Return the standard error of the mean of all values, clustered by group; None for fewer than two.
+    """Return the standard error of the mean, clustered by group, or None for fewer than two groups.
 
-    Miller 2024, section 2.2, with the factor sqrt(G / (G - 1)) for a small number G of groups.
+    Source: Miller 2024, section 2.2, with the factor sqrt(G / (G - 1)) for a small number G of groups.
     """
     if len(groups) < 2:
         return None
@@ -85,20 +85,20 @@ def standard_error(groups: Sequence[Sequence[float]]) -> float | None:
 
 
 def _sum(groups: Sequence[Sequence[float]]) -> float:
-    """The sum of all values, to the last bit the same in every order of files and rows."""
+    """Return the exactly rounded sum of all values, which does not depend on the order of files and rows."""
     return math.fsum(chain.from_iterable(groups))
 
 
 _ROUNDING = 1e-12
-"""An error below this part of the mean is none, but a sum that was rounded."""
+"""Standard error, relative to the mean, below which the error is only rounding and counts as 0."""
 
 
 def _share_interval(groups: Sequence[Sequence[float]], mean: float, error: float) -> tuple[float, float]:
-    """Return the interval on the logit scale, which has its coverage near 0 and 1 too; a plain one does not.
+    """Return the interval on the logit scale, which unlike a plain interval keeps its coverage near 0 and 1.
 
-    The degrees of freedom are three for each prompt with the rarer outcome, at most G - 1: where few prompts
-    have a success, the standard error is estimated from those few. Where nothing varies, this is Wilson's
-    interval with each prompt as one observation.
+    There are three degrees of freedom for each prompt with the rarer outcome, but at most G - 1, because the
+    standard error is estimated from those prompts if they are few. If the values do not vary, the result is
+    Wilson's interval with each prompt as one observation.
     """
     prompts = len(groups)
     spread = mean * (1.0 - mean)
@@ -126,7 +126,7 @@ def wilson(mean: float, n: float, z: float) -> tuple[float, float]:
 @lru_cache(maxsize=1024)
 def t_quantile(freedom: int, level: float = LEVEL) -> float:
     """Return the half-width, in standard errors, of a two-sided interval by Student's t."""
-    import mpmath  # type: ignore[import-untyped]  # not at the top: only reports need it
+    import mpmath  # type: ignore[import-untyped]  # imported here because only reports need mpmath
 
     outside = 1.0 - level
 
@@ -138,7 +138,7 @@ def t_quantile(freedom: int, level: float = LEVEL) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """B minus A over the prompts that both have."""
+    """Difference B minus A over the prompts that both sides have, with its interval and test."""
 
     mean: float
     standard_error: float | None
@@ -146,24 +146,25 @@ class Difference:
     high: float | None
     p_value: float
     test: str
-    """`McNemar` (one right or wrong answer a prompt) or `sign flips` (anything else)."""
+    """Name of the test: `McNemar` (each side has one 0 or 1 per prompt) or `sign flips` (all other cases)."""
     prompts: int
     better: int
-    """Prompts on which B is above A."""
+    """Number of prompts on which B is higher than A."""
     worse: int
+    """Number of prompts on which B is lower than A."""
 
 
 def difference(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]]) -> Difference:
-    """Compare paired groups of values: `a[i]` and `b[i]` are the responses of each side to prompt i.
+    """Compare paired groups of values, in which `a[i]` and `b[i]` belong to the responses to prompt i.
 
-    The difference is that of the prompt means. Groups must not be empty.
+    Prompts are compared by their means. Groups must not be empty.
     """
     gaps = [fmean(y) - fmean(x) for x, y in zip(a, b, strict=True)]
     found = estimate([[gap] for gap in gaps])
     assert found is not None
     low, high = found.low, found.high
     if within_unit(a) and within_unit(b) and low is not None and high is not None:
-        low, high = max(-1.0, low), min(1.0, high)  # no difference of two shares is beyond
+        low, high = max(-1.0, low), min(1.0, high)  # A difference of two shares is between -1 and 1.
     better, worse = sum(gap > 0 for gap in gaps), sum(gap < 0 for gap in gaps)
     single = all(len(x) == len(y) == 1 and {x[0], y[0]} <= {0.0, 1.0} for x, y in zip(a, b, strict=True))
     test = "McNemar" if single else "sign flips"
@@ -172,7 +173,7 @@ def difference(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]]) -> Di
 
 
 def mcnemar(b: int, c: int) -> float:
-    """Return the exact two-sided p-value of b and c discordant pairs (McNemar 1947, binomial form)."""
+    """Return the exact two-sided p-value for b and c discordant pairs (McNemar 1947, binomial form)."""
     if b + c == 0:
         return 1.0
     tail = sum(comb(b + c, i) for i in range(min(b, c) + 1))
@@ -182,8 +183,8 @@ def mcnemar(b: int, c: int) -> float:
 def sign_flips(gaps: Sequence[float]) -> float:
     """Return the two-sided p-value of the mean of paired differences under random signs (Fisher 1935).
 
-    It is exact if few prompts differ. Otherwise it is estimated by seeded draws, among which the observed
-    signs count.
+    The p-value is exact if at most `EXACT_FLIPS` prompts differ. Otherwise it is estimated from seeded draws,
+    with the observed signs counted as one of them.
     """
     moved = [abs(gap) for gap in gaps if gap != 0]
     if not moved:

@@ -1,7 +1,7 @@
-"""Sources of the gradient of one step: failures had they been zeros, format alone, length.
+"""Sources of the gradient of one step: failures if they were scored as zeros, format alone, and length.
 
-One row of figures over all data sources, for the trainer's alarms and for a table over steps; by component of
-the score it is in `gradient.py`, whose advantages are used here.
+A ledger is one row of figures over all data sources, for the trainer's alarms and for a table over steps.
+`gradient.py` computes the advantages, and splits them by component of the score.
 """
 
 from __future__ import annotations
@@ -16,37 +16,37 @@ from rewardkit.evaluation.scored import Groups, ScoredResponse
 
 Group = Sequence[ScoredResponse]
 Pairs = Sequence[tuple[Group, Sequence[float]]]
-"""Scored responses of a group, and their advantages."""
+"""Scored responses of each group with their advantages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """Shares from 0 to 1; None where there is nothing to say."""
+    """Shares of the gradient by source, from 0 to 1. A share is None if it is undefined."""
 
     responses: int
     failed: float
     """Share of the responses that could not be scored."""
     right: float | None
-    """Share of the scored responses that are correct; None where their rewards do not say what is correct."""
+    """Share of the scored responses that are correct, or None if no reward reports correctness."""
     equal: float | None
-    """Share of the groups with two scored responses or more whose scores are all equal."""
+    """Share of the groups with at least two scored responses in which all scores are equal."""
     failures: float
-    """Share of the gradient of a trainer that scores a failure 0 that comes from the failures, at their own
-    responses and, through the mean and the spread of their group, at the others."""
+    """Share of the gradient that would come from failures if each were scored 0. A failure affects its own
+    response and, through the mean and the spread of the group, the other responses."""
     nobody_right: float | None
     """Share of |advantage| from groups in which no response is correct."""
     format: float | None
-    """Share of |advantage| that lies between responses of a group that are equally right, so that only
-    format, length or style can have made it."""
+    """Share of |advantage| between responses of a group that are equally correct, which only format, length
+    or style can have caused."""
     length: float
-    """Share of the advantages' variance within groups that the length of a response predicts among those that
-    are equally right (wrong responses may well be the longer ones)."""
+    """Share of the advantages' variance within groups that the length of a response predicts. Only equally
+    correct responses are compared, since wrong responses are often longer."""
 
 
 def ledger(groups: Groups, estimator: str = "grpo") -> Ledger:
-    """Return where the gradient comes from under an estimator of `gradient.py`.
+    """Return the sources of the gradient under an estimator of `gradient.py`.
 
-    Without failures, and with equal scores everywhere, all shares of the gradient are 0.
+    If there are no failures and all scores are equal, all shares of the gradient are 0.
     """
     members = [group for prompts in groups.values() for group in prompts.values()]
     everyone = [one for group in members for one in group]
@@ -68,7 +68,7 @@ def ledger(groups: Groups, estimator: str = "grpo") -> Ledger:
 
 
 class AdvantageShares(NamedTuple):
-    """The shares of `Ledger` that follow from advantages, whatever estimator they are of."""
+    """Shares of `Ledger` that depend only on the advantages, whichever estimator computed them."""
 
     nobody_right: float | None
     format: float | None
@@ -76,7 +76,7 @@ class AdvantageShares(NamedTuple):
 
 
 def shares_of(pairs: Pairs) -> AdvantageShares:
-    """Return where advantages come from, given the responses of each group with their advantages."""
+    """Return the sources of the advantages, given the responses of each group with their advantages."""
     return AdvantageShares(_of_nobody_right(pairs), _of_format(pairs), _of_length(pairs))
 
 
@@ -85,7 +85,7 @@ def _scores(group: Group) -> list[float]:
 
 
 def _advantages(groups: Sequence[Sequence[float]], estimator: str) -> list[list[float]]:
-    """The advantages of each group's scores; a response alone in its group has none."""
+    """Return the advantages of each group's scores. In a group of one response, the advantage is 0."""
     if estimator != OVER_ALL:
         rule = IN_GROUPS[estimator]
         return [rule(scores) if len(scores) > 1 else [0.0] * len(scores) for scores in groups]
@@ -98,7 +98,7 @@ def _advantages(groups: Sequence[Sequence[float]], estimator: str) -> list[list[
 
 
 def _of_failures(members: Sequence[Group], advantages: Sequence[Sequence[float]], estimator: str) -> float:
-    """The advantages with failures as zeros are those without failures, and what the failures add."""
+    """Return the share of |advantage| that failures add if they are scored as zeros."""
     as_zeros = _advantages([_scores(group) for group in members], estimator)
     added = own = 0.0
     for group, whole, left in zip(members, as_zeros, advantages, strict=True):
@@ -111,7 +111,7 @@ def _of_failures(members: Sequence[Group], advantages: Sequence[Sequence[float]]
 
 
 def _judged(pairs: Pairs) -> Pairs:
-    """The groups whose rewards say what is correct."""
+    """Return the groups in which the correctness of every response is known."""
     return [(group, found) for group, found in pairs if group and all(o.correct is not None for o in group)]
 
 
@@ -128,7 +128,7 @@ def _of_nobody_right(pairs: Pairs) -> float | None:
 
 
 def _of_format(pairs: Pairs) -> float | None:
-    """|advantage - mean of those equally right|, beside |that mean|."""
+    """Return the share of |advantage - mean|, with the mean over equally correct responses of the group."""
     judged = _judged(pairs)
     within = between = 0.0
     for _, advantages in _equally_right(judged):
@@ -139,8 +139,10 @@ def _of_format(pairs: Pairs) -> float | None:
 
 
 def _of_length(pairs: Pairs) -> float:
-    """The variance that the best line through lengths and advantages, both less the mean of those equally
-    right, takes off the advantages' variance within groups."""
+    """Return the share of the advantages' variance within groups that a linear fit to the lengths explains.
+
+    The fit uses lengths and advantages minus their means over the equally correct responses of a group.
+    """
     product = of_lengths = 0.0
     for group, found in _equally_right(pairs):
         lengths = _centred([float(one.length) for one in group])
@@ -151,7 +153,7 @@ def _of_length(pairs: Pairs) -> float:
 
 
 def _equally_right(pairs: Pairs) -> Iterator[tuple[Group, Sequence[float]]]:
-    """The right and the others of each group."""
+    """Yield the correct responses and the other responses of each group, with their advantages."""
     for group, found in pairs:
         for right in (True, False):
             own = [(one, a) for one, a in zip(group, found, strict=True) if bool(one.correct) == right]

@@ -1,4 +1,4 @@
-"""Sorts the rows of `scored.py`, or summarises them by prompt, for display. Nothing is printed here."""
+"""Sorting of the rows of `scored.py`, and summaries of them by prompt. The callers print the results."""
 
 from __future__ import annotations
 
@@ -11,37 +11,39 @@ from typing import Any
 from rewardkit.evaluation.scored import ScoredResponse, ScoredRow, scored_response
 
 ReadRows = Callable[[], Iterator[ScoredRow]]
-"""Reads the rows from the beginning."""
+"""Function that returns an iterator over the rows from the beginning."""
 
 ORDERS = ("score", "length", "disagreement")
-"""Lowest score first; longest response first; prompt with the most disagreement first. Rows without the value
-are last."""
+"""Orders for rows: lowest score first, longest response first, or prompts with the most disagreement first.
+Rows without a score are last."""
 
 
 @dataclass(slots=True)
 class PromptSummary:
-    """The responses to one prompt."""
+    """Summary of the responses to one prompt."""
 
     data_source: str
     row: int
-    """Number of its first response."""
+    """Number of the row with the first response."""
     prompt: Any
     responses: int = 0
     right: int = 0
+    """Number of correct responses."""
     decided: int = 0
-    """Responses whose score says whether they are correct."""
+    """Number of responses whose score reports correctness."""
     scores: list[float] = field(default_factory=list)
     """Scores of the scored responses."""
     characters: int = 0
+    """Total length of the responses."""
 
     @property
     def score(self) -> float | None:
-        """Mean score of the scored responses; None: there are none."""
+        """Mean score of the scored responses, or None if no response is scored."""
         return sum(self.scores) / len(self.scores) if self.scores else None
 
     @property
     def length(self) -> float:
-        """Mean length."""
+        """Mean length of the responses."""
         return self.characters / self.responses
 
     @property
@@ -51,9 +53,9 @@ class PromptSummary:
 
 
 def in_order(rows: ReadRows, order: str, limit: int) -> Iterator[ScoredRow]:
-    """Yield the first `limit` rows (0: all) in one of `ORDERS`. No more rows than that are held in memory.
+    """Yield the first `limit` rows in one of `ORDERS`, or all rows if `limit` is 0.
 
-    Rows that are equal stay in the order of the files.
+    Only these rows are kept in memory. Rows that compare equal stay in the order of the files.
     """
     divided = _disagreements(rows) if order == "disagreement" else {}
 
@@ -91,7 +93,7 @@ def by_prompt(rows: ReadRows, order: str | None) -> list[PromptSummary]:
 
 
 _Problem = tuple[str, str, str]
-"""Data source, prompt and ground truth: problems may share a text."""
+"""Data source, prompt and ground truth, since several problems may share a prompt."""
 
 
 def _problem(one: ScoredResponse) -> _Problem:

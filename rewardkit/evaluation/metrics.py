@@ -1,8 +1,8 @@
-"""Figures over several responses to one prompt: pass@k, best@k, maj@k.
+"""Metrics over several responses to one prompt: pass@k, pass^k, best@k and maj@k.
 
-Each is the expectation over k of the n responses drawn without replacement, so none depends on which
-responses came first, and best@n is what the best of the n got. (Drawn with replacement, as a bootstrap
-does, one right answer in eight would give a best@8 of 0.66.)
+Each metric is the expectation over k of the n responses, drawn without replacement. No metric depends on the
+order of the responses, and best@n is the highest of the n scores. (If responses were drawn with replacement,
+as in a bootstrap, one right answer in eight would give a best@8 of 0.66.)
 """
 
 from __future__ import annotations
@@ -17,41 +17,41 @@ from math import comb
 from rewardkit.types import Score
 
 DRAWS = 200
-"""maj@k is exact if there are at most so many ways to choose k of n. Otherwise it is the mean over so many
-seeded draws."""
+"""Largest number of ways to choose k of n responses for which maj@k is exact. If there are more ways, maj@k
+is the mean over this number of seeded draws."""
 
 AnswerVote = tuple[str | None, bool]
-"""An answer, None where there was none to extract, and whether it is correct."""
+"""Extracted answer, or None if the response has none, and True if the response is correct."""
 
 
 def pass_at_k(n: int, correct: int, k: int) -> float:
-    """Return the probability that at least one of k responses is correct, if `correct` of n are.
+    """Return the probability that at least one of k responses is correct if `correct` of n are correct.
 
-    Chen et al., Evaluating Large Language Models Trained on Code, 2021.
+    Source: Chen et al., Evaluating Large Language Models Trained on Code, 2021.
     """
     return 1.0 - comb(n - correct, k) / comb(n, k)
 
 
 def pass_hat_k(n: int, correct: int, k: int) -> float:
-    """Return pass^k, the probability that all of k responses are correct, if `correct` of n are.
+    """Return pass^k, the probability that all k responses are correct if `correct` of n are correct.
 
-    Yao et al., tau-bench, 2024 (arXiv:2406.12045).
+    Source: Yao et al., tau-bench, 2024 (arXiv:2406.12045).
     """
     return comb(correct, k) / comb(n, k)
 
 
 def best_at_k(scores: Sequence[float], k: int) -> float:
-    """Return the expected highest of k scores."""
+    """Return the expected maximum of k of the scores."""
     ordered = sorted(scores)
     weighted = sum(score * comb(below, k - 1) for below, score in enumerate(ordered))
     return weighted / comb(len(scores), k)
 
 
 def maj_at_k(votes: Sequence[AnswerVote], k: int) -> float:
-    """Return the probability that the most common answer of k responses is correct. Of a tie one is drawn.
+    """Return the probability that the most common answer of k responses is correct. Ties are broken evenly.
 
-    An answer may be correct in some responses and wrong in others, for instance where the form counts. It
-    then counts as correct by the share of the drawn ones that are.
+    The same answer may be correct in some responses and wrong in others, for instance if the format counts.
+    It then counts as correct in proportion to the drawn responses in which it is correct.
     """
     counts = Counter(vote for vote in votes if vote[0] is not None)
     answers = {answer for answer, _ in counts}
@@ -60,14 +60,16 @@ def maj_at_k(votes: Sequence[AnswerVote], k: int) -> float:
 
 
 def names_answers(votes: Iterable[AnswerVote]) -> bool:
-    """Return whether the reward names answers to vote on: False if a correct response has none."""
+    """Return True if the reward extracts answers to vote on, so that every correct response has one."""
     return not any(correct and answer is None for answer, correct in votes)
 
 
 @lru_cache(maxsize=65_536)
 def _majority_of_k(split: tuple[tuple[int, int], ...], silent: int, k: int) -> float:
-    """Return maj@k by how often each answer was given, correct and wrong. Many prompts have the same
-    counts."""
+    """Return maj@k from the counts of each answer, correct and wrong. `silent` responses have no answer.
+
+    The result is cached, since many prompts have the same counts.
+    """
     answers = [(i, True) for i, (right, _) in enumerate(split) for _ in range(right)]
     answers += [(i, False) for i, (_, wrong) in enumerate(split) for _ in range(wrong)]
     answers += [(-1, False)] * silent
@@ -81,7 +83,7 @@ def _majority_of_k(split: tuple[tuple[int, int], ...], silent: int, k: int) -> f
 
 
 def _majority(answers: Sequence[tuple[int, bool]]) -> float:
-    """Return the share of the most common answers that is correct; -1 stands for no answer."""
+    """Return the share of the most common answers that are correct. An answer of -1 means no answer."""
     counts = Counter(answer for answer, _ in answers if answer >= 0)
     if not counts:
         return 0.0
@@ -92,15 +94,16 @@ def _majority(answers: Sequence[tuple[int, bool]]) -> float:
 
 
 def group_metrics(groups: Sequence[Sequence[Score]]) -> dict[str, float]:
-    """Return the figures of one data source. Only scored responses (status `ok`) count.
+    """Return the metrics of one data source. Only scored responses (status `ok`) count.
 
     Args:
-        groups: the responses to each prompt.
+        groups: Scores of the responses to each prompt.
 
     Returns:
-        `reward/mean@n`, `acc/mean@n` and `<part>/mean@n` over all responses, n being the size of the largest
-        group; for k = 2, 4, ... and n `reward/best@k`, `acc/pass@k` and `acc/maj@k`, means over the prompts
-        that have k responses. `acc` only where the reward says what is correct, `maj` where it names answers.
+        `reward/mean@n`, `acc/mean@n` and `<part>/mean@n` over all responses, where n is the size of the
+        largest group, and `reward/best@k`, `acc/pass@k` and `acc/maj@k` for k = 2, 4, ... and n, as means
+        over the prompts that have k responses. `acc` is present only if the reward reports correctness, `maj`
+        only if it extracts answers.
     """
     n = max((len(group) for group in groups), default=0)
     found: dict[str, list[float]] = defaultdict(list)
@@ -125,6 +128,6 @@ def group_metrics(groups: Sequence[Sequence[Score]]) -> dict[str, float]:
 
 
 def at_k_sizes(n: int) -> list[int]:
-    """Return the k of figures over k of n responses: 2, 4, 8, ... and n; none for one response."""
+    """Return the values of k for metrics over k of n responses: 2, 4, 8, ... and n, or none if n is 1."""
     powers = [2**i for i in range(1, n.bit_length()) if 2**i < n]
     return [*powers, n] if n > 1 else []

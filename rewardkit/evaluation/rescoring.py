@@ -1,7 +1,7 @@
-"""Compares two scorers on the same responses: which verdicts flip, and how the advantages change. Also keeps
-pinned responses, whose verdicts must not change.
+"""Comparison of two scorers on the same responses, and pinned responses, whose verdicts must not change.
 
-The command is in `commands/diff.py`; lock files pin whole groups of responses (`rewardkit.lock.pins`).
+A comparison reports the verdicts that flip and the changes of the advantages. The command is in
+`commands/diff.py`; lock files pin whole groups of responses (`rewardkit.lock.pins`).
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from rewardkit.types import STATUSES, Sample, Score
 T = TypeVar("T")
 ScoreBatch = Callable[[Sequence[Sample]], list[Score]]
 EQUAL = 1e-9
-"""Scores that differ by less than this are equal."""
+"""Largest difference between scores that count as equal."""
 MODEL_TOLERANCE = 0.01
-"""Scores of neural reward models that differ by no more are equal: devices round otherwise."""
+"""Largest difference between equal scores of a neural reward model, since devices round differently."""
 _NAMED = {"right", "wrong", *STATUSES}
-"""Verdicts that are not the score itself."""
+"""Verdicts other than a number."""
 _TOLD = 5
-"""Rows that are left out whose reasons are noted."""
+"""Number of skipped rows whose reasons are reported."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScorerFlip:
-    """A response on which the scorers differ."""
+    """Response on which the two scorers differ."""
 
     row: int
     data_source: str
@@ -58,36 +58,36 @@ class SourceDifference:
 
     n: int = 0
     flips: Counter[str] = field(default_factory=Counter)
-    """Counts by `first to second`. A verdict is `right`, `wrong`, a status, or a score that does not say
-    either."""
+    """Number of flips by `<first verdict> to <second verdict>`. A verdict is `right`, `wrong`, a status, or
+    the score if the reward does not report correctness."""
     changed: int = 0
-    """Responses with another verdict or score."""
+    """Number of responses whose verdict or score differs."""
     groups: int = 0
-    """Groups of several responses that both scorers score."""
+    """Number of groups with at least two responses that both scorers can score."""
     groups_changed: int = 0
-    """Number of these groups in which some advantage changes."""
+    """Number of groups among `groups` in which an advantage changes."""
     signs_changed: int = 0
-    """Responses whose advantage under GRPO has the other sign."""
+    """Number of responses whose advantage under GRPO changes its sign."""
     advantage_change: float = 0.0
     """Mean absolute change of the advantage under GRPO, over the responses of `groups`."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return the difference as a dictionary."""
         return asdict(self) | {"flips": dict(self.flips.most_common())}
 
 
 @dataclass
 class Rescoring:
-    """The differences of two scorers on the same responses."""
+    """Differences between two scorers on the same responses."""
 
     sources: dict[str, SourceDifference]
     examples: list[ScorerFlip]
-    """Some of the responses on which they differ."""
+    """First responses on which the scorers differ."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupedSample:
-    """A response, and the key of the group of its prompt."""
+    """Response with the key of its group, which contains the responses to one prompt."""
 
     row: int
     sample: Sample
@@ -97,15 +97,15 @@ class GroupedSample:
 def read_grouped(
     files: Iterable[str | Path], options: ReadOptions, on_note: Callable[[str], None]
 ) -> Iterator[GroupedSample]:
-    """Yield the responses of files with their groups. A row that cannot be scored is left out, and noted.
+    """Yield the responses of files with their groups. Rows that cannot be scored are skipped and reported.
 
     Raises:
-        InputError: as `read_samples`.
+        InputError: The same errors as from `read_samples`.
     """
     left_out = 0
     for path, batch in _samples_by_file(files, options):
         for row, sample in zip(batch.rows, batch.samples, strict=True):
-            if sample.known is not None:  # no scorer decides it
+            if sample.known is not None:  # The score is fixed, so no scorer would change it.
                 left_out += 1
                 if left_out <= _TOLD:
                     on_note(f"{path}, row {row} skipped: {sample.known.detail or 'its episode has a score'}")
@@ -117,7 +117,7 @@ def read_grouped(
 
 
 def _samples_by_file(files: Iterable[str | Path], options: ReadOptions) -> Iterator[tuple[str, SampleBatch]]:
-    """Yield the samples of files, each batch with the path of its file."""
+    """Yield batches of samples with the path of the file that they are from."""
     for source in find_inputs(files):
         with opened(source, options) as (file, layout):
             for records in file.chunks():
@@ -125,19 +125,19 @@ def _samples_by_file(files: Iterable[str | Path], options: ReadOptions) -> Itera
 
 
 def prompt_text(prompt: Any) -> str:
-    """Return a prompt as one text, by which the responses to it are known; empty if there is none."""
+    """Return a prompt as text, to be used as the key of its group, or "" if there is no prompt."""
     return prompt if isinstance(prompt, str) else json.dumps(prompt, default=str) if prompt else ""
 
 
 def tolerance(reward: Reward) -> float:
-    """Return by how much two equal scores of a reward may differ."""
+    """Return the largest difference between two scores of a reward that count as equal."""
     composition = getattr(reward.target, "composition", None)
     rewards = [member.reward for member in composition.members] if composition is not None else [reward]
     return MODEL_TOLERANCE if any(one.running.runs == "model" for one in rewards) else EQUAL
 
 
 def verdict(score: Score) -> str:
-    """Return a score's verdict: `right`, `wrong`, a status, or the number."""
+    """Return the verdict of a score: `right`, `wrong`, a status, or the number as text."""
     if not score.ok:
         return score.status
     if score.correct is None:
@@ -146,7 +146,7 @@ def verdict(score: Score) -> str:
 
 
 def same(first: Score, second: Score) -> bool:
-    """Return whether two scores have the same verdict and value."""
+    """Return True if two scores have the same verdict and the same value."""
     return verdict(first) == verdict(second) and abs(first.score - second.score) <= EQUAL
 
 
@@ -210,7 +210,7 @@ def _batches(asked: Iterable[GroupedSample], size: int) -> Iterator[list[Grouped
 
 
 class Pin(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A response whose verdict must not change."""
+    """Pinned response, whose verdict must not change."""
 
     data_source: str
     response: str
@@ -220,10 +220,10 @@ class Pin(msgspec.Struct, frozen=True, omit_defaults=True):
     prompt: Any = None
     extra_info: dict[str, Any] = msgspec.field(default_factory=dict)
     group: str = ""
-    """Pins of one prompt have the same, where whole groups are pinned."""
+    """Key of the group, which all pins of one prompt share if whole groups are pinned."""
 
     def sample(self) -> Sample:
-        """Return what is scored."""
+        """Return the response as a sample to score."""
         return Sample(self.data_source, self.response, self.ground_truth, self.prompt, self.extra_info)
 
 
@@ -235,12 +235,12 @@ def pick(
     *,
     batch: int = 1024,
 ) -> list[Pin]:
-    """Return the `n` responses by which changes of a scorer are found best, with its verdicts.
+    """Return the `n` responses most likely to reveal changes of a scorer, with the scorer's verdicts.
 
-    Responses on which other graders of the same family disagree with each other or with it come first, since
-    a change affects what is near the line between right and wrong. They are taken from each pattern of
-    disagreement in turn, so that no frequent pattern displaces the others. Then come responses of each
-    verdict, evenly.
+    Responses on which the scorer and other graders of the same family disagree are first, since changes
+    affect responses near the line between right and wrong. They are chosen from each pattern of disagreement
+    in turn, so that a frequent pattern does not displace the others. They are followed by responses on which
+    all agree, from each verdict in turn.
     """
     kept: dict[tuple[str, ...], list[tuple[str, Pin]]] = defaultdict(list)
     for some in _batches(asked, batch):
@@ -257,7 +257,10 @@ def pick(
 
 
 def _keep(some: list[tuple[str, Pin]], n: int, sample: Sample, score: Score) -> None:
-    """Keep at most `n` of a pattern: those with the smallest hashes, whatever the order of the file."""
+    """Add a response to those of a pattern, of which the `n` with the smallest hashes are kept.
+
+    The choice does not depend on the order of the file.
+    """
     key = hashlib.blake2b(f"{sample.ground_truth}\0{sample.response}".encode("utf-8", "replace")).hexdigest()
     pin = Pin(
         sample.data_source,
@@ -275,14 +278,14 @@ def _keep(some: list[tuple[str, Pin]], n: int, sample: Sample, score: Score) -> 
 
 
 def in_turn(patterns: Sequence[list[tuple[str, T]]], n: int) -> list[T]:
-    """Return `n` items, one of each pattern in turn, those with the smallest keys first."""
+    """Return `n` items, taken from each pattern in turn, in the order of their keys."""
     ordered = [[item for _, item in sorted(some, key=lambda one: one[0])] for some in patterns]
     turns = (item for turn in zip_longest(*ordered) for item in turn if item is not None)
     return [item for item, _ in zip(turns, range(max(0, n)), strict=False)]
 
 
 def write_pins(pins: Sequence[Pin], path: Path) -> None:
-    """Write pinned responses as jsonl, whole or not at all."""
+    """Write pinned responses as a JSONL file, atomically."""
     with published(path) as file:
         file.writelines(msgspec.json.encode(pin) + b"\n" for pin in pins)
 
@@ -291,7 +294,7 @@ def read_pins(path: Path) -> list[Pin]:
     """Return the pinned responses of a file.
 
     Raises:
-        InputError: there is no such file, or a line is no pinned response.
+        InputError: The file cannot be read, or a line is not a pinned response.
     """
     decoder = msgspec.json.Decoder(Pin)
     remedy = f"to write this file, run `rewardkit diff FILES --pin {path}`"
@@ -314,7 +317,7 @@ def moved(
     """Return the pinned responses whose verdict or score has changed, with their line numbers from 1.
 
     Args:
-        tolerance: of a data source: scores that differ by no more are equal.
+        tolerance: Function that returns the tolerance for the scores of a data source.
     """
     scores = scorer([pin.sample() for pin in pins])
     return [

@@ -1,8 +1,8 @@
-"""Reads scored files from any writer: one `ScoredResponse` for each response, with our field names.
+"""Reader of scored files from any writer, with one `ScoredResponse` for each response.
 
-`reader.py` reads files and recognises logs; the names that scores have in them are here. Some thousand rows
-are read at a time, however large the files. Figures are made of them in `evaluation.py`, `comparison.py` and
-`gradient.py`.
+`reader.py` reads files and recognises logs. This module maps the names of score columns to those of
+rewardkit. It reads some thousand rows at a time, however large the files. `evaluation.py`, `comparison.py`
+and `gradient.py` compute figures from the responses.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import SCORE_FIELDS, STATUSES
 
 LENGTHS = ("response_tokens", "completion_tokens", "response_length", "num_tokens")
-"""Columns with the number of tokens of a response; without one its characters are counted."""
+"""Columns that may contain the number of tokens of a response. Without them, characters are counted."""
 
 LARGEST = 1e100
-"""Largest score: sums of squares of much larger ones are no numbers any more."""
+"""Largest absolute score. Sums of squares of much larger scores overflow."""
 
 _SHORT = 40
-"""A ground truth of at most so many characters stands in a prompt's key as it is, a longer one as a
+"""Largest number of characters of a ground truth that is kept as it is. A longer one is replaced by a
 digest."""
 
 ScoredRow = dict[str, Any]
@@ -48,11 +48,11 @@ Paths = Iterable[str | Path]
 
 
 class ScoredResponse(msgspec.Struct, frozen=True, gc=False):
-    """The score of one response, and what its group is known by, without its text."""
+    """Score of one response and the keys of its group, without the text of the response."""
 
     data_source: str
     prompt: str
-    """A key for its prompt within the data source. Prompts with the same text have the same key."""
+    """Key of the prompt within the data source. Prompts with the same text have the same key."""
     status: str
     """Status as in `Score`, or `unscored` if the row has no score."""
     score: float | None
@@ -60,16 +60,16 @@ class ScoredResponse(msgspec.Struct, frozen=True, gc=False):
     extracted: str | None
     parts: dict[str, float]
     length: int
-    """Length in tokens if the row says how many, otherwise in characters."""
+    """Length in tokens if the row contains the number of tokens, otherwise in characters."""
     truncated: bool | None
-    """True if the response was cut off at the length limit; None: the row does not say."""
+    """True if the response was truncated at the length limit, or None if the row has no finish reason."""
     ground_truth: str = ""
-    """Text by which prompts with the same text are told apart: a digest if it is long; empty if there is
-    none."""
+    """Ground truth, or its digest if it is long, which distinguishes prompts with the same text. Empty if the
+    row has no ground truth."""
 
     @property
     def ok(self) -> bool:
-        """True when the score says something about the response."""
+        """True if the response was scored."""
         return self.status == "ok"
 
 
@@ -81,10 +81,10 @@ OF_EPISODES = (
     "tool_rewards",
     "interaction_score",
 )
-"""The columns by which generation describes an episode of several turns."""
+"""Columns with which generation describes an episode of several turns."""
 
 Groups = dict[str, dict[str, list[ScoredResponse]]]
-"""Data source -> prompt -> its responses, in the order of the files."""
+"""Responses by data source and prompt, in the order of the files."""
 
 
 def read_groups(
@@ -94,11 +94,11 @@ def read_groups(
     scorer: Scorer | None = None,
     on_note: Callable[[str], None] = lambda line: None,
 ) -> Groups:
-    """Return all responses of files, by data source and prompt. The arguments are those of `read_rows`.
+    """Return all responses of files by data source and prompt. The arguments are those of `read_rows`.
 
     Raises:
-        InputError, UnknownDataSourceError: as `read_rows`.
-        UnscoredError: no row has a score.
+        InputError, UnknownDataSourceError: The same errors as from `read_rows`.
+        UnscoredError: No row has a score.
     """
     paths = list(paths)
     groups = grouped(scored_response(row) for row in read_rows(paths, options, prefix, scorer, on_note))
@@ -110,10 +110,10 @@ def read_groups(
 
 
 def is_scored(paths: Paths, options: ReadOptions = PLAIN, prefix: str = "") -> bool:
-    """Return whether all files have scores that rewardkit has made.
+    """Return True if all files have scores that rewardkit has added.
 
     Raises:
-        InputError: as `read_rows`.
+        InputError: A file does not exist, or cannot be read.
     """
     for source in find_inputs(paths):
         with opened(source, replace(options, to_score=False)) as (file, _):
@@ -127,20 +127,20 @@ def _prefixes_of(file: RowFile) -> list[str]:
 
 
 def _has_scores(file: RowFile, prefix: str) -> bool:
-    """Return whether rewardkit has added scores with a prefix, or with any where none is given."""
+    """Return True if rewardkit has added scores with the prefix, or with any prefix if `prefix` is empty."""
     prefixes = _prefixes_of(file)
     return prefix in prefixes if prefix else bool(prefixes)
 
 
 _LOOKED_AT = 200
-"""Rows by which scored rows are known."""
+"""Number of first rows that are searched for scores."""
 
 
 def grouped(responses: Iterable[ScoredResponse]) -> Groups:
-    """Return responses by data source and prompt. A prompt with several ground truths is several problems.
+    """Return responses by data source and prompt. A prompt is split if it has several ground truths.
 
-    Only then the ground truth is part of a prompt's key. So files in which ground truths were corrected, or
-    that have none, can still be compared prompt by prompt.
+    Only then is the ground truth part of the prompt's key, so that files with corrected or missing
+    ground truths can still be compared prompt by prompt.
     """
     groups: Groups = {}
     for one in responses:
@@ -159,7 +159,7 @@ def _problems(prompts: dict[str, list[ScoredResponse]]) -> dict[str, list[Scored
 
 
 def scored_response(row: ScoredRow) -> ScoredResponse:
-    """Return a row of `read_rows` as a `ScoredResponse`."""
+    """Convert a row of `read_rows` to a `ScoredResponse`."""
     status = status_of(row)
     response = row.get("response") or ""
     finish = row.get("finish_reason")
@@ -185,7 +185,7 @@ def _short(ground_truth: str) -> str:
 
 
 def status_of(row: ScoredRow) -> str:
-    """Return the status of a row of `read_rows`: its own, else `ok` if it has a score, else `unscored`."""
+    """Return the status of a row, or else `ok` if the row has a score and `unscored` if it has none."""
     status = row.get("status")
     if status in STATUSES and not (status == "ok" and row.get("score") is None):
         return str(status)
@@ -193,8 +193,11 @@ def status_of(row: ScoredRow) -> str:
 
 
 def prompt_key(row: ScoredRow) -> str:
-    """Return a key for the prompt of a row: the identity that the row names, the prompt's text, an id, or the
-    row's place."""
+    """Return a key for the prompt of a row.
+
+    The key is the first of these that the row has: its group, the prompt's text, an id, the number of the
+        row.
+    """
     if row.get(GROUP) is not None:
         return str(row[GROUP])
     prompt = row.get("prompt")
@@ -209,7 +212,7 @@ def prompt_key(row: ScoredRow) -> str:
     return f"row {row['place']}"
 
 
-# --- files -> rows under our names ----------------------------------------------------------------------
+# --- rows with the column names of rewardkit ------------------------------------------------------------
 
 
 def read_rows(
@@ -219,22 +222,23 @@ def read_rows(
     scorer: Scorer | None = None,
     on_note: Callable[[str], None] = lambda line: None,
 ) -> Iterator[ScoredRow]:
-    """Yield each response of files in order, with its columns under our names.
+    """Yield each response of files in order, with the column names of rewardkit.
 
-    Only scores that rewardkit has made count, those of the column that `options.score` names, and those that
-    a log of a known kind has of its own if nothing else scores it. `row` is the number of a response among
-    all, `file_row` that of its row in its file and `place` that of its row among all, each from 0. A row that
-    cannot be read has the status `invalid` and the reason as its `detail`.
+    Scores are those that rewardkit has added, or those of the column `options.score`. The scores that a log
+    of a known kind contains are used if there are no others. `row` is the number of the response among all
+    responses, `file_row` the number of its row in the file, and `place` the number of its row among all rows,
+    each from 0. A row that cannot be read has the status `invalid` and the reason as its `detail`.
 
     Args:
-        prefix: of the score columns.
-        scorer: scores files that rewardkit has not scored, in memory; None: they stay as they are.
-        on_note: called with a line for each file whose log's own scores are used.
+        prefix: Prefix of the score columns.
+        scorer: Scorer for files without scores from rewardkit. None yields the rows of such files as they
+            are.
+        on_note: Called with a line of text for each file whose log's own scores are used.
 
     Raises:
-        InputError: a file does not exist, cannot be read or has no responses.
-        UnscoredError: a file has no scores with this prefix.
-        UnknownDataSourceError: of a file that is to be scored.
+        InputError: A file does not exist, cannot be read or has no responses.
+        UnscoredError: A file has no scores with this prefix.
+        UnknownDataSourceError: A file that is to be scored has an unknown data source.
     """
     number = place = 0
     for source in find_inputs(paths):
@@ -267,10 +271,10 @@ def read_rows(
 
 
 def _of_source(rows: Iterator[ScoredRow], data_source: str | None, path: str) -> Iterator[ScoredRow]:
-    """Yield scored rows, which must be of a data source that the user gives.
+    """Yield scored rows, and check that they have the data source that the user gave, if any.
 
     Raises:
-        InputError: the first row that is not.
+        InputError: A row was scored with another data source.
     """
     for row in rows:
         if data_source is not None and row["data_source"] not in (None, data_source):
@@ -291,11 +295,11 @@ def _require_column(file: RowFile, name: str) -> None:
 def _rows_of_file(
     file: RowFile, layout: RowLayout, prefix: str | None, score: str | None = None
 ) -> Iterator[ScoredRow]:
-    """Yield the rows of a file as they are.
+    """Yield the rows of a file without scoring them.
 
     Args:
-        prefix: of the scores that rewardkit has added; None: they do not count, or it has added none.
-        score: column of the scores; None: those of rewardkit or of the log.
+        prefix: Prefix of the scores that rewardkit has added, or None to ignore such scores.
+        score: Column of the scores, or None to use the scores of rewardkit or of the log.
     """
     for records in file.chunks():
         for _, row in _rows_of(to_batch(records, layout), layout, prefix, score):
@@ -303,7 +307,7 @@ def _rows_of_file(
 
 
 def _scored_rows(file: RowFile, layout: RowLayout, scorer: Scorer) -> Iterator[ScoredRow]:
-    """Yield the rows of a file with scores that are made meanwhile."""
+    """Score the rows of a file in batches, and yield them with their scores."""
     scorer.check(data_sources_of(file, layout))
     for records in file.chunks():
         batch = to_batch(records, layout)
@@ -317,7 +321,7 @@ def _scored_rows(file: RowFile, layout: RowLayout, scorer: Scorer) -> Iterator[S
 def _rows_of(
     batch: SampleBatch, layout: RowLayout, prefix: str | None, score: str | None = None
 ) -> Iterator[tuple[int, ScoredRow]]:
-    """Yield the place of each sample, and its row."""
+    """Yield the index of each sample in the batch with its row."""
     records = batch.records
     rows: Iterable[Any] = parsed(records) if records.damaged is None else [{}] * records.count
     lengths = batch.lengths if batch.lengths is not None else [1] * records.count
@@ -355,7 +359,7 @@ def _rows_of(
 
 
 def _named(raw: Mapping[str, Any], layout: RowLayout, prefix: str | None) -> ScoredRow:
-    """A row's columns but those of its Sample. Only scores that count stand under our names."""
+    """Return the columns of a row except those of its Sample. Ignored scores are renamed."""
     if layout.kind is not None:
         kept = {name: value for name, value in raw.items() if not isinstance(value, Mapping | list)}
         return {**renamed(kept, SCORE_FIELDS), **facts_of(raw, layout.kind)}
@@ -376,7 +380,7 @@ def _prefixed(prefix: str) -> frozenset[str]:
 
 
 def _one_of(own: ScoredRow, place: int) -> ScoredRow:
-    """Return the fields of scoring and generation for one response of a row that has several."""
+    """Return the row with the scoring and generation fields of one of its several responses."""
     row = own.copy()
     for name in (*SCORE_FIELDS, *LENGTHS, *OF_EPISODES, "finish_reason"):
         values = row.get(name)
@@ -386,7 +390,7 @@ def _one_of(own: ScoredRow, place: int) -> ScoredRow:
 
 
 def _with_plain_scores(row: ScoredRow, path: str) -> ScoredRow:
-    """The row with its scores as numbers and truth values, whatever form they were written in."""
+    """Convert the scores of a row to numbers and truth values, whichever form they were written in."""
     if "score" in row:
         row["score"] = _number(row["score"])
         if abs(row["score"] or 0.0) > LARGEST:
@@ -402,13 +406,13 @@ def _with_plain_scores(row: ScoredRow, path: str) -> ScoredRow:
     for name in ("status", "extracted", "detail", "finish_reason"):
         if name in row and not isinstance(row[name], str | None):
             row[name] = str(row[name])
-        elif row.get(name) == "":  # csv has no null
+        elif row.get(name) == "":  # CSV has no null.
             row[name] = None
     return row
 
 
 def _number(value: Any) -> float | None:
-    """A finite number, also one that is written as text; None for anything else."""
+    """Return the value, which may be text, as a finite number, or None if it is not a finite number."""
     if value is None:
         return None
     if isinstance(value, str):
@@ -433,10 +437,14 @@ def _parts(value: Any) -> dict[str, float]:
 
 
 def dumps_in(path: str, step: int | None = None) -> str:
-    """Return the path itself, or of a folder of dumps (`1.jsonl`, ...) that of a step, or the last.
+    """Return the path of a step's dump in a folder of dumps (`1.jsonl`, ...), or any other path unchanged.
+
+    Args:
+        path: Path of a file or a folder.
+        step: Number of the step. None selects the last step.
 
     Raises:
-        InputError: there is no such step.
+        InputError: There is no dump for this step.
     """
     dumps = find_dumps(path)
     if step is not None and step not in dumps:
@@ -447,7 +455,7 @@ def dumps_in(path: str, step: int | None = None) -> str:
 
 
 def find_dumps(path: str) -> dict[int, Path]:
-    """Return the dumps of a folder (`1.jsonl`, ...) by step, in order; none where it is no such folder."""
+    """Return the dumps (`1.jsonl`, ...) in a folder by step, in order. Other paths have no dumps."""
     folder = Path(path)
     files = list(folder.iterdir()) if folder.is_dir() else []
     dumps = {int(p.stem): p for p in files if p.stem.isdecimal() and p.suffix in (".jsonl", ".parquet")}

@@ -1,6 +1,7 @@
-"""Summaries of evaluations and comparisons: text, Markdown for a page, and JUnit XML for a test report.
+"""Summaries of evaluations and comparisons as text, as Markdown, and as JUnit XML for a test report.
 
-A JUnit `failure` is a gate that failed; an `error` is something that could not be judged.
+In JUnit XML, a `failure` is a gate that failed. An `error` is a gate or a data source without the figures
+that it needs.
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ from rewardkit.evaluation.intervals import Difference, Estimate
 from rewardkit.files.publishing import published, require_folder_of
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that no XML 1.0 file may have."""
+"""Characters that XML 1.0 does not allow."""
 _MARKS = {"passed": "✅", "failed": "❌", "error": "⚠️"}
 
 
 def cell(figure: Estimate | Difference | None, sign: str = "") -> str:
-    """Return a figure of a table with its 95 % interval, as far as it has one.
+    """Return the text of a table cell: the mean with its 95 % interval, if any, or `-` if there is no figure.
 
     Args:
-        sign: `+` shows the sign of numbers above zero, too.
+        sign: Sign option of the number format. `+` also shows the sign of positive numbers.
     """
     if figure is None:
         return "-"
@@ -38,25 +39,25 @@ def cell(figure: Estimate | Difference | None, sign: str = "") -> str:
 
 @dataclass(frozen=True, slots=True)
 class SummaryRow:
-    """One data source of a summary."""
+    """Row of a summary for one data source."""
 
     name: str
     cells: tuple[str, ...]
     problem: str = ""
-    """The reason for which nothing can be said of it; empty: its figures are there."""
+    """Reason why the data source has no figures; empty if it has figures."""
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A result as a table, with its problems and gates."""
+    """Result of a command as a table, with its problems and gates."""
 
     title: str
-    """The command: `eval` or `compare`."""
+    """Name of the command: `eval` or `compare`."""
     columns: tuple[str, ...]
-    """Headings, that of the name first."""
+    """Column headings, of which the first is that of the names."""
     rows: tuple[SummaryRow, ...]
     problems: tuple[str, ...] = ()
-    """Rows or data sources that were lost."""
+    """Messages about rows or data sources that are missing."""
     gates: tuple[GateResult, ...] = ()
 
     def __str__(self) -> str:
@@ -71,10 +72,10 @@ class Summary:
 
 
 def append_markdown(summary: Summary, path: Path) -> None:
-    """Append a summary to a Markdown file, as GitHub's `$GITHUB_STEP_SUMMARY` is to be written.
+    """Append a summary to a Markdown file, such as GitHub's `$GITHUB_STEP_SUMMARY`.
 
     Raises:
-        InputError: the file cannot be written.
+        InputError: The file cannot be written.
     """
     lines = [f"### rewardkit {summary.title}", "", _table_row(summary.columns)]
     lines.append("|" + " --- |" * len(summary.columns))
@@ -96,15 +97,15 @@ def _table_row(cells: Sequence[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text that Markdown shows as it is, in one line: names of data sources come from files."""
+    """Return the text in one line, escaped for Markdown, since names of data sources come from files."""
     return re.sub(r"([\\`*_{}\[\]<>|#~$&@!])", r"\\\1", " ".join(text.split()))
 
 
 def write_junit(summary: Summary, path: Path) -> None:
-    """Write a summary as JUnit XML: a test case for each data source, for the rows, and for each gate.
+    """Write a summary as JUnit XML, with a test case for each data source and gate, and one for all rows.
 
     Raises:
-        InputError: the file cannot be written.
+        InputError: The file cannot be written.
     """
     cases = _cases(summary)
     counts = {"tests": len(cases), "failures": 0, "errors": 0, "skipped": 0}
@@ -128,7 +129,7 @@ def write_junit(summary: Summary, path: Path) -> None:
 
 
 def _cases(summary: Summary) -> list[tuple[str, Literal["passed", "failed", "error"], str]]:
-    """Name, status and line of each test case."""
+    """Return the name, the status and the line of text of each test case."""
     found: list[tuple[str, Literal["passed", "failed", "error"], str]] = []
     for row in summary.rows:
         figures = ", ".join(

@@ -1,4 +1,5 @@
-"""Finds ground truths that are likely to be wrong. There are two kinds of evidence: responses that agree with
-each other and not with the ground truth, under several graders (`agreement`), and worked solutions that
-contradict it (`solutions`).
+"""Detection of ground truths that are likely to be wrong.
+
+There are two kinds of evidence: responses that agree with each other but not with the ground truth, according
+to several graders (`agreement`), and worked solutions that contradict the ground truth (`solutions`).
 """

@@ -1,8 +1,9 @@
-"""Finds rows whose responses agree on another answer than the ground truth, and weighs the evidence.
+"""Detection of rows whose responses agree on an answer other than the ground truth, and their weights.
 
-If a ground truth is right, responses give it with the accuracy of their generators, though some may share a
-mistake. If it is wrong, they give the right answer as often, and hardly ever the ground truth. So both counts
-are evidence, and a response that gives the ground truth is worth about two that give the other answer.
+If a ground truth is right, the generators give it as often as their accuracy predicts, although some
+responses may share a mistake. If it is wrong, they give the right answer equally often, and hardly ever the
+ground truth. Both counts are therefore evidence, and a response with the ground truth weighs as much as about
+two with the other answer.
 """
 
 from __future__ import annotations
@@ -16,42 +17,44 @@ from rewardkit.labels.labelled import Labelled
 from rewardkit.scoring.scorer import Scorer
 
 _PROPOSALS = 3
-"""Number of the most frequent wrong answers of a row that are tried as the right one."""
+"""Number of the most frequent wrong answers of a row that are tried as the right answer."""
 _GROUND_TRUTH = 2.0
-"""The weight of a response that gives the ground truth. One that gives the other answer has the weight 1."""
+"""Weight of a response with the ground truth. A response with the other answer has the weight 1."""
 _ALONE = 3
-"""An answer that only one response gives counts if there are so many and none gives the ground truth."""
+"""Smallest number of responses, none with the ground truth, with which an answer of only one response
+counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """Number of responses to a row that give each answer, by one grader."""
+    """Counts of the responses to a row with either answer, according to one grader."""
 
     grader: str
     ground_truth: int
-    """Responses that give the ground truth."""
+    """Number of responses with the ground truth."""
     other: int
-    """Responses that give the other answer."""
+    """Number of responses with the other answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """A row whose responses agree on another answer than its ground truth."""
+    """Row whose responses agree on an answer other than its ground truth."""
 
     row: Labelled
     answer: str
-    """The other answer, as one of the responses states it."""
+    """Other answer, in the form that one of the responses has."""
     votes: tuple[Vote, ...]
-    """Votes, of our grader first. Graders that find an answer in none of the responses are left out."""
+    """Votes of the graders, rewardkit's first. Graders that find neither answer in the responses are left
+    out."""
 
     @property
     def weight(self) -> float:
-        """The evidence against the ground truth, in responses: the mean over the graders."""
+        """Evidence against the ground truth in units of responses, as the mean over the graders."""
         return sum(vote.other - _GROUND_TRUTH * vote.ground_truth for vote in self.votes) / len(self.votes)
 
     @property
     def generators(self) -> int:
-        """Number of files that the responses come from."""
+        """Number of files that contain responses to the row."""
         return len(set(self.row.generators))
 
 
@@ -61,7 +64,10 @@ def find_disagreements(
     """Return the rows whose responses agree on another answer, the most suspicious first.
 
     Args:
-        most: About how many rows are wanted. The other graders are asked about twice as many.
+        rows: Rows with their responses.
+        scorer: Scorer for rewardkit's grader.
+        graders: Graders of the data sources.
+        most: Approximate number of rows to return. The other graders score up to twice as many rows.
     """
     ours = [found for found in _by_our_grader(rows, scorer, graders) if found.weight > 0]
     ours.sort(key=_rank)
@@ -95,7 +101,7 @@ def _by_our_grader(rows: Sequence[Labelled], scorer: Scorer, graders: Graders) -
 
 
 def _asked(found: Disagreement, graders: Iterable[Grader]) -> Disagreement:
-    """Return the disagreement with the votes of all graders that find answers in the responses."""
+    """Return the disagreement with the votes of all graders that find either answer in the responses."""
     votes = list(found.votes)
     for grader in graders:
         if grader.name == OURS:

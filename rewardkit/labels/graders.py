@@ -1,4 +1,4 @@
-"""The graders that are asked besides ours: what only our grader finds wrong may be its own mistake."""
+"""Other graders besides rewardkit's own, since a mistake of one grader may look like a wrong ground truth."""
 
 from __future__ import annotations
 
@@ -29,36 +29,37 @@ _OTHERS: Mapping[str, tuple[tuple[str, str, dict[str, Any]], ...]] = {
     ),
     "qa": (("verl", "qa", {"compat": "verl"}),),
 }
-"""Other graders of the answers of each reward: a name, and the reward with the options that imitate it."""
+"""Other graders for each reward, each with a name, and the reward and options that imitate the grader."""
 OURS = "rewardkit"
 _READ_BY = {"gsm8k": "math"}
-"""Rewards that demand a form of answers -> a data source whose reward reads the same answers in any form
-(`#### 72`, a box, a sentence). So responses of models that were not trained for the form count as well."""
+"""Data sources by the name of a reward that requires a form of answers. The reward of the data source reads
+the same answers in any form (`#### 72`, a box, a sentence), so that responses of models that were not trained
+for the form count, too."""
 
 
 @dataclass(frozen=True)
 class Grader:
-    """One way to tell whether a response gives an answer."""
+    """Grader that decides whether a response gives an answer."""
 
     name: str
     scorer: Scorer
     data_source: str | None = None
-    """The data source that samples are scored as; None: their own."""
+    """Data source with which samples are scored, or None for their own."""
 
     def taken(self, sample: Sample) -> Sample:
-        """Return a sample as this grader scores it."""
+        """Return the sample with the data source of this grader."""
         if self.data_source is None:
             return sample
         return msgspec.structs.replace(sample, data_source=self.data_source)
 
     def right(self, samples: Iterable[Sample]) -> int:
-        """Return how many samples' responses give their ground truths."""
+        """Return the number of samples whose responses give their ground truths."""
         scores = self.scorer.score_batch([self.taken(sample) for sample in samples])
         return sum(score.correct is True for score in scores)
 
 
 class Graders:
-    """The graders of each data source. A context manager, since graders have workers."""
+    """Graders by data source, to be used as a context manager, since graders have workers."""
 
     def __init__(self, scorer: Scorer) -> None:
         self._scorer = scorer
@@ -74,10 +75,10 @@ class Graders:
         self._stack.close()
 
     def of(self, data_source: str) -> list[Grader]:
-        """Return the graders of a data source, ours first.
+        """Return the graders of a data source, rewardkit's first.
 
         Raises:
-            UnknownDataSourceError: it has no reward.
+            UnknownDataSourceError: The data source has no reward.
         """
         name = self._scorer.reward_for(data_source).name
         if name not in self._others:

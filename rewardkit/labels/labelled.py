@@ -1,4 +1,4 @@
-"""Reads the rows whose ground truths are examined, and the responses to each."""
+"""Reader of the rows whose ground truths are examined, and of the responses to them."""
 
 from __future__ import annotations
 
@@ -21,35 +21,36 @@ from rewardkit.rows import RowNames
 from rewardkit.types import Sample
 
 _SURE = 0.8
-"""A prompt belongs to a row if it contains this share of the n-grams of the row's question. It may be longer,
-as with a chat template."""
+"""Smallest share of the n-grams of a row's question that a prompt of the row must contain. The prompt may be
+longer, for example with a chat template."""
 
 
 @dataclass(slots=True)
 class Labelled:
-    """A row, and the responses to it."""
+    """Row with the responses to it."""
 
     item: Item
     asked: list[list[str]] = field(repr=False)
     responses: list[str] = field(default_factory=list)
     generators: list[int] = field(default_factory=list)
-    """Number of the file of each response."""
+    """Index of the file of each response."""
 
     @property
     def solution(self) -> str:
-        """The row's own worked solution; empty if it has none."""
+        """Worked solution of the row; empty if there is none."""
         return str(self.item.extra_info.get("answer") or self.item.raw.get("solution") or "")
 
     @property
     def question(self) -> str:
-        """The question as published, else the text of the last user message."""
+        """Question as published, or else the text of the last user message."""
         return str(self.item.extra_info.get("question") or self.item.question)
 
     def sample(self, response: str, ground_truth: str | None = None) -> Sample:
         """Return a response as a sample.
 
         Args:
-            ground_truth: None: the row's.
+            response: Text of the response.
+            ground_truth: Ground truth of the sample, or None for that of the row.
         """
         item = self.item
         ground_truth = item.ground_truth if ground_truth is None else ground_truth
@@ -60,7 +61,7 @@ def read_labelled(path: str | Path, names: RowNames, data_source: str | None) ->
     """Return the rows of a file that have a data source and a ground truth.
 
     Raises:
-        InputError: the file cannot be read, or has no ground truths or data sources.
+        InputError: The file cannot be read, or has no ground truths or data sources.
     """
     found: list[Labelled] = []
     for source in find_inputs([path]):
@@ -84,10 +85,10 @@ def read_labelled(path: str | Path, names: RowNames, data_source: str | None) ->
 
 
 def add_responses(rows: Sequence[Labelled], paths: Sequence[str], options: ReadOptions) -> tuple[int, int]:
-    """Give each row the responses to its prompt; return how many were given and how many belong to no row.
+    """Add the responses to the rows of their prompts, and return the counts of added and unmatched responses.
 
     Raises:
-        InputError: a file of responses cannot be used, or no response belongs to a row.
+        InputError: A file of responses cannot be used, or no response belongs to a row.
     """
     index = EvalIndex()
     for number, row in enumerate(rows):
@@ -115,8 +116,7 @@ def add_responses(rows: Sequence[Labelled], paths: Sequence[str], options: ReadO
 
 
 def _place(prompt: Any, index: EvalIndex, known: dict[str, int | None]) -> int | None:
-    """Return the index of the row that a prompt belongs to; None: to none. `known` keeps what was looked
-    up."""
+    """Return the index of the row to which a prompt belongs, or None. `known` caches the last result."""
     item = Item(0, "", prompt, "", {})
     if item.question not in known:
         known.clear()

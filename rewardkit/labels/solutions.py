@@ -1,4 +1,4 @@
-"""Finds rows whose worked solution gives another answer than the ground truth, or further answers."""
+"""Detection of rows whose worked solution has an answer other than the ground truth, or further answers."""
 
 from __future__ import annotations
 
@@ -16,17 +16,19 @@ _ANY_WILL_DO = re.compile(r"\b(?:either|one|any) of\b|\bonly one\b", re.IGNORECA
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """A row whose own solution disagrees with its ground truth."""
+    """Row whose own solution contradicts its ground truth."""
 
     row: Labelled
     answer: str
-    """The answer of the solution."""
+    """Answer of the solution."""
     why: str
 
 
 def find_contradictions(rows: Sequence[Labelled], scorer: Scorer) -> Iterator[Contradiction]:
-    """Yield the rows whose solution is scored as wrong, or boxes several answers while the ground truth is
-    only the last of them."""
+    """Yield the rows whose solution contradicts their ground truth.
+
+    The solution is scored as wrong, or has several boxed answers, of which the ground truth is only the last.
+    """
     solved = [row for row in rows if row.solution]
     scores = scorer.stream(row.sample(row.solution) for row in solved)
     for row, score in zip(solved, scores, strict=True):
@@ -40,7 +42,7 @@ def find_contradictions(rows: Sequence[Labelled], scorer: Scorer) -> Iterator[Co
 
 
 def _is_one_of_several(row: Labelled, scorer: Scorer) -> bool:
-    """Return True if the question asks for any one of several answers, and one box has the right one."""
+    """Return True if the question asks for any one of several answers, and one box has the right answer."""
     if scorer.reward_for(row.item.data_source).name not in _MATHS or not _ANY_WILL_DO.search(row.question):
         return False
     boxes = boxes_in(row.solution)
@@ -49,9 +51,8 @@ def _is_one_of_several(row: Labelled, scorer: Scorer) -> bool:
 
 
 def _is_part(row: Labelled, boxes: Sequence[str], scorer: Scorer) -> bool:
-    """Return True if a box holds another answer than the ground truth, and all boxes together are not the
-    ground truth."""
-    if _ANY_WILL_DO.search(row.question) or "\\boxed" in row.question:  # there, a box is a notation
+    """Return True if some box differs from the ground truth, and so do all boxes together."""
+    if _ANY_WILL_DO.search(row.question) or "\\boxed" in row.question:  # The box may be part of the notation.
         return False
     alone = [row.sample(rf"\boxed{{{box}}}") for box in boxes]
     together = row.sample(rf"\boxed{{{', '.join(boxes)}}}")
@@ -60,7 +61,7 @@ def _is_part(row: Labelled, boxes: Sequence[str], scorer: Scorer) -> bool:
 
 
 def boxes_in(text: str) -> list[str]:
-    """Return the contents of the boxes of a text, in order and without repetitions."""
+    """Return the contents of the boxes in a text, in order and without repetitions."""
     found: dict[str, None] = {}
     for match in _BOX.finditer(text):
         depth = 1

@@ -1,4 +1,4 @@
-"""Ranks suspicious ground truths by both kinds of evidence."""
+"""Ranking of suspicious ground truths by both kinds of evidence."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from rewardkit.scoring.scorer import Scorer
 
 @dataclass(slots=True)
 class Suspicion:
-    """A ground truth that is likely to be wrong, and why."""
+    """Ground truth that is likely to be wrong, with the reasons."""
 
     row: Labelled
     answer: str
-    """The answer that may be right instead."""
+    """Answer that may be right instead."""
     why: list[str] = field(default_factory=list)
     votes: tuple[Vote, ...] = ()
     weight: float = 0.0
-    """The evidence against the ground truth, in responses."""
+    """Evidence against the ground truth in units of responses."""
 
     def as_dict(self) -> dict[str, object]:
-        """Return it as JSON-ready data."""
+        """Return the suspicion as a dictionary that can be written as JSON."""
         item = self.row.item
         return {
             "row": item.row,
@@ -43,11 +43,14 @@ class Suspicion:
 def find_suspicions(rows: Sequence[Labelled], scorer: Scorer, *, most: int) -> list[Suspicion]:
     """Return the rows whose ground truth is likely to be wrong, the most suspicious first.
 
-    A solution that contradicts the ground truth has the weight of all responses to its row. `agreement` says
-    what responses weigh.
+    A solution that contradicts the ground truth has the weight of all responses to its row. `agreement`
+    defines the weight of responses.
 
     Args:
-        most: About how many rows with responses are wanted. Other graders are asked about twice as many.
+        rows: Rows with their responses.
+        scorer: Scorer for the responses.
+        most: Approximate number of rows with responses to return. The other graders score up to twice as many
+            rows.
     """
     with Graders(scorer) as graders:
         disagreements = find_disagreements(rows, scorer, graders, most=most)

@@ -1,2 +1,1 @@
-"""Meaning of the rows of other tools' logs: which row is a response, to which prompt, with which ground
-truth."""
+"""Interpretation of the rows of other tools' logs: their responses, prompts and ground truths."""

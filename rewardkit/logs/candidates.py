@@ -1,5 +1,8 @@
-"""Columns of a log of no known kind that may be its responses, its ground truths and its own verdicts, judged
-by their values. Names only order what the values allow; `trial` decides by scoring."""
+"""Candidates for the responses, the ground truths and the verdicts in a log of unknown kind.
+
+The values determine which columns are candidates. Names mainly affect their order. `trial` chooses among the
+candidates by scoring.
+"""
 
 from __future__ import annotations
 
@@ -15,24 +18,25 @@ from rewardkit.model_api.answers import is_conversation
 from rewardkit.rows import RowNames, ground_truth_text, response_text, responses_of, value_at
 
 Cells = Mapping[str, Sequence[Any]]
-"""Values of some rows by name, dotted names included; None where a row has nothing."""
+"""Values of rows by name, including dotted names, with None for rows without the value."""
 Verdicts = Sequence[bool | list[bool | None] | None]
-"""Verdicts of a log on its rows, or on each response of a row: right or wrong; None: neither."""
+"""Verdicts of a log for each row, or for each response of a row: True for right, False for wrong, or None."""
 
 _DEPTH = 7
+"""Greatest depth of nested names."""
 _MOST_NAMES = 300
-"""Names in one row that are looked at."""
+"""Largest number of names that are examined."""
 _MOST = 6
-"""Columns of one field that are tried."""
+"""Largest number of candidate columns for one field."""
 _HUGE = 1e15
-"""No verdict is so large a number."""
+"""Upper limit for numbers that can be verdicts."""
 _FEW = 3
-"""Least number of rows: in fewer, all may say the same."""
+"""Number of rows below which a column may have the same value in all rows."""
 _LONG = 4_000
-"""Characters of a text that is too long for a ground truth."""
+"""Largest number of characters of a ground truth."""
 
-# Words in names, in the singular. They order candidates, and tell what is surely a prompt, an id or a count,
-# and what is a ground truth.
+# Words in names, in the singular. They determine the order of candidates, identify ground truths, and exclude
+# columns such as prompts, ids and counts.
 _OF_RESPONSES = {
     *("response", "completion", "output", "generation", "generated", "reply", "model", "llm"),
     "actual",
@@ -55,9 +59,9 @@ _OF_VERDICTS = {
     *("resolved", "label"),
 }
 _UNSURE = {"correct", "right", "match", "label"}
-"""Words of verdicts that also stand in names of answers: `correct_answer`."""
+"""Words for verdicts that also occur in names of answers, such as `correct_answer`."""
 _EITHER = {"answer", "solution", "label", "correct"}
-"""Words that stand in names of responses and of what was found in them, too."""
+"""Words that also occur in names of responses and of answers extracted from them."""
 _OF_ANSWERS = _OF_RESPONSES | _OF_FINDINGS | _OF_TRUTHS - {"correct", "label", "true"}
 
 _RIGHT = {"c", "correct", "true", "pass", "passed", "yes", "right", "success", "1", "1.0", "accepted", "ok"}
@@ -67,16 +71,16 @@ _NEITHER = {"p", "partial", "unknown", "error", ""}
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A column in which a log says which of its responses are right."""
+    """Column with a log's verdicts on its responses."""
 
     name: str
     verdicts: Verdicts
     is_named: bool = True
-    """The name is one of verdicts; other flags may say something else."""
+    """True if the name indicates verdicts. Other flags may have a different meaning."""
 
 
 def cells_of(rows: Sequence[RawRow]) -> Cells:
-    """Return what stands in rows under each name, those within objects and at the head of lists included."""
+    """Return the values of rows by name, including names in objects and in the first items of lists."""
     names: dict[str, None] = {}
     for row in rows:
         names |= dict.fromkeys(_names_in(row, "", _DEPTH))
@@ -99,22 +103,20 @@ def _names_in(value: Any, path: str, depth: int) -> Iterator[str]:
 
 
 def words_of(name: str) -> set[str]:
-    """Return the words of a name, in lower case and in the singular: of `scores.isCorrect` score, is and
-    correct."""
+    """Return the words of a name in lower case and singular: score, is, correct for `scores.isCorrect`."""
     words = {word.casefold() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)}
     return {word[:-1] if len(word) > 3 and word[-1] == "s" and word[-2] != "s" else word for word in words}
 
 
 def _last_words(name: str) -> set[str]:
-    """The words of the last part of a name; of a value or a score those of what has it, too."""
+    """Return the words of the last part of a name and, for a value or a score, those of the part before."""
     parts = [part for part in name.split(".") if not part.isdigit()]
     words = words_of(parts[-1]) if parts else set()
     return words | words_of(parts[-2]) if words <= {"value", "score"} and len(parts) > 1 else words
 
 
 def labels_in(cells: Cells) -> list[Label]:
-    """Return the columns of verdicts: those with a verdict's name, else the flags that are not alike in all
-    rows."""
+    """Return the columns of verdicts, or else the flags that vary between rows."""
     found = []
     for name, values in cells.items():
         verdicts = verdicts_of(values)
@@ -122,7 +124,7 @@ def labels_in(cells: Cells) -> list[Label]:
             continue
         words = _last_words(name)
         if not (_OF_VERDICTS - _UNSURE) & words and _OF_ANSWERS & words:
-            continue  # yes and no are answers, too
+            continue  # Yes and no can also be answers.
         named = bool(_OF_VERDICTS & words)
         flat = {one for row in verdicts for one in (row if isinstance(row, list) else [row])} - {None}
         if flat and (named or len(flat) > 1):
@@ -132,10 +134,11 @@ def labels_in(cells: Cells) -> list[Label]:
 
 
 def verdicts_of(values: Sequence[Any]) -> Verdicts | None:
-    """Return the verdicts that a column holds; None where it holds something else.
+    """Return the verdicts that a column contains, or None if it contains something else.
 
-    Of numbers from -1 to 1, or of two numbers, the highest is right, and what is not above 0, or the lower of
-    two, is wrong; what lies between is neither.
+    The values are words for right and wrong, numbers from -1 to 1, or two numbers. If there are two numbers,
+    the higher one means right and the lower one wrong. Otherwise 1 means right, values up to 0 mean wrong,
+    and values in between are undecided.
     """
     flat = [
         one for value in values for one in (value if isinstance(value, list) else [value]) if one is not None
@@ -179,7 +182,7 @@ def _meaning_of_numbers(values: Sequence[Any]) -> dict[Any, bool | None] | None:
 
 
 def beside(labels: Sequence[Label], response: str) -> list[Label]:
-    """Return the labels that are said of a response: of `m.text` those that stand in `m`, if any do."""
+    """Return the labels for a response: those in the same object (`m` for `m.text`), or else all labels."""
     head = response.rpartition(".")[0]
     near = [label for label in labels if head and label.name.rpartition(".")[0] == head]
     return near or list(labels)
@@ -189,7 +192,7 @@ def beside(labels: Sequence[Label], response: str) -> list[Label]:
 
 
 def said_in(value: Any) -> list[str]:
-    """Return what a model may have said in a value: one text or several; none where it is something else."""
+    """Return the texts in a value that a model may have written. Other values contain none."""
     try:
         several = responses_of(value)
         return [text for one in (several or [value]) if (text := response_text(one)) is not None]
@@ -198,11 +201,14 @@ def said_in(value: Any) -> list[str]:
 
 
 def responses_in(cells: Cells, names: RowNames, labels: Sequence[Label]) -> list[str]:
-    """Return the names of what may be the responses, the likeliest first: never a prompt, a ground truth, or
-    what was found in another text.
+    """Return the names of columns that may contain the responses, the likeliest first.
+
+    Prompts, ground truths and texts that are part of another column are excluded.
 
     Args:
-        names: what is known already; the name of a response counts as the likeliest.
+        cells: Values by name.
+        names: Names that are already known. A known response column is the likeliest candidate.
+        labels: Columns of verdicts, which are excluded.
     """
     if names.response is not None and names.response not in cells:
         return [names.response]
@@ -240,7 +246,7 @@ def _length(texts: Sequence[str]) -> float:
 
 
 def _stands_in_another(name: str, texts: Mapping[str, Sequence[str]]) -> bool:
-    """Tell whether most texts of a column are part of those of another, the response then."""
+    """Return True if most texts of a column are part of those of another column."""
     own = texts[name]
     for other, others in texts.items():
         pairs = [(a, b) for a, b in zip(own, others, strict=True) if a and b and len(a) < len(b)]
@@ -250,7 +256,7 @@ def _stands_in_another(name: str, texts: Mapping[str, Sequence[str]]) -> bool:
 
 
 def parallel_to(name: str, candidates: Sequence[str]) -> list[str]:
-    """Return the candidates that stand beside one under the same last name: responses of other models."""
+    """Return the candidates with the same last name and depth, which may be responses of other models."""
     head, _, last = name.rpartition(".")
     return [
         other
@@ -265,13 +271,16 @@ def parallel_to(name: str, candidates: Sequence[str]) -> list[str]:
 def ground_truths_in(
     cells: Cells, said: Sequence[str], apart: str | None, names: RowNames, labels: Sequence[Label]
 ) -> list[str]:
-    """Return the names of what may be the ground truths of responses, the likeliest first.
+    """Return the names of columns that may contain the ground truths, the likeliest first.
 
-    One without a ground truth's name has to stand in some of the responses.
+    If the name does not indicate ground truths, the values must occur in some of the responses.
 
     Args:
-        said: the responses of each row.
-        apart: the name under which they stand.
+        cells: Values by name.
+        said: Responses of each row.
+        apart: Name of the response column, which is excluded.
+        names: Names that are already known.
+        labels: Columns of verdicts, which are excluded.
     """
     if names.ground_truth is not None and names.ground_truth not in cells:
         return [names.ground_truth]
@@ -305,27 +314,28 @@ def _may_be_true(name: str, values: Sequence[Any], texts: Sequence[str | None]) 
 
 
 def _stand_in(texts: Sequence[str | None], said: Sequence[str]) -> bool:
-    """Tell whether a third of some texts stand in what was said, and not all are alike."""
+    """Return True if at least a third of the texts occur in the responses, and not all texts are equal."""
     inside = sum(bool(a) and a.strip().casefold() in b for a, b in zip(texts, said, strict=False) if a)
     return 3 * inside >= len(texts) and (len({*texts}) > 1 or len(texts) < _FEW)
 
 
 def is_ground_truth_name(name: str) -> bool:
-    """Return True where a name says that a column holds ground truths, rather than what was found."""
+    """Return True if a name indicates ground truths rather than output of the model."""
     return bool(_OF_TRUTHS & words_of(name)) and not _is_of_the_model(name)
 
 
 def _is_of_the_model(name: str) -> bool:
-    """Tell whether a name says that something comes from the model, as `model_answer` does and
-    `expected_output` does not."""
+    """Return True if a name indicates model output, such as `model_answer`, but not `expected_output`."""
     parts = [part for part in name.split(".") if not part.isdigit()]
     words = words_of(parts[-1]) if parts else set()
     return bool(_OF_RESPONSES & words) and not (_OF_TRUTHS - _EITHER) & words_of(name)
 
 
 def findings_in(cells: Cells, response: str, ground_truth: str) -> list[Label]:
-    """Return the verdicts that follow from columns of what a tool found in the responses: right where it is
-    the ground truth, letter for letter."""
+    """Return the verdicts that follow from columns of extracted answers.
+
+    An extracted answer is right if it equals the ground truth, apart from case and surrounding punctuation.
+    """
     found = []
     truths = [_plain(value) for value in cells.get(ground_truth, ())]
     said = ["\n".join(said_in(value)).casefold() for value in cells.get(response, ())]

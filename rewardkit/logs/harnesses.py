@@ -31,7 +31,10 @@ from rewardkit.rows import Fields, find_names, has_value, plain_mapping, value_a
 
 
 def _lm_eval(row: RawRow) -> Fields:
-    """`samples_<task>_<time>.jsonl` of `lm_eval --log_samples` (0.4); a row for each document and filter."""
+    """Return the fields of a row of lm-eval's `samples_<task>_<time>.jsonl`.
+
+    `lm_eval --log_samples` (0.4) writes one row for each document and filter.
+    """
     requests = row["resps"]
     if not isinstance(requests, list) or not requests or not isinstance(requests[0], list):
         raise BadRowError("'resps' contains no responses")
@@ -41,7 +44,7 @@ def _lm_eval(row: RawRow) -> Fields:
 
 
 def _lm_eval_prompt(arguments: Any) -> Any:
-    """The first argument of the first request: in a mapping of mappings, or in lists in older versions."""
+    """Return the first argument of the first request. Older versions have lists instead of mappings."""
     if isinstance(arguments, Mapping):
         arguments = [list(one.values()) for one in arguments.values() if isinstance(one, Mapping)]
     if not isinstance(arguments, list) or not arguments or not isinstance(arguments[0], list):
@@ -56,7 +59,7 @@ def _lm_eval_prompt(arguments: Any) -> Any:
 
 
 def _lm_eval_score(row: RawRow) -> Mapping[str, Any]:
-    """The first metric; it is of the first repeat, so of several responses nothing is said."""
+    """Return the first metric as the score if the row has one response. It covers only the first repeat."""
     metrics = row.get("metrics")
     if not isinstance(metrics, list) or not metrics or len(row["resps"][0]) != 1:
         return {}
@@ -75,7 +78,7 @@ def _refuse_log_likelihoods(first: RawRow) -> None:
 
 
 def _nemo_gym(row: RawRow) -> Fields:
-    """`rollouts.jsonl` of NeMo-Gym."""
+    """Return the fields of a row of NeMo-Gym's `rollouts.jsonl`."""
     asked = row["responses_create_params"]
     prompt = asked.get("input") if isinstance(asked, Mapping) else None
     names = find_names(lambda name: has_value(row, name))
@@ -91,14 +94,17 @@ def _nemo_gym(row: RawRow) -> Fields:
 
 
 def _choices(options: Any) -> Mapping[str, Any] | None:
-    """The options of a question as `choice` takes them; NeMo-Gym has an object of one letter for each."""
+    """Return the options of a question in the form of the reward `choice`.
+
+    NeMo-Gym has an object with one letter for each option.
+    """
     if are_objects(options):
         options = {letter: text for one in options for letter, text in one.items()}
     return {"choices": options} if options else None
 
 
 def _output_text(answer: Any) -> str:
-    """The texts in the `output` of an answer in the form of OpenAI's responses."""
+    """Return the text in the `output` of an answer in the form of OpenAI's responses API."""
     if not isinstance(answer, Mapping) or not isinstance(answer.get("output"), list):
         raise BadRowError("'response' has no 'output'")
     if (why := why_failed(answer)) is not None:
@@ -107,7 +113,7 @@ def _output_text(answer: Any) -> str:
 
 
 def _verifiers(row: RawRow) -> Fields:
-    """`results.jsonl` of verifiers' evaluations."""
+    """Return the fields of a row of verifiers' `results.jsonl`."""
     info = plain_mapping(row.get("info"))
     said = (row.get("data_source"), info.get("data_source"))
     source = (
@@ -120,7 +126,7 @@ def _verifiers(row: RawRow) -> Fields:
 
 
 def _inspect(row: RawRow) -> Fields:
-    """A sample of an inspect log, as the reader of files hands it over."""
+    """Return the fields of a sample of an inspect log."""
     target = row["target"]
     target = target[0] if isinstance(target, list) and len(target) == 1 else target
     metadata = row.get("metadata") or {}
@@ -132,7 +138,7 @@ def _inspect(row: RawRow) -> Fields:
 
 
 def _inspect_facts(row: RawRow) -> Mapping[str, Any]:
-    """The first score, of which inspect writes right, partly right, wrong and no answer as letters."""
+    """Return the first score and the finish reason. Letters mean right, partly right, wrong and no answer."""
     scores = row.get("scores") or {}
     value = next((one["value"] for one in scores.values()), None)
     number = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}.get(value, value) if isinstance(value, str) else value
@@ -145,7 +151,7 @@ def _inspect_facts(row: RawRow) -> Mapping[str, Any]:
 
 
 def _lighteval(row: RawRow) -> Fields:
-    """A row of lighteval's details: the document, and what the model answered."""
+    """Return the fields of a row of lighteval's details, with the document and the model's answers."""
     doc = row["doc"]
     answer = row["model_response"]
     texts = answer.get("text") if isinstance(answer, Mapping) else None
@@ -162,7 +168,7 @@ def _lighteval(row: RawRow) -> Fields:
 
 
 def _human_eval(row: RawRow) -> Fields:
-    """A program that was written for a problem of HumanEval, with its tests: Reflexion's runs and others'."""
+    """Return the fields of a program for a problem of HumanEval with its tests, as in Reflexion's runs."""
     names = find_names(lambda name: name != "solution" and has_value(row, name))
     response = row[names.response] if names.response else row["solution"]
     ground_truth = {name: row[name] for name in ("prompt", "test", "entry_point") if name in row}
@@ -172,7 +178,7 @@ def _human_eval(row: RawRow) -> Fields:
 
 
 def _bfcl(row: RawRow) -> Fields:
-    """A row of BFCL's results: calls as objects of one name, with their arguments as JSON."""
+    """Return the fields of a row of BFCL's results. A call is an object with a name and its arguments."""
     calls = [(name, given) for call in row["result"] for name, given in call.items()]
     response = [{"name": name, "arguments": _decoded_arguments(given)} for name, given in calls]
     return Fields(json.dumps(response, ensure_ascii=False), row.get("ground_truth"), group=row.get("id"))

@@ -1,4 +1,4 @@
-"""Definition of a kind of log. The kinds stand in the files of their producers."""
+"""Definition of a kind of log. The kinds are in the modules for the tools that write them."""
 
 from __future__ import annotations
 
@@ -14,47 +14,47 @@ from rewardkit.model_api.answers import is_conversation
 from rewardkit.rows import Fields, find_names, has_value, value_at
 
 LogShape = Mapping[str, Callable[[Any], bool]]
-"""Tests of the values under some possibly dotted names."""
+"""Predicates for values by name. Names may be dotted."""
 
 
 class SkippedRowError(Exception):
-    """A row that repeats another one's responses, and is left out."""
+    """Row that is left out, because it is empty or repeats the responses of another row."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogKind:
-    """A kind of log."""
+    """Kind of log that one tool or API writes."""
 
     name: str
-    """Name as users read it: `verl rollout dump`."""
+    """Name for users, such as `verl rollout dump`."""
     shape: LogShape
-    """Values that tell its rows from others: the fewest that do."""
+    """Smallest set of values that distinguishes the rows from those of other kinds."""
     read: Callable[[RawRow], Fields]
-    """Takes a row apart.
+    """Function that extracts the fields of a row.
 
     Raises:
-        BadRowError: the row holds no response, through no fault of the model's.
-        SkippedRowError: its responses stand in another row too.
+        BadRowError: The row contains no response, for a reason other than the model's behaviour.
+        SkippedRowError: Another row contains the same responses.
     """
     note: Callable[[RawRow], str] = lambda row: ""
-    """Further note about the file, from its first row."""
+    """Function that returns a further note about the file from its first row."""
     facts: Callable[[RawRow], Mapping[str, Any]] = lambda row: {}
-    """Facts about the responses of a row that stand elsewhere than in columns of the names in `scored`, under
-    those names: `score`, `correct`, `finish_reason`; lists where it has several responses."""
+    """Function that returns facts about the responses of a row under the names in `scored`: `score`,
+    `correct`, `finish_reason`. The values are lists if the row has several responses."""
     unless_answered: bool = False
-    """Only a log without a column that usually holds responses is one."""
+    """True if only logs without a usual response column are of this kind."""
     check: Callable[[RawRow], None] = lambda row: None
-    """Looks at the first row.
+    """Function that checks the first row.
 
     Raises:
-        InputError: such a file holds no responses.
+        InputError: Files with such rows contain no responses.
     """
     task_in_name: str = ""
-    """A pattern whose group is the task in the name of the file, where the rows do not say it."""
+    """Pattern for the file name, whose group is the task, for kinds whose rows do not contain the task."""
 
 
 def anything(value: Any) -> bool:
-    """Return True: the name alone counts."""
+    """Return True for any value, if only the presence of the name matters."""
     return True
 
 
@@ -74,27 +74,27 @@ def is_array(value: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """Return True for a number, or nothing."""
+    """Return True for a number or None."""
     return value is None or isinstance(value, int | float)
 
 
 def no_text(value: Any) -> bool:
-    """Return True for an object, an array or nothing."""
+    """Return True for an object, an array or None."""
     return value is None or isinstance(value, Mapping | list)
 
 
 def is_messages(value: Any) -> bool:
-    """Return True for chat messages, as they are or as the text of their JSON."""
+    """Return True for chat messages, which may be JSON text."""
     return bool(is_conversation(decoded(value)))
 
 
 def are_objects(value: Any) -> bool:
-    """Return True for an array of objects."""
+    """Return True for a non-empty array of objects."""
     return isinstance(value, list) and bool(value) and all(isinstance(one, Mapping) for one in value)
 
 
 def decoded(value: Any) -> Any:
-    """Return the list that the text of a JSON array of objects holds; anything else as it is."""
+    """Decode the JSON text of an array of objects. Return any other value unchanged."""
     if isinstance(value, str) and value.lstrip().startswith("[{"):
         with contextlib.suppress(msgspec.DecodeError):
             return msgspec.json.decode(value)
@@ -102,21 +102,21 @@ def decoded(value: Any) -> Any:
 
 
 def has_shape(row: RawRow, shape: LogShape) -> bool:
-    """Return True where a row holds what a shape says."""
+    """Return True if the row has all values of the shape."""
     return all(has_value(row, name) and fits(value_at(row, name)) for name, fits in shape.items())
 
 
 def one_or_several(texts: list[str]) -> str | list[str]:
-    """Return the responses of a row as `Fields` has them: a single one as itself."""
+    """Return the responses of a row in the form of `Fields`: a single text, or a list of several texts."""
     return texts if len(texts) > 1 else texts[0]
 
 
 def reward_in(row: RawRow) -> Mapping[str, Any]:
-    """Return the score of a row that calls it its reward, as `LogKind.facts` does."""
+    """Return the `reward` of a row as its score, in the form of `LogKind.facts`."""
     return {"score": row.get("reward")}
 
 
 def ground_truth_in(row: RawRow) -> Any:
-    """Return the ground truth of a row under the names that rows usually have."""
+    """Return the ground truth of a row, which must have one of the usual names."""
     names = find_names(lambda name: has_value(row, name))
     return value_at(row, names.ground_truth)

@@ -1,8 +1,8 @@
 """Recognition of the kind of a log by the values in its rows.
 
-Rows of no such kind are read under the names that `naming` finds. To know another kind, add a
-function that takes a row apart and an entry to `KINDS` in the file of those who write it, or in a package of
-your own (docs/extending.md).
+Rows of an unknown kind are read with the names that `naming` finds. To support another kind, write a function
+that extracts the fields of a row, and add an entry to `KINDS` in the file for the tools that write such logs,
+or in a package of your own (docs/extending.md).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ KINDS: Table[LogKind] = Table(
     "log_kinds",
     LogKind,
     {
-        # A kind may have several forms, each with columns of its own.
+        # A kind may have several forms with different columns.
         f"{kind.name}: {', '.join(kind.shape)}": kind
         for kind in (*harnesses.KINDS, *trainers.KINDS, *model_apis.KINDS)
     },
@@ -35,10 +35,10 @@ _BATCH_INPUT = {"custom_id": anything, "url": anything, "body": is_object}
 
 
 def recognise(row: RawRow) -> LogKind | None:
-    """Return the kind of a log by what one of its rows holds; None if it is no known one.
+    """Return the kind of a log from one of its rows, or None if the kind is unknown.
 
     Raises:
-        InputError: it is of a kind that holds no responses.
+        InputError: Logs of this kind contain no responses.
     """
     answered = not _RESPONSES.isdisjoint(row)
     if has_shape(row, _BATCH_INPUT) and not answered:
@@ -51,13 +51,15 @@ def recognise(row: RawRow) -> LogKind | None:
 
 
 def facts_of(row: RawRow, kind: str) -> Mapping[str, Any]:
-    """Return what a log of a kind says of its responses in its own way; nothing where the row is not as the
-    log's are."""
+    """Return the scores and other facts that a row of this kind of log reports, under the names of rewardkit.
+
+    The mapping is empty if the row does not have the form of the kind.
+    """
     with contextlib.suppress(KeyError, TypeError, AttributeError, IndexError, ValueError):
         return {name: value for name, value in by_name(kind).facts(row).items() if value is not None}
     return {}
 
 
 def by_name(name: str) -> LogKind:
-    """Return the kind of that name."""
+    """Return the kind with this name."""
     return next(kind for kind in KINDS.values() if kind.name == name)

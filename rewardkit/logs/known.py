@@ -1,5 +1,4 @@
-"""Facts about files before their rows are scored: data sources, size, and the content that tells them
-apart."""
+"""Facts about files before their rows are scored: data sources, size and identity."""
 
 from __future__ import annotations
 
@@ -20,11 +19,11 @@ from rewardkit.logs.samples import to_batch
 from rewardkit.tables import column_of, top_level
 
 UNKNOWN_BYTES = 4 << 20
-"""Files far away and standard input count as so large."""
+"""Assumed size of remote files and standard input, in bytes."""
 
 
 def data_sources_of(file: RowFile, layout: RowLayout) -> list[str]:
-    """Return the data sources of a file: all where a column has them, else those of the first chunk."""
+    """Return all data sources in a column of a Parquet file, or else those of the first usable chunk."""
     if layout.data_source is not None:
         return [layout.data_source]
     if isinstance(file, ParquetRows) and _in_a_column(file, layout):
@@ -40,7 +39,7 @@ def data_sources_of(file: RowFile, layout: RowLayout) -> list[str]:
 
 
 def all_data_sources_of(file: RowFile, layout: RowLayout) -> list[str] | None:
-    """Return all data sources of a file; None where only reading all of its rows tells them."""
+    """Return all data sources of a file, or None if they can be found only by reading all rows."""
     found = data_sources_of(file, layout)
     if layout.data_source is not None or _in_a_column(file, layout):
         return found
@@ -60,7 +59,7 @@ def _distinct(file: ParquetRows, name: str) -> list[str]:
 
 
 def identity_of(source: Input) -> list[Any]:
-    """Return a file's path, size and time of change, where it has them."""
+    """Return the path, size and modification time of a file, or only the path for remote files and stdin."""
     if source.path == STDIN or "://" in source.path:
         return [source.path]
     stat = os.stat(source.path)
@@ -68,7 +67,7 @@ def identity_of(source: Input) -> list[Any]:
 
 
 def bytes_of(files: list[tuple[RowFile, RowLayout]]) -> int:
-    """Return the bytes of all files together; those far away and standard input count as large."""
+    """Return the total size of the files in bytes, with `UNKNOWN_BYTES` for remote files and stdin."""
     total = 0
     for file, _ in files:
         identity = identity_of(file.source)

@@ -1,5 +1,4 @@
-"""Layout of the rows of one file: the kind of log, the names of its fields, and the user's own settings for
-it."""
+"""Layout of the rows of one file: the kind of log, the names of its fields, and the settings of the user."""
 
 from __future__ import annotations
 
@@ -52,34 +51,34 @@ from rewardkit.rows import (
 from rewardkit.tables import is_list, is_text, type_of
 
 if TYPE_CHECKING:
-    from rewardkit.files.formats import RowFile  # workers read no files
+    from rewardkit.files.formats import RowFile  # imported for types only, since workers read no files
 
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """Ground truths that stand in another file, by the text of a key."""
+    """Ground truths from another file, by the text of a key."""
 
     key: str
-    """The name of the key in the file of responses."""
+    """Name of the key in the file of responses."""
     rows: Mapping[str, Fields] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """Settings that a user gives for files of responses; each may be left out."""
+    """Optional settings of a user for reading files of responses."""
 
     names: RowNames = field(default_factory=RowNames)
-    """Columns by name; None: the first that is there of the names in `rewardkit.rows`."""
+    """Names of columns. None selects the first existing column of the names in `rewardkit.rows`."""
     data_source: str | None = None
-    """Data source of every row, whatever the file says."""
+    """Data source of every row, which replaces any in the file."""
     join: Joined | None = None
     reward_options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Options of rewards by data source, as a Scorer takes them, with which readings of a log are tried."""
+    """Options of rewards by data source, in the form for a Scorer, for trial readings of a log."""
     to_score: bool = True
-    """False: the rows are looked at, which needs no ground truth and no data source."""
+    """True if the rows are to be scored, for which they need ground truths and data sources."""
     score: str | None = None
-    """Column with scores of another writer, to be used as they are. None: only rewardkit's scores count, and
-    those that a log of a known kind has."""
+    """Column with the scores of another tool, to be used unchanged. With None, the scores are those of
+    rewardkit or those in a log of a known kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,39 +86,38 @@ class RowLayout:
     """Layout of the rows of one file."""
 
     kind: str | None
-    """The name of the kind of log; None: the fields stand under `names`."""
+    """Name of the kind of log, or None if the fields are in the columns `names`."""
     names: RowNames
     data_source: str | None
-    """Data source of every row; None: the rows say it."""
+    """Data source of every row, or None if the rows contain it."""
     many: bool
-    """A row holds a list of responses."""
+    """True if a row contains a list of responses."""
     filters: tuple[Any, ...] | None = None
-    """lm-eval: rows of other filters repeat the responses."""
+    """Filters of an lm-eval log whose rows are read, since rows of other filters repeat the responses."""
     join: Joined | None = None
     note: str = ""
     to_score: bool = True
-    """False: a ground truth or data source may be missing."""
+    """True if rows must have a ground truth and a data source."""
     lists_as_text: bool = False
-    """Lists of responses, and of what there is for each response, are the text of their JSON, as in csv."""
+    """True if lists with an item for each response are stored as JSON text, as in CSV."""
     as_text: bool = True
-    """Responses are texts, not messages or answers of an API."""
+    """True if responses are texts rather than messages or API answers."""
     reports: tuple[str, ...] = ()
-    """Columns in which rows report failures of their own, or episodes. Of lines each chunk is asked again."""
+    """Columns in which rows report failures or episodes. For lines, they are determined for each chunk."""
 
     @property
     def by_row(self) -> bool:
-        """Return True if a row has to be seen as a whole; else each field stands in a column of its own."""
+        """True if a row must be read as a whole, because its fields are not in separate columns."""
         return bool(self.kind or self.join or self.names.choices or self.lists_as_text)
 
     @property
     def response_name(self) -> str:
-        """Our name for the column of responses."""
+        """Name of the response column in scored rows."""
         return "responses" if self.many else "response"
 
     @property
     def to_add(self) -> frozenset[str]:
-        """Our names of the fields that the rows do not have as such. Scored rows get them as columns, so that
-        nobody has to find out again what the rows mean."""
+        """Names of the fields that scoring adds as columns, since the rows do not have them in this form."""
         names = self.names
         if self.kind is not None:
             return frozenset(carried_fields(self.response_name))
@@ -136,21 +134,23 @@ class RowLayout:
         return frozenset(name for name, is_to_add in given.items() if is_to_add)
 
     def describe(self, rows: int | None) -> str:
-        """One line: what was recognised."""
+        """Return a description of the recognised layout in one line."""
         count = "" if rows is None else f": {rows:,} rows"
         return f"{self.kind or 'rows'}{count}{', ' + self.note if self.note else ''}"
 
 
 def layout_of(file: RowFile, options: ReadOptions, *, guess: bool = True) -> RowLayout:
-    """Return what the rows of a file mean. Rows that we have scored are read as such, whatever they were.
+    """Return the layout of the rows of a file. Rows that rewardkit has scored are read as scored rows.
 
     Args:
-        guess: a reading that was found by trial is taken; else it is offered in the error, for a caller that
-            cannot say how the rows were read.
+        file: File with the rows.
+        options: Options of the user.
+        guess: Accept a reading that was found by trial. If False, an error offers the reading instead, for
+            callers that cannot report how the rows were read.
 
     Raises:
-        InputError: it holds no responses, no ground truths or nothing that says the data source, or a column
-            has a type that cannot be used; the message says which option names it.
+        InputError: The file has no responses, no ground truths or no data source, or a column has a type that
+            cannot be used. The message names the option that helps.
     """
     chosen = options.names
     rows = file.first_rows(_LOOKED_AT)
@@ -182,7 +182,7 @@ def layout_of(file: RowFile, options: ReadOptions, *, guess: bool = True) -> Row
     if options.to_score and not _is_plain(layout, options):
         found = _tried(layout, kind, options, rows)
         if found.taken is None and kind is not None and (fields is None or fields.response is None):
-            plain = replace(layout, kind=None, note="")  # it looks like a log of that kind, and is none
+            plain = replace(layout, kind=None, note="")  # The file only looks like a log of this kind.
             if (other := _tried(plain, None, options, rows)).taken is not None:
                 layout, found = plain, other
         if found.taken is not None and not guess and _is_guessed(found.taken, layout):
@@ -206,7 +206,7 @@ def layout_of(file: RowFile, options: ReadOptions, *, guess: bool = True) -> Row
 
 
 def _is_plain(layout: RowLayout, options: ReadOptions) -> bool:
-    """Tell whether a file says everything under our own names, so that nothing is to be tried."""
+    """Return True if the file uses rewardkit's own names for all fields, so that no trial is necessary."""
     names = layout.names
     has_truth = layout.join is not None or names.ground_truth in _OURS
     has_source = names.data_source in DATA_SOURCE and options.data_source is None
@@ -216,7 +216,7 @@ def _is_plain(layout: RowLayout, options: ReadOptions) -> bool:
 def _tried(
     layout: RowLayout, kind: LogKind | None, options: ReadOptions, rows: Sequence[RawRow]
 ) -> TrialResult:
-    """Try readings on the first rows."""
+    """Try readings of the log on its first rows."""
     if layout.filters is not None:
         rows = [row for row in rows if row.get("filter") in layout.filters]
     rows = first_rows(rows)
@@ -227,7 +227,8 @@ def _tried(
         read_row = reader_of(replace(layout, names=names))
         return lambda row: _told_of(read_row(row), row, layout, names, given)
 
-    apart = replace(layout, join=None)  # a joined file may be large; the trial keeps it, so its id is its own
+    # A joined file may be large, so the key has its id instead, which is unique while the trial exists.
+    apart = replace(layout, join=None)
     key = key_of(rows, apart, id(layout.join), chosen, given, options.reward_options)
     facts = kind.facts if kind is not None else lambda row: {}
     return try_readings(
@@ -251,7 +252,7 @@ def _is_guessed(reading: Reading, layout: RowLayout) -> bool:
 
 
 def _told_of(fields: Fields, row: RawRow, layout: RowLayout, names: RowNames, given: str | None) -> Fields:
-    """Add the values of the joined file, and the data source that is told, to those of a row."""
+    """Add the values of the joined file and the given data source to the fields of a row."""
     if layout.join is not None:
         known = layout.join.rows.get(str(value_at(row, layout.join.key)), Fields(None))
         source = known.data_source or fields.data_source
@@ -266,7 +267,7 @@ def _told_of(fields: Fields, row: RawRow, layout: RowLayout, names: RowNames, gi
 
 
 def _as_taken(layout: RowLayout, reading: Reading, chosen: RowNames, said: Sequence[str]) -> RowLayout:
-    """The layout as trying found it, and what is said of it."""
+    """Return the layout with the reading from the trial, and a note about it."""
     names = reading.names
     source = layout.data_source if reading.source is None else reading.source
     named = [] if layout.kind else _unusual(names, chosen)
@@ -279,7 +280,7 @@ def _as_taken(layout: RowLayout, reading: Reading, chosen: RowNames, said: Seque
 
 
 def names_of(file: RowFile) -> RowNames:
-    """Return the names of the fields of a file of questions and ground truths."""
+    """Return the column names for the fields of a file of questions and ground truths."""
     rows = file.first_rows(_LOOKED_AT)
     columns = list(file.schema.names if file.schema is not None else rows[0])
     return name_columns(rows, RowNames(), _finder(file, rows[0], columns), joined=False)[0]
@@ -293,8 +294,10 @@ def _recognised(file: RowFile, first: RawRow) -> LogKind | None:
 
 
 def _finder(file: RowFile, first: RawRow, columns: Sequence[str]) -> Callable[[str], str | None]:
-    """Return a function that finds how a file writes the name of a column: as it is, in another case (`Ground
-    Truth`) or in the plural."""
+    """Return a function that finds a file's spelling of a column name, or None.
+
+    The column may have the name itself, another case (`Ground Truth`) or the plural.
+    """
     by_letters = {_letters(column): column for column in reversed(columns)}
     letters = by_letters.get
 
@@ -309,7 +312,7 @@ def _letters(name: str) -> str:
 
 
 def _unusual(names: RowNames, chosen: RowNames) -> list[str]:
-    """Return notes on fields that were found under other names than ours."""
+    """Return notes about fields whose columns have other names than those of rewardkit."""
     fields = {
         "response": names.response,
         "ground truth": names.ground_truth,
@@ -322,7 +325,7 @@ def _unusual(names: RowNames, chosen: RowNames) -> list[str]:
 def _source_told(
     layout: RowLayout, kind: LogKind | None, file: RowFile, said: Fields | None, rows: Sequence[RawRow]
 ) -> str | None:
-    """The data source of a file whose rows do not name it: by the task in its name, or by what they hold."""
+    """Return the data source of a file whose rows have none, from the file name or from the values."""
     if said is None or said.data_source is not None or layout.names.data_source or layout.join is not None:
         return None
     if kind is not None and kind.task_in_name and (task := re.search(kind.task_in_name, file.source.name)):
@@ -350,14 +353,14 @@ def _is_text(response: Any) -> bool:
 
 
 PROMPT_IDS = ("prompt_id", "example_id", "doc_id", "custom_id", "_ng_task_index", "uid", "id")
-"""Columns that tell prompts apart where the prompt itself is not there."""
+"""Columns that distinguish prompts if the rows do not contain the prompts themselves."""
 _OTHER_IDS = ("task_id", "question_id", "problem_id", "idx", "index")
 _ROOM = 150
-"""Characters of the options that a message offers."""
+"""Largest number of characters for the options that a message offers."""
 _LONG_NAME = 60
-"""Characters of a name that is not offered."""
+"""Largest number of characters of a name that a message offers."""
 _LOOKED_AT = 200
-"""Rows of which the first with a response says what the others hold."""
+"""Number of first rows from which the layout is derived."""
 _OURS = ("response", "responses", "ground_truth", "reward_model.ground_truth", "data_source")
 _FIELDS = ("data_source", "response", "ground_truth", "prompt", "extra_info")
 _KEYS = {name: f"--{name.replace('_', '-')}-key" for name in _FIELDS}
@@ -377,7 +380,7 @@ def _check(
         raise _no_response(file, names, first, found)
     if file.schema is not None and layout.kind is None:
         _check_types(file.schema, names, first, path)
-    if not layout.to_score or said is None:  # each row says by itself why it is none
+    if not layout.to_score or said is None:  # If no row is readable, each row reports its own error.
         return
     held = names.ground_truth if layout.kind is None or _holds_any(rows, names.ground_truth) else None
     if held is None and said.ground_truth is None and layout.join is None:
@@ -399,7 +402,7 @@ def _check(
 
 
 def _offers(found: TrialResult, names: RowNames) -> str:
-    """The options that would do, the best first, each with what it gives; at least which option it is."""
+    """Return the options that would help, the best first, each with its result, or at least their names."""
     offers = [f"{_options_of(one, names)} ({one.figure})" for one in found.offered]
     offers = [offer for offer in offers if len(offer) <= _ROOM]
     if not offers:
@@ -461,8 +464,10 @@ def _no_ground_truth(file: RowFile, layout: RowLayout, first: RawRow) -> InputEr
 
 
 def _first_fields(layout: RowLayout, rows: Sequence[RawRow]) -> Fields | None:
-    """Return the fields of the first row with a response: a file may begin with a request that failed. None:
-    no row says anything."""
+    """Return the fields of the first row with a response, or None if no row is readable.
+
+    The first row may have no response, since a file may begin with a failed request.
+    """
     read = reader_of(layout)
     found: Fields | None = None
     for row in rows:
@@ -495,7 +500,7 @@ def _check_types(schema: pa.Schema, names: RowNames, first: RawRow, path: str) -
 
 
 _SAID = ("content", "text", "response", "output", "completion")
-"""Fields of a response that is an object, in which its text stands."""
+"""Fields that contain the text of a response that is an object."""
 
 
 def _is_struct(found: pa.DataType) -> bool:
@@ -525,8 +530,10 @@ def _has_many(layout: RowLayout, file: RowFile, said: Fields | None) -> bool:
 
 
 def _filters_of(file: RowFile) -> tuple[Any, ...]:
-    """Return the filters of an lm-eval log whose rows are read: all rows of others repeat the responses of
-    rows that are."""
+    """Return the filters of an lm-eval log that are necessary to read every document once.
+
+    The rows of the other filters repeat the responses.
+    """
     documents: dict[Any, set[str]] = {}
     for records in file.chunks():
         table = records.table
@@ -544,7 +551,7 @@ def _filters_of(file: RowFile) -> tuple[Any, ...]:
 
 
 def batch_names(file: RowFile, options: ReadOptions) -> RowNames | None:
-    """Return the names of the fields of a file in which each row holds a batch; None for other files."""
+    """Return the field names of a file in which each row contains a batch, or None for other files."""
     rows = file.first_rows(_LOOKED_AT)
     columns = list(file.schema.names if file.schema is not None else rows[0])
     if not any(isinstance(value, list) for value in rows[0].values()) or score_prefixes(columns, rows):
@@ -561,5 +568,5 @@ def _no_column(file: RowFile, name: str, option: str, columns: Collection[str], 
 
 
 def reader_of(layout: RowLayout) -> Callable[[RawRow], Fields]:
-    """Return what takes a row of this layout apart."""
+    """Return the function that extracts the fields of a row of this layout."""
     return by_name(layout.kind).read if layout.kind else layout.names.read

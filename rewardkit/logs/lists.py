@@ -1,4 +1,4 @@
-"""Rows with several responses: lists that are the text of their JSON, as in csv, and batches in one row."""
+"""Rows with several responses: lists stored as JSON text, as in CSV, and batches in one row."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ from rewardkit.rows import RowNames, value_at
 
 
 def are_lists_as_text(row: RawRow, name: str | None) -> bool:
-    """Return True where a row's column of responses, in the plural, holds the text of a list of them."""
+    """Return True if the column of responses has a plural name and contains a list as JSON text.
+
+    Raises:
+        InputError: The column contains a list as Python text.
+    """
     if name is None or not name.endswith("s"):
         return False
     text = value_at(row, name)
@@ -32,7 +36,7 @@ _PYTHON_LIST = re.compile(r"\[\s*(?:'.*|None\s*[,\]].*)\]", re.S)
 
 
 def list_in_text(value: Any) -> list[Any] | None:
-    """Return the list whose JSON a text is; None for anything else."""
+    """Return the list that a value contains as JSON text, or None for any other value."""
     if isinstance(value, str) and value.startswith("["):
         with contextlib.suppress(msgspec.DecodeError):
             return msgspec.json.decode(value, type=list[Any])
@@ -40,7 +44,7 @@ def list_in_text(value: Any) -> list[Any] | None:
 
 
 def with_lists(row: RawRow, name: str | None) -> RawRow:
-    """Return a row whose lists are the text of their JSON with those that have an item for each response."""
+    """Return the row with lists in place of JSON text, for columns with one item for each response."""
     responses = list_in_text(value_at(row, name))
     if responses is None:
         return row
@@ -49,8 +53,10 @@ def with_lists(row: RawRow, name: str | None) -> RawRow:
 
 
 def is_batch(row: RawRow, names: RowNames) -> bool:
-    """Return True for a row that holds a batch, a list in each column, as ms-swift and ROLL write them: a
-    prompt for each response. A list of messages is one prompt."""
+    """Return True if the row contains a batch, with lists of prompts and responses, as in ms-swift and ROLL.
+
+    A list of messages is one prompt, not a batch.
+    """
     prompts = value_at(row, names.prompt)
     responses = value_at(row, names.response)
     if not isinstance(prompts, list) or not isinstance(responses, list) or len(prompts) != len(responses):
@@ -59,8 +65,10 @@ def is_batch(row: RawRow, names: RowNames) -> bool:
 
 
 def batch_rows(row: RawRow, names: RowNames) -> list[RawRow]:
-    """Return the rows of a batch that stands in one, each with its element of every list of that length; the
-    row itself if it is none."""
+    """Return the rows of the batch that a row contains, or the row itself if it contains no batch.
+
+    Each returned row has its own element of every list that has the length of the batch.
+    """
     if not is_batch(row, names):
         return [row]
     count = len(value_at(row, names.response))

@@ -1,4 +1,4 @@
-"""Saved answers of model APIs: batches of OpenAI and Anthropic, answers, vLLM's outputs, chats."""
+"""Saved answers of model APIs: OpenAI and Anthropic batches, single answers, vLLM outputs and chats."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ _TURNS = ("messages", "conversations", "conversation")
 
 
 def _batch_output(row: RawRow) -> Fields:
-    """Output of OpenAI's batch API, or of `vllm run-batch`: chat completions, completions or responses."""
+    """Return the fields of a row from OpenAI's batch API or `vllm run-batch`.
+
+    The answers are chat completions, completions or responses.
+    """
     answer = row["response"]
     body = answer.get("body") if isinstance(answer, Mapping) else None
     if isinstance(body, Mapping) and (isinstance(body.get("output"), list) or body.get("choices")):
@@ -59,10 +62,9 @@ def _failure_of(row: RawRow) -> str:
 
 
 def _api_answer(row: RawRow) -> Fields:
-    """Read an answer of an API, a row each: OpenAI's chat completions or completions, Anthropic's
-    messages."""
+    """Return the fields of an answer of OpenAI's API (chat completions, completions) or Anthropic's API."""
     texts = answer_texts(row)
-    if texts is None:  # its JSON is no response: the ground truth may stand in it
+    if texts is None:  # The whole row must not become the response, since it may contain the ground truth.
         raise BadRowError(f"the request failed: {error_said(row.get('error') or 'the row has no answer')}")
     names = find_names(lambda name: has_value(row, name))
     return Fields(
@@ -74,7 +76,7 @@ def _api_answer(row: RawRow) -> Fields:
 
 
 def is_answer(row: RawRow) -> bool:
-    """Return True if a row is an answer or an error of an API."""
+    """Return True if the row is an answer or an error of an API."""
     try:
         return answer_texts(row) is not None
     except NoResponseError:
@@ -82,7 +84,7 @@ def is_answer(row: RawRow) -> bool:
 
 
 def _anthropic_batch(row: RawRow) -> Fields:
-    """A result of Anthropic's message batches."""
+    """Return the fields of a result of Anthropic's message batches."""
     result = row["result"]
     message = result.get("message") if isinstance(result, Mapping) else None
     if not isinstance(message, Mapping) or not isinstance(message.get("content"), list):
@@ -94,7 +96,7 @@ def _anthropic_batch(row: RawRow) -> Fields:
 
 
 def _request_output(row: RawRow) -> Fields:
-    """vLLM's RequestOutput, written as JSON."""
+    """Return the fields of a RequestOutput of vLLM, written as JSON."""
     outputs = row["outputs"]
     if not isinstance(outputs, list) or not outputs or not all(isinstance(one, Mapping) for one in outputs):
         raise BadRowError("'outputs' contains no responses")
@@ -106,8 +108,10 @@ def _request_output(row: RawRow) -> Fields:
 
 
 def _chat(row: RawRow) -> Fields:
-    """A chat whose last turn is the response: `messages` as OpenAI and ms-swift write them, or ShareGPT's
-    `conversations`."""
+    """Return the fields of a chat whose last turn is the response.
+
+    The chat is in `messages`, as in OpenAI and ms-swift, or in ShareGPT's `conversations`.
+    """
     turns = next((turns for name in _TURNS if isinstance(turns := decoded(row.get(name)), list)), [])
     said = [_message(turn) for turn in turns]
     if not said or not is_said(said[-1]):
@@ -137,7 +141,7 @@ def _message(turn: Any) -> dict[str, Any]:
 API_ANSWERS = LogKind(
     "answers of an API", {"object": anything, "output": is_array, "status": anything}, _api_answer
 )
-"""OpenAI's responses have a column of a response's name; the others are known by what a row holds."""
+"""Kind of API answers. The shape is that of OpenAI's responses; `is_answer` recognises the other forms."""
 
 KINDS = (
     LogKind("batch output", {"custom_id": anything, "response": no_text}, _batch_output, facts=_batch_facts),

@@ -1,7 +1,7 @@
-"""Meaning of the columns of a log of no known kind, by the names that people use and by their values.
+"""Meaning of the columns of a log of unknown kind, inferred from common names and from the values.
 
-The names that every entrance takes are in `rewardkit.rows`. Here are those that can mean two things in a log;
-the values decide.
+`rewardkit.rows` contains the names that are accepted everywhere. This module contains names that are
+ambiguous in a log, for which the values decide.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from rewardkit.rows import (
 )
 
 _PREDICTED = ("generated_prediction", "code", "prediction", "predictions", "predict", "pred", "result")
-"""A response; where it stands in a longer text of the row, what a tool found in the response."""
+"""Names of responses. A value that is part of a longer text of the row is an answer extracted from it."""
 _EITHER = ("answer", "solution")
-"""A ground truth; a response where the row has another ground truth and no response, or one found in it."""
+"""Names of ground truths, or of responses if the row has another ground truth and no surer response."""
 _LABELS = ("label", "labels", "correct", "test")
-"""A ground truth, but for verdicts: true and false, 0 and 1."""
+"""Names of ground truths, unless the values are verdicts such as true and false, or 0 and 1."""
 _QUESTIONS = ("question", "problem", "query", "instruction", "input_prompt")
 _SOURCES = ("dataset", "dataset_name", "benchmark", "task_name", "task", "source")
-"""A data source, where every row names one that a reward has."""
+"""Names of data sources, if every row names a data source that has a reward."""
 _CHOICES = ("choices", "options")
 _VERDICTS = {"true", "false", "0", "1", "0.0", "1.0"}
 _TRUTHS = (*GROUND_TRUTH, *_LABELS)
@@ -50,19 +50,19 @@ _KNOWN = (
 )
 
 Cells = Mapping[str, Sequence[Any]]
-"""Values in the first rows under each known name that the file has."""
+"""Values of the first rows by known name, for the names that the file has."""
 
 
 def name_columns(
     rows: Sequence[RawRow], chosen: RowNames, find: Callable[[str], str | None], *, joined: bool
 ) -> tuple[RowNames, list[str]]:
-    """Return the names of the fields of a file, and what to say of columns that disagree.
+    """Return the column names for the fields of a file, and notes about columns that disagree.
 
     Args:
-        rows: its first rows.
-        chosen: names that the user gave.
-        find: returns how the file writes a known name, None where it has no such column.
-        joined: the ground truths stand in another file.
+        rows: First rows of the file.
+        chosen: Names that the user gave.
+        find: Function that returns the file's spelling of a known name, or None if there is no such column.
+        joined: True if the ground truths are in another file.
     """
     written = {name: there for name in _KNOWN if (there := find(name)) is not None}
     taken = {chosen.response, chosen.ground_truth, chosen.prompt, chosen.data_source, chosen.extra_info}
@@ -93,7 +93,10 @@ def name_columns(
 
 
 def _response(cells: Cells, truths: Sequence[str], *, settled: bool) -> str | None:
-    """The name of the response; `settled`: the ground truth is another column than those of `truths`."""
+    """Return the name of the response column, or None.
+
+    `settled` is True if the ground truth is known to be in none of the columns `truths`.
+    """
     sure = first_of(RESPONSE, cells.__contains__)
     if sure is not None:
         return sure
@@ -108,7 +111,7 @@ def _response(cells: Cells, truths: Sequence[str], *, settled: bool) -> str | No
 
 
 def _disagreement(cells: Cells, names: Sequence[str]) -> list[str]:
-    """Return a note if the first of two columns of one field counts and the second differs."""
+    """Return a note if a field has two columns that differ. The first of them is used."""
     if len(names) < 2:
         return []
     taken, other = names[:2]
@@ -123,7 +126,7 @@ def _disagreement(cells: Cells, names: Sequence[str]) -> list[str]:
 
 
 def is_multiple_choice(rows: Sequence[RawRow], names: RowNames) -> bool:
-    """Return True where every row holds options, and its ground truth is the letter of one of them."""
+    """Return True if every row contains options, and its ground truth is the letter of one of them."""
     return names.choices is not None and all(_is_letter(row, names) for row in rows)
 
 
@@ -145,7 +148,7 @@ def _are_sources(values: Sequence[Any]) -> bool:
 
 
 def _stands_in(parts: Sequence[Any], wholes: Sequence[Any]) -> bool:
-    """Return True if in most rows one text stands in another."""
+    """Return True if, in most rows, the part is contained in the whole."""
     pairs = [pair for pair in zip(_texts(parts), _texts(wholes), strict=True) if all(pair)]
     return 2 * sum(part.strip() in whole for part, whole in pairs) > len(pairs)
 
@@ -155,6 +158,6 @@ def _texts(values: Sequence[Any]) -> list[str]:
 
 
 def _only_text(value: Any) -> str:
-    """A text, alone or in a list of one; the empty text for anything else."""
+    """Return a text, or the only text in a list, or "" for any other value."""
     held = value[0] if isinstance(value, list) and len(value) == 1 else value
     return held if isinstance(held, str) else ""

@@ -1,12 +1,11 @@
-"""Any file of responses, of any kind that is known, as batches of Samples: the reader that scoring, viewing
-and comparing share.
+"""Reader of files of responses, for scoring, viewing and comparing. It yields batches of Samples.
 
     >>> for batch in read_samples(["rollouts/*.jsonl"], ReadOptions(data_source="gsm8k")):  # doctest: +SKIP
     ...     for sample, row in zip(batch.samples, batch.rows):
     ...         print(row, sample.response)
 
-`batch.bad` says which samples cannot be used and why, and `batch.records` has the rows as they were read,
-with all their other columns (`samples.parsed` gives them as mappings).
+`batch.bad` contains the reasons why samples cannot be used. `batch.records` contains the rows as they were
+read, with all other columns (`samples.parsed` returns them as mappings).
 """
 
 from __future__ import annotations
@@ -26,20 +25,22 @@ from rewardkit.logs.samples import ALL, SampleBatch, parsed, to_batch
 from rewardkit.rows import Fields, RowNames, ground_truth_text, has_value, value_at
 
 PLAIN = ReadOptions()
-"""The files say everything themselves."""
+"""Default options, with which the columns and data sources are those of the files."""
 
 
 @contextlib.contextmanager
 def opened(
     source: Input, options: ReadOptions, *, with_keys: bool = True
 ) -> Iterator[tuple[RowFile, RowLayout]]:
-    """Open a file of responses and recognise what its rows mean; close it on leaving.
+    """Open a file of responses for the block, and recognise the layout of its rows.
 
     Args:
-        with_keys: hive partitions that the rows do not have as columns are added to them.
+        source: File to open.
+        options: Options for reading the file.
+        with_keys: Add the values of Hive partitions as columns to rows without these columns.
 
     Raises:
-        InputError: it cannot be read, or a column is missing.
+        InputError: The file cannot be read, or a column is missing.
     """
     file: RowFile = open_rows(source)
     try:
@@ -54,7 +55,7 @@ def opened(
 
 
 class BatchedRows:
-    """A file in which each row holds a batch, as the rows of the batches."""
+    """Rows of a file in which each row contains a batch, with one row for each response."""
 
     schema = None
     total = None
@@ -95,15 +96,16 @@ class BatchedRows:
 def read_samples(
     paths: Iterable[str | Path], options: ReadOptions = PLAIN, reads: Collection[str] = ALL
 ) -> Iterator[SampleBatch]:
-    """Yield the samples of files, folders, globs and URLs, some thousand rows at a time, in order.
+    """Yield the samples of files, folders, globs and URLs in order, some thousand rows at a time.
 
     Args:
-        options: how to read the files, a `rewardkit.offline.ReadOptions`: names of columns, or values that
-            apply to all rows.
-        reads: which of `prompt` and `extra_info` to read; the rest stays empty.
+        paths: Files, folders, globs and URLs.
+        options: Options for reading the files, a `rewardkit.offline.ReadOptions`: names of columns, or values
+            that apply to all rows.
+        reads: Optional fields to read, of `prompt` and `extra_info`. The others remain empty.
 
     Raises:
-        InputError: a missing or unreadable file, or a missing column.
+        InputError: A file is missing or cannot be read, or a column is missing.
     """
     for source in find_inputs(paths):
         with opened(source, options) as (file, layout):
@@ -112,14 +114,16 @@ def read_samples(
 
 
 def read_join(paths: Iterable[str | Path], on: str) -> Joined:
-    """Return the ground truths (and data sources, prompts and `extra_info`) of a file by a key.
+    """Return the ground truths (and data sources, prompts and `extra_info`) of files by a key.
 
     Args:
-        on: the name of the key, in both files; `NAME=OTHER` if it is OTHER in this one.
+        paths: Files with the ground truths.
+        on: Name of the key column, or `NAME=OTHER` if the column is OTHER in the files with the ground
+            truths.
 
     Raises:
-        InputError: the file cannot be read, has no such key or no ground truths, or two rows with the same
-            key disagree.
+        InputError: A file cannot be read, or has no such key or no ground truths, or two rows with the same
+            key have different ground truths.
     """
     key, _, key_there = on.partition("=")
     key_there = key_there or key

@@ -1,4 +1,4 @@
-"""Records -> Samples, and which rows cannot be used and why. No reading of files here, and no scoring."""
+"""Conversion of records to Samples, with the reasons why rows cannot be used."""
 
 from __future__ import annotations
 
@@ -32,42 +32,41 @@ from rewardkit.tables import column_of
 from rewardkit.types import Sample, failure, to_score
 
 ALL = frozenset({"prompt", "extra_info"})
-"""Fields of a Sample besides those that every reward reads."""
+"""Optional fields of a Sample, which not every reward reads."""
 
 
 @dataclass(frozen=True, slots=True)
 class SampleBatch:
-    """The samples of some consecutive rows."""
+    """Samples of consecutive rows."""
 
     records: Records
-    """The rows they come from, as they were read."""
+    """Rows of the samples, as they were read."""
     samples: list[Sample]
-    """One for each response, in order. That of a row that cannot be used has failed (`Sample.known`)."""
+    """One sample for each response, in order. The sample of an unusable row has failed (`Sample.known`)."""
     bad: dict[int, str]
-    """Reasons why rows cannot be used, by the index of their samples."""
+    """Reasons why rows cannot be used, by the index of the sample."""
     lengths: list[int] | None = None
-    """Number of samples of each row. None: one each. None: one each."""
+    """Number of samples of each row, or None if each row has one."""
     skipped: frozenset[int] = frozenset()
-    """Rows, by index, that are none or repeat another's responses: they have no samples and do not go out."""
+    """Indices of empty rows, and of rows that repeat responses. They have no samples and are not written."""
     parsed: Sequence[RawRow | BadRowError | None] = ()
-    """The rows that are lines as mappings, or why one is none; None: an empty line."""
+    """Lines as mappings, or the error of a line that is not a mapping, or None for an empty line."""
     finish_reasons: list[str | None] | None = None
-    """Reasons why responses ended, where the log says it in its own way; None: a column says it, or
-    nothing."""
+    """Finish reasons of the responses if the kind of log has its own form for them, otherwise None."""
 
     @property
     def usable(self) -> Sequence[Sample]:
-        """The samples that are to be scored."""
+        """Samples that are to be scored."""
         return to_score(self.samples)
 
     def refuse(self, index: int, why: str) -> None:
-        """Note that the row of a sample cannot be used."""
+        """Mark the row of a sample as unusable."""
         self.bad[index] = why
         self.samples[index] = msgspec.structs.replace(self.samples[index], known=failure("invalid", why))
 
     @property
     def rows(self) -> list[int]:
-        """The number of the row of each sample."""
+        """Number of the row of each sample."""
         first = self.records.first_row
         if self.lengths is None:
             return list(range(first, first + len(self.samples)))
@@ -78,10 +77,12 @@ class SampleBatch:
 
 
 def to_batch(records: Records, layout: RowLayout, reads: Collection[str] = ALL) -> SampleBatch:
-    """Return the samples of some records.
+    """Return the samples of the records.
 
     Args:
-        reads: which of `prompt` and `extra_info` are wanted; the rest stays empty.
+        records: Records to convert.
+        layout: Layout of the rows.
+        reads: Optional fields to fill, a subset of `ALL`. The others remain empty.
     """
     if records.damaged is not None:
         bad = dict.fromkeys(range(records.count), records.damaged)
@@ -97,18 +98,18 @@ def to_batch(records: Records, layout: RowLayout, reads: Collection[str] = ALL) 
 
 
 def _unusable(data_source: str, why: str) -> Sample:
-    """The sample of a row of which nothing else is known."""
+    """Return a failed sample for a row without usable fields."""
     return Sample(data_source, "", "", known=failure("invalid", why))
 
 
 def _reports_of(rows: Sequence[RawRow | BadRowError | None]) -> tuple[str, ...]:
-    """The columns in which some of these rows report failures or episodes."""
+    """Return the columns in which these rows report failures or episodes."""
     names = {tuple(row) for row in rows if type(row) is dict}
     return tuple(dict.fromkeys(chain.from_iterable(map(report_columns, names))))
 
 
 def parsed(records: Records) -> Sequence[RawRow | BadRowError | None]:
-    """Return each row of some records as a mapping, or why it is none; None for an empty line."""
+    """Return each row as a mapping, or the error if it is not a mapping, or None for an empty line."""
     return list(_parsed_table(records.table)) if records.table is not None else parse_all(records.lines)
 
 
@@ -167,14 +168,14 @@ def _from_rows(
 
 
 def _finish_reasons(row: RawRow | BadRowError | None, kind: str, count: int) -> list[str | None]:
-    """Return the reasons why the responses of a log's row ended."""
+    """Return the finish reason of each response of a log's row."""
     said = facts_of(row, kind).get("finish_reason") if isinstance(row, Mapping) else None
     said = said if isinstance(said, list) else [said] * count
     return [None if one is None else str(one) for one in (*said, *[None] * count)[:count]]
 
 
 def _source_of(row: RawRow | BadRowError | None, layout: RowLayout) -> str:
-    """The data source of a row that cannot be used, as far as it says it."""
+    """Return the data source of an unusable row, or "" if it is unknown."""
     said = value_at(row, layout.names.data_source) if isinstance(row, Mapping) else None
     return layout.data_source or (said if isinstance(said, str) else "")
 
@@ -182,7 +183,7 @@ def _source_of(row: RawRow | BadRowError | None, layout: RowLayout) -> str:
 def _row_samples(
     row: RawRow, read: Callable[[RawRow], Fields], layout: RowLayout, reads: Collection[str]
 ) -> list[tuple[Sample, str | None]]:
-    """The samples of a row, each with why it cannot be used."""
+    """Return the samples of a row, each with the reason why it cannot be used, or None."""
     if layout.lists_as_text:
         row = with_lists(row, layout.names.response)
     if layout.filters is not None and row.get("filter") not in layout.filters:
@@ -194,10 +195,12 @@ def _row_samples(
 
 
 def _samples_of(fields: Fields, layout: RowLayout, reports: RawRow) -> list[tuple[Sample, str | None]]:
-    """The samples of what a row says, each with why it cannot be used; prompt and `extra_info` as in one.
+    """Return the samples of a row, each with the reason why it cannot be used, or None.
 
     Args:
-        reports: the row, or its columns in which it may report something of itself.
+        fields: Fields of the row, with prompt and `extra_info` in the form that a Sample has.
+        layout: Layout of the rows.
+        reports: The row, or its columns that may report failures or episodes.
     """
     source = fields.data_source
     ground_truth = ground_truth_text(fields.ground_truth)
@@ -239,7 +242,7 @@ def _fields(row: RawRow, read: Callable[[RawRow], Fields], layout: RowLayout) ->
 
 
 def _several(response: Any) -> list[Any] | None:
-    """The several responses of a row; None for a single one, also for one that `_text_of` says is none."""
+    """Return the responses of a row if it has several, or None for a single or an invalid response."""
     try:
         return responses_of(response)
     except NoResponseError:
@@ -247,7 +250,7 @@ def _several(response: Any) -> list[Any] | None:
 
 
 def _text_of(response: Any, name: str | None) -> tuple[str | None, str | None]:
-    """Return the text that the model wrote, or the reason why there is none."""
+    """Return the text that the model wrote and None, or None and the reason why there is no text."""
     try:
         text = response_text(response)
     except NoResponseError as error:
@@ -256,7 +259,7 @@ def _text_of(response: Any, name: str | None) -> tuple[str | None, str | None]:
 
 
 def _completed(fields: Fields, row: RawRow, layout: RowLayout) -> Fields:
-    """The fields with what the user says of all rows, and what stands in the joined file."""
+    """Return the fields, completed from the columns and the data source of the layout and the joined file."""
     if layout.kind is not None and fields.ground_truth is None:
         fields = fields._replace(ground_truth=value_at(row, layout.names.ground_truth))
     if layout.kind is not None and fields.data_source is None:
@@ -287,7 +290,7 @@ def _lacking(layout: RowLayout, source: Any, ground_truth: str | None) -> str | 
 
 
 def cells(table: pa.Table, name: str) -> tuple[list[Any], dict[int, str]]:
-    """Return a column's values, None where one is not UTF-8, and why, by row of the table."""
+    """Return the values of a column, and the errors by row. A value that is not UTF-8 is None."""
     column = column_of(table, name)
     try:
         return in_python(column), {}
@@ -304,7 +307,7 @@ def cells(table: pa.Table, name: str) -> tuple[list[Any], dict[int, str]]:
 
 
 def columns_needed(table: pa.Table, layout: RowLayout, reads: Collection[str]) -> pa.Table:
-    """Return the columns that `to_batch` looks at."""
+    """Return the columns that `to_batch` reads."""
     if layout.by_row:
         return table
     wanted = _wanted(layout, reads)
@@ -315,7 +318,7 @@ def columns_needed(table: pa.Table, layout: RowLayout, reads: Collection[str]) -
 
 
 def _wanted(layout: RowLayout, reads: Collection[str]) -> list[str | None]:
-    """The names of the columns that are read, in the order of `_Columns`; None: nothing is there."""
+    """Return the names of the columns to read, in the order of `_Columns`, with None for missing columns."""
     names = layout.names
     return [
         names.response,
@@ -330,12 +333,12 @@ def _wanted(layout: RowLayout, reads: Collection[str]) -> list[str | None]:
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """Values of the rows of a chunk, a list for each field of a Sample."""
+    """Values of the rows of a chunk as lists, one for each column."""
 
     values: Sequence[Sequence[Any]]
-    """Values in the order of `Fields`, then the columns of `RowLayout.reports`."""
+    """Values of the columns in the order of `Fields`, followed by the columns of `RowLayout.reports`."""
     bad: Mapping[int, str]
-    """Reasons why rows cannot be read, by their index; they lack a value."""
+    """Reasons why rows cannot be read, by index of the row."""
 
 
 def _table_columns(table: pa.Table, layout: RowLayout, reads: Collection[str]) -> _Columns:
@@ -370,7 +373,7 @@ def _from_columns(
     extras = [nothing if value is None else plain_mapping(value) for value in extras]
     skipped = frozenset([i for i, row in enumerate(rows) if row is None] if None in rows else [])
     is_plain = all(set(map(type, column)) <= {str} for column in (responses, ground_truths, sources))
-    if is_plain and not reported and not any(groups):  # nearly always
+    if is_plain and not reported and not any(groups):  # the most common case
         samples = list(map(Sample, sources, responses, ground_truths, prompts, extras))
         return SampleBatch(records, samples, {}, [1] * len(samples) if layout.many else None, skipped, rows)
     samples = []

@@ -1,4 +1,4 @@
-"""Rows that rewardkit has scored: the columns that scoring adds, and how such rows are known again."""
+"""Rows that rewardkit has scored: the columns that scoring adds, and the detection of scored rows."""
 
 from __future__ import annotations
 
@@ -13,24 +13,26 @@ from rewardkit.rows import GROUP, RowNames
 from rewardkit.types import STATUSES
 
 RENAMED = "logged_"
-"""Put before the names of a row's own columns that ours take."""
+"""Prefix for columns of a row whose names rewardkit needs for its own columns."""
 
 VERLS = "reward_model.ground_truth"
-"""Ground truth in the rows of verl, which a scored row keeps there, but in csv, where structs are text."""
+"""Name of the ground truth in rows of verl. Scored rows keep the name, except in CSV, where structs are
+text."""
 
 
 def carried_fields(response_name: str) -> tuple[str, ...]:
-    """Return our names of the fields that a scored row carries, besides its scores, in order."""
+    """Return the names of the fields in a scored row besides the scores, in order."""
     return ("data_source", GROUP, "prompt", response_name, "ground_truth", "extra_info", "finish_reason")
 
 
 def score_prefixes(columns: Collection[str], rows: Sequence[RawRow]) -> list[str]:
-    """Return the prefixes under which rewardkit has added scores, the last one last; none for rows that it
-    has not scored.
+    """Return the prefixes of the scores that rewardkit has added, in the order in which they were added.
+
+    The list is empty for rows that rewardkit has not scored.
 
     Args:
-        columns: names of all columns.
-        rows: the first rows. Columns of another tool may have the names of ours, but not our values.
+        columns: Names of all columns.
+        rows: First rows, since another tool may use the same names, but not the same values.
     """
     found = [name.removesuffix("scorer") for name in columns if name.endswith("scorer")]
     found = [prefix for prefix in found if {f"{prefix}score", f"{prefix}status"} <= set(columns)]
@@ -38,14 +40,14 @@ def score_prefixes(columns: Collection[str], rows: Sequence[RawRow]) -> list[str
 
 
 def _are_ours(rows: Sequence[RawRow], prefix: str) -> bool:
-    """Tell whether no row has scores of another tool."""
+    """Return True if no row has scores of another tool."""
     names = [f"{prefix}{name}" for name in ("score", "status", "scorer")]
     scored = [row for row in rows if any(row.get(name) not in (None, "") for name in names)]
     return all(_is_ours(row, prefix) for row in scored)
 
 
 def _is_ours(row: RawRow, prefix: str) -> bool:
-    """Tell whether all scores of a row are of rewardkit: by a reward with its version, or failures."""
+    """Return True if all scores of a row are from rewardkit: failures, or scores that name a reward."""
     statuses, scorers = row.get(f"{prefix}status"), row.get(f"{prefix}scorer")
     listed = [list_in_text(one) or one for one in (statuses, scorers)]
     statuses, scorers = (one if isinstance(one, list) else [one] for one in listed)
@@ -58,11 +60,11 @@ def _is_ours(row: RawRow, prefix: str) -> bool:
 
 
 _SCORER = re.compile(r".+@\w+")
-"""Name and version of a reward."""
+"""Pattern of the name and the version of a reward."""
 
 
 def names_of_ours(columns: Collection[str], rows: Sequence[RawRow], chosen: RowNames) -> RowNames | None:
-    """Return the names of the fields of rows that rewardkit has scored; None for others."""
+    """Return the names of the fields in rows that rewardkit has scored, or None for other rows."""
     response = next((name for name in ("responses", "response") if name in columns), None)
     if response is None or not score_prefixes(columns, rows):
         return None
@@ -73,12 +75,12 @@ def names_of_ours(columns: Collection[str], rows: Sequence[RawRow], chosen: RowN
 
 
 def renamed(row: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """Return a row whose own fields make room for those of these names."""
+    """Return a row with its own fields renamed if their names are in `names`."""
     return dict(zip(renamed_names(list(row), names), row.values(), strict=True))
 
 
 def renamed_names(columns: Sequence[str], names: Collection[str]) -> list[str]:
-    """Return the names of a row's own columns, which make room for those of these names."""
+    """Return the names of a row's columns, with `RENAMED` before those that are in `names`."""
     return [_free(f"{RENAMED}{name}", columns) if name in names else name for name in columns]
 
 

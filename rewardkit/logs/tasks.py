@@ -1,5 +1,7 @@
-"""Data sources that the names of other projects' tasks stand for: NeMo-Gym's agents, the tasks of verifiers,
-lm-eval, lighteval and inspect. Names of columns are in `naming`."""
+"""Data sources for the names of tasks in NeMo-Gym, verifiers, lm-eval, lighteval and inspect.
+
+`naming` contains the names of columns.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +20,15 @@ _WORDS = {
     "instructions": ("ifeval", "ifbench"),
     "tool_call": ("bfcl",),
 }
-"""The words in the name of a task that tell its reward."""
+"""Words in the name of a task, by the data source that they identify."""
 
 
 def source_of_task(task: Any) -> str | None:
-    """Return the data source that the name of a task stands for: itself where a reward has it, else the one
-    that all of its telling words name, else itself, which no reward has. None for no name."""
+    """Return the data source for the name of a task, or None if there is no name.
+
+    The name is returned if it is a data source with a reward. Otherwise, the words in the name determine the
+    data source. If they are ambiguous or unknown, the name is returned, although no reward has it.
+    """
     if not isinstance(task, str) or task in ("", "default"):
         return None
     if is_data_source(task):
@@ -34,5 +39,5 @@ def source_of_task(task: Any) -> str | None:
 
 
 def is_data_source(name: str) -> bool:
-    """Return True where a reward has this data source."""
+    """Return True if a reward is registered for this data source."""
     return REGISTRY.find(name) is not None

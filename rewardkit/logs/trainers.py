@@ -11,7 +11,10 @@ from rewardkit.rows import Fields, value_at
 
 
 def _verl_dump(row: RawRow) -> Fields:
-    """`<global_step>.jsonl` of verl's rollout_data_dir and validation_data_dir (0.9)."""
+    """Return the fields of a row of verl's `<global_step>.jsonl`.
+
+    verl (0.9) writes the file to rollout_data_dir or validation_data_dir.
+    """
     return Fields(row["output"], row.get("gts"), row["input"], row.get("data_source"))
 
 
@@ -20,7 +23,7 @@ def _verl_facts(row: RawRow) -> Mapping[str, Any]:
 
 
 def _trl(row: RawRow) -> Fields:
-    """`completions_<step>.parquet` of TRL's GRPO with log_completions=True."""
+    """Return the fields of a row of TRL's `completions_<step>.parquet` (GRPO with log_completions=True)."""
     prompt = row["prompt"]
     return Fields(
         row["completion"],
@@ -31,7 +34,10 @@ def _trl(row: RawRow) -> Fields:
 
 
 def _nemo_rl(row: RawRow) -> Fields:
-    """`train_data_step*.jsonl` of NeMo-RL: what was said in turns, of which every second is the model's."""
+    """Return the fields of a row of NeMo-RL's `train_data_step*.jsonl`.
+
+    The content is a list of turns, of which every second one is from the model.
+    """
     said = row["content"]
     if not isinstance(said, list) or len(said) < 2:
         raise BadRowError("'content' must be a list of at least two turns: a prompt and a response")
@@ -41,7 +47,7 @@ def _nemo_rl(row: RawRow) -> Fields:
 
 
 def _skyrl(row: RawRow) -> Fields:
-    """A row of SkyRL's `dumped_evals/*/*.jsonl`; the ground truth stands in the row of the environment."""
+    """Return the fields of a row of SkyRL's `dumped_evals/*/*.jsonl`. `env_extras` has the ground truth."""
     extras = row.get("env_extras")
     ground_truths = (value_at(extras, f"{holder}.ground_truth") for holder in ("reward_spec", "reward_model"))
     ground_truth = next(
@@ -53,7 +59,7 @@ def _skyrl(row: RawRow) -> Fields:
 
 
 def _skyrl_facts(row: RawRow) -> Mapping[str, Any]:
-    """A score is one number, or one for each token of the response."""
+    """Return the score, which is one number or one for each token, and the finish reason."""
     score = row.get("score")
     score = sum(score) if isinstance(score, list) else score
     return {"score": score, "finish_reason": row.get("stop_reason")}
@@ -69,7 +75,7 @@ def _is_status(value: Any) -> bool:
 
 
 def _slime(row: RawRow) -> Fields:
-    """A rollout of slime, which says in `status` how it ended."""
+    """Return the fields of a rollout of slime, whose `status` is its outcome."""
     return Fields(row["response"], row["label"], row.get("prompt"), row.get("data_source"))
 
 

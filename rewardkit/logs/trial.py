@@ -1,5 +1,7 @@
-"""Meaning of the rows of a log, found by trial: candidates for the response, the ground truth and the data
-source are scored on its first rows, and the reading that agrees with the log's own verdicts is taken.
+"""Meaning of the rows of a log, found by trial.
+
+Candidates for the response, the ground truth and the data source are scored on the first rows. The reading
+that agrees with the log's own verdicts is used.
 """
 
 from __future__ import annotations
@@ -33,69 +35,71 @@ from rewardkit.row_reports import own_failure
 from rewardkit.rows import Fields, RowNames, ground_truth_text, plain_mapping, prompt_of
 from rewardkit.types import Sample, Score
 
-if TYPE_CHECKING:  # a worker reads layouts, and makes none
+if TYPE_CHECKING:  # imported for types only, since workers run no trials
     from rewardkit.scoring.scorer import Scorer
 
 ROWS = 50
-"""Rows that are scored."""
+"""Largest number of rows that are scored."""
 AGREES = 0.8
-"""Share of the rows from which on a reading agrees with a log's verdicts. In 50 logs with verdicts the
-reading taken agrees in 90 to 100 percent; the few readings of wrong columns that were right about anything,
-in 64 or less. It does not tell rewards apart: a reward that is not meant may reach 95, so the best one is
-taken."""
+"""Smallest share of rows in which a reading must agree with a log's verdicts. In 50 logs with verdicts, the
+chosen reading agrees in 90 to 100 percent of the rows, and readings of wrong columns in 64 percent or less.
+The share does not distinguish rewards: an unintended reward may reach 95 percent, so the best reading is
+used."""
 _LENIENT = 0.9
-"""The same for rewards with an option that lets them guess."""
+"""Smallest share, like `AGREES`, for rewards with an option that lets them guess."""
 _OF_EACH = 0.5
-"""A reading agrees only if it does in this share of the right rows, and of the wrong ones, too: one that
-calls everything right agrees with a log of 90 percent."""
+"""Smallest share of agreement among the right rows and among the wrong rows. Otherwise, a reading that calls
+every response right would agree with a log in which 90 percent are right."""
 _FOUND = 0.3
-"""Share of right responses from which a reading of a log without verdicts is no chance."""
+"""Smallest share of right responses with which a reading of a log without verdicts is not accidental."""
 _OFFERED = 0.2
-"""A reading that scores fewer of the rows as right is not offered."""
+"""Smallest share of right rows with which a reading is offered."""
 _ALL_RIGHT = 3
-"""Least number of right responses in a log that calls all of them right."""
+"""Smallest number of right responses in a log that calls all responses right."""
 _LIKELY = 0.6
-"""Nor is one that agrees with a log's verdicts in fewer."""
+"""Smallest share of agreement with a log's verdicts with which a reading is offered."""
 _CHARACTERS = 2_000_000
-"""Most characters of the rows that are scored: of very long rows there are fewer."""
+"""Largest total size of the scored rows in characters, which limits the number of very long rows."""
 _PROGRAMS = 8
-"""Programs that are run to compare a reward of code with a log's verdicts."""
+"""Largest number of programs that are run to compare a reward for code with a log's verdicts."""
 _PAIRS = 12
-"""Pairs of columns that are tried as response and ground truth."""
+"""Approximate number of pairs of response and ground-truth columns that are tried."""
 
 UNREADABLE = (
     *(BadRowError, SkippedRowError, InputError),
     *(KeyError, TypeError, AttributeError, IndexError),
 )
-"""Exceptions of taking a row apart that is no row of its kind, or holds no response."""
+"""Exceptions when reading a row that does not have the form of its kind, or has no response."""
 
 Read = Callable[[RowNames], Callable[[RawRow], Fields]]
-"""Returns what takes a row apart, given the names of its fields."""
+"""Function that takes the names of the fields, and returns a function that extracts the fields of a row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A way to read a log, and how well it fits the first rows."""
+    """Possible reading of a log, with its fit to the first rows."""
 
     names: RowNames
     source: str | None
-    """None: as the rows say."""
+    """Data source of all rows, or None for the data sources in the rows."""
     rows: int
     right: int
-    """Responses that it scores as right, of `rows`."""
+    """Number of responses, of `rows`, that are scored as right."""
     paid: frozenset[int] = frozenset()
+    """Indices of the responses that are scored as right."""
     invalid: int = 0
-    """Responses whose ground truth it cannot use."""
+    """Number of responses whose ground truth cannot be used."""
     label: str = ""
-    """The log's own verdicts that it agrees with best; empty: it has none."""
+    """Name of the log's verdicts with the best agreement; empty if the log has no verdicts."""
     agreeing: int = 0
     compared: int = 0
+    """Number of verdicts compared, of which `agreeing` are the same."""
     agrees: bool = False
-    """It agrees with them so well that it is taken."""
+    """True if the agreement is good enough to use the reading."""
 
     @property
     def figure(self) -> str:
-        """Fit, in words."""
+        """Fit in words."""
         if self.label and self.share < 0.5:
             return f"disagrees with '{self.label}' in {self.compared - self.agreeing} of {self.compared} rows"
         if self.label:
@@ -104,60 +108,63 @@ class Reading:
 
     @property
     def share(self) -> float:
-        """Fit, from 0 to 1."""
+        """Fit as a number from 0 to 1."""
         return self.agreeing / self.compared if self.label else self.right / max(1, self.rows)
 
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
-    """Outcome of trying."""
+    """Result of a trial."""
 
     taken: Reading | None = None
     offered: tuple[Reading, ...] = ()
-    """Readings that may be meant, the best first, where none is taken."""
+    """Readings to offer, the best first, if none is used."""
     responses: tuple[str, ...] = ()
-    """Columns that may hold the responses, the likeliest first, where none is taken."""
+    """Columns that may contain the responses, the likeliest first, if no reading is used."""
     parallel: bool = False
-    """Each of them holds responses, of another model perhaps: the user chooses."""
+    """True if all `responses` contain responses, perhaps of different models, so that the user must
+    choose."""
     tried: bool = False
-    """Some rewards were tried."""
+    """True if some rewards were tried."""
     refused: Reading | None = None
-    """The reading that the log's task names, which its own verdicts contradict."""
+    """Reading with the data source that the log names, which the log's own verdicts contradict."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """Question of how some rows are to be read."""
+    """Input of a trial: rows, and the known facts about them."""
 
     rows: Sequence[RawRow] = field(compare=False)
     names: RowNames
-    """Those that are known, or guessed by name."""
+    """Names that are known or were inferred from column names."""
     chosen: RowNames
-    """Those that the user gave."""
+    """Names that the user gave."""
     is_kind: bool
-    """The log is of a known kind: its responses and ground truths are told."""
+    """True if the log is of a known kind, so that its responses and ground truths are known."""
     source: str | None
-    """The data source that the user gave, which counts."""
+    """Data source that the user gave, which takes precedence."""
     options: Mapping[str, Mapping[str, Any]] = field(compare=False)
     """Options of rewards, by data source."""
     joined: bool
+    """True if the ground truths are in another file."""
     key: bytes
+    """Digest of the rows and all settings, from `key_of`."""
     read: Read = field(compare=False)
     facts: Callable[[RawRow], Mapping[str, Any]] = field(compare=False)
 
 
 def key_of(rows: Sequence[RawRow], *more: object) -> bytes:
-    """Return what tells the rows of a trial, and what else it depends on, from others."""
+    """Return a digest of the rows of a trial and of everything else that it depends on."""
     content = repr((rows, more, REGISTRY.readings()))
     return hashlib.blake2b(content.encode("utf-8", "backslashreplace")).digest()
 
 
 def first_rows(rows: Sequence[RawRow]) -> list[RawRow]:
-    """Return the rows that are tried."""
+    """Return the first rows to try, without rows that report failures."""
     found: list[RawRow] = []
     size = 0
     for row in rows[:ROWS]:
-        if own_failure(row) is not None:  # neither right nor wrong
+        if own_failure(row) is not None:  # Failed rows are neither right nor wrong.
             continue
         size += len(str(row))
         if found and size > _CHARACTERS:
@@ -168,7 +175,7 @@ def first_rows(rows: Sequence[RawRow]) -> list[RawRow]:
 
 @lru_cache(maxsize=16)
 def try_readings(trial: Trial) -> TrialResult:
-    """Return how some rows are to be read. What was found for the same rows is known the second time."""
+    """Find the best reading of the rows. Results for the same rows are cached."""
     from rewardkit.scoring.scorer import Scorer
 
     cells = cells_of(trial.rows)
@@ -184,7 +191,7 @@ def try_readings(trial: Trial) -> TrialResult:
 
 
 def _says_all(trial: Trial) -> bool:
-    """Tell whether the log, or the user, names all that is needed."""
+    """Return True if the log or the user names all columns and a data source with a reward."""
     asked = _responses(trial.rows, trial.read(trial.names))
     return bool(asked) and all(REGISTRY.find(one.sample.data_source) for one in asked)
 
@@ -196,7 +203,7 @@ def _findings(trial: Trial, cells: Mapping[str, Sequence[Any]], names: RowNames)
 
 
 def _told_labels(trial: Trial) -> list[Label]:
-    """The verdicts that a known kind of log says in its own way."""
+    """Return the verdicts in a log of a known kind."""
     facts = []
     for row in trial.rows:
         try:
@@ -258,7 +265,7 @@ def _of_columns(
         if response in (trial.chosen.response, trial.names.response):
             by_name = first
         elif (one := _undisputed(first)) is not None and one.right < one.rows:
-            unnamed.append(one)  # a reference solution would be right in all rows
+            unnamed.append(one)  # If all rows are right, the column may be a reference solution.
     told = _told(trial, by_name)
     if told is not None:
         return TrialResult(refused=told) if _contradicted(told, labels) else TrialResult(told)
@@ -276,13 +283,16 @@ def _of_columns(
 
 
 def _told(trial: Trial, readings: Sequence[Reading]) -> Reading | None:
-    """The reading under the data source that the user or the log names."""
+    """Return the reading with the data source that the user or the log names, or None."""
     return next((one for one in readings if one.source in (None, trial.source)), None)
 
 
 def _best(trial: Trial, readings: Sequence[Reading]) -> Reading | None:
-    """The reading that agrees with the log's own verdicts: under the data source that is told if it does,
-    else the one that agrees in the most rows, the first of several."""
+    """Return the reading that agrees with the log's own verdicts, or None.
+
+    A reading with the data source that the user or the log names is preferred. Otherwise, the best agreement
+    counts.
+    """
     agreeing = [one for one in readings if one.agrees]
     return _told(trial, agreeing) or max(agreeing, key=lambda one: (one.share, -one.invalid), default=None)
 
@@ -299,7 +309,7 @@ def _ground_truths(
 
 
 def _says_something(labels: Iterable[Label]) -> bool:
-    """Tell whether a log has verdicts of its own."""
+    """Return True if the log has verdicts of its own, of which at least one is right."""
     return any(label.is_named and True in {*_flat(label.verdicts)} for label in labels)
 
 
@@ -308,12 +318,15 @@ def _flat(verdicts: Verdicts) -> list[bool | None]:
 
 
 def _contradicted(told: Reading, labels: Sequence[Label]) -> bool:
-    """Tell whether the log's own verdicts differ in most rows, and the user named no data source."""
+    """Return True if most of the log's own verdicts differ, and the user named no data source."""
     return told.source is None and bool(told.label) and _says_something(labels) and told.share < 0.5
 
 
 def _undisputed(readings: Sequence[Reading]) -> Reading | None:
-    """The first reading that is right about all that any is right about, of those without options."""
+    """Return the first plain reading that scores as right all responses that any plain reading does, or None.
+
+    A reading is plain if its reward has no options.
+    """
     plain = [one for one in readings if ":" not in (one.source or "")]
     paid = frozenset[int]().union(*(one.paid for one in plain))
     if len(paid) < 2:
@@ -323,7 +336,7 @@ def _undisputed(readings: Sequence[Reading]) -> Reading | None:
 
 
 def _worth_offering(readings: Sequence[Reading]) -> tuple[Reading, ...]:
-    """The readings that are right about so many rows that it is no chance, the best first."""
+    """Return the readings with enough right rows that this is not accidental, the best first."""
     kept = [one for one in readings if one.right >= max(1, _OFFERED * one.rows)]
     kept = [one for one in kept if not one.label or one.compared >= _ALL_RIGHT]
     kept = [one for one in kept if (one.share >= _LIKELY if one.label else ":" not in (one.source or ""))]
@@ -335,22 +348,26 @@ def _worth_offering(readings: Sequence[Reading]) -> tuple[Reading, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Response:
-    """A response, and its place in the rows."""
+    """Response with its position in the rows."""
 
     row: int
     place: int
     of: int
-    """Number of responses of the row."""
+    """Number of responses in the row."""
     sample: Sample
 
 
 def _rated(
     trial: Trial, names: RowNames, labels: Sequence[Label], scorer: Scorer, *, alone: bool = True
 ) -> list[Reading]:
-    """Readings of the rows under some names by each reward; a data source that is told comes first.
+    """Return the readings of the rows with these names by each reward, with a known data source first.
 
     Args:
-        alone: no other column may be the response.
+        trial: Input of the trial.
+        names: Names of the fields.
+        labels: The log's own verdicts.
+        scorer: Scorer for the responses.
+        alone: True if no other column is a candidate for the response.
     """
     asked = _responses(trial.rows, trial.read(names))
     if not asked:
@@ -361,7 +378,7 @@ def _rated(
     elif labels and all(reward.running.runs == "sandbox" for reward in told):
         sources, asked = [trial.source], asked[:_PROGRAMS]
     else:
-        return []  # asking a model costs too much
+        return []  # Rewards that ask a model are too expensive for a trial.
     samples = [_under(one.sample, source) for source in sources for one in asked]
     scores = scorer.score_batch(samples)
     is_known = trial.is_kind or names.response in (trial.names.response, trial.chosen.response) or alone
@@ -376,7 +393,7 @@ def _rated(
 
 
 def _sources(trial: Trial, asked: Sequence[_Response], scorer: Scorer, *, is_told: bool) -> list[str | None]:
-    """The data sources under which responses are tried: what is told first (None: each row's own)."""
+    """Return the data sources to try, with None for the data source of each row."""
     if trial.source:
         return [trial.source]
     sources = REGISTRY.readings()
@@ -388,12 +405,12 @@ def _sources(trial: Trial, asked: Sequence[_Response], scorer: Scorer, *, is_tol
 
 
 _SUM = Sample("", "\\boxed{1+x}", "x+1")
-"""Sign of a reward of mathematics, which is tried last on ground truths in words."""
+"""Sample that only rewards for mathematics score as right. They are tried last on ground truths in words."""
 _MATHEMATICAL = {*"0123456789\\=^+"}
 
 
 def _said(rows: Sequence[RawRow], read: Callable[[RawRow], Fields]) -> list[str]:
-    """Texts of the model in each row."""
+    """Return the texts of the model in each row."""
     found = []
     for row in rows:
         try:
@@ -455,7 +472,7 @@ def _reading(
 
 
 def is_right(score: Score) -> bool:
-    """Return True where a score says that the response is right."""
+    """Return True if the response is right according to its score."""
     return score.score >= 1.0 if score.correct is None else score.correct
 
 
@@ -467,12 +484,14 @@ def _verdict(verdicts: Verdicts, one: _Response) -> bool | None:
 
 
 def _agrees(pairs: Sequence[tuple[bool, bool]], *, is_known: bool, is_lenient: bool) -> bool:
-    """Tell whether a reading's marks are those of a log.
+    """Return True if the marks of a reading agree with the verdicts of a log.
 
     Args:
-        is_known: the columns are those that their names say; else a log that calls all its responses right
-            proves nothing, for a reference solution would be right too.
-        is_lenient: the reward may find an answer that the response does not state, so more has to agree.
+        pairs: Mark and verdict of each response.
+        is_known: True if the names identify the columns. Otherwise, a log in which all responses are right
+            proves nothing, because a reference solution would be right, too.
+        is_lenient: True if the reward may find an answer that the response does not state. More agreement is
+            then necessary.
     """
     right = [mark for mark, said in pairs if said]
     wrong = [not mark for mark, said in pairs if not said]

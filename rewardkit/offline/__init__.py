@@ -1,14 +1,14 @@
-"""Offline: any file of responses in, a scored one out.
+"""Offline scoring of files of responses.
 
-To read files of responses of any known kind, for scoring, viewing or comparing, use `read_samples`:
+To read files of responses of any supported kind for scoring, viewing or comparing, use `read_samples`:
 
     for batch in read_samples(["rollouts/*.jsonl"], ReadOptions(data_source="gsm8k")):
         batch.samples    # a Sample for each response
-        batch.rows       # the number of the row in its file, of each
-        batch.bad        # why some cannot be used, by index
+        batch.rows       # the row number of each sample in its file
+        batch.bad        # the reasons why samples cannot be used, by index
         batch.records    # the rows as they were read
 
-`score_file` and `score_frame` score them.
+`score_file` scores files, and `score_frame` scores tables in memory.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _HOME = {
     "score_file": "rewardkit.offline.score",
     "score_frame": "rewardkit.offline.frame",
 }
-"""Imported when first asked for: the workers of a run need a third of it."""
+"""Module of each public name. Modules are imported on first use, since workers need only some of them."""
 
 __all__ = sorted(_HOME)
 

@@ -1,7 +1,7 @@
-"""Values of Python as Arrow arrays, made of their buffers.
+"""Conversion of Python values to Arrow arrays from buffers.
 
-Not by `pa.array` and `pa.scalar`: with their first value these import pandas where it is installed, to look
-whether they were given something of its, and that takes a process as long as scoring 100,000 rows.
+`pa.array` and `pa.scalar` are not used, because they import pandas on first use if it is installed. This
+takes as long as scoring 100,000 rows.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ def floats(values: Sequence[float | None]) -> pa.Array:
 
 
 def booleans(values: Sequence[bool | None]) -> pa.Array:
-    """Return yes and no as an array of bool."""
+    """Return truth values as an array of bool."""
     return pa.Array.from_buffers(pa.bool_(), len(values), [_validity(values), _bits(map(bool, values))])
 
 
 def texts(values: Sequence[str | None]) -> pa.Array:
-    """Return texts as an array of strings; half a character becomes U+FFFD."""
+    """Return texts as an array of strings. Lone surrogates become U+FFFD."""
     found = ["" if value is None else value for value in values]
     try:
         encoded = [text.encode() for text in found]
@@ -43,7 +43,7 @@ def places(indices: Sequence[int]) -> pa.Array:
 
 
 def lists(items: pa.Array, lengths: Sequence[int]) -> pa.Array:
-    """Return neighbouring items as lists of these lengths."""
+    """Group consecutive items into lists of these lengths."""
     buffers = [None, _offsets(lengths)]
     return pa.Array.from_buffers(pa.list_(items.type), len(lengths), buffers, children=[items])
 

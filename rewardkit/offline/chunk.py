@@ -1,5 +1,6 @@
-"""One chunk of rows: from its records and scores to what is written of it. The same in this process and in
-the workers of `file_workers`.
+"""Conversion of the records and scores of one chunk to its output.
+
+This process and the workers of `file_workers` use the same code.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from rewardkit.types import Score, with_known
 
 BadRowPolicy = Literal["fail", "mark", "drop"]
 TOLD = 20
-"""Bad rows of a chunk whose reasons are kept; the others are counted."""
+"""Number of bad rows of a chunk whose reasons are kept. The others are only counted."""
 
 _encoder = msgspec.json.Encoder()
 T = TypeVar("T")
@@ -38,53 +39,55 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """The form of the output, the same for each chunk."""
+    """Form of the output, which is the same for all chunks."""
 
     prefix: str = ""
     bad_rows: BadRowPolicy = "mark"
     as_lines: bool = False
-    """Rows that are lines go out as lines."""
+    """True to write rows that are lines as lines."""
     carried: tuple[str, ...] = ()
-    """The fields of a Sample that go out as columns beside the scores: see `RowLayout.to_add`."""
+    """Fields of a Sample that are written as columns beside the scores; see `RowLayout.to_add`."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the columns that are added."""
+        """Names of the columns that are added."""
         return (*self.carried, *score_names(self.prefix))
 
 
 class ChunkResult(msgspec.Struct):
-    """A chunk that is done, as it is kept for `--resume` too."""
+    """Result of a finished chunk, which is also saved for `--resume`."""
 
     sources: dict[str, SourceReport]
     bad: list[tuple[int, str]]
-    """The first rows that could not be used, and why."""
+    """Number and reason of the first unusable rows."""
     bad_count: int
     kept: list[int] | None
-    """Indexes of the chunk's rows that go out; None: all."""
+    """Indices of the chunk's rows that are written, or None for all rows."""
     columns: bytes = b""
-    """The score columns of those rows, in Arrow's stream format."""
+    """Score columns of the written rows in Arrow's stream format."""
     carried: bytes = b""
-    """The columns of `Output.carried`, in the same format; empty if there are none."""
+    """Columns of `Output.carried` in the same format; empty if there are none."""
     ends: bytes = b""
-    """Or what goes behind each of those rows where they are lines: the scores as the rest of an object."""
+    """For rows that are lines, the text to append to each written row: the scores as the rest of an
+    object."""
     rewritten: dict[int, bytes] = {}
-    """Lines of the chunk, by index, that go out in another form: columns have our names, or it is no row."""
+    """Lines, by index, that are written in another form, because columns are renamed or the line is
+    unreadable."""
 
     def table(self) -> pa.RecordBatch:
-        """The score columns."""
+        """Return the score columns."""
         with pa.ipc.open_stream(self.columns) as stream:
             return stream.read_next_batch()
 
     def carried_table(self) -> pa.RecordBatch | None:
-        """The columns of `Output.carried`; None if there are none."""
+        """Return the columns of `Output.carried`, or None if there are none."""
         if not self.carried:
             return None
         with pa.ipc.open_stream(self.carried) as stream:
             return stream.read_next_batch()
 
     def parts(self) -> set[str]:
-        """The names of the parts that its scores have."""
+        """Return the names of the parts in the scores."""
         schema = self.table().schema if self.columns else pa.schema([])
         if "parts" not in schema.names:
             return set()
@@ -93,10 +96,11 @@ class ChunkResult(msgspec.Struct):
 
 
 def mark_unknown_sources(batch: SampleBatch, check: Callable[[Sequence[str]], None]) -> None:
-    """Count the samples without a reward among those that cannot be used.
+    """Mark the samples without a reward as unusable.
 
     Args:
-        check: raises UnknownDataSourceError for a data source that has none.
+        batch: Samples to check.
+        check: Function that raises UnknownDataSourceError for a data source without a reward.
     """
     for source in {sample.data_source for sample in batch.usable}:
         try:
@@ -108,10 +112,13 @@ def mark_unknown_sources(batch: SampleBatch, check: Callable[[Sequence[str]], No
 
 
 def finish(batch: SampleBatch, scores: Sequence[Score], layout: RowLayout, output: Output) -> ChunkResult:
-    """Return the output and the counts of a chunk.
+    """Return the output and the totals of a chunk.
 
     Args:
-        scores: of the samples that had none, in order.
+        batch: Samples of the chunk.
+        scores: Scores of the usable samples (`SampleBatch.usable`) in order.
+        layout: Layout of the rows.
+        output: Form of the output.
     """
     found = with_known(batch.samples, scores)
     kept, lengths, places = _kept(batch, output)
@@ -152,7 +159,7 @@ def _taken(values: list[T], places: Sequence[int] | None) -> list[T]:
 
 
 def _kept(batch: SampleBatch, output: Output) -> tuple[list[int] | None, list[int], list[int] | None]:
-    """The rows that go out, how many samples each has, and the places of these samples; None: all."""
+    """Return the rows to write, their numbers of samples, and the indices of the samples. None means all."""
     lengths = batch.lengths if batch.lengths is not None else [1] * batch.records.count
     drop = output.bad_rows == "drop" and bool(batch.bad)
     if not drop and not batch.skipped:
@@ -178,12 +185,12 @@ def _stream(columns: pa.RecordBatch) -> bytes:
 
 
 def _joined(one: bytes, other: bytes) -> bytes:
-    """Return a JSON object with the fields of two, of which the first is not empty."""
+    """Return a JSON object with the fields of both objects. The first must not be empty."""
     return one if other == b"{}" else one[:-1] + b"," + other[1:]
 
 
 def _end(added: bytes) -> bytes:
-    """Return the text that puts the fields of a JSON object behind those of another."""
+    """Return the text that appends the fields of a JSON object to another object without its last brace."""
     return b"}\n" if added == b"{}" else b"," + added[1:] + b"\n"
 
 
@@ -199,7 +206,7 @@ def _rewritten(batch: SampleBatch, output: Output) -> dict[int, bytes]:
 
 
 def with_ends(lines: Sequence[bytes], result: ChunkResult) -> bytes:
-    """Return the rows of a chunk that are lines and go out, with their scores."""
+    """Return the written lines of a chunk with their scores."""
     ends = result.ends.splitlines(keepends=True)
     if result.rewritten:
         lines = [result.rewritten.get(at, line) for at, line in enumerate(lines)]

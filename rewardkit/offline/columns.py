@@ -1,5 +1,4 @@
-"""Scores, and the fields of their samples, as columns of a table or as fields of a JSON object. No reading or
-writing of files here."""
+"""Conversion of scores and of fields of their samples to table columns or to fields of JSON objects."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ from rewardkit.types import SCORE_FIELDS, Sample, Score
 
 _NOT_TEXT = {"score": pa.float64(), "correct": pa.bool_()}
 TYPES = {name: _NOT_TEXT.get(name, pa.string()) for name in SCORE_FIELDS if name not in ("parts", "seconds")}
-"""The columns that scoring adds, besides `parts`."""
+"""Arrow types of the columns that scoring adds, besides `parts`."""
 
 _encoder = msgspec.json.Encoder()
 
@@ -29,11 +28,13 @@ def carried_values(
     finish_reasons: Sequence[str | None] | None,
     lengths: Sequence[int] | None,
 ) -> dict[str, list[Any]]:
-    """Return the fields of samples by our names, a value for each row.
+    """Return the values of fields of the samples by name, with one value for each row.
 
     Args:
-        names: which fields; see `rewardkit.logs.layout.carried_fields`.
-        lengths: how many of the samples each row has, in lists; None: one each.
+        names: Names of the fields, of those from `rewardkit.logs.scored_rows.carried_fields`.
+        samples: Samples of the rows.
+        finish_reasons: Finish reasons of the samples, if the log has them.
+        lengths: Number of samples of each row if rows have lists of responses. None means one sample per row.
     """
     found: dict[str, list[Any]] = {}
     starts = None if lengths is None else list(accumulate(lengths, initial=0))
@@ -50,11 +51,11 @@ def carried_values(
 
 
 OF_RESPONSES = ("responses", "finish_reason")
-"""The fields that rows with several responses have for each of them."""
+"""Fields with one value for each response of a row."""
 
 
 def _unless_lost(text: str, sample: Sample) -> str | None:
-    """A text of a sample; None where its row had none."""
+    """Return a text of a sample, or None if the row had no such text."""
     return text if text or sample.known is None else None
 
 
@@ -71,13 +72,13 @@ _FIELDS: dict[str, Callable[[Sample], Any]] = {
 
 
 def carried_fields_of(names: Sequence[str], *, many: bool) -> list[pa.Field]:
-    """Return the columns of these fields: text, or lists of text as in `carried_values`."""
+    """Return the columns of the fields, which contain text, or lists of text as in `carried_values`."""
     kinds = (pa.list_(pa.string()) if many and name in OF_RESPONSES else pa.string() for name in names)
     return [pa.field(name, kind) for name, kind in zip(names, kinds, strict=True)]
 
 
 def carried_columns(values: Mapping[str, Sequence[Any]], *, many: bool) -> pa.RecordBatch:
-    """Return the values of `carried_values` as columns of text; messages and objects are their JSON."""
+    """Return the values of `carried_values` as text columns, with messages and objects as JSON."""
     fields = carried_fields_of(list(values), many=many)
     columns = (_text_column(values[field.name], lists=pa.types.is_list(field.type)) for field in fields)
     return pa.RecordBatch.from_arrays(list(columns), schema=pa.schema(fields))
@@ -104,12 +105,12 @@ def carried_objects(values: Mapping[str, Sequence[Any]]) -> list[bytes]:
 
 
 def score_names(prefix: str = "") -> list[str]:
-    """Return the names of the score columns, `parts` included."""
+    """Return the names of the score columns, including `parts`."""
     return [prefix + name for name in TYPES] + [f"{prefix}parts"]
 
 
 def score_fields(prefix: str, parts: Iterable[str], *, many: bool) -> list[pa.Field]:
-    """Return the columns that scoring adds: one value a row, or a list where the responses are lists."""
+    """Return the columns that scoring adds, with one value per row, or a list if `many` is True."""
     types = dict(TYPES)
     names = sorted(set(parts))
     if names:
@@ -118,15 +119,16 @@ def score_fields(prefix: str, parts: Iterable[str], *, many: bool) -> list[pa.Fi
 
 
 def parts_of(scores: Iterable[Score]) -> set[str]:
-    """Return the names of all parts that scores have."""
+    """Return the names of all parts in the scores."""
     return set(chain.from_iterable([score.parts for score in scores]))
 
 
 def score_columns(scores: Sequence[Score], lengths: Sequence[int] | None) -> pa.RecordBatch:
-    """Return scores as columns without a prefix; the struct `parts` has what these scores have.
+    """Return scores as columns without a prefix. The struct `parts` has the parts of these scores.
 
     Args:
-        lengths: how many of the scores each row has; None: one each.
+        scores: Scores of the rows.
+        lengths: Number of scores of each row if rows have lists. None means one score per row.
     """
     columns = {
         "score": arrays.floats([score.score if score.status == "ok" else None for score in scores]),
@@ -145,17 +147,19 @@ def score_columns(scores: Sequence[Score], lengths: Sequence[int] | None) -> pa.
 def repeated_columns(
     once: Sequence[Score], places: Sequence[int], lengths: Sequence[int] | None
 ) -> pa.RecordBatch:
-    """Return the columns of scores of which each is one of a few; see `score_columns`.
+    """Return the columns of scores that consist of few distinct ones, like `score_columns`.
 
     Args:
-        places: which of the few each of them is, as from `each_once`.
+        once: Distinct scores.
+        places: Index of each score in `once`, as returned by `each_once`.
+        lengths: Number of scores of each row if rows have lists. None means one score per row.
     """
     columns = score_columns(once, None)
     return _listed(columns if len(once) == len(places) else columns.take(arrays.places(places)), lengths)
 
 
 def each_once(scores: Sequence[Score]) -> tuple[list[Score], list[int]]:
-    """Return the objects among some scores without repetition, and which of them each is."""
+    """Return the distinct score objects, and the index of each score among them."""
     ids = list(map(id, scores))
     once = dict(zip(ids, scores, strict=True))
     place = dict(zip(once, range(len(once)), strict=True))
@@ -170,10 +174,10 @@ def _listed(columns: pa.RecordBatch, lengths: Sequence[int] | None) -> pa.Record
 
 
 def conform(columns: pa.RecordBatch, fields: Sequence[pa.Field], prefix: str) -> list[pa.Array]:
-    """Return score columns as the fields have them.
+    """Return the score columns in the order and with the types of the fields.
 
     Raises:
-        InputError: a part that the fields do not have.
+        InputError: A score has a part that the fields do not have.
     """
     found = []
     for field in fields:
@@ -190,10 +194,13 @@ def conform(columns: pa.RecordBatch, fields: Sequence[pa.Field], prefix: str) ->
 
 
 def score_objects(scores: Sequence[Score], lengths: Sequence[int], prefix: str, *, many: bool) -> list[bytes]:
-    """Return the scores of each row as a JSON object: lists where the rows have lists of responses.
+    """Return the scores of each row as a JSON object.
 
     Args:
-        lengths: how many of the scores each row has; one each unless `many`.
+        scores: Scores of the rows.
+        lengths: Number of scores of each row, used only if `many` is True.
+        prefix: Prefix for the names of the fields.
+        many: True if rows have lists of responses. The fields are then lists, too.
     """
     kind = _object_of(prefix)
     if many:
@@ -223,7 +230,7 @@ def _values(score: Score) -> tuple[object, ...]:
 
 @lru_cache(maxsize=64)
 def _object_of(prefix: str) -> type[msgspec.Struct]:
-    """The JSON object of a row's scores: a type, as its names are encoded once."""
+    """Return the type for the JSON objects of scores, which encodes the field names only once."""
     fields = [(name, Any) for name in score_names()]
     return msgspec.defstruct("Scored", fields, rename=lambda name: prefix + name, gc=False)
 

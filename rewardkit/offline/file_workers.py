@@ -1,9 +1,11 @@
-"""Whole chunks of a file in the scorer's workers. A worker gets the place of lines, which it reads itself, or
-the columns that it needs: a parquet cannot be read from within a row group, and this process reads its
-columns anyway to write them. It sends back scores, no rows.
+"""Scoring of whole chunks of a file in the scorer's workers.
 
-For rewards that run inline only: of the others a single sample may have to be killed. A chunk whose worker
-died or fell silent goes back to the caller, who scores its samples.
+A worker receives the position of lines, which it reads itself, or the columns that it needs. Columns are sent
+because a Parquet file cannot be read from within a row group, and this process reads them anyway to write
+them. A worker returns only scores.
+
+Only inline rewards are supported, because other rewards may require killing a single sample. If a worker dies
+or does not respond, the caller scores the samples of the chunk.
 """
 
 from __future__ import annotations
@@ -23,24 +25,24 @@ from rewardkit.offline.inline import ChunkScorer, FileSetup
 from rewardkit.types import Score
 from rewardkit.user_files import user_reward_file
 
-if TYPE_CHECKING:  # a worker, which imports this file, has none
+if TYPE_CHECKING:  # imported for types only, since workers import this module and do not need them
     from rewardkit.scoring.jobs import WorkerJob
     from rewardkit.scoring.scorer import Scorer
 
 SILENCE_S = 120.0
-"""Seconds that a worker may take for one chunk of rewards that take microseconds."""
+"""Time limit in seconds for one chunk, for rewards that take microseconds per sample."""
 
 
 class _SentRecords(msgspec.Struct):
-    """Records on their way to a worker: where it reads them itself, or what they are."""
+    """Records for a worker: the position from which the worker reads them, or their content."""
 
     first_row: int
     count: int
     place: FileRange | None = None
     table: bytes = b""
-    """Table in Arrow's stream format; empty where the rows are lines."""
+    """Table in Arrow's stream format; empty if the rows are lines."""
     lines: bytes = b""
-    """Lines with line ends between them."""
+    """Lines, separated by line ends."""
 
 
 _encoder = msgspec.msgpack.Encoder()
@@ -49,25 +51,25 @@ _results = msgspec.msgpack.Decoder(ChunkResult | None)
 
 
 class Workers(Protocol):
-    """Processes that score chunks."""
+    """Pool of processes that score chunks."""
 
     @property
     def size(self) -> int:
-        """Chunks that may be on their way at once."""
+        """Largest number of chunks in flight."""
         ...
 
     @property
     def takes_all(self) -> bool:
-        """Return True if it scores any chunk; else it scores only large ones whose rewards run inline."""
+        """True if the pool scores any chunk, False if only chunks of large files with inline rewards."""
         ...
 
     def submit(self, setup: FileSetup, records: Records) -> Future[ChunkResult | None]:
-        """Score a chunk; the future has its result, or None where the caller must score it."""
+        """Score a chunk. The result of the future is None if the caller must score the chunk."""
         ...
 
 
 class FileWorkers:
-    """The workers of a scorer, for chunks of files."""
+    """Workers of a scorer, used for chunks of files."""
 
     takes_all = False
 
@@ -77,7 +79,7 @@ class FileWorkers:
         self._jobs: dict[FileSetup, WorkerJob] = {}
 
     def submit(self, setup: FileSetup, records: Records) -> Future[ChunkResult | None]:
-        """Score a chunk; the future has its result, or None where the caller must score it."""
+        """Score a chunk. The result of the future is None if the caller must score the chunk."""
         if setup not in self._jobs:
             self._jobs[setup] = self._job(setup)
         piece = _SentRecords(records.first_row, records.count, records.place)
@@ -97,7 +99,7 @@ class FileWorkers:
 
 
 def _hand_over(done: Future[Any], found: Future[ChunkResult | None]) -> None:
-    """Give a worker's answer to whoever waits for the chunk."""
+    """Set the result of the future `found` from a worker's answer."""
     if (error := done.exception()) is not None:
         found.set_exception(error)
         return
@@ -106,13 +108,13 @@ def _hand_over(done: Future[Any], found: Future[ChunkResult | None]) -> None:
 
 
 class _ChunkRunner:
-    """Work of a worker on the chunks of one file."""
+    """Runner in a worker for the chunks of one file."""
 
     def __init__(self, setup: FileSetup) -> None:
         self._scorer = ChunkScorer(setup, killable=True)
 
     def load(self) -> None:
-        """Inline rewards have nothing to make ready."""
+        """Do nothing, since inline rewards need no preparation."""
 
     def run(self, work: Sequence[bytes]) -> list[bytes]:
         return [_encoder.encode(self._score(_pieces.decode(piece))) for piece in work]
@@ -125,7 +127,7 @@ class _ChunkRunner:
             lines = sent.place.lines(sent.count) if sent.place else tuple(sent.lines.split(b"\n"))
         except OSError:
             return None
-        if len(lines) != sent.count:  # the file has changed since it was read
+        if len(lines) != sent.count:  # The file has changed since the caller read it.
             return None
         return self._scorer.score(Records(sent.first_row, sent.count, lines=lines))
 

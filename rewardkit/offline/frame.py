@@ -1,4 +1,4 @@
-"""Scoring of a table that is in memory: a pandas DataFrame or a pyarrow Table, the same kind out."""
+"""Scoring of a table in memory, which is a pandas DataFrame or a pyarrow Table."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from rewardkit.scoring.scorer import Scorer
 
 
 class TableRows:
-    """A table in the place of a file: one chunk of rows."""
+    """Table with the interface of a file, which has one chunk of rows."""
 
     def __init__(self, records: Records) -> None:
         self.source = Input("the table", "table")
@@ -67,21 +67,21 @@ def score_frame(
     prefix: str = "",
     mark_bad: bool = False,
 ) -> Any:
-    """Return the frame with score columns added, and columns of what the rows did not say themselves (such as
-    `data_source`).
+    """Return the frame with score columns, and columns for fields that it lacks (such as `data_source`).
 
     Args:
-        frame: a `pandas.DataFrame` (its index is kept) or a `pyarrow.Table`, with columns as `score_file`
-            reads them.
-        options: how to read the frame, a `rewardkit.offline.ReadOptions`: names of columns, or values that
-            apply to all rows.
-        prefix: put before the names of the score columns.
-        mark_bad: give rows that cannot be used the status `invalid` rather than raise. A data source
-            without a reward is an error all the same.
+        frame: A `pandas.DataFrame` (whose index is kept) or a `pyarrow.Table`, with the columns that
+            `score_file` reads.
+        scorer: Scorer for the rows. By default, a new `Scorer` is created.
+        options: Options for reading the frame, a `rewardkit.offline.ReadOptions`: names of columns, or values
+            that apply to all rows.
+        prefix: Prefix for the names of the score columns.
+        mark_bad: Give rows that cannot be used the status `invalid` instead of raising an error. A data
+            source without a reward is an error nevertheless.
 
     Raises:
-        InputError: a missing column, or a row that cannot be used.
-        UnknownDataSourceError: a data source without a reward.
+        InputError: A column is missing, or a row cannot be used.
+        UnknownDataSourceError: There is no reward for a data source.
     """
     if scorer is None:
         with Scorer() as own:
@@ -122,12 +122,12 @@ def score_frame(
 
 @contextmanager
 def as_file(frame: Any, on_note: Callable[[str], None]) -> Iterator[tuple[str, Callable[[str], None]]]:
-    """Write a frame to a temporary file, for what reads files; give its path, and `on_note` for its remarks.
+    """Write a frame to a temporary file for the block, and yield its path and an `on_note` callback.
 
-    Errors within the block and remarks speak of the table, not of the file.
+    Errors within the block and remarks refer to the table instead of the file.
 
     Raises:
-        InputError: it is no `pandas.DataFrame` or `pyarrow.Table`, or has no rows.
+        InputError: The frame is neither a `pandas.DataFrame` nor a `pyarrow.Table`, or has no rows.
     """
     _columns_of(frame)
     if not len(frame):
@@ -150,10 +150,10 @@ def as_file(frame: Any, on_note: Callable[[str], None]) -> Iterator[tuple[str, C
 
 
 def _columns_of(frame: Any) -> list[str]:
-    """The names of the columns of a frame or table.
+    """Return the names of the columns of a frame or table.
 
     Raises:
-        InputError: it is neither, or has two columns of one name.
+        InputError: The object is neither a frame nor a table, or has two columns with the same name.
     """
     if isinstance(frame, pa.Table):
         names: list[str] = frame.column_names
@@ -166,7 +166,7 @@ def _columns_of(frame: Any) -> list[str]:
 
 
 def _records_of(frame: Any) -> Records:
-    """The rows of a frame or table: as lines of JSON if Arrow has no one type for the values of a column."""
+    """Return the rows of a frame or table, as JSON lines if Arrow has no common type for a column."""
     if isinstance(frame, pa.Table):
         return Records(0, len(frame), frame)
     try:

@@ -1,7 +1,7 @@
-"""Scores the chunks of a file with inline rewards: in this process or in a worker of `file_workers`.
+"""Scoring of the chunks of a file with inline rewards, in this process or in a worker of `file_workers`.
 
-Where a reward says which part of a response decides its score (`Reward.excerpts`), equal parts are scored
-once for each ground truth: of the samples of one prompt most answers are the same.
+If a reward reports which part of a response determines its score (`Reward.excerpts`), equal parts are scored
+once for each ground truth, since most answers to one prompt are the same.
 """
 
 from __future__ import annotations
@@ -22,15 +22,16 @@ from rewardkit.scoring.runner import RewardRunner
 from rewardkit.types import Sample, Score
 
 Rewards = Mapping[str, tuple[Reward, Any]]
-"""The reward of each data source, and its options."""
+"""Reward and its options by data source."""
 
 _MOST_KNOWN = 65_536
-"""Scores that are remembered for each data source."""
+"""Largest number of cached scores for each data source."""
 _LONGEST = 200
-"""Characters of an excerpt and its ground truth whose score is remembered; longer ones seldom recur."""
+"""Largest total length of an excerpt and its ground truth for a cached score, since longer ones rarely
+recur."""
 
 _AT_ONCE = 256
-"""Responses whose excerpts are asked for together: as many as a processor's cache holds."""
+"""Number of responses whose excerpts are requested together, chosen to fit into a processor's cache."""
 
 _SOURCE = attrgetter("data_source")
 _RESPONSE = attrgetter("response")
@@ -39,7 +40,7 @@ _GROUND_TRUTH = attrgetter("ground_truth")
 
 @dataclass(frozen=True, eq=False)
 class FileSetup:
-    """Meaning of the chunks of one file, and how they are scored."""
+    """Settings for reading and scoring the chunks of one file."""
 
     layout: RowLayout
     reads: Sequence[str]
@@ -48,11 +49,12 @@ class FileSetup:
 
 
 class ChunkScorer:
-    """Scores the chunks of one file.
+    """Scorer of the chunks of one file.
 
     Args:
-        killable: in a process that can be killed, so that any sample is scored; else a chunk is left to the
-            caller where the whole of a long response has to be read.
+        setup: Settings for the file.
+        killable: True if this process can be killed, so that any sample may be scored. Otherwise, the caller
+            must score chunks in which long responses have to be read completely.
     """
 
     def __init__(self, setup: FileSetup, *, killable: bool) -> None:
@@ -61,8 +63,10 @@ class ChunkScorer:
         self._scorers: dict[str, _SourceScorer] = {}
 
     def score(self, records: Records) -> ChunkResult | None:
-        """Return the scores of a chunk; None where the caller must score it: it has a data source without a
-        reward, or a long response."""
+        """Return the scores of a chunk, or None if the caller must score the chunk.
+
+        The caller must score chunks that have a data source without a reward, or a long response.
+        """
         with _uncollected():
             batch = to_batch(records, self._setup.layout, self._setup.reads)
             scores = self.scores(batch.usable)
@@ -70,12 +74,12 @@ class ChunkScorer:
 
     @property
     def excerpted(self) -> float:
-        """Fraction of the samples whose excerpts were enough."""
+        """Fraction of the samples for which the excerpt was sufficient."""
         seen = sum(scorer.seen for scorer in self._scorers.values())
         return sum(scorer.excerpted for scorer in self._scorers.values()) / seen if seen else 1.0
 
     def scores(self, samples: Sequence[Sample]) -> Sequence[Score] | None:
-        """Return a score for each sample; None as from `score`."""
+        """Return a score for each sample, or None in the same cases as `score`."""
         places: dict[str, list[int]] = {source: [] for source in set(map(_SOURCE, samples))}
         if not places.keys() <= self._setup.rewards.keys():
             return None
@@ -100,8 +104,11 @@ class ChunkScorer:
 
 @contextlib.contextmanager
 def _uncollected() -> Iterator[None]:
-    """Keep the garbage collector from the rows of a chunk while it is scored: none of them is garbage, and
-    looking at all of them again and again takes a twelfth of the time."""
+    """Disable the garbage collector for the block.
+
+    While a chunk is scored, none of its rows is garbage, and repeated scans would take a twelfth of the
+    scoring time.
+    """
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -112,7 +119,7 @@ def _uncollected() -> Iterator[None]:
 
 
 class _SourceScorer:
-    """Scores the samples of one data source."""
+    """Scorer of the samples of one data source."""
 
     def __init__(self, reward: Reward, options: Any, *, killable: bool) -> None:
         self._runner = RewardRunner(reward, options)
@@ -120,12 +127,15 @@ class _SourceScorer:
         self._killable = killable
         self._excerpts = import_target(reward.running.excerpts) if reward.running.excerpts else None
         self._known: dict[tuple[str | None, str], Score] = {}
-        """The scores of excerpts, by ground truth."""
+        """Scores by excerpt and ground truth."""
         self.seen = 0
         self.excerpted = 0
 
     def run(self, samples: Sequence[Sample]) -> Sequence[Score] | None:
-        """Return a score for each sample: the same object for equal excerpts with one ground truth."""
+        """Return a score for each sample, which is the same object for equal excerpts and ground truths.
+
+        Return None if the caller must score the samples.
+        """
         found = self._from_excerpts(samples) if self._excerpts is not None else [None] * len(samples)
         self.seen += len(samples)
         self.excerpted += len(samples) - found.count(None)
@@ -152,7 +162,7 @@ class _SourceScorer:
         return [score or self._known.get(key) for key, score in zip(keys, found, strict=True)]
 
     def _excerpts_of(self, samples: Sequence[Sample]) -> Sequence[str | None]:
-        """Return what the reward names; without it, as where that fails, the scores are the same."""
+        """Return the excerpt of each response, or None to score the whole response, as after an error."""
         assert self._excerpts is not None
         responses = list(map(_RESPONSE, samples))
         found: list[str | None] = []

@@ -1,9 +1,10 @@
-"""Tasks of Ray that score chunks of files, on this machine or many: what `file_workers` does with processes.
+"""Ray tasks that score chunks of files on one or many machines, like the processes of `file_workers`.
 
-Each process of Ray's has a Scorer of its own, with killable workers. The caller reads and writes, so outputs
-have the same bytes as without Ray. Ray runs a task again whose process or machine died, a few times; then the
-caller scores its chunk. Not Ray Data, which takes no rows while it runs and does not work through `ray://`.
-Needs the extra `ray`; files of rewards must stand at the same path everywhere.
+Each Ray process has its own Scorer with killable workers. The caller reads and writes the files, so that
+outputs have the same bytes as without Ray. Ray retries a task a few times if its process or machine dies.
+After that, the caller scores the chunk. Ray Data is not used, because it accepts no rows while it runs and
+does not work through `ray://`. The extra `ray` is required, and reward files must have the same path on all
+machines.
 """
 
 from __future__ import annotations
@@ -32,35 +33,35 @@ from rewardkit.scoring.scorer import Scorer
 from rewardkit.user_files import UserFile, import_as_read
 
 TRIES_AGAIN = 2
-"""Number of times that work is begun again whose process or machine died: a row may kill whatever it is given
-to."""
+"""Number of retries after a process or machine died. It is limited because a row may kill every process that
+scores it."""
 EVENTS_S = 2.0
-"""Seconds that a timeline waits for the last events, which reach the cluster's store once a second."""
+"""Wait before a timeline is written, in seconds, since events reach the cluster's store once a second."""
 OBJECT_STORE_BYTES = 512 << 20
-"""Size of the object store of a cluster that is started here: some chunks are on their way at once."""
+"""Size in bytes of the object store of a local cluster, which must hold all chunks in flight."""
 
 _results = msgspec.msgpack.Decoder(ChunkResult)
 
 
 @dataclass(frozen=True, slots=True)
 class RaySettings:
-    """Address and environment of a cluster."""
+    """Settings for connecting to or starting a cluster."""
 
     address: str | None = None
-    """Address of a cluster that runs; None: `RAY_ADDRESS`, or one for this run alone."""
+    """Address of a running cluster. The default is `RAY_ADDRESS`, or else a new cluster for this run."""
     num_cpus: int | None = None
-    """Number of CPUs of a cluster that is started here."""
+    """Number of CPUs of a cluster that this run starts."""
     timeline: str | None = None
     """File for a timeline of the run, in Chrome's trace format."""
 
 
 @contextlib.contextmanager
 def connected(settings: RaySettings) -> Iterator[Any]:
-    """Connect to a cluster, or start one, for as long as the block lasts; give the module `ray`.
+    """Connect to a cluster or start one for the block, and yield the module `ray`.
 
     Raises:
         MissingDependencyError: Ray is not installed.
-        ConfigError: there is no cluster at the address.
+        ConfigError: There is no cluster at the address.
     """
     try:
         import ray
@@ -68,11 +69,11 @@ def connected(settings: RaySettings) -> Iterator[Any]:
         raise MissingDependencyError(
             f"--engine ray needs Ray ({error}); install it with: pip install 'rewardkit[ray]'"
         ) from None
-    if ray.is_initialized():  # by whoever calls us
+    if ray.is_initialized():  # by the caller
         yield ray
         return
     address = settings.address or os.environ.get("RAY_ADDRESS")
-    given: dict[str, Any] = {"address": address or "local"}  # without one, Ray joins any that it finds here
+    given: dict[str, Any] = {"address": address or "local"}  # otherwise, Ray would join any local cluster
     if not address:
         given |= {"object_store_memory": OBJECT_STORE_BYTES, "num_cpus": settings.num_cpus}
         given |= {"include_dashboard": False}
@@ -92,7 +93,7 @@ def connected(settings: RaySettings) -> Iterator[Any]:
 
 
 class RayWorkers:
-    """Tasks of Ray, as many at once as were asked for, else two for each CPU. A context manager."""
+    """Pool of Ray tasks for chunks, to be used as a context manager."""
 
     takes_all = True
 
@@ -106,10 +107,10 @@ class RayWorkers:
     def __enter__(self) -> RayWorkers:
         ray = self._ray = self._exit.enter_context(connected(self._settings))
         self.size = self._wanted or 2 * max(1, int(ray.cluster_resources().get("CPU", 1)))
-        """Chunks on their way at once: by default one that is scored and one that waits for each CPU."""
+        """Number of chunks in flight. By default, one is scored and one waits for each CPU."""
         files, arguments = self._scorer.for_another_process()
         self._made_of = ray.put((files, pickling.dumps(arguments)))
-        own = {"env_vars": {"REWARDKIT_RUN": uuid.uuid4().hex}}  # processes that no other run has used
+        own = {"env_vars": {"REWARDKIT_RUN": uuid.uuid4().hex}}  # Processes are not shared with other runs.
         self._task = ray.remote(num_cpus=1, max_retries=TRIES_AGAIN, runtime_env=own)(_score)
         return self
 
@@ -119,7 +120,7 @@ class RayWorkers:
         self._exit.__exit__(kind, error, trace)
 
     def submit(self, setup: FileSetup, records: Records) -> Future[ChunkResult | None]:
-        """Score a chunk; the future has its result, or None where the caller must score it."""
+        """Score a chunk. The result of the future is None if the caller must score the chunk."""
         if setup not in self._setups:
             self._setups[setup] = pickling.dumps((setup.layout, setup.reads, setup.output))
         if records.table is not None:
@@ -133,14 +134,14 @@ class RayWorkers:
     def _done(self, answer: Future[bytes], found: Future[ChunkResult | None]) -> None:
         try:
             found.set_result(_results.decode(answer.result()))
-        except self._ray.exceptions.RayTaskError as error:  # a file of rewards does not import there
+        except self._ray.exceptions.RayTaskError as error:  # A reward file cannot be imported on the cluster.
             found.set_exception(error.cause)
-        except self._ray.exceptions.RayError:  # its process or its machine died too often
+        except self._ray.exceptions.RayError:  # The process or the machine died too often.
             found.set_result(None)
 
 
 def _score(made_of: tuple[list[UserFile], bytes], setup: bytes, records: Records) -> bytes:
-    """Score a chunk on the cluster."""
+    """Score a chunk in a process of the cluster, and return the encoded result."""
     layout, reads, output = pickling.loads(setup)
     files, arguments = made_of
     import_as_read(files)
@@ -153,5 +154,5 @@ def _score(made_of: tuple[list[UserFile], bytes], setup: bytes, records: Records
 
 @functools.lru_cache(maxsize=1)
 def _scorer(arguments: bytes) -> Scorer:
-    """Return this process' scorer, which lasts from task to task."""
+    """Return the scorer of this process, which is shared by all tasks with these arguments."""
     return Scorer(**pickling.loads(arguments), workers=1)

@@ -1,6 +1,6 @@
-"""Progress of a scoring run on disk: the results of finished chunks, and the run that they belong to.
+"""Progress of a scoring run on disk: the results of finished chunks, and the fingerprint of the run.
 
-The folder `.NAME.progress` stands beside the output while a run goes on, and after one was killed.
+The folder `.NAME.progress` exists beside the output during a run, and after a run was killed.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ _results = msgspec.msgpack.Decoder(ChunkResult)
 
 
 class Progress:
-    """The progress folder of one run."""
+    """Progress folder of one run."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     @classmethod
     def open(cls, out: Path, fingerprint: dict[str, Any], *, resume: bool, restart: bool) -> Progress:
-        """Make the folder, or take up the one that an interrupted run has left.
+        """Create the folder, or open the folder of an interrupted run.
 
         Raises:
-            InputError: there is one and neither `resume` nor `restart` says what to do with it, it belongs
-                to a different run, or the folder cannot be written.
+            InputError: The folder exists and neither `resume` nor `restart` is True, it belongs to a
+                different run, or it cannot be written.
         """
         folder = _folder_of(out)
         about = folder / "run.json"
@@ -50,19 +50,19 @@ class Progress:
 
     @staticmethod
     def left_by(out: Path) -> bool:
-        """True when an interrupted run for this output has left its progress."""
+        """Return True if an interrupted run for this output has left a progress folder."""
         return (_folder_of(out) / "run.json").exists()
 
     def has(self, index: int) -> bool:
-        """True when this chunk is done."""
+        """Return True if the chunk is finished."""
         return self._path(index).exists()
 
     def load(self, index: int) -> ChunkResult:
-        """The result of a finished chunk."""
+        """Return the result of a finished chunk."""
         return _results.decode(self._path(index).read_bytes())
 
     def save(self, index: int, result: ChunkResult) -> None:
-        """Keep what came of a chunk."""
+        """Save the result of a chunk."""
         with published(self._path(index)) as file:
             file.write(msgspec.msgpack.encode(result))
 
@@ -72,7 +72,7 @@ class Progress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Keep what is done if the run was cut short, and forget it once the output is there."""
+        """Delete the folder if the run was completed or finished no chunk. Otherwise keep it."""
         if kind is None or not any(self.folder.glob("*.msgpack")):
             shutil.rmtree(self.folder)
 

@@ -1,7 +1,8 @@
-"""The receipt of a scored file: which rewards made its scores.
+"""Receipt of a scored file, which identifies the rewards that computed its scores.
 
-A parquet has it in its metadata, any other file beside it, in `FILE.receipt`. `rewardkit.lock.replay` scores
-the file again by it. It holds nothing of the machine, so that equal runs write equal bytes.
+The receipt is in the metadata of a Parquet file, or in `FILE.receipt` beside any other file.
+`rewardkit.lock.replay` uses it to score the file again. It contains no facts about the machine, so that equal
+runs write equal bytes.
 """
 
 from __future__ import annotations
@@ -25,23 +26,23 @@ from rewardkit.identity.reward_identity import Identity
 from rewardkit.json_objects import NOT_JSON
 
 KEY = b"rewardkit.receipt"
-"""Key in a parquet's metadata."""
+"""Key of the receipt in the metadata of a Parquet file."""
 _BLOCK = 1 << 20
 
 
 class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Record of everything that decided the scores of one file."""
+    """Record of everything that determined the scores of one file."""
 
     rewards: dict[str, Identity]
     """Identities of the rewards, by data source."""
     prefix: str = ""
     """Prefix of the score columns."""
     content: str = ""
-    """`content_digest` of the file; empty in files of rewardkit 0.1."""
+    """`content_digest` of the file; empty for files of rewardkit 0.1."""
 
 
 def receipt_of(rewards: dict[str, Identity], prefix: str, content: str) -> Receipt:
-    """Return the receipt of a file of this content."""
+    """Return the receipt of a file with this content."""
     return Receipt(dict(sorted(rewards.items())), prefix, content)
 
 
@@ -51,20 +52,20 @@ def encoded(receipt: Receipt) -> bytes:
 
 
 def write_beside(out: Path, receipt: Receipt) -> None:
-    """Write the receipt of a file that has no metadata.
+    """Write the receipt of a file beside it.
 
     Raises:
-        InputError: it cannot be written.
+        InputError: The receipt cannot be written.
     """
     with published(_beside(out)) as file:
         file.write(msgspec.json.format(encoded(receipt), indent=1) + b"\n")
 
 
 def read_receipt(path: Path) -> Receipt | None:
-    """Return the receipt of a scored file; None if it has none.
+    """Return the receipt of a scored file, or None if the file has no receipt.
 
     Raises:
-        InputError: it cannot be read.
+        InputError: The receipt cannot be read.
     """
     try:
         if format_of(str(path)) == "parquet":
@@ -78,7 +79,7 @@ def read_receipt(path: Path) -> Receipt | None:
 
 
 class DigestingSink(io.BufferedIOBase):
-    """Passes on what is written, and counts it in the digest of a file's content."""
+    """Stream that writes to another stream and computes the digest of the content."""
 
     def __init__(self, sink: IO[bytes]) -> None:
         self._sink = sink
@@ -93,16 +94,17 @@ class DigestingSink(io.BufferedIOBase):
 
     @property
     def digest(self) -> str:
-        """Return the digest of all that was written so far, as `content_digest` computes it."""
+        """Digest of all data written so far, in the form of `content_digest`."""
         return self._digest.hexdigest()
 
 
 def content_digest(path: Path) -> str:
-    """Return the SHA-256, in hex, of a file's content: unpacked, and of a parquet all that stands before the
-    footer, which has the receipt.
+    """Return the SHA-256 of a file's content in hex.
+
+    The content is decompressed. The footer of a Parquet file, which contains the receipt, is excluded.
 
     Raises:
-        InputError: it cannot be read.
+        InputError: The file cannot be read.
     """
     digest = hashlib.sha256()
     try:
@@ -117,7 +119,10 @@ def content_digest(path: Path) -> str:
 
 
 def _before_footer(file: IO[bytes]) -> int:
-    """Return how many bytes stand before a parquet's footer, whose length and a mark of four bytes end it."""
+    """Return the number of bytes before the footer of a Parquet file.
+
+    The file ends with the length of the footer and a mark of four bytes.
+    """
     end = file.seek(-8, os.SEEK_END)
     length = int.from_bytes(file.read(4), "little")
     file.seek(0)

@@ -1,4 +1,4 @@
-"""The totals of scoring by data source. They can be added up chunk by chunk."""
+"""Totals of scoring by data source, which can be summed over chunks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rewardkit.types import COST_PARTS, COSTS, OVERRULED, Sample, Score
 
 
 class SourceReport(msgspec.Struct):
-    """Running totals for one data source. Means are over the samples that were scored (status `ok`)."""
+    """Running totals for one data source. Means are over the scored samples (status `ok`)."""
 
     n: int = 0
     statuses: dict[str, int] = msgspec.field(default_factory=dict)
@@ -25,15 +25,15 @@ class SourceReport(msgspec.Struct):
     format_sum: float = 0.0
     first_failure: str | None = None
     costs: dict[str, float] = msgspec.field(default_factory=dict)
-    """Cost of asking models: the sums of `COST_PARTS` and of `overruled`, and the number of samples that were
-    `asked` about. Empty: no reward asks any."""
+    """Cost of requests to models: the sums of `COST_PARTS` and of `overruled`, and the number of samples for
+    which a model was asked (`asked`). Empty if no reward asks a model."""
 
     def add(self, scores: Sequence[Score], times_of: Counter[int]) -> None:
-        """Count some scores.
+        """Add scores to the totals.
 
         Args:
-            times_of: how often each occurs, by its place among them. Equal scores may be one or several: the
-                sums are the same.
+            scores: Distinct scores. Equal scores may occur once or several times, with the same sums.
+            times_of: Number of occurrences of each score, by its index.
         """
         statuses: Counter[str] = Counter()
         values: Counter[float] = Counter()
@@ -96,21 +96,21 @@ class SourceReport(msgspec.Struct):
 
     @property
     def accuracy(self) -> float | None:
-        """Fraction of the scored samples that are correct; None where the reward does not say."""
+        """Fraction of scored samples that are correct, or None if the reward does not report correctness."""
         return _ratio(self.correct, self.scored_correct)
 
     @property
     def format_rate(self) -> float | None:
-        """Fraction of the scored samples that are in format; None where the reward does not say."""
+        """Fraction of scored samples that are in format, or None if the reward does not report the format."""
         return _ratio(self.format_sum, self.scored_format)
 
     @property
     def failures(self) -> dict[str, int]:
-        """Samples that could not be scored, by status."""
+        """Number of samples that could not be scored, by status."""
         return {status: n for status, n in sorted(self.statuses.items()) if status != "ok"}
 
     def as_dict(self) -> dict[str, Any]:
-        """The figures as plain data."""
+        """Return the figures as a dictionary."""
         return {
             "n": self.n,
             "scored": self.scored,
@@ -125,16 +125,16 @@ class SourceReport(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class FileOutcome:
-    """Result of one of the files that were scored into a folder."""
+    """Result for one of the files that were scored into a folder."""
 
     path: str
     out: str
     sources: dict[str, SourceReport] = field(default_factory=dict)
     why_not: str | None = None
-    """Reason why it was not scored; None: it was."""
+    """Reason why the file was not scored, or None if it was."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return the result as a dictionary."""
         rows = sum(source.n for source in self.sources.values())
         scored = sum(source.scored for source in self.sources.values())
         total = sum(source.score_sum for source in self.sources.values())
@@ -149,23 +149,25 @@ class FileOutcome:
 
 @dataclass
 class Report:
-    """The totals of a whole run."""
+    """Totals of a whole run."""
 
     sources: dict[str, SourceReport] = field(default_factory=dict)
     bad_rows: list[str] = field(default_factory=list)
-    """The first rows that could not be used: file, row and reason."""
+    """File, row and reason for the first unusable rows."""
     bad_count: int = 0
-    """Number of such rows, dropped ones included."""
+    """Number of unusable rows, including dropped ones."""
     files: list[FileOutcome] = field(default_factory=list)
-    """Files of a run into a folder, in order, those that could not be scored included."""
+    """Files of a run into a folder, in order, including those that could not be scored."""
 
     def add(
         self, samples: Sequence[Sample], scores: Sequence[Score], places: Sequence[int] | None = None
     ) -> None:
-        """Count the scores of some samples.
+        """Add the scores of samples to the totals.
 
         Args:
-            places: which of the scores each sample has; None: each its own.
+            samples: Samples that were scored.
+            scores: Distinct scores.
+            places: Index of each sample's score, or None if sample i has score i.
         """
         places = range(len(scores)) if places is None else places
         names = list(map(attrgetter("data_source"), samples))
@@ -190,14 +192,14 @@ class Report:
 
     @property
     def failures(self) -> Counter[str]:
-        """Samples that could not be scored, by status, over all data sources."""
+        """Number of samples that could not be scored, by status, over all data sources."""
         total: Counter[str] = Counter()
         for source in self.sources.values():
             total.update(source.failures)
         return total
 
     def as_dict(self) -> dict[str, Any]:
-        """The figures as plain data, by data source."""
+        """Return the figures by data source as a dictionary."""
         return {name: source.as_dict() for name, source in sorted(self.sources.items())}
 
 

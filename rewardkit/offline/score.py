@@ -1,8 +1,8 @@
-"""Scores files of responses chunk by chunk: bounded memory, all cores, resumable, published whole.
+"""Scoring of files of responses chunk by chunk, with bounded memory, on all cores, and resumable.
 
-Each input is read in chunks whose places depend on the file alone. The result of each chunk is kept in a
-progress folder beside the output as soon as it is there, so a killed run loses only the chunks in flight; the
-output itself is written under a temporary name and renamed at the end.
+Each input is read in chunks whose boundaries depend only on the file. The result of each chunk is saved in a
+progress folder beside the output as soon as it is available, so that a killed run loses only the chunks in
+flight. The output is written under a temporary name and renamed at the end.
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ from rewardkit.scoring.pending import Pending
 from rewardkit.scoring.scorer import Scorer
 
 OnProgress = Callable[[int, int | None], None]
-"""Called with the rows done and the rows there are, None where only the end tells."""
+"""Callback that receives the number of finished rows and the total, or None if the total is unknown."""
 
 SMALL_BYTES = 4 << 20
-"""Files together below this size are scored in this process: starting others would take longer."""
+"""Total file size below which files are scored in this process, since starting workers would take longer."""
 MOSTLY = 0.75
-"""Fraction of the samples whose excerpts have to be enough for a file to be scored in this process: a worker
-would take longer to get and to send them."""
+"""Fraction of the samples with sufficient excerpts above which this process scores a file, because the
+transfer to and from workers would take longer."""
 
 
 @dataclass(frozen=True)
@@ -102,30 +102,31 @@ def score_file(
     """Write the rows of files with their scores, and return the totals.
 
     Args:
-        paths: files, folders, globs, URLs, or `-` for standard input (jsonl).
-        out: a file, whose name says the format (all rows go into it), `-` for standard output (jsonl), or a
-            folder for one file for each input.
-        scorer: scores the rows; reward options are set there.
-        options: how to read the files, a `rewardkit.offline.ReadOptions`: names of columns, or values that
-            apply to all rows.
-        prefix: put before the names of the score columns.
-        bad_rows: what becomes of a row that cannot be used. `mark`: it gets the status `invalid`; `drop`: it
-            is left out; `fail`: it is an error.
-        resume: continue an interrupted run; the output has the bytes of an uninterrupted one.
-        restart: discard the partial output of an interrupted run.
-        force: replace an output that exists.
-        skip_bad_files: of files that go into a folder, score the others where one cannot be; `Report.files`
-            says which were not, and why. If none can be scored, it is an error all the same.
-        on_progress: called with the number of finished rows and the total; None if the total is not known.
-        on_note: called with one line for each remark on the files, such as a detected log format, a renamed
-            or unusually named column, skipped files, or an output that is already complete.
-        workers: score chunks on other machines; None: the scorer's own workers do.
+        paths: Files, folders, globs, URLs, or `-` for standard input (JSONL).
+        out: File for all rows, whose name determines the format, `-` for standard output (JSONL), or a folder
+            with one file for each input.
+        scorer: Scorer for the rows, which also has the options of the rewards.
+        options: Options for reading the files, a `rewardkit.offline.ReadOptions`: names of columns, or values
+            that apply to all rows.
+        prefix: Prefix for the names of the score columns.
+        bad_rows: Policy for rows that cannot be used. `mark` gives them the status `invalid`, `drop` leaves
+            them out, and `fail` raises an error.
+        resume: Continue an interrupted run. The output has the same bytes as that of an uninterrupted run.
+        restart: Discard the partial output of an interrupted run.
+        force: Replace an output that exists.
+        skip_bad_files: If the output is a folder, skip files that cannot be scored. `Report.files` contains
+            the reasons. If no file can be scored, an error is raised nevertheless.
+        on_progress: Called with the number of finished rows and the total, or None if the total is unknown.
+        on_note: Called with one line of text for each remark on the files, such as a detected log format, a
+            renamed or unusually named column, skipped files, or an output that is already complete.
+        workers: Workers for chunks, for example on other machines. The default is the scorer's own workers.
 
     Raises:
-        InputError: a missing or unreadable file, a missing column, an output that exists or cannot be
-            written, or an interrupted run that is neither resumed nor restarted.
-        UnknownDataSourceError: no row has a reward, or with `bad_rows="fail"` one has none.
-        BudgetSpentError: a judge's budget is spent. The scored rows are kept, for `resume`.
+        InputError: A file is missing or cannot be read, a column is missing, the output exists or cannot be
+            written, or an interrupted run is neither resumed nor restarted.
+        UnknownDataSourceError: There is no reward for any row or, with `bad_rows="fail"`, for one of the
+            rows.
+        BudgetSpentError: A judge's budget is spent. The scored rows are kept for `resume`.
     """
     words = [paths] if isinstance(paths, str | Path) else list(paths)
     inputs = find_inputs(words, on_note)
@@ -141,7 +142,7 @@ def score_file(
 
 
 def _score_each(inputs: Sequence[Input], folder: Path, settings: _Settings, workers: Workers) -> Report:
-    """Score each input into a file of its own."""
+    """Score each input, and write it to a file of its own."""
     report = Report()
     first: InputError | UnknownDataSourceError | None = None
     for source in inputs:
@@ -163,7 +164,7 @@ def _score_each(inputs: Sequence[Input], folder: Path, settings: _Settings, work
 
 
 def _check_folder(target: str, words: Sequence[str | Path]) -> None:
-    """Refuse what can be no folder, and what for one file is more likely a mistyped format."""
+    """Raise an InputError if the target cannot be a folder, or is probably a file with a mistyped format."""
     folder = Path(target)
     if folder.is_dir() or target.endswith("/"):
         return
@@ -175,7 +176,7 @@ def _check_folder(target: str, words: Sequence[str | Path]) -> None:
 
 
 def _is_one_file(words: Sequence[str | Path]) -> bool:
-    """Return True if the words name a single file, here or elsewhere, and no folder or glob."""
+    """Return True if the words name a single local or remote file rather than a folder or glob."""
     word = str(words[0])
     if len(words) > 1 or Path(word).is_dir():
         return False
@@ -191,7 +192,10 @@ def _add_report(report: Report, other: Report) -> None:
 def _score_to(
     sources: list[Input], out: str, settings: _Settings, workers: Workers, *, with_keys: bool
 ) -> Report:
-    """Score inputs into one output; `with_keys`: their folders' names do not go over into its own."""
+    """Score inputs, and write them to one output.
+
+    `with_keys` adds the values of Hive partitions as columns, for outputs whose path does not contain them.
+    """
     kind = check_output(out)
     for source in sources:
         if out != STDIN and Path(out).resolve() == Path(source.path).resolve():
@@ -216,13 +220,13 @@ def _score_to(
 
 @dataclass
 class _ScoringChunk:
-    """A chunk on its way."""
+    """Chunk that is being scored."""
 
     index: int
     file: int
     records: Records
     done: ChunkResult | None = None
-    """Scored already, here or by an earlier run."""
+    """Result from this process or an earlier run, or None."""
     future: Future[ChunkResult | None] | None = None
     batch: SampleBatch | None = None
     pending: Pending | None = None
@@ -230,7 +234,7 @@ class _ScoringChunk:
 
 @dataclass
 class _FileRun:
-    """One output, from the files whose rows go into it."""
+    """Run that scores files and writes their rows to one output."""
 
     files: list[tuple[RowFile, RowLayout]]
     out: str
@@ -272,10 +276,10 @@ class _FileRun:
                 self._write(progress)
         return self.report
 
-    # --- before anything is scored -------------------------------------------------------------------
+    # --- checks before scoring -----------------------------------------------------------------------
 
     def _carried(self) -> tuple[str, ...]:
-        """The fields of a Sample that some file does not have as columns of our names."""
+        """Return the fields of a Sample that some file does not have as columns with the usual names."""
         layouts = [layout for _, layout in self.files]
         to_add = set().union(*(layout.to_add for layout in layouts))
         if self.kind == "csv" and any(layout.names.ground_truth == VERLS for layout in layouts):
@@ -283,7 +287,11 @@ class _FileRun:
         return tuple(name for name in carried_fields(layouts[0].response_name) if name in to_add)
 
     def _refuse_taken_names(self, file: RowFile, layout: RowLayout) -> None:
-        """Say which of a file's own columns move aside. Scores of ours stay: the user chooses other names."""
+        """Report which of a file's own columns are renamed.
+
+        Raises:
+            InputError: The file already has scores with this prefix.
+        """
         prefix = self.settings.prefix
         columns = columns_of(file)
         if prefix in score_prefixes(columns, file.first_rows(200)):
@@ -297,7 +305,7 @@ class _FileRun:
             self.settings.on_note(f"{file.source.path}: the file's own column {', '.join(moved)}")
 
     def _say_how_grouped(self) -> None:
-        """Say of rows that name no prompt what then counts as one, if a reward looks at groups."""
+        """Report that rows without a prompt are grouped by ground truth, if a reward scores groups."""
         for file, layout in self.files if self.by_group else ():
             names = layout.names
             if layout.kind is None and names.prompt is None and names.extra_info is None:
@@ -307,10 +315,10 @@ class _FileRun:
                 )
 
     def _known_sources(self) -> list[str]:
-        """The data sources in the files that have a reward, of those that can be seen quickly.
+        """Return the data sources with a reward, of those that can be found without reading all rows.
 
         Raises:
-            UnknownDataSourceError: one has none, and bad rows are to fail; or none has one.
+            UnknownDataSourceError: No data source has a reward or, if bad rows are to fail, one has none.
         """
         sources = dict.fromkeys(
             source for file, layout in self.files for source in data_sources_of(file, layout)
@@ -328,8 +336,7 @@ class _FileRun:
         return known
 
     def _setups(self, rewards: Rewards) -> list[FileSetup] | None:
-        """Return the setups for workers of their own, where they take these files and rewards; None: as the
-        scorer sees fit."""
+        """Return the setups for `workers`, or None if the scorer is to score these files."""
         takes = (
             all(_is_inline(reward) for reward, _ in rewards.values()) and bytes_of(self.files) >= SMALL_BYTES
         )
@@ -338,10 +345,10 @@ class _FileRun:
         return [FileSetup(layout, self.reads, rewards, self.output) for _, layout in self.files]
 
     def _is_there(self, out: Path) -> bool:
-        """True when the output is there and made by this very run.
+        """Return True if the output exists and was written by the same run.
 
         Raises:
-            InputError: it is there, and is not to be replaced.
+            InputError: The output exists and must not be replaced.
         """
         if not out.exists() or self.settings.force or Progress.left_by(out):
             return False
@@ -351,7 +358,7 @@ class _FileRun:
         raise exists_already(out)
 
     def _fingerprint(self, rewards: dict[str, Any]) -> dict[str, Any]:
-        """Return the facts that must be the same for results of an earlier run to be of use."""
+        """Return the facts that must be unchanged for the results of an earlier run to be reused."""
         return {
             "inputs": [identity_of(file.source) for file, _ in self.files],
             "columns": [repr(layout) for _, layout in self.files],
@@ -360,7 +367,7 @@ class _FileRun:
             "form of chunks": [ChunkResult.__struct_fields__, SourceReport.__struct_fields__],
         }
 
-    # --- the chunks ----------------------------------------------------------------------------------
+    # --- chunks --------------------------------------------------------------------------------------
 
     def _write(self, progress: Progress | None) -> None:
         total = self._total()
@@ -383,7 +390,7 @@ class _FileRun:
                     writer.close()
 
     def _leave_receipt(self, writer: Writer, content: str) -> None:
-        """Put the receipt into the file's metadata, or beside it; standard output has none."""
+        """Write the receipt to the file's metadata, or beside the file. Standard output has no receipt."""
         scorer = self.settings.scorer
         rewards = identities(scorer, known_sources(self.report.sources, scorer))
         receipt = receipt_of(rewards, self.settings.prefix, content)
@@ -409,7 +416,7 @@ class _FileRun:
         return ParquetWriter(sink, self._schema(), carried, fields, prefix, self.run_id)
 
     def _schema(self) -> pa.Schema:
-        """The columns of all files."""
+        """Return the schema with the columns of all files."""
         schemas = [
             file.schema if file.schema is not None else schema_of(file.chunks()) for file, _ in self.files
         ]
@@ -422,7 +429,7 @@ class _FileRun:
             ) from None
 
     def _scored(self, progress: Progress | None) -> Iterator[tuple[_ScoringChunk, ChunkResult]]:
-        """The chunks in order, each as soon as it is scored, with a few more on their way."""
+        """Yield the scored chunks in order, while further chunks are being scored."""
         waiting: deque[_ScoringChunk] = deque()
         for chunk in self._chunks():
             if progress is not None and progress.has(chunk.index):
@@ -457,7 +464,7 @@ class _FileRun:
             chunk.pending = self.settings.scorer.submit(chunk.batch.usable)
 
     def _by_excerpts(self, chunk: _ScoringChunk) -> Future[ChunkResult | None] | None:
-        """Score a chunk in this process where that is quick; None where it is not."""
+        """Score a chunk in this process if this is fast. Otherwise return None."""
         scorer = self.here.get(chunk.file)
         if scorer is None or scorer.excerpted < MOSTLY:
             return None
@@ -481,7 +488,7 @@ class _FileRun:
             layout = self.files[chunk.file][1]
             if (
                 chunk.batch is None or chunk.pending is None
-            ):  # its worker died, or met a source it does not know
+            ):  # The worker died or found an unknown data source.
                 chunk.batch = self._batch(chunk)
                 chunk.pending = self.settings.scorer.submit(chunk.batch.usable)
             result = finish(chunk.batch, chunk.pending.wait(), layout, self.output)
@@ -498,7 +505,7 @@ class _FileRun:
         return chunk, result
 
     def _check_budget(self, chunk: _ScoringChunk, result: ChunkResult) -> None:
-        """End the run with the chunk that a judge's budget did not suffice for."""
+        """Raise an error if a judge's budget was not sufficient for the chunk."""
         if any(source.costs.get("over_budget") for source in result.sources.values()):
             why = next(filter(None, (source.first_failure for source in result.sources.values())), "")
             path = self.files[chunk.file][0].source.path

@@ -1,6 +1,6 @@
-"""verl's settings of `main_eval` (an `evaluation.yaml`) as arguments of `rewardkit eval`.
+"""Conversion of verl's settings for `main_eval` (an `evaluation.yaml`) to arguments of `rewardkit eval`.
 
-What becomes of each key is data, in `verl_keys.json`.
+`verl_keys.json` contains the meaning of each key.
 """
 
 from __future__ import annotations
@@ -22,39 +22,39 @@ TYPES = {
     "num_cpus": int,
     "timeline": str,
 }
-"""The settings by our names."""
+"""Types of the settings by their names in rewardkit."""
 
 REWARD_MODEL = "reward_model"
-"""Column in which verl has the ground truth by default."""
+"""Column that contains verl's ground truth by default."""
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluationConfig:
-    """The settings of an `evaluation.yaml`."""
+    """Settings of an `evaluation.yaml`."""
 
     file: str | None
     names: RowNames
     reward: str | None
-    """`path.py:function`, as `--reward` takes it."""
+    """Reward as `path.py:function`, in the form for `--reward`."""
     cluster: RaySettings
-    """Its CPUs and timeline, with `--engine ray`."""
+    """Number of CPUs and timeline of Ray, for `--engine ray`."""
     notes: list[str]
-    """A line on what has no effect."""
+    """Notes about settings without effect, one line each."""
 
 
 def read_evaluation_config(path: Path | None, words: Sequence[str] = ()) -> EvaluationConfig:
-    """Return what an `evaluation.yaml` says, changed by `key=value` words.
+    """Return the settings of an `evaluation.yaml`, with changes from `key=value` words.
 
     Raises:
-        InputError: there is no such file, or it is no YAML mapping.
-        ConfigError: verl does not have a key, or a value does not happen here.
+        InputError: The file does not exist, or is not a YAML mapping.
+        ConfigError: A key does not exist in verl, or a value is not supported.
     """
     values, notes = read_settings(KEYS, TYPES, path, words)
     reward_model = values.get("reward_model_key", REWARD_MODEL)
     names = RowNames(
         data_source=values.get("data_source_key", "data_source"),
         response=values.get("response_key", "responses"),
-        # By default also of files that have a ground truth elsewhere.
+        # With verl's default, files may have the ground truth in another column.
         ground_truth=None if reward_model == REWARD_MODEL else f"{reward_model}.ground_truth",
         prompt=values.get("prompt_key"),
     )

@@ -1,4 +1,7 @@
-"""The scored rows as a file: parquet, jsonl (also .gz) or csv, by its name. Published whole or not at all."""
+"""Writers of scored rows as Parquet, JSONL (also .gz) or CSV, depending on the file name.
+
+Files are published atomically.
+"""
 
 from __future__ import annotations
 
@@ -29,16 +32,16 @@ from rewardkit.offline.receipt import KEY, Receipt, encoded
 from rewardkit.tables import is_text
 
 RUN_KEY = b"rewardkit.run"
-"""Key in a parquet's metadata for the fingerprint of the run that wrote it."""
+"""Key in the metadata of a Parquet file for the fingerprint of the run that wrote it."""
 
 _encoder = msgspec.json.Encoder(enc_hook=moment_text)
 
 
 class Writer(Protocol):
-    """Writes scored chunks, in order."""
+    """Writer of scored chunks in order."""
 
     def write(self, records: Records, result: ChunkResult) -> None:
-        """Write the rows of a chunk that go out."""
+        """Write the kept rows of a chunk with their scores."""
         ...
 
     def close(self) -> None:
@@ -48,7 +51,7 @@ class Writer(Protocol):
 
 @contextlib.contextmanager
 def sink_for(out: str) -> Iterator[IO[bytes]]:
-    """Open what is written to: a file that is published when the block ends well, or standard output."""
+    """Open standard output, or a file that is published if the block ends without an error."""
     if out == STDIN:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
@@ -62,10 +65,10 @@ def sink_for(out: str) -> Iterator[IO[bytes]]:
 
 
 def check_output(out: str) -> str:
-    """Return the format of an output by its name.
+    """Return the format of an output, which its name determines.
 
     Raises:
-        InputError: it names none that can be written.
+        InputError: The name does not indicate a format that can be written.
     """
     found = "jsonl" if out == STDIN else format_of(out)
     if found not in ("parquet", "jsonl", "csv") or out.lower().endswith((".zst", ".tsv")):
@@ -76,7 +79,7 @@ def check_output(out: str) -> str:
 
 
 def run_of(out: Path) -> bytes | None:
-    """Return the fingerprint of the run that wrote a parquet; None if it has none, or is none."""
+    """Return the fingerprint of the run that wrote a Parquet file, or None if there is none."""
     try:
         found: bytes | None = (pq.read_metadata(out).metadata or {}).get(RUN_KEY)
     except (pa.ArrowException, OSError):
@@ -85,7 +88,7 @@ def run_of(out: Path) -> bytes | None:
 
 
 def output_name(name: str) -> str:
-    """Return the name of the output for an input: its own where it can be written, else that of a jsonl."""
+    """Return the name of the output for an input, which is JSONL if the input's format cannot be written."""
     path = PurePosixPath(name)
     if path.suffix.lower() in COMPRESSIONS:
         path = path.with_suffix("")
@@ -93,17 +96,17 @@ def output_name(name: str) -> str:
 
 
 def scored_name(path: str) -> str:
-    """Return the output beside a file or folder: the same format for a file, a folder for a folder."""
+    """Return the name of the scored file or folder beside an input file or folder."""
     place = Path(path)
     if place.is_dir():
-        folder = place if place.name not in ("", "..") else place.resolve()  # `.` has no name to add to
+        folder = place if place.name not in ("", "..") else place.resolve()  # `.` has no name to extend
         return str(folder.with_name(f"{place.resolve().name}.scored"))
     name = Path(output_name(place.name))
     return str(place.with_name(f"{name.stem}.scored{name.suffix}"))
 
 
 class ParquetWriter:
-    """Rows as a parquet, with the score columns behind their own."""
+    """Writer of a Parquet file, with the score columns after the columns of the rows."""
 
     def __init__(
         self,
@@ -117,9 +120,12 @@ class ParquetWriter:
         """Begin a file.
 
         Args:
-            schema: of the rows' own columns.
-            carried: the columns of `Output.carried`.
-            fields: the score columns.
+            sink: Output stream.
+            schema: Schema of the rows' own columns.
+            carried: Columns of `Output.carried`.
+            fields: Score columns.
+            prefix: Prefix of the score columns.
+            run: Fingerprint of the run.
         """
         schema = parquet_schema(schema)
         self._fields = fields
@@ -131,7 +137,7 @@ class ParquetWriter:
         self._carried = carried
         metadata = {**(schema.metadata or {}), RUN_KEY: run}
         whole = pa.schema([*self._schema, *carried, *fields], metadata)
-        # Those of texts cost a third of the writing; nobody looks for a response by its least and greatest.
+        # Statistics of text columns take a third of the writing time, and no query needs them.
         counted = [field.name for field in whole if not (is_text(field.type) or field.type.num_fields)]
         self._writer = pq.ParquetWriter(sink, whole, compression="zstd", write_statistics=counted)
 
@@ -164,7 +170,7 @@ class ParquetWriter:
         return table_of(rows, self._schema)
 
     def add_receipt(self, receipt: Receipt) -> None:
-        """Put a receipt into the metadata."""
+        """Add a receipt to the metadata."""
         self._writer.add_key_value_metadata({KEY: encoded(receipt)})
 
     def close(self) -> None:
@@ -172,7 +178,7 @@ class ParquetWriter:
 
 
 class LinesWriter:
-    """Rows as JSON objects, one a line."""
+    """Writer of rows as JSON objects, one per line."""
 
     def __init__(self, sink: io.BufferedIOBase, output: Output) -> None:
         self._sink = sink
@@ -190,13 +196,15 @@ class LinesWriter:
 
 
 class CsvWriter:
-    """Rows as csv, in UTF-8; what is no text or number is JSON."""
+    """Writer of rows as CSV in UTF-8. Values other than texts and numbers are written as JSON."""
 
     def __init__(self, sink: io.BufferedIOBase, columns: Sequence[str], output: Output) -> None:
         """Begin a file.
 
         Args:
-            columns: the rows' own.
+            sink: Output stream.
+            columns: Names of the rows' own columns.
+            output: Form of the output.
         """
         self._text = io.TextIOWrapper(
             cast("IO[bytes]", sink), encoding="utf-8", newline="", write_through=True
@@ -215,7 +223,7 @@ class CsvWriter:
 
 
 def _objects(records: Records, result: ChunkResult, output: Output) -> Iterator[dict[str, Any]]:
-    """The rows of a chunk that go out, with their scores, as mappings."""
+    """Yield the kept rows of a chunk with their scores as mappings."""
     rows: list[Any] = [{}] * records.count if records.damaged is not None else list(parsed(records))
     names = frozenset(output.names)
     scores = result.table().to_pylist()
@@ -235,7 +243,7 @@ def _cell(value: Any) -> Any:
 
 
 def schema_of(chunks: Iterator[Records]) -> pa.Schema:
-    """Return a schema of parquet for rows that are lines; a field whose values do not go together is text."""
+    """Return a Parquet schema for rows that are lines. A field with incompatible values is text."""
     found: dict[str, pa.DataType] = {}
     for records in chunks:
         rows = [row for row in parsed(records) if isinstance(row, Mapping)]
@@ -249,13 +257,13 @@ def schema_of(chunks: Iterator[Records]) -> pa.Schema:
 
 
 def parquet_schema(schema: pa.Schema) -> pa.Schema:
-    """Return a schema in which each field whose type parquet lacks, such as objects without keys, is text."""
+    """Return the schema with text for types that Parquet does not support, such as objects without keys."""
     fields = [field if _is_in_parquet(field.type) else field.with_type(pa.string()) for field in schema]
     return pa.schema(fields, schema.metadata)
 
 
 def parquet_table(table: pa.Table) -> pa.Table:
-    """Return a table with `parquet_schema`: what parquet has no type for is JSON."""
+    """Convert a table to its `parquet_schema`, with JSON text for types that Parquet does not support."""
     schema = parquet_schema(table.schema)
     if schema.equals(table.schema):
         return table
@@ -266,7 +274,7 @@ def parquet_table(table: pa.Table) -> pa.Table:
     return pa.table(columns, schema=schema)
 
 
-@functools.cache  # asked for each column of each chunk; found out by writing
+@functools.cache  # called for each column of each chunk; the test writes a file
 def _is_in_parquet(kind: pa.DataType) -> bool:
     try:
         pq.ParquetWriter(io.BytesIO(), pa.schema({"column": kind})).close()
@@ -284,7 +292,7 @@ def _unified(one: pa.DataType, other: pa.DataType) -> pa.DataType:
 
 
 def table_of(rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
-    """Return rows as a table; in a field of text, what is no text is JSON."""
+    """Return rows as a table. In text fields, other values are written as JSON."""
     columns = []
     for field in schema:
         values = [row.get(field.name) for row in rows]

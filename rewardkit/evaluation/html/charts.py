@@ -1,8 +1,8 @@
-"""Draws the charts of both pages as SVG text, so that they are there before any script runs.
+"""Charts of both pages as SVG text, so that they are visible before any script runs.
 
-What a chart shows is its page's business. Its points also stand in the figure's `data-points`, where the
-script finds the values under the pointer. No label touches another: names are text around the picture that
-wraps, and of the labels of an axis those are left out that would.
+The pages choose the contents of their charts. The attribute `data-points` of a figure also contains the
+points, so that the script can show the values under the pointer. Labels do not overlap: names are text
+around the picture, and labels of an axis that would overlap are left out.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from itertools import pairwise
 from typing import Literal
 
 WIDTH = 360
-"""About what a chart has on any screen, so that its text is as large as other text."""
+"""Width of the SVG view box, close to that of a chart on any screen, so that all text has the same size."""
 HEIGHT = 172
 TOP = 10
 RIGHT = 10
 BOTTOM = 26
 CHARACTER = 7.2
-"""Width of a digit in the size of page.css, at most."""
+"""Largest width of a digit at the font size of page.css."""
 BETWEEN = 8.0
-"""Left free between two labels."""
+"""Smallest gap between two labels."""
 POINTS = 240
-"""Number of points in one line; of more steps as many means."""
+"""Largest number of points in a line. More points are averaged."""
 COLOURS = 12
-"""Number of colours in page.css; a chart of more lines begins anew."""
+"""Number of colours in page.css. Charts with more lines reuse the colours."""
 
 Points = Sequence[tuple[float, float]]
-"""x, for instance a step, and value."""
+"""Points of a line, each with x (for instance a step) and value."""
 NamedBar = tuple[float, float | None, float | None]
-"""Value, and low and high of its interval."""
+"""Value of a bar with the lower and the upper end of its interval."""
 Whiskers = Sequence[tuple[float, float, float]]
-"""x, and low and high of the interval there."""
+"""Intervals of a line, each with x, the lower end and the upper end."""
 Range = tuple[float, float]
 Labels = Mapping[float, str]
-"""Texts by their place on an axis."""
+"""Texts by position on an axis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,21 +49,21 @@ class Chart:
     lines: Mapping[str, Points]
     unit: str = ""
     kind: Literal["lines", "areas", "bars"] = "lines"
-    """Each area stands on the one before. Of bars there is one line, whose points are equally far apart."""
+    """Kind of chart. Areas are stacked. Bars need exactly one line, with equidistant points."""
     band: tuple[Points, Points] | None = None
-    """The least and the most around the first line."""
+    """Lower and upper edge of a band around the first line."""
     whiskers: Mapping[str, Whiskers] = field(default_factory=dict)
-    """The intervals of lines whose points are far apart, so that each has a dot."""
+    """Intervals by line. The points of these lines are drawn as dots."""
     limits: Range | None = None
-    """Range of the values; default: the one that they need."""
+    """Range of the value axis, or None to fit the values."""
     ticks: Labels | None = None
-    """Labels of the axis of x; default: the first and the last step."""
+    """Labels of the x axis, or None for the first and the last step."""
     names: Labels = field(default_factory=dict)
-    """Name of each x; default: `step 7`."""
+    """Names of values of x. The default is, for example, `step 7`."""
 
 
 def draw(chart: Chart) -> str:
-    """Return a chart as a figure; "" where there is nothing to draw."""
+    """Return a chart as an HTML figure, or "" if it has no points."""
     given = {name: points for name, points in chart.lines.items() if points}
     if not given:
         return ""
@@ -85,9 +85,9 @@ def draw(chart: Chart) -> str:
 
 
 def draw_rows(title: str, rows: Mapping[str, NamedBar], unit: str = "") -> str:
-    """Return a bar for each name, from 0 to its value, with its interval; "" for fewer than two.
+    """Return an HTML figure with a bar and an interval for each row, or "" for fewer than two rows.
 
-    A name stands above its bar, so it may be long.
+    The name of a row is above the bar, so that it may be long.
     """
     if len(rows) < 2:
         return ""
@@ -107,7 +107,7 @@ def draw_rows(title: str, rows: Mapping[str, NamedBar], unit: str = "") -> str:
 
 
 def axis(low: float, high: float) -> dict[float, str]:
-    """Return round values from below the lowest to above the highest, each with the digits that it needs."""
+    """Return labels at round values that cover the range, each with as many digits as necessary."""
     low, high = _apart(low, high)
     rough = high / 3 - low / 3
     exponent = math.floor(math.log10(rough))
@@ -121,7 +121,7 @@ def axis(low: float, high: float) -> dict[float, str]:
 
 
 def thinned(points: Points) -> Points:
-    """Return at most POINTS points: of more the means of as many stretches of steps."""
+    """Return at most `POINTS` points. More points are replaced by the means of consecutive points."""
     if len(points) <= POINTS:
         return points
     found = []
@@ -132,7 +132,7 @@ def thinned(points: Points) -> Points:
 
 
 def number(value: float) -> str:
-    """Return a number as it reads best in little room."""
+    """Return a number as short, readable text."""
     if value == 0:
         return "0"
     if abs(value) >= 1e9 or abs(value) < 1e-3:
@@ -140,18 +140,19 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
-# --- the axes ----------------------------------------------------------------------------------------------
+# --- axes ----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """Positions of values in the picture."""
+    """Mapping from values to positions in the picture."""
 
     across: Range
-    """The x at the left and at the right."""
+    """Values of x at the left and at the right edge."""
     up: Range
-    """The values at the bottom and at the top."""
+    """Values at the bottom and at the top."""
     left: float
+    """Position of the left edge."""
 
     def x(self, value: float) -> float:
         share = _share(value, self.across)
@@ -184,7 +185,7 @@ def _grid(frame: _Frame, labels: Labels, ticks: Labels) -> str:
 
 
 def _standing_apart(frame: _Frame, ticks: Labels) -> list[tuple[float, str]]:
-    """Labels at the middles of their texts: both ends, and from the left on those that touch none before."""
+    """Return the positions and texts of labels that do not overlap, beginning with both ends of the axis."""
     first, *between = sorted(ticks)
     found: list[tuple[float, str]] = []
     for x in (first, *between[-1:], *between[:-1]):
@@ -196,7 +197,7 @@ def _standing_apart(frame: _Frame, ticks: Labels) -> list[tuple[float, str]]:
 
 
 def _label(value: float, exponent: int, *, plain: bool) -> str:
-    """A value with as many digits as tell it from the next, which is some 10**exponent away."""
+    """Return the text of a value with enough digits to distinguish it from values 10**exponent away."""
     if value == 0:
         return "0"
     if plain:
@@ -213,7 +214,7 @@ def _range(shapes: Sequence[Points], *, from_zero: bool) -> Range:
 
 
 def _apart(low: float, high: float) -> Range:
-    """A range that has a length: values that differ by a rounding error lie in its middle."""
+    """Return the range, widened if its ends are equal or differ only by a rounding error."""
     size = max(abs(low), abs(high))
     if high - low > max(1e-9 * size, 1e-300):
         return low, high
@@ -221,7 +222,7 @@ def _apart(low: float, high: float) -> Range:
     return low - half, high + half
 
 
-# --- the shapes --------------------------------------------------------------------------------------------
+# --- shapes --------------------------------------------------------------------------------------------
 
 
 def _shapes(chart: Chart, frame: _Frame, shapes: Mapping[str, Points]) -> str:
@@ -278,14 +279,14 @@ def _segment(frame: _Frame, start: Range, end: Range, kind: str = "whisker") -> 
 
 
 def _aligned(lines: Mapping[str, Points]) -> dict[str, Points]:
-    """The lines at the steps of all of them; 0 where one has no value."""
+    """Return all lines with values at the same steps. Missing values are 0."""
     steps = sorted({step for points in lines.values() for step, _ in points})
     known = {name: dict(points) for name, points in lines.items()}
     return {name: [(step, known[name].get(step, 0.0)) for step in steps] for name in lines}
 
 
 def _stacked(lines: Mapping[str, Points]) -> dict[str, Points]:
-    """Aligned lines on top of each other."""
+    """Return the running sums of aligned lines."""
     found: dict[str, Points] = {}
     below = [0.0] * len(next(iter(lines.values())))
     for name, points in lines.items():
@@ -294,7 +295,7 @@ def _stacked(lines: Mapping[str, Points]) -> dict[str, Points]:
     return found
 
 
-# --- the texts around --------------------------------------------------------------------------------------
+# --- figure, captions and legends --------------------------------------------------------------------------
 
 
 def _figure(chart: Chart, lines: Mapping[str, Points], frame: _Frame, inside: str) -> str:
@@ -310,7 +311,7 @@ def _figure(chart: Chart, lines: Mapping[str, Points], frame: _Frame, inside: st
 
 
 def _said(chart: Chart, point: tuple[float, float]) -> list[float | str]:
-    """A point as the script reads it: x, value, and what x is called where that is not a step."""
+    """Return a point for the script: x, the value and, if x is not a step, the name of x."""
     x, value = point
     name = [chart.names[x]] if x in chart.names else []
     return [x, float(f"{value:.5g}"), *name]

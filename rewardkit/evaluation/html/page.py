@@ -1,7 +1,7 @@
-"""The shell of both pages: one HTML file with its style, its data and its scripts, which loads nothing.
+"""Writer of self-contained pages: one HTML file with style, data and scripts, which loads no other files.
 
-Responses are hostile: no text of theirs is markup here or in a script, and the page's policy runs no other
-script and loads nothing.
+Responses are untrusted, so their text never becomes markup. The page's content security policy allows only
+inline scripts and styles, and blocks all requests.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ def write_page(
     *,
     with_maths: bool = True,
 ) -> None:
-    """Write the page `name` to `out`, whole or not at all.
+    """Write the page `name` to `out`, atomically.
 
     Args:
-        name: of its body, style and script, beside this file.
-        parts: markup for the body, by the name of its place there.
-        about: a little data that its script reads at once.
-        packed: blocks of data from `pack`, by the id of their element.
-        with_maths: whether there may be formulas, which take 150 kB of script.
+        name: Name of the page's HTML, CSS and JavaScript files in this package.
+        parts: Markup for the body, by the name of the placeholder.
+        about: Small data that the script reads when the page opens.
+        packed: Blocks of data from `pack`, by the id of their element.
+        with_maths: True to include the script for formulas, which takes 150 kB.
 
     Raises:
-        InputError: the folder cannot be written.
+        InputError: The page cannot be written.
     """
     blocks = (f'<script type="text/plain" id="{key}">{block}</script>\n' for key, block in packed.items())
     text = _file("page.html").format(
@@ -62,13 +62,13 @@ def write_page(
 
 
 def pack(value: Any) -> str:
-    """Return JSON, gzipped, in base64: text that can stand in a script element as it is."""
+    """Return a value as JSON, compressed with gzip and encoded in base64, for use in a script element."""
     raw = json.dumps(value, ensure_ascii=True, separators=(",", ":"), default=str).encode()
     return base64.b64encode(gzip.compress(raw, 6, mtime=0)).decode()
 
 
 def cards(facts: Iterable[tuple[str, str, str]]) -> str:
-    """Return the figures at the top of a page; of each its name, the figure, and a note."""
+    """Return the markup of the figures at the top of a page, each given by name, figure and note."""
     items = (
         f'<div class="card"><span>{escape(name)}</span><b>{escape(value)}</b>'
         f"<small>{escape(note)}</small></div>"

@@ -1,6 +1,6 @@
-"""The data of the report: packed in blocks, so that a browser inflates no more than it shows.
+"""Data of the report, packed in blocks, so that a browser decompresses no more than it shows.
 
-Numbers of all rows are one block; texts are blocks of a thousand rows; each prompt is there once.
+One block has the numbers of all rows. Texts are in blocks of a thousand rows, and each prompt is stored once.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from rewardkit.evaluation.html.page import pack
 from rewardkit.evaluation.scored import ScoredResponse, ScoredRow, scored_response
 
 BLOCK = 1_000
-"""Rows, or prompts, in one block of texts."""
+"""Number of rows, or prompts, in one block of texts."""
 LONGEST = 20_000
-"""Characters of a response that are kept; of a longer one both ends."""
+"""Number of characters kept of a response. The middle of longer responses is left out."""
 BUDGET = 28_000_000
-"""Bytes of packed texts; the responses after that are shortened more, and the page says so."""
+"""Size of the packed texts in bytes above which further responses are shortened to `SHORT` characters."""
 SHORT = 400
-"""Characters that are kept of a response once the budget is spent."""
+"""Number of characters kept of a response after `BUDGET` is reached."""
 STATUSES = (*types.STATUSES, "unscored")
 
 
 class Payload:
-    """Data of some rows that goes into the page; in memory it is packed, but for the numbers."""
+    """Data of the rows for the page. In memory, everything but the numbers is packed."""
 
     def __init__(self, rows: Iterable[ScoredRow]) -> None:
         self.responses: list[ScoredResponse] = []
-        """The rows without their texts, for the figures."""
+        """Rows without their texts, for the figures."""
         self.sources: dict[str, int] = {}
-        """The number of each data source."""
+        """Index of each data source."""
         self.shortened = 0
-        """Responses of which a part was left out."""
+        """Number of texts of which a part was left out."""
         self._columns: defaultdict[str, list[Any]] = defaultdict(list)
         self._prompts: dict[tuple[str, str, str], int] = {}
         self._texts = _Blocks("t")
@@ -43,10 +43,11 @@ class Payload:
             self._add(row)
 
     def packed(self) -> dict[str, str]:
-        """Return the blocks by the ids that the script knows.
+        """Return the packed blocks by the ids that the script uses.
 
-        `numbers`: lists by column, one value a row. `t0`, `t1`, ...: of each row the response, extracted,
-        detail, parts and turns. `p0`, ...: each prompt and its ground truth.
+        `numbers` contains a list for each column, with one value per row. `t0`, `t1`, ... contain the
+        response, extracted answer, detail, parts and turns of each row. `p0`, ... contain each prompt with
+        its ground truth.
         """
         return {"numbers": pack(self._columns), **self._texts.finished(), **self._prompt_texts.finished()}
 
@@ -73,7 +74,10 @@ class Payload:
         self._texts.add([response, one.extracted, row.get("detail"), one.parts or None, self._turns(row)])
 
     def _turns(self, row: ScoredRow) -> list[tuple[str, str, bool]] | None:
-        """An episode's turns: a heading, the text, and whether it is the model's; None where it has one."""
+        """Return the heading, the text and True (for the model's turns) or False for each turn of an episode.
+
+        Return None for a single turn.
+        """
         turns = row.get("turns")
         if not is_chat(turns) or len(turns) < 2:
             return None
@@ -92,14 +96,14 @@ class Payload:
 
 
 class _Blocks:
-    """Packs what is added, a block at a time."""
+    """Packer of texts, one block at a time."""
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._packed: dict[str, str] = {}
         self._open: list[Sequence[Any]] = []
         self.size = 0
-        """Bytes packed so far."""
+        """Size of the blocks packed so far, in bytes."""
 
     def add(self, texts: Sequence[Any]) -> None:
         self._open.append(texts)

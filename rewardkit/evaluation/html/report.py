@@ -1,4 +1,4 @@
-"""A scored file as one HTML page: figures, charts, and every response to look at."""
+"""Report of a scored file as one HTML page, with figures, charts and all responses."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from rewardkit.evaluation.scored import ScoredResponse, ScoredRow, grouped
 
 
 def write_report(rows: Iterable[ScoredRow], out: Path, title: str) -> dict[str, Figures]:
-    """Write the page of these scored rows to `out`, whole or not at all; return the figures that it shows.
+    """Write the page of these scored rows to `out`, atomically, and return the figures on the page.
 
     Raises:
-        InputError: there are no rows, or the folder cannot be written.
+        InputError: There are no rows, or the page cannot be written.
     """
     payload = Payload(rows)
     if not payload.responses:
@@ -93,7 +93,7 @@ def _with_interval(estimate: Estimate | None) -> str:
 
 
 def _scores(responses: Sequence[ScoredResponse], bins: int = 20) -> Chart:
-    """Draw how many responses have each score."""
+    """Return a histogram of the scores."""
     scores = [one.score for one in responses if one.score is not None]
     ticks = axis(min(scores, default=0.0), max(scores, default=0.0))
     low = min(ticks)
@@ -112,7 +112,7 @@ def _scores(responses: Sequence[ScoredResponse], bins: int = 20) -> Chart:
 
 
 def _over_k(figures: Figures) -> Chart:
-    """pass@k, maj@k and pass^k against k, with their intervals."""
+    """Return a chart of pass@k, maj@k and pass^k against k, with their intervals."""
     known = {name: figures.at_k[name] for name in ("pass@k", "maj@k", "pass^k") if name in figures.at_k}
     if figures.accuracy is not None:
         known = {name: [AtK(1, figures.accuracy, 0), *found] for name, found in known.items()}
@@ -134,7 +134,7 @@ def _intervals(found: Sequence[AtK]) -> list[tuple[float, float, float]]:
 
 
 def _accuracy_by_length(responses: Sequence[ScoredResponse], bins: int = 10) -> Chart:
-    """The share of correct responses in tenths by length."""
+    """Return a chart of the share of correct responses in each of `bins` equal parts by length."""
     known = sorted((one.length, one.correct) for one in responses if one.correct is not None)
     bars: list[tuple[float, float]] = []
     names: dict[float, str] = {}
@@ -150,7 +150,7 @@ def _accuracy_by_length(responses: Sequence[ScoredResponse], bins: int = 10) -> 
 
 
 def _by_source(figures: dict[str, Figures]) -> str:
-    """The accuracy of each data source, or its mean score where the reward does not say."""
+    """Return a figure with the accuracy of each data source, or its mean score if the accuracy is unknown."""
     known = {name: one.accuracy or one.score for name, one in figures.items()}
     rows = {name: (one.mean, one.low, one.high) for name, one in known.items() if one is not None}
     return draw_rows("By data source", rows, "accuracy or mean score")

@@ -1,8 +1,8 @@
-"""A training run as one HTML page that needs no network: its curves, and some responses step by step.
+"""Page of a training run as one HTML file that needs no network, with its curves and some responses by step.
 
-Made from what the run writes (metrics.jsonl, samples.jsonl, alarms.jsonl), so it is right for one that was
-resumed, and can be made of one that has crashed. `rewardkit train` keeps it fresh; `rewardkit view RUN` makes
-it.
+The page is made from the files of the run (metrics.jsonl, samples.jsonl, alarms.jsonl), so that it also works
+for runs that were resumed or have crashed. `rewardkit train` updates the page, and `rewardkit view RUN`
+writes it.
 """
 
 from __future__ import annotations
@@ -64,14 +64,14 @@ _LEDGER = {
 def write_run_page(
     folder: Path, out: Path | None = None, *, total_steps: int | None = None, running: bool = False
 ) -> Path:
-    """Write the page of the run in `folder`, whole or not at all, to `out` or beside its metrics.
+    """Write the page of the run in `folder`, atomically, to `out` or beside the metrics.
 
     Args:
-        total_steps: how many it is to have.
-        running: the page looks for a newer one of itself.
+        total_steps: Number of steps that the run is to have.
+        running: True if the run is not finished. The page then looks for a newer version of itself.
 
     Raises:
-        InputError: there are no metrics, or the page cannot be written.
+        InputError: There are no metrics, or the page cannot be written.
     """
     steps = read_metrics(folder / METRICS)
     out = out or folder / PAGE
@@ -92,10 +92,10 @@ def write_run_page(
 
 
 def read_metrics(path: Path) -> dict[int, MetricValues]:
-    """Return the metrics of a run by step, in order; of a step logged twice the last.
+    """Return the metrics of a run by step, in order. If a step was logged twice, the last entry counts.
 
     Raises:
-        InputError: there is no such file, or nothing in it yet.
+        InputError: The file cannot be read, or contains no step yet.
     """
     found: dict[int, MetricValues] = {}
     for row in _lines(path):
@@ -108,7 +108,7 @@ def read_metrics(path: Path) -> dict[int, MetricValues]:
 
 
 def read_samples(path: Path, last_step: int) -> list[dict[str, Any]]:
-    """Return the responses kept of steps up to the last: what is after it is of a run that was cut off."""
+    """Return the kept responses of the steps up to the last. Later ones are from an interrupted run."""
     found: dict[tuple[int, str], dict[str, Any]] = {}
     for row in _lines(path) if path.exists() else ():
         step = row.get("step")
@@ -118,7 +118,7 @@ def read_samples(path: Path, last_step: int) -> list[dict[str, Any]]:
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    """The objects of a file of JSON lines, but for one that is cut off."""
+    """Yield the objects of a JSONL file, without lines that are incomplete."""
     try:
         text = path.read_bytes()
     except OSError as error:
@@ -133,7 +133,7 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _title(folder: Path) -> str:
-    """The name of a run: what its config calls it, or its folder."""
+    """Return the name of a run from its config, or else the name of its folder."""
     try:
         trainer = msgspec.yaml.decode((folder / "config.yaml").read_bytes())["trainer"]
         return f"{trainer['project_name']}: {trainer['experiment_name']}"
@@ -154,7 +154,7 @@ def _headline(steps: Steps, total: int | None) -> str:
         facts.append(("score", number(now), f"initially {number(first)}"))
     for name in (key for key in _keys(steps) if key.startswith(("val-core/", "val/", "train/loss"))):
         points = _points(steps, name)
-        if not points:  # no value of it is finite
+        if not points:  # no finite values
             continue
         before = f"initially {number(points[0][1])}" if len(points) > 1 else ""
         facts.append((name.removeprefix("val-core/"), number(points[-1][1]), before))
@@ -168,7 +168,7 @@ def _headline(steps: Steps, total: int | None) -> str:
 
 
 def _alarms(path: Path, steps: Steps) -> str:
-    """The alarms of the steps in the log, as a list; nothing where there is none."""
+    """Return the alarms of the logged steps as a list in HTML, or "" if there are none."""
     found = {}
     for row in _lines(path) if path.exists() else ():
         step, rule = row.get("step"), str(row.get("rule"))
@@ -179,28 +179,28 @@ def _alarms(path: Path, steps: Steps) -> str:
 
 
 class _Metrics:
-    """The metrics of a run, which knows those that have been drawn: each is drawn once."""
+    """Metrics of a run that records which metrics have been drawn, so that each is drawn once."""
 
     def __init__(self, steps: Steps) -> None:
         self._steps = steps
         self._drawn = {STEP}
 
     def points(self, key: str) -> Points:
-        """Take a metric to draw it."""
+        """Return the points of a metric and mark it as drawn."""
         self._drawn.add(key)
         return _points(self._steps, key)
 
     def below(self, prefix: str) -> dict[str, Points]:
-        """Take all metrics whose names begin so, by the rest of the name."""
+        """Return the points of all metrics not yet drawn with this prefix, by the rest of their names."""
         return {key.removeprefix(prefix): self.points(key) for key in self._left(prefix)}
 
     def counts_below(self, prefix: str) -> dict[str, Points]:
-        """Take counts as `below` does that are logged where they are not 0."""
+        """Return counts in the form of `below`. Steps at which a count was not logged have the count 0."""
         self._drawn.update(found := self._left(prefix))
         return {key.removeprefix(prefix): _or_none(self._steps, key) for key in found}
 
     def band(self, title: str, name: str, unit: str = "") -> Chart:
-        """Take a mean, with the band from its minimum to its maximum if all three are there."""
+        """Return a chart of a mean, with a band from minimum to maximum if all three metrics exist."""
         edges = f"{name}/min", f"{name}/max"
         whole = {f"{name}/mean", *edges} <= set(self._left(name))
         band = (self.points(edges[0]), self.points(edges[1])) if whole else None
@@ -215,14 +215,14 @@ class _Metrics:
 
 
 def charts_of(steps: Steps) -> tuple[list[Chart], list[Chart]]:
-    """Return the charts that everyone looks for, and small ones of every other metric; none is in two."""
+    """Return the main charts, and small charts of all other metrics. No metric is in two charts."""
     metrics = _Metrics(steps)
-    metrics.below("alarm/")  # these are listed as lines
+    metrics.below("alarm/")  # The page lists alarms instead.
     return list(_charts(metrics)), _further(metrics)
 
 
 def _charts(metrics: _Metrics) -> Iterator[Chart]:
-    """Yield the charts that everyone looks for, in the order in which they are looked at."""
+    """Yield the main charts in the order in which the page shows them."""
     points = metrics.points
     yield Chart("Loss", {"training": points("train/loss"), "held out": points("val/loss")}, "per token")
     yield metrics.band("Score", "critic/score", "per response: mean, min, max")
@@ -245,7 +245,7 @@ def _charts(metrics: _Metrics) -> Iterator[Chart]:
 
 
 def _further(metrics: _Metrics) -> list[Chart]:
-    """Return a small chart of every metric that is left, the three of one quantity together."""
+    """Return small charts of all metrics not yet drawn. Mean, minimum and maximum share one chart."""
     groups: dict[str, dict[str, Points]] = {}
     for key in metrics.left():
         stem, _, kind = key.rpartition("/")
@@ -263,7 +263,7 @@ def _failed(steps: Steps) -> list[str]:
 
 
 def _or_none(steps: Steps, key: str) -> list[tuple[float, float]]:
-    """A count that is logged where it is not 0."""
+    """Return the points of a count at all training steps. The count is 0 if it was not logged."""
     trained = ((step, metrics) for step, metrics in steps.items() if "timing_s/step" in metrics)
     return [(step, float(metrics.get(key) or 0.0)) for step, metrics in trained]
 
