@@ -5,8 +5,7 @@ parameters only. Code that sends a request has to ask for the rest by name. This
 
 Secrets are not recognised by names such as `key` or `token`. Instead, only the following is public: the
 scheme, host, port and path of an address, and the numbers and booleans in request fields whose names are in
-`SAMPLING`. Everything else is left out, even from digests, since a short secret can be guessed from its
-digest.
+`SAMPLING`. Everything else is left out, even from digests, from which short secrets can be guessed.
 """
 
 from __future__ import annotations

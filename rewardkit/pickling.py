@@ -1,8 +1,7 @@
 """Serialisation of objects and functions for another process.
 
 Functions are sent by name, as in `pickle`. Functions that another process cannot import, such as those
-defined in a notebook, in the main program or inside another function, need cloudpickle, which sends their
-code.
+of a notebook, of the main program or within another function, need cloudpickle, which sends their code.
 """
 
 from __future__ import annotations

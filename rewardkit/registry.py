@@ -65,8 +65,7 @@ class Running:
     behaves like `Reward.target`. For a reward in another process, which then works on the next samples while
     results are being sent."""
     load: Callable[[Any], object] | None = None
-    """Function called with the options in a worker before its first sample, for slow work such as loading a
-    model."""
+    """Function called with the options in a worker before its first sample, for example to load a model."""
     needs: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Required packages, each with the extra of rewardkit that installs it."""
     on_exception: OnException = "error"
@@ -115,8 +114,7 @@ class Reward:
     """Function that scores samples, or a function without parameters that returns it. The latter is called
     when the reward is first needed, so that it can contain slow imports."""
     data_sources: tuple[str, ...]
-    """Exact names or globs (`aime*`). Exact names take precedence over globs, and longer globs over shorter
-    ones."""
+    """Exact names or globs (`aime*`). Exact names take precedence, then longer globs over shorter ones."""
     aliases: tuple[str, ...] = ()
     running: Running = Running()
     parts: tuple[str, ...] = ()
@@ -127,11 +125,9 @@ class Reward:
     presets: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """Options that differ from the defaults of `options_type`. The user's options override them."""
     reads: tuple[str, ...] = ("prompt", "extra_info")
-    """Fields that the reward reads besides response and ground truth. Scoring a file does not load other
-    fields."""
+    """Fields that the reward reads besides response and ground truth. Scoring a file loads no others."""
     explain: str = ""
-    """`module:function` that explains a score. It maps (ground_truth, response, options) to a printable
-    object."""
+    """`module:function` that maps (ground_truth, response, options) to an explanation that can be printed."""
     origin: Origin = Origin()
     readings: tuple[str, ...] = ()
     """Options with which to try the reward on a log that names no data source, the most specific first: an
@@ -177,8 +173,7 @@ class Reward:
     def configured(self, values: Mapping[str, Any]) -> tuple[Reward, Any]:
         """Return this reward and its options with `values` set.
 
-        A value for `on_exception` changes the reward's `running`, unless the reward has an option of that
-        name.
+        A value for `on_exception` changes `running`, unless the reward has an option of that name.
 
         Raises:
             OptionsError: A name is not an option of this reward, or a value has the wrong type.

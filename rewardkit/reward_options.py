@@ -137,8 +137,7 @@ _WORDS = {
 def _from_text(value: Any, wanted: str) -> Any:
     """Convert a value to the form that its option accepts.
 
-    Command lines pass lists and mappings as JSON. JSON and YAML turn a name that consists of digits into a
-    number.
+    Command lines pass lists and mappings as JSON. JSON and YAML read a name made up of digits as a number.
     """
     if type(value) is int and wanted in ("str", "str | None"):
         return str(value)

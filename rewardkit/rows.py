@@ -291,8 +291,8 @@ def prompt_of(value: Any) -> str | list[Message] | None:
     """Return a prompt in the form that Sample requires: a text, or chat messages as plain data.
 
     Message content that is only text becomes a string, even if it was given in parts. The prompt may also be
-    a single message outside a list, or a text with messages as JSON, as in CSV and other tables without
-    lists.
+    a single message outside a list, or a text with messages as JSON (as in tables without lists, such as
+    CSV).
     """
     if value is None or isinstance(value, str):
         held = messages_in(value) if value and value[0] == "[" else None

@@ -113,7 +113,7 @@ def outside_thoughts(text: str) -> str:
     """Return the text outside all thoughts, including calls or programs between thoughts.
 
     A thought without a closing tag extends to the end of the text. A closing tag without an opening tag ends
-    a thought that the prompt opened, so that all text before it is thought. A tag within a thought is part of
+    a thought that the prompt opened, so that all text before it is thought. Tags within a thought belong to
     it.
     """
     thoughts, _ = _thoughts(text)

@@ -129,8 +129,7 @@ def user_reward_file(function: Callable[..., Any]) -> UserFile | None:
 def user_module_name(path: Path) -> str:
     """Return the module name under which a file is imported.
 
-    The name is the same in every process, so that a worker that has imported the file finds its functions by
-    name.
+    The name is the same in every process, so that functions of the file can be sent to a worker by name.
     """
     digest = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]
     stem = path.stem.replace(".", "_")  # a dot would separate a package from its module

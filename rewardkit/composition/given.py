@@ -86,7 +86,7 @@ class GivenRewards:
         self._unused.clear()
 
     def saw(self, data_sources: Iterable[str]) -> None:
-        """Record what rows of these data sources use. Data sources without a reward use nothing."""
+        """Record the use of rewards and options by rows of these data sources, if they have a reward."""
         for source in data_sources:
             if not self._unused:
                 return

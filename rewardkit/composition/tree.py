@@ -3,12 +3,10 @@
 An item is a reward's name, `FILE.py:FUNCTION`, `JUDGE.yaml` (the file of a judge), or a mapping with one of
 - `reward: NAME`, with `options` and `timeout_s`;
 - `sum`, `product`, `min`, `max`, `all`, `any`, `vote`: a list of items;
-- `first`: a list of items that are asked in turn until one decides. `until` sets the condition; the default
-is
-  `right` if a judge is among the items, and `decided` otherwise;
-- `gate`: a condition (an item as a mapping), with `then` and `else`: lists of items whose scores are added if
-the
-  condition is right or not, respectively.
+- `first`: a list of items that are asked in turn until one decides. The condition `until` is `right` by
+  default if a judge is among the items, and `decided` otherwise;
+- `gate`: a condition (an item as a mapping), with `then` and `else`: lists of items whose scores are added
+  if the condition is right or not, respectively.
 The mapping may also have `weight`, `name` and `on_failure` (`fail`, `drop`, or a number).
 """
 

@@ -1,8 +1,7 @@
 """Calls of a reward in the current process, which turn whatever it returns or raises into a Score.
 
 The Score contains the reward's name and version. Deadlines of synchronous rewards and processes are handled
-elsewhere. The scorer and its workers both use this module, so that a reward behaves the same wherever it
-runs.
+elsewhere. The scorer and its workers both use this module, so that a reward behaves the same everywhere.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The `Scorer`, which scores a sample, a batch or a stream of samples.
 
 The scorer finds the reward of each sample, runs it in the right place (the current process or a killable
-worker) and returns exactly one Score for each sample, in order, whatever crashes. All scoring in rewardkit
-uses it.
+worker) and returns exactly one Score for each sample, in order, whatever crashes.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ _MAX_NAME = 256
 
 
 class Scorer:
-    """Scorer of samples, which uses the registered rewards. Use it as a context manager, from any thread.
+    """Thread-safe scorer that uses the registered rewards. Use it as a context manager.
 
     Args:
         options: Options by data source, glob of data sources, or reward name. All entries that match a data
@@ -368,8 +367,8 @@ class Scorer:
     def _fit(self, samples: Sequence[Sample]) -> bool:
         """Return True if all samples satisfy `types.fits`, checked quickly for all of them together.
 
-        False means that samples may not satisfy it and have to be checked one by one. All samples to be
-        scored are checked here.
+        False means that the samples have to be checked one by one. All samples pass through this check before
+        they are scored.
 
         Raises:
             InputError: A value is not a Sample.
@@ -443,8 +442,7 @@ class Scorer:
         if reward.running.batch:
             return n
         size = max(1, min(_MAX_CHUNK, n // (4 * self.workers)))
-        # Samples of an async reward run concurrently. Other chunks are small, so that the next turn comes
-        # soon.
+        # Samples of an async reward run concurrently. Other chunks are small, so that turns are short.
         return size if job.concurrent else max(1, min(size, int(_CHUNK_S / job.expected_s)))
 
 

@@ -1,7 +1,6 @@
 """Worker process of `rewardkit.scoring.pool`, which runs rewards on samples, or other jobs on pieces of work.
 
-The worker reads frames from its parent and answers with frames. It dies with its parent, whatever it is
-doing.
+The worker reads frames from its parent and answers with frames. It always dies with its parent.
 """
 
 from __future__ import annotations
