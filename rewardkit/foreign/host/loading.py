@@ -68,8 +68,7 @@ class _Held(importlib.abc.MetaPathFinder):
 
 
 class _Beside(importlib.abc.MetaPathFinder):
-    """Import finder for a file's package next to the file, which may share its name with an installed
-    package."""
+    """Import finder for the package that contains a file. An installed package may have the same name."""
 
     def __init__(self, package: str, root: str) -> None:
         self.package = package

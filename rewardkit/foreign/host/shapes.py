@@ -1,5 +1,4 @@
-"""Call shapes of other projects' reward functions: the identifying parameters of each kind, and the
-arguments.
+"""Call shapes of other projects' reward functions: identifying parameters and arguments of each kind.
 
 A row is a mapping with the fields `data_source, response, ground_truth, prompt, extra_info` of a `Sample`,
 and with `prompt_text`, the texts of the prompt's messages on successive lines.
