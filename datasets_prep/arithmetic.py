@@ -91,7 +91,7 @@ def prepare(
 
 
 def capacity(level: str, split: str) -> int:
-    """Return the maximum number of problems in one file of a level. For `tiny`, that is all possible ones."""
+    """Return the maximum number of problems in one file of a level, which for `tiny` is all that exist."""
     if level != "tiny":
         return STORY_LIMITS[split]
     facts = sum(

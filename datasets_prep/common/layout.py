@@ -12,7 +12,7 @@ from rewardkit.files.inputs import FORMATS, Input, find_inputs, format_of
 
 TRAIN_AND_TEST = {"train": "train", "test": "test"}
 TEST_ONLY = dict.fromkeys(("train", "test", "validation", "dev", "val"), "test")
-"""Layout of a dataset that has only a test split, whatever the split is called."""
+"""Split for each name, in datasets that have only a test split under any of these names."""
 ALL_THREE = {
     "train": "train",
     "test": "test",

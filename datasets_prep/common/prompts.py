@@ -19,7 +19,7 @@ _LATEX = re.compile(r"(?:\\[A-Za-z]+|[}_^])\Z")
 
 
 def after(question: str, instruction: str) -> str:
-    """Return a question followed by a space and an instruction, or alone without an instruction."""
+    """Return a question, followed by a space and the instruction unless the instruction is empty."""
     return f"{question} {instruction}".rstrip() if instruction else question
 
 

@@ -71,7 +71,7 @@ class AskedAgain:
             yield batch
 
     def lines(self) -> list[str]:
-        """Return a message about repeated prompts, or nothing if there are none."""
+        """Return a message about repeated prompts, or an empty list if no prompt is repeated."""
         again = len(self._seen) - len(set(self._seen))
         return (
             [f"rows with the question of an earlier row: {again:,}; --dedup drops such rows"] if again else []

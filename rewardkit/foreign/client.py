@@ -123,7 +123,7 @@ class RewardHost:
 
     Args:
         request: Reward to load.
-        limit_s: Maximum time for importing the target, in seconds. None means no limit here, because the pool
+        limit_s: Maximum time for importing the target, in seconds. None sets no limit, because the pool
             limits its workers.
 
     Raises:

@@ -46,7 +46,7 @@ class EpisodeSettings(NetworkSettings):
 
 @dataclass(frozen=True, slots=True)
 class GenerationSettings:
-    """Settings for drawing responses, which are the same for the same settings, prompts and model."""
+    """Settings for drawing responses. The same settings, prompts and model give the same responses."""
 
     n: int = 1
     """Number of responses to each prompt."""
@@ -73,7 +73,7 @@ class EngineSettings(NetworkSettings):
     """Name and settings of an engine."""
 
     name: str
-    """`vllm`, `hf` or `endpoint`."""
+    """Name of the engine: `vllm`, `hf` or `endpoint`."""
     model: str
     url: Address | None = None
     """URL of an OpenAI-compatible server, including `/v1`."""

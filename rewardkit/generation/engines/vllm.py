@@ -50,7 +50,7 @@ def open_engine(engine: EngineSettings, settings: GenerationSettings) -> VllmEng
     os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
     os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
     try:
-        with large_imports():  # only the imports, because starting an engine collects garbage
+        with large_imports():  # for the imports only, because starting an engine collects garbage
             from vllm import LLM
     except ImportError as error:
         raise MissingDependencyError(
