@@ -1,7 +1,7 @@
-"""Converts raw datasets to parquet with one schema. One file for each dataset or family of datasets.
+"""Converts raw datasets to parquet files with one schema. Each dataset, or family of datasets, has a module.
 
-`DATASETS` is the table of all datasets, by kind in `tables/`; each is imported only when used. `common/` has
-the shared code: start with `recipe`.
+`DATASETS` is the table of all datasets, listed by kind in `tables/`. A dataset's module is imported only when
+the dataset is used. `common/` contains the shared code; start with `recipe`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ DATASETS: Table[Dataset] = Table(
 
 
 def find_dataset(name: str) -> Dataset | None:
-    """Return the dataset of a name: `code-contests` and `code_contests`, `MMLU` and `mmlu` are the same."""
+    """Return the dataset with a name, ignoring case and treating `-` and `_` as the same character."""
     plain = {known.replace("-", "_"): known for known in DATASETS}
     known = plain.get(name.casefold().replace("-", "_"))
     return None if known is None else DATASETS[known]

@@ -47,8 +47,8 @@ def prepare(
     """Write one year's problems to `out_dir` as test.parquet.
 
     Raises:
-        InputError: the raw data cannot be found or used, or the folder cannot be written.
-        MissingDependencyError: no `raw`, and the package `datasets` is not installed.
+        InputError: The raw data cannot be found or used, or the folder cannot be written.
+        MissingDependencyError: `raw` is not set and the package `datasets` is not installed.
     """
     if year not in HUB:
         raise InputError(f"there is no AIME for {year}; choose one of {', '.join(map(str, HUB))}")
@@ -80,7 +80,7 @@ def _problem(record: Record) -> str:
 
 
 def _answer(record: Record) -> str:
-    """Return the published answer, `25` or `025`, as a plain integer."""
+    """Return the published answer as an integer without leading zeros, such as `25` for `025`."""
     value = record.values.get("answer", value_at(record.values, "reward_model.ground_truth"))
     if value is None and isinstance(record.values.get("solution"), str):
         value = boxed_answer(record.text("solution"), record.where)
@@ -92,7 +92,8 @@ def _answer(record: Record) -> str:
 
 
 def as_response(solution: object, answer: str) -> str:
-    """Return a published solution ending like a response: many end in a signature or a second solution."""
+    """Return the published solution followed by a final answer, because many end in a signature or a second
+    solution."""
     final = f"The answer is \\boxed{{{answer}}}."
     return f"{solution.rstrip()}\n\n{final}" if isinstance(solution, str) and solution.strip() else final
 

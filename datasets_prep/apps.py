@@ -33,7 +33,7 @@ _FILES = {
 
 
 def _open(raw: str | Path, layout: SplitLayout) -> Source:
-    """Open files of rows, or the original folder with one folder for each problem."""
+    """Open files of rows, or the original folder with one subfolder for each problem."""
     root = Path(raw)
     folders = {split: _problems(root / split) for split in ("train", "test")}
     if not any(folders.values()):

@@ -29,10 +29,11 @@ LEVELS = {
     "medium": Level(steps=(3, 5), largest=60, parts=False),
     "hard": Level(steps=(5, 8), largest=200, parts=True),
 }
-"""Levels of `stories`; `tiny` has one step with operands from 1 to 9."""
+"""Levels whose problems `stories` generates. Problems of the level `tiny` have one step with operands from 1
+to 9 and are generated in this module."""
 
 STORY_LIMITS = {"train": 1_000_000, "test": 100_000}
-"""Maximum number of problems of a story level in one file: far fewer than exist, so that a random problem is
+"""Maximum number of problems in one file at a story level. Far more problems exist, so that a random one is
 usually new."""
 
 
@@ -48,13 +49,13 @@ def prepare(
 ) -> PrepResult:
     """Write problems to `out_dir` as train.parquet and test.parquet.
 
-    A problem's template and numbers decide whether it may be a training or a test problem, independent of the
-    seed: no test problem of any run shares both with a training problem of any run. At the levels above
-    `tiny`, about half of the test problems have a template that no training problem has (`held_out` in the
-    metadata). No question occurs twice.
+    A problem's template and numbers, not the seed, decide whether it is a training or a test problem. No test
+    problem of any run therefore shares both with a training problem of any run. At the levels above `tiny`,
+    about half of the test problems have a template that no training problem has (`held_out` in the metadata).
+    No question occurs twice.
 
     Raises:
-        InputError: the level does not exist or has too few problems, or the folder cannot be written.
+        InputError: The level does not exist or has too few problems, or the folder cannot be written.
     """
     if level != "tiny" and level not in LEVELS:
         known = ("tiny", *LEVELS)
@@ -68,7 +69,7 @@ def prepare(
             raise InputError(f"n_{split} must be from 1 to {most:,} at level {level}, not {wanted:,}")
     settings = settings or PrepSettings()
     settings.refuse("arithmetic", "raw", "split_name", "revision")
-    # Instructions are of no use to a model with half a million parameters, and every token costs.
+    # A model with half a million parameters cannot follow instructions, and every token costs time.
     ours = "" if level == "tiny" else INSTRUCTION
     instruction = ours if settings.instruction is None else settings.instruction
     template = read_template(settings.template)
@@ -90,7 +91,7 @@ def prepare(
 
 
 def capacity(level: str, split: str) -> int:
-    """Return the maximum number of problems in one file of a level: for `tiny`, all that exist."""
+    """Return the maximum number of problems in one file of a level, which for `tiny` is all that exist."""
     if level != "tiny":
         return STORY_LIMITS[split]
     facts = sum(
@@ -103,8 +104,8 @@ def capacity(level: str, split: str) -> int:
 
 
 def problems(level: str, split: str, seed: int) -> Iterator[tuple[Problem, bool]]:
-    """Yield an endless sequence of different problems, and whether each template is held out."""
-    # Seeding with a string uses SHA-512, so near seeds give unrelated streams on every platform.
+    """Yield different problems without end, each with True if its template is held out for testing."""
+    # Seeding with a string uses SHA-512, so that similar seeds give unrelated streams on every platform.
     rng = random.Random(f"{DATA_SOURCE} {level} {split} {seed}")
     draw: Callable[[random.Random], tuple[Problem, str, bool]] = (
         _draw_tiny if level == "tiny" else lambda r: _draw_story(r, LEVELS[level])
@@ -112,7 +113,7 @@ def problems(level: str, split: str, seed: int) -> Iterator[tuple[Problem, bool]
     seen: set[bytes] = set()
     while True:
         problem, belongs_to, held_out = draw(rng)
-        # A digest instead of the text keeps a million of them within 100 MB.
+        # Storing digests instead of texts keeps a million questions within 100 MB.
         digest = hashlib.blake2b(problem.question.encode(), digest_size=16).digest()
         if belongs_to == split and digest not in seen:
             seen.add(digest)
@@ -136,7 +137,7 @@ def _rows(level: str, split: str, wanted: int, seed: int, instruction: str) -> I
 
 def _draw_story(rng: random.Random, level: Level) -> tuple[Problem, str, bool]:
     problem = tell(rng, level)
-    # One in eight templates, and one in eight number sets of the others, are only for testing.
+    # One in eight templates is only for testing, and so is one in eight number sets of each other template.
     held_out = _hash(problem.template) % 8 == 0
     numbers_held_out = _hash(f"{problem.template} {problem.numbers}") % 8 == 1
     return problem, "test" if held_out or numbers_held_out else "train", held_out
@@ -184,10 +185,10 @@ def _draw_tiny(rng: random.Random) -> tuple[Problem, str, bool]:
 
 
 def _split_of_tiny(operator: str, template: int, a: int, b: int) -> str:
-    """Return the split of a fact with a template, which holds out one template of half of the facts.
+    """Return the split of an arithmetic fact, such as 5+3, with a template.
 
-    Every fact, such as 5+3, remains in training with other templates, so that a tiny model is tested on the
-    task and not on unknown arithmetic.
+    Half of the facts have one template held out for testing. Every fact remains in training with other
+    templates, so that a tiny model is tested on the task and not on unknown arithmetic.
     """
     return "test" if _hash(f"{operator} {a} {b}") % 6 == template else "train"
 

@@ -57,7 +57,7 @@ def _to_row(record: Record, context: RowContext) -> Row:
 
 
 def _messages(record: Record) -> tuple[dict[str, str], ...]:
-    """Return the messages of the only turn; a system message is put at the start of the user's message."""
+    """Return the messages of the only turn, with the role `user` in place of `system`."""
     turns = record.value("question")
     if not isinstance(turns, list) or len(turns) != 1 or not isinstance(turns[0], list) or not turns[0]:
         raise InputError(
@@ -82,7 +82,7 @@ def _wanted(record: Record, category: str) -> list[dict[str, Any]]:
 
 
 def _calls(wanted: list[dict[str, Any]]) -> str:
-    """Return calls in hermes format with the first accepted value of each argument, without optional ones."""
+    """Return the calls in Hermes format, with the first accepted value of each required argument."""
     calls = []
     for call in wanted:
         ((name, arguments),) = call.items()
@@ -93,7 +93,8 @@ def _calls(wanted: list[dict[str, Any]]) -> str:
 
 
 def _first(values: list[Any]) -> Any:
-    """Return the first accepted value; values in objects and lists are also lists of accepted ones."""
+    """Return the first accepted value. Within an object or a list of objects, each value is itself a list of
+    accepted values."""
     value = values[0]
     if isinstance(value, list):
         return [_first([item]) if isinstance(item, Mapping) else item for item in value]
@@ -105,7 +106,7 @@ def _first(values: list[Any]) -> Any:
 
 
 def _open(raw: str | Path, layout: SplitLayout) -> Source:
-    """The questions with their answers, by id."""
+    """Open the questions, joined to their answers by id."""
     root = Path(raw)
     if not root.is_dir():
         raise InputError(f"{raw} is not a folder; expected a folder with BFCL_*.json and {ANSWERS}/")

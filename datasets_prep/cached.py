@@ -1,7 +1,7 @@
-"""Prepares a dataset once and caches it in a folder named by its source, version and options.
+"""Prepares a dataset once and caches it in a folder named after its source, version and options.
 
-For callers that need a dataset as input, such as `rewardkit eval`; `rewardkit prep` writes to a folder of the
-user.
+Used by callers that need a dataset as input, such as `rewardkit eval`. `rewardkit prep` instead writes to a
+folder chosen by the user.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _WITHOUT_EFFECT = ("raw", "num_proc", "template", "card")
 def prepared(dataset: Dataset, settings: PrepSettings, own: Mapping[str, Any]) -> Path:
     """Return the folder of a prepared dataset, with a parquet file for each split.
 
-    Without a revision, the hub is asked once, and its answer is kept until the folder is deleted.
+    Without a revision, the dataset is fetched from the hub once and kept until the folder is deleted.
 
     Args:
-        own: The options that only this dataset has.
+        own: Options that only this dataset has.
 
     Raises:
-        InputError: the raw data cannot be found or used, or the folder cannot be written.
-        MissingDependencyError: without raw data, and the package `datasets` is not installed.
+        InputError: The raw data cannot be found or used, or the folder cannot be written.
+        MissingDependencyError: No raw data is given and the package `datasets` is not installed.
     """
     settings.refuse(dataset.name, "shard_rows")
     folder = cache_folder() / f"{dataset.name}-{_key(dataset, settings, own)}"
@@ -48,7 +48,7 @@ def prepared(dataset: Dataset, settings: PrepSettings, own: Mapping[str, Any]) -
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".making-", dir=folder.parent) as made:
             dataset.load()(Path(made, "data"), settings, **own)
-            with contextlib.suppress(FileExistsError):  # made by another process meanwhile
+            with contextlib.suppress(FileExistsError):  # another process created the folder meanwhile
                 Path(made, "data").rename(folder)
     except OSError as error:
         why = f"{reason_of(error)}; set XDG_CACHE_HOME to use another folder"
@@ -57,13 +57,13 @@ def prepared(dataset: Dataset, settings: PrepSettings, own: Mapping[str, Any]) -
 
 
 def cache_folder() -> Path:
-    """Return the folder of prepared datasets: in XDG_CACHE_HOME, or else in ~/.cache."""
+    """Return the folder of prepared datasets, which is in XDG_CACHE_HOME if set, otherwise in ~/.cache."""
     home = os.environ.get("XDG_CACHE_HOME")
     return (Path(home) if home else Path.home() / ".cache").absolute() / "rewardkit" / "prepared"
 
 
 def splits(folder: Path) -> dict[str, Path]:
-    """Return the files of a prepared dataset by split."""
+    """Return the file of each split of a prepared dataset."""
     files = sorted(folder.rglob("*.parquet"))
     return {file.relative_to(folder).with_suffix("").as_posix(): file for file in files}
 

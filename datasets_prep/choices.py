@@ -44,7 +44,7 @@ _NO_ANSWER = "the answer is not published"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question, its options in the order shown, and the index of the right one."""
+    """Question, its options in the order shown, and the index of the right option."""
 
     text: str
     options: tuple[str, ...]
@@ -54,7 +54,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One dataset of the table."""
+    """Multiple-choice dataset, with a function that reads its questions."""
 
     name: str
     hub: Hub
@@ -111,7 +111,7 @@ def _hellaswag(record: Record, context: RowContext) -> Question:
 
 
 def _mmlu(record: Record, context: RowContext) -> Question:
-    values = record.values.get("train")  # the hub's auxiliary_train nests its rows one level deeper
+    values = record.values.get("train")  # the rows of auxiliary_train on the hub are nested one level deeper
     row = Record(record.where, record.index, values) if isinstance(values, dict) else record
     options = row.texts("choices") if "choices" in row.values else [row.text(name) for name in "ABCD"]
     subject = row.values.get("subject") or _subject(record.where)
@@ -142,7 +142,7 @@ def _gpqa(record: Record, context: RowContext) -> Question:
 
 
 def _labelled(record: Record, context: RowContext) -> Question:
-    """Read ARC and CommonsenseQA, in the hub's form or as originally published."""
+    """Return the question in a record of ARC or CommonsenseQA, in the hub's form or in the original form."""
     asked = record.value("question")
     nested = Record(record.where, record.index, asked) if isinstance(asked, dict) else record
     text = nested.text("stem") if isinstance(asked, dict) else record.text("question")
@@ -160,7 +160,7 @@ def _labelled(record: Record, context: RowContext) -> Question:
 
 
 def _place(record: Record, name: str) -> int:
-    """Return the index of a right option given as a letter or as a number from 0."""
+    """Return the index of the right option, which a column gives as a letter or as a number from 0."""
     value: Any = record.value(name)
     if isinstance(value, str) and len(value.strip()) == 1 and value.strip() in LETTERS:
         return LETTERS.index(value.strip())

@@ -20,7 +20,7 @@ from rewardkit.datasets_prep.common.verification import MOST
 from rewardkit.errors import InputError
 
 PYTHON3 = 3
-"""The dataset's code for Python 3; 1 is Python 2."""
+"""Number of the language Python 3 in the dataset. Python 2 has the number 1."""
 TESTS = ("public_tests", "private_tests", "generated_tests")
 
 
@@ -50,14 +50,14 @@ def _problem(record: Record, max_tests: int | None) -> ProgramProblem:
 
 
 def _seconds(limit: Any) -> float:
-    """Return the time limit of a problem in seconds, 0 if it has none: `{seconds, nanos}`, or a number."""
+    """Return a time limit, given as `{seconds, nanos}` or as a number, in seconds. No limit is 0."""
     if isinstance(limit, dict):
         return float(limit.get("seconds") or 0) + float(limit.get("nanos") or 0) / 1e9
     return float(limit) if isinstance(limit, int | float) else 0.0
 
 
 def _pairs(record: Record, column: str, first: str, second: str) -> list[tuple[Any, Any]]:
-    """Return the pairs of items of two equally long lists in a column, which may be missing."""
+    """Return the pairs of items of two equally long lists in a column. A missing column has no pairs."""
     lists = record.values.get(column) or {first: [], second: []}
     left, right = (lists.get(name) if isinstance(lists, dict) else None for name in (first, second))
     if not isinstance(left, list) or not isinstance(right, list) or len(left) != len(right):

@@ -40,7 +40,8 @@ FORMS = ("sft", "rm", "rl")
 FormName = Literal["all", "sft", "rm", "rl"]
 
 _HELD_OUT = 4
-"""Share of held-out prompts: without a published test split, every fourth prompt tests the reward model."""
+"""Interval of held-out prompts: without a published test split, every fourth prompt tests the reward
+model."""
 
 _TURN = re.compile(r"(?:^|\n\n)(Human|Assistant):")
 _ASSISTANT = "\n\nAssistant:"
@@ -49,7 +50,7 @@ _ROLES = {"Human": "user", "Assistant": "assistant"}
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One raw record."""
+    """Raw record: a prompt with a chosen and a rejected answer."""
 
     index: int
     prompt: str
@@ -60,16 +61,16 @@ class Pair:
 
 
 MakeRows = Callable[[Pair, str], list[AnyRow]]
-"""Makes the rows of a pair of a split."""
+"""Function from a pair and the name of its split to the pair's rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preferences:
-    """One published form of the dataset."""
+    """Published form of the dataset."""
 
     name: str
     hub: Hub
-    """Dataset on the hub, whose name is also the data source."""
+    """Dataset on the hub. Its name is also the data source."""
 
     def prepare(
         self,
@@ -88,13 +89,13 @@ class Preferences:
     ) -> PrepResult:
         """Write HH-RLHF to `out_dir`/sft, /rm and /rl, each with the published splits.
 
-        If there is only `train`, the reward model's test.parquet gets a quarter of its prompts. A limit
-        counts pairs.
+        If the raw data has only the split `train`, a quarter of its prompts are moved to the reward model's
+        test.parquet. A limit counts pairs.
 
         Raises:
-            InputError: the form does not exist, the raw data cannot be found or used, or the folder cannot be
+            InputError: The form does not exist, the raw data cannot be found or used, or the folder cannot be
                 written.
-            MissingDependencyError: no `raw`, and the package `datasets` is not installed.
+            MissingDependencyError: `raw` is not set and the package `datasets` is not installed.
         """
         if split != "all" and split not in FORMS:
             known = ("all", *FORMS)
@@ -115,7 +116,7 @@ class Preferences:
             out_dir,
             self.name,
             splits,
-            replace(settings, limit=None),  # it counts pairs
+            replace(settings, limit=None),  # the limit counts pairs and is already applied
             source=source,
             arguments={"chosen_only": chosen_only, "one_message": one_message, "limit": settings.limit},
             progress=progress,
@@ -124,12 +125,12 @@ class Preferences:
 
 
 def turns(dialogue: str) -> tuple[dict[str, str], ...]:
-    """Return a dialogue of "Human:" and "Assistant:" paragraphs as messages, ending with the user's.
+    """Return a dialogue of "Human:" and "Assistant:" paragraphs as messages that end with a user message.
 
-    A text without such paragraphs is one user message; successive turns of one speaker are one message.
+    A text without these paragraphs becomes one user message. Successive turns of one speaker are merged.
 
     Raises:
-        ValueError: there is text before the first speaker, or the last message is not the user's.
+        ValueError: There is text before the first speaker, or the last message is not a user message.
     """
     before, *parts = _TURN.split(dialogue)
     if not parts:
@@ -159,7 +160,7 @@ def _splits(
 
     pairs = {name: read(name, bad) for name in source.splits}
     if form == "rm" and "test" not in pairs:
-        # Read a second time, after its bad rows were counted.
+        # Publishing writes `train` first and counts its bad rows. This second pass must not count them again.
         pairs["test"] = filter(_held_out(True), read("train", BadRows(skip=bad.skip)))
         pairs["train"] = filter(_held_out(False), pairs["train"])
     return {split: _rows(of_split, split, make) for split, of_split in pairs.items()}
@@ -170,7 +171,10 @@ def _rows(pairs: Iterable[Pair], split: str, make: MakeRows) -> Iterator[AnyRow]
 
 
 def _held_out(wanted: bool) -> Callable[[Pair], bool]:
-    """Return a filter for the pairs of every fourth prompt, or for the others: no prompt is on both sides."""
+    """Return a filter that accepts the pairs of every fourth prompt, or all other pairs if not `wanted`.
+
+    All pairs of a prompt are on the same side.
+    """
     place: dict[bytes, int] = {}
 
     def choose(pair: Pair) -> bool:
@@ -202,7 +206,7 @@ def _pair(record: Record) -> Pair:
 
 
 def _parted(record: Record, chosen: str, rejected: str) -> tuple[str, str, str]:
-    """Return the common prompt of two complete dialogues, and the last turn of each."""
+    """Return the common prompt of two complete dialogues, and the last turn of each dialogue."""
     prompt, marker, last = chosen.rpartition(_ASSISTANT)
     other, _, other_last = rejected.rpartition(_ASSISTANT)
     if not marker:

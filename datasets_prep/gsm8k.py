@@ -45,7 +45,7 @@ def final_number(answer: str, where: str) -> str:
     """Return the number after the last `####`, without thousands commas.
 
     Raises:
-        InputError: there is no `####`, or no number after it.
+        InputError: The answer has no `####`, or no number after the last one.
     """
     _, marker, last = answer.rpartition("####")
     if not marker:

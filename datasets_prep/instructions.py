@@ -51,7 +51,7 @@ def _list(record: Record) -> list[Any]:
 
 
 def _used(kwargs: Any, where: str) -> dict[str, Any]:
-    """Return the arguments that are not null: Arrow fills every object with the names of all."""
+    """Return the arguments that are not null. Arrow gives every object the names of all arguments."""
     try:
         kwargs = {} if kwargs is None else json.loads(kwargs) if isinstance(kwargs, str) else kwargs
     except (ValueError, RecursionError) as error:

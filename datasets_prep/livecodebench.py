@@ -26,7 +26,7 @@ def _problem(record: Record, max_tests: int | None) -> ProgramProblem:
     function = metadata.get("func_name") or ""
     return ProgramProblem(
         question=record.text("question_content"),
-        # One list, because the reward treats all of them alike.
+        # The public and private cases form one list, because the reward treats them alike.
         ground_truth={"public_test_cases": cases, "metadata": {"func_name": function} if function else {}},
         starter=optional_text(record, "starter_code"),
         function=function,

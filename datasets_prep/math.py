@@ -30,7 +30,7 @@ def _to_row(record: Record, context: RowContext) -> Row:
     solution = record.text("solution")
     stated = record.text("answer") if "answer" in record.values else None
     return Row(
-        # The columns show which rows belong to MATH-500.
+        # Only rows of MATH-500 have the column `unique_id`.
         data_source=MATH_500 if "unique_id" in record.values else DATA_SOURCE,
         prompt=chat(after(problem, context.instruction)),
         ability="math",
@@ -44,10 +44,10 @@ def _to_row(record: Record, context: RowContext) -> Row:
 
 
 def boxed_answer(solution: str, where: str) -> str:
-    """Return the content of the last box of a solution; for adjacent boxes that differ, their list.
+    """Return the content of the last box of a solution, or a list of the contents if adjacent boxes differ.
 
     Raises:
-        InputError: there is no box.
+        InputError: The solution has no box.
     """
     found = extract(solution, _IN_A_BOX)
     if found.answer is None:
@@ -56,7 +56,7 @@ def boxed_answer(solution: str, where: str) -> str:
     return last if all(compare(last, other).equal for other in others) else found.answer
 
 
-# Not unique: the published datasets have a few problems twice.
+# Repeated rows are kept, because the published datasets contain a few problems twice.
 RECIPE = Recipe(
     "math",
     Hub(DATA_SOURCE, "default", ("train", "test"), "the parquet files"),

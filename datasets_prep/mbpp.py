@@ -53,7 +53,8 @@ def _to_row(record: Record, context: RowContext) -> Row:
 
 
 def _open(raw: str | Path, layout: SplitLayout) -> Source:
-    """Divide the only published file by task number; files named after a split are that split."""
+    """Open the raw files. A single file is split by task number; files named after splits are kept as
+    such."""
     source = open_raw(raw, layout)
     if set(source.splits) != {"train"}:
         return source
@@ -65,7 +66,7 @@ def _only(read: _FormReader, numbers: range) -> _FormReader:
     return lambda bad: (record for record in read(bad) if record.values.get("task_id") in numbers)
 
 
-# Not unique: the dataset asks some questions twice, with other tests.
+# Repeated questions are kept, because the dataset has some questions twice, with different tests.
 RECIPE = Recipe(
     "mbpp",
     Hub("google-research-datasets/mbpp", "full", ("train", "test"), "mbpp.jsonl"),

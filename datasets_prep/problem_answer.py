@@ -42,15 +42,16 @@ _NO_ANSWER = ("proof", "notfound", "not found", "none", "n/a")
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """One dataset of the table."""
+    """Dataset with a problem and an answer per row."""
 
     name: str
     hub: Hub
     data_source: str
-    """Data source, with `{source}` for the column of that name."""
+    """Data source of the rows. `{source}` is replaced by the value of the column `source`."""
     question: tuple[str, ...] = ("problem", "question")
     answer: tuple[str, ...] = ("answer",)
-    """Columns of the answer, without empty values; `boxed` is the last box of the solution."""
+    """Columns that may contain the answer; the first nonempty one is used. `boxed` is the last box of the
+    solution."""
     metadata: tuple[str, ...] = ()
     instruction: str = INSTRUCTION
     layout: SplitLayout = field(default_factory=SplitLayout)
@@ -87,7 +88,7 @@ def _to_row(family: Family, record: Record, context: RowContext) -> Row:
 
 
 def _question(family: Family, record: Record) -> tuple[str, tuple[dict[str, str], ...] | None]:
-    """Return the problem alone, and the chat in which it is published, if any."""
+    """Return the problem, and the chat in which it is published, or None if it is published as text."""
     name = next((name for name in family.question if name in record.values), family.question[0])
     if isinstance(record.value(name), list):
         return published_chat(record, name)
@@ -113,7 +114,8 @@ def _answer(family: Family, record: Record) -> str:
 
 
 def _plain(value: Any) -> str:
-    """Return an answer as text, without dollar signs and a list around it (or its JSON, as in Skywork)."""
+    """Return an answer as text, without enclosing dollar signs and without an enclosing list, which may be
+    JSON text as in Skywork."""
     if isinstance(value, str) and value.startswith("[") and value.endswith("]"):
         try:
             inner = json.loads(value)
@@ -128,7 +130,8 @@ def _plain(value: Any) -> str:
 
 
 def _solution(record: Record, answer: str) -> object:
-    """Return the worked solution; in open-r1's form of DAPO, the column contains only the answer."""
+    """Return the worked solution, or None if the column contains only the answer, as in open-r1's form of
+    DAPO."""
     value = record.values.get("solution")
     value = value[0] if isinstance(value, list) and value else value
     return None if isinstance(value, str) and value.strip() == answer else value

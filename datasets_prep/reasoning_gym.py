@@ -39,11 +39,12 @@ def prepare(
     seed: Annotated[int, "Random seed for the problems."] = 0,
     progress: OnWritten | None = None,
 ) -> PrepResult:
-    """Write problems of some tasks, in turns, to `out_dir` as train.parquet and test.parquet.
+    """Write problems of the given tasks, alternating between tasks, to `out_dir` as train.parquet and
+    test.parquet.
 
     Raises:
-        InputError: a task does not exist, or the folder cannot be written.
-        MissingDependencyError: the package reasoning_gym is not installed.
+        InputError: A task does not exist, or the folder cannot be written.
+        MissingDependencyError: The package reasoning_gym is not installed.
     """
     settings = settings or PrepSettings()
     settings.refuse("reasoning_gym", "raw", "split_name", "revision")
@@ -74,7 +75,7 @@ def prepare(
 def _rows(
     tasks: tuple[str, ...], split: str, wanted: int, seed: int, instruction: str, seen: set[bytes]
 ) -> Iterator[Row]:
-    """Yield rows of the tasks in turns, without questions in `seen`."""
+    """Yield rows, alternating between tasks, and skip questions in `seen`."""
     each = -(-wanted // len(tasks))
     drawn = [_entries(task, each, _start(task, split, seed), seen) for task in tasks]
     for index in range(wanted):
@@ -114,7 +115,7 @@ def _entries(task: str, wanted: int, start: int, seen: set[bytes]) -> Iterator[d
 def _start(task: str, split: str, seed: int) -> int:
     """Return the first seed of a task's split.
 
-    The package draws problem `i` of seed `s` as problem 0 of seed `s + i`, so seeds must be far apart.
+    Seeds must be far apart, because reasoning_gym draws problem `i` of seed `s` as problem 0 of seed `s + i`.
     """
     digest = hashlib.blake2b(f"{task} {split} {seed}".encode(), digest_size=5).digest()
     return int.from_bytes(digest, "big")
@@ -127,7 +128,7 @@ def _dataset(task: str, size: int, seed: int) -> Any:
         raise InputError(f"reasoning_gym has no task '{task}'{did_you_mean(task, known)}")
     try:
         return gym.create_dataset(task, size=size, seed=seed)
-    except Exception as error:  # a generator's own checks raise exceptions of any kind
+    except Exception as error:  # a generator's own checks may raise any exception
         raise InputError(f"reasoning_gym cannot generate '{task}': {str(error)[:120]}") from error
 
 

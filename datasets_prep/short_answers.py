@@ -41,20 +41,21 @@ from rewardkit.rows import value_at
 INSTRUCTION = "Give a short answer between <answer> and </answer>."
 
 AcceptedAnswers = list[Any]
-"""Texts, or lists of texts for answers of several spans."""
+"""List of accepted answers. Each is a text, or a list of texts if the answer consists of several spans."""
 
 _NO_ANSWER = "no answer is published"
 
 
 @dataclass(frozen=True, slots=True)
 class QA:
-    """One dataset of the table."""
+    """Question answering dataset with short answers."""
 
     name: str
     hub: Hub
     answers: Callable[[Record], AcceptedAnswers]
     data_source: str = ""
-    """Data source; empty: the dataset's name on the hub; with `{source}` for the raw column `data_source`."""
+    """Data source of the rows, by default the dataset's name on the hub. `{source}` is replaced by the raw
+    column `data_source`."""
     context: str = ""
     """Column of the text that the question refers to."""
     expand: Callable[[Record], Iterator[Record]] | None = None
@@ -99,7 +100,7 @@ def _to_row(published: QA, record: Record, context: RowContext) -> Row:
 
 
 def _plain(record: Record) -> AcceptedAnswers:
-    """Return the accepted answers: a text, a list of texts, or FlashRAG's `golden_answers`."""
+    """Return the accepted answers in `golden_answers` (FlashRAG) or `answer`, a text or a list of texts."""
     value = record.values.get("golden_answers", record.values.get("answer"))
     if value is None:
         record.value("answer")
@@ -132,7 +133,7 @@ def _drop(record: Record) -> AcceptedAnswers:
 
 
 def _drop_answers(record: Record) -> list[Any]:
-    """Return the answer and the validated ones: a list of answers or, on the hub, an answer of lists."""
+    """Return the answer and the validated answers, which the hub stores as one object of lists."""
     validated = record.values.get("validated_answers") or []
     if isinstance(validated, dict):
         names = list(validated)
@@ -141,7 +142,7 @@ def _drop_answers(record: Record) -> list[Any]:
 
 
 def _drop_answer(answer: Any) -> Any:
-    """Return the number, else the spans, else the date."""
+    """Return the number of an answer, otherwise its spans, otherwise its date."""
     if not isinstance(answer, dict):
         return None
     if str(answer.get("number") or "").strip():
@@ -166,7 +167,7 @@ def _texts(value: Any, record: Record) -> AcceptedAnswers:
 
 
 def _nested(record: Record) -> Iterator[Record]:
-    """Yield the questions of an article in SQuAD's or DROP's original file; a flat record as it is."""
+    """Yield the questions of an article in an original file of SQuAD or DROP, or a flat record unchanged."""
     values = record.values
     if isinstance(values.get("paragraphs"), list):
         yield from _numbered(record, _squad_questions(values))

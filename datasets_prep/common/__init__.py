@@ -1,1 +1,1 @@
-"""Shared code of several datasets: the row schema, the writer, readers of raw files, checks of solutions."""
+"""Code shared by several datasets: the row schema, the writer, readers of raw files, checks of solutions."""

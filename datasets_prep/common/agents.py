@@ -1,12 +1,14 @@
 """Columns of multi-turn rows: the settings of tools and interactions, in one schema for all datasets.
 
-The trainer implements the loops, tools and interactions; here they are only names. In `extra_info`:
-- `need_tools_kwargs`, and `tools_kwargs`: for each tool that takes some, its `create_kwargs`. With `--agent`,
-  the dataset's own tool has the ground truth; the others have empty texts, which name no tool. Every row has
-  every tool, and none is null: verl's loader asks each for its `create_kwargs`, and sets with different tools
-  can be concatenated.
-- `interaction_kwargs`: `name`, `query` (the user's message) and `ground_truth`; empty texts without
-  interaction.
+The trainer implements the loops, tools and interactions; this module only writes their names. The columns in
+`extra_info` are:
+- `need_tools_kwargs`: true if the row has an agent.
+- `tools_kwargs`: the `create_kwargs` of each tool in `TOOLS`. With `--agent`, the dataset's own tool gets the
+  ground truth, the question and the data source; all other tools get empty texts. Every row has every tool
+  and no null, because verl's loader reads the `create_kwargs` of each tool, and so that datasets with
+  different tools can be concatenated.
+- `interaction_kwargs`: `name`, `query` (the user's message) and `ground_truth`. Without an interaction, these
+  are empty texts.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from rewardkit.checks.agents import VERL_TOOLS as TOOLS
 from rewardkit.datasets_prep.common.settings import PrepSettings
 
 DEFAULT_AGENT = "tool_agent"
-"""Agent loop that runs interactions. With any other name, verl silently ignores them."""
+"""Agent loop that runs interactions. Without this name, verl silently ignores interactions."""
 
 _CREATE = pa.struct([("ground_truth", pa.string()), ("question", pa.string()), ("data_source", pa.string())])
 _TOOL = pa.struct([("create_kwargs", _CREATE)])
@@ -34,7 +36,7 @@ _FIELDS = [
 
 
 def schema_for(schema: pa.Schema, settings: PrepSettings) -> pa.Schema:
-    """Return the schema of a dataset's rows with the columns that the settings request."""
+    """Return the schema of a dataset's rows, with the multi-turn columns that the settings request."""
     if settings.agent is None and settings.interaction is None:
         return schema
     place = schema.get_field_index("extra_info")
@@ -45,9 +47,13 @@ def schema_for(schema: pa.Schema, settings: PrepSettings) -> pa.Schema:
 def multi_turn(
     batches: Iterable[pa.RecordBatch], schema: pa.Schema, tool: str, settings: PrepSettings
 ) -> Iterator[pa.RecordBatch]:
-    """Add agent and interaction to the rows; without either in the settings, leave them unchanged.
+    """Add the agent and interaction to the rows. If the settings have neither, yield the rows unchanged.
 
-    `tool` is the dataset's own, one of `TOOLS`; `schema` is the result of `schema_for`.
+    Args:
+        batches: Batches of the dataset's rows.
+        schema: Result of `schema_for`.
+        tool: The dataset's own tool, one of `TOOLS`.
+        settings: Settings of the run.
     """
     if settings.agent is None and settings.interaction is None:
         yield from batches

@@ -23,7 +23,7 @@ _LICENCES = {
     "CC-BY-SA-4.0": "cc-by-sa-4.0",
     "CC-BY-NC-4.0": "cc-by-nc-4.0",
 }
-"""Licences under the hub's names."""
+"""Name of each licence on the hub."""
 
 
 def card(
@@ -32,7 +32,7 @@ def card(
     folder: Path,
     splits: Mapping[str, list[Path]],
 ) -> None:
-    """Write the card of some splits into the folder of their files."""
+    """Write the card of a dataset into the folder with the files of its splits."""
     files = {split: [p.relative_to(folder).as_posix() for p in paths] for split, paths in splits.items()}
     rows = {split: sum(pq.read_metadata(p).num_rows for p in paths) for split, paths in splits.items()}
     with published(folder / "README.md") as file:
@@ -43,7 +43,7 @@ def card(
 
 
 def is_card(path: Path) -> bool:
-    """Return whether a file is part of a card from an earlier run, which does not describe newer files."""
+    """Return True if a file is part of a card from an earlier run, which does not describe newer files."""
     if path.name == RAW_FILES:
         return True
     if path.name != "README.md":

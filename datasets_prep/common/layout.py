@@ -1,7 +1,4 @@
-"""Assigns raw files to splits, by the names under which the datasets are published.
-
-Uses only the names; opens no file.
-"""
+"""Assigns raw files to splits by their published names. Files are not opened."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from rewardkit.files.inputs import FORMATS, Input, find_inputs, format_of
 
 TRAIN_AND_TEST = {"train": "train", "test": "test"}
 TEST_ONLY = dict.fromkeys(("train", "test", "validation", "dev", "val"), "test")
-"""Names of the only split of a dataset for testing."""
+"""Split for each name, in datasets that have only a test split under any of these names."""
 ALL_THREE = {
     "train": "train",
     "test": "test",
@@ -27,7 +24,7 @@ _DESCRIPTIONS = (
     *("dataset_infos.json", "dataset_info.json", "dataset_dict.json", "state.json"),
     *("croissant.json", "dropped.jsonl"),
 )
-"""Files next to the data that the hub, `datasets` or rewardkit write."""
+"""Files that the hub, `datasets` or rewardkit write next to the data."""
 _ARCHIVES = (".zip", ".tar", ".tgz", ".7z", ".xz", ".bz2")
 _KNOWN = ", ".join(suffix for suffix, kind in FORMATS.items() if kind != "inspect")
 
@@ -37,38 +34,38 @@ class SplitLayout:
     """Naming scheme of a dataset's files."""
 
     splits: Mapping[str, str] = field(default_factory=lambda: TRAIN_AND_TEST)
-    """Split for a word in the name of a file or folder. The word nearest to the file counts."""
+    """Split for each word that may occur in the name of a file or folder. The innermost name counts."""
     alone: str = "train"
-    """Split of files whose names contain none."""
+    """Split of files whose names contain no such word."""
     ignore: tuple[str, ...] = ()
-    """Words in the paths of files that belong to something else."""
+    """Words in the paths of files that are not part of the dataset."""
     validation_is_test: bool = False
     """True if `validation` replaces a missing `test`, as in most publications."""
     prefer: tuple[str, ...] = ()
-    """Words in the paths of the preferred form of the dataset, if a folder has several forms; the first match
-    counts."""
+    """Words in the paths of the preferred form of the dataset, for folders with several forms. The first word
+    with a match decides."""
     header: tuple[str, ...] = ()
     """Columns of csv files without a header."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Files found under a path."""
+    """Raw files found under a path."""
 
     splits: dict[str, list[Input]]
-    """Files by split, in the order train, validation, test, then others."""
+    """Files by split, in the order train, validation, test, then all other splits."""
     unread: tuple[str, ...]
     """Files that were left out, each with the reason."""
     nameless: tuple[str, ...] = ()
-    """Files without a split in their name, which get the layout's default split."""
+    """Files without a split in their names, which are assigned to the layout's default split."""
 
 
 def find_files(raw: str | Path, layout: SplitLayout) -> Found:
-    """Return the files of each split.
+    """Return the raw files of each split.
 
     Raises:
-        InputError: no file exists, none has a known format, or a split has several formats.
-        MissingDependencyError: the driver for a URL is not installed.
+        InputError: No file exists, no file has a known format, or a split has files of several formats.
+        MissingDependencyError: The driver for a URL is not installed.
     """
     files, passed_over = _candidates(raw, layout)
     if len(files) == 1 and not Path(raw).is_dir():
@@ -106,7 +103,7 @@ def find_files(raw: str | Path, layout: SplitLayout) -> Found:
 
 
 def _candidates(raw: str | Path, layout: SplitLayout) -> tuple[list[Input], list[Input]]:
-    """Return all files in the preferred form of the dataset, and the files in other forms."""
+    """Return the files in the preferred form of the dataset, and the data files in other forms."""
     files = named_files(raw)
     for word in layout.prefer:
         begins = re.compile(rf"(?<![a-z]){re.escape(word)}")
@@ -117,11 +114,12 @@ def _candidates(raw: str | Path, layout: SplitLayout) -> tuple[list[Input], list
 
 
 def named_files(raw: str | Path) -> list[Input]:
-    """Return all files of a path, glob or URL. For a folder, files of unknown format are included, because
-    they are reported as not read, but hidden ones are not.
+    """Return all files of a path, glob or URL.
+
+    For a folder, this includes files of unknown format, which are reported as not read, but no hidden files.
 
     Raises:
-        InputError: there is no such file.
+        InputError: No file exists.
     """
     folder = Path(raw)
     if not folder.is_dir():
@@ -132,7 +130,7 @@ def named_files(raw: str | Path) -> list[Input]:
 
 
 def _why_not(file: Input, layout: SplitLayout) -> str | None:
-    """Return the reason why a file is not read; None if it is."""
+    """Return the reason why a file is not read, or None if it is read."""
     if not _is_data(file):
         name = PurePosixPath(file.name)
         if name.name in _DESCRIPTIONS:

@@ -1,6 +1,6 @@
-"""`rewardkit.prepare`: writes a dataset by name, leaves out rows on request, and verifies its solutions.
+"""`rewardkit.prepare`: writes a dataset by name, leaves out rows on request, and verifies the solutions.
 
-`recipe.py` writes one dataset; `quality/` finds the rows to leave out.
+`recipe.py` writes a single dataset. `quality/` finds the rows to leave out.
 """
 
 from __future__ import annotations
@@ -37,34 +37,35 @@ from rewardkit.scoring.scorer import Scorer
 
 VerifyMode = Literal["keep", "drop", "fail", "off"]
 OnRows = Callable[[str, int, int | None], None]
-"""Called with the step and split (`writing train`), the rows done, and all rows (None: unknown)."""
+"""Callback for the step and split (`writing train`), the number of rows done, and the total number of rows or
+None if unknown."""
 
 SIMILARITY = 0.7
-"""Default similarity at which questions count as nearly the same."""
+"""Similarity from which questions count as near duplicates by default."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Files written by a run, and the rows that it left out or found wrong."""
+    """Files written by a run, the rows left out, and the solutions found wrong."""
 
     dataset: str
     result: PrepResult
     verified: dict[str, Verification]
-    """Verification of solutions by split, without the splits that were not verified."""
+    """Verification of the solutions of each verified split."""
     screen: QualityScreen
 
     @property
     def files(self) -> dict[str, Path]:
-        """Return the parquet file, or folder of shards, of each split."""
+        """Return the parquet file or the folder of shards of each split."""
         return {split: file.path for split, file in self.result.files.items()}
 
     @property
     def failures(self) -> int:
-        """Return the number of solutions that are not scored as right."""
+        """Return the number of solutions that are not scored as correct."""
         return sum(len(found.failures) for found in self.verified.values())
 
     def as_dict(self) -> dict[str, Any]:
-        """Return all results of the run as plain data."""
+        """Return all results of the run as JSON-ready data."""
         splits: dict[str, object] = {}
         for split, file in self.result.files.items():
             checked = self.verified.get(split)
@@ -108,23 +109,25 @@ def prepare(
     on_progress: OnRows = lambda step, done, total: None,
     **settings: Any,
 ) -> Prepared:
-    """Write the splits of a dataset to a folder, and return the files and the findings.
+    """Write the splits of a dataset to a folder, and return the files and the results of the checks.
 
     Args:
-        dataset: a name from `rewardkit prep --list`.
-        out: the output folder.
-        force: overwrite existing output.
-        verify: score the reference solutions; if one is wrong, `keep` the row and report it, `drop` it, or
-            `fail`. `off`: do not score them. None: `keep`, for splits that take less than a minute.
-        dedup: drop `exact` or `near` duplicates, or questions with at least this similarity.
-        decontaminate: evaluation sets whose questions are left out of train.
-        on_progress: called with the step, the rows done and all rows.
-        settings: options of `rewardkit prep DATASET`, such as `raw="FOLDER"`, `limit=100`, `level="easy"`.
+        dataset: Name from `rewardkit prep --list`.
+        out: Output folder.
+        force: True to overwrite existing output.
+        verify: Action for a row whose reference solution is scored as wrong: `keep` and report the row,
+            `drop` the row, or `fail`. `off` scores no solutions. None means `keep`, for splits that take less
+            than a minute.
+        dedup: Kind of duplicates to drop, `exact` or `near`, or the similarity from which questions are
+            dropped.
+        decontaminate: Evaluation sets whose questions are left out of train.
+        on_progress: Callback for the step, the number of rows done and the total number of rows.
+        settings: Options of `rewardkit prep DATASET`, such as `raw="FOLDER"`, `limit=100`, `level="easy"`.
 
     Raises:
-        InputError: the raw data or the folder cannot be used, or with `verify="fail"` a solution is wrong.
-        OptionsError: a dataset or setting is unknown, or a value has the wrong type.
-        MissingDependencyError: no `raw`, and the package `datasets` is not installed.
+        InputError: The raw data or the folder cannot be used, or a solution is wrong with `verify="fail"`.
+        OptionsError: A dataset or setting is unknown, or a value has the wrong type.
+        MissingDependencyError: `raw` is not set and the package `datasets` is not installed.
     """
     found = dataset_named(dataset)
     common, own = settings_of(found, settings)
@@ -143,10 +146,10 @@ def prepare(
 
 
 def dataset_named(name: str) -> Dataset:
-    """Return the dataset of a name.
+    """Return the dataset with a name.
 
     Raises:
-        OptionsError: the name is unknown.
+        OptionsError: The name is unknown.
     """
     found = find_dataset(name)
     if found is None:
@@ -163,7 +166,7 @@ def common_hints() -> dict[str, Any]:
 
 
 def own_parameters(dataset: Dataset) -> dict[str, tuple[Any, Any]]:
-    """Return the annotated type and the default of each setting that only this dataset has, by name."""
+    """Return the annotated type and default value of each setting that only this dataset has, by name."""
     write = dataset.load()
     hints = typing.get_type_hints(write, include_extras=True)
     parameters = inspect.signature(write).parameters.values()
@@ -175,16 +178,16 @@ def own_parameters(dataset: Dataset) -> dict[str, tuple[Any, Any]]:
 
 
 def union_members(hint: Any) -> tuple[Any, ...]:
-    """Return the types of a union, or the type itself."""
+    """Return the members of a union type, or any other type as a single member."""
     return typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
 
 
 def settings_of(dataset: Dataset, given: Mapping[str, Any]) -> tuple[PrepSettings, dict[str, Any]]:
-    """Split settings into those that all datasets share and those of this dataset, by name.
+    """Split settings into the settings that all datasets share and those that only this dataset has.
 
     Raises:
-        OptionsError: a setting is unknown, or a value has the wrong type.
-        InputError: a value has no meaning.
+        OptionsError: A setting is unknown, or a value has the wrong type.
+        InputError: A value is out of range.
     """
     own = {name: hint for name, (hint, _) in own_parameters(dataset).items()}
     common = {name: hint for name, hint in common_hints().items() if name not in own}
@@ -199,7 +202,7 @@ def settings_of(dataset: Dataset, given: Mapping[str, Any]) -> tuple[PrepSetting
 
 
 def _of_its_type(name: str, value: Any, hint: Any) -> Any:
-    """Return a value converted to its setting's type: a path may be a text, a tuple any sequence."""
+    """Return a value converted to the type of its setting. Paths may be given as strings, tuples as lists."""
     kinds = union_members(typing.get_args(hint)[0])
     if value is None and types.NoneType in kinds:
         return None
@@ -208,7 +211,7 @@ def _of_its_type(name: str, value: Any, hint: Any) -> Any:
         if origin is tuple and isinstance(value, str | tuple | list):
             return (value,) if isinstance(value, str) else tuple(value)
         if origin is typing.Literal and isinstance(value, str):
-            return value  # `prepare` checks it and suggests the nearest one
+            return value  # the dataset's `prepare` checks the value and suggests the nearest valid one
         if kind is float and isinstance(value, int) and not isinstance(value, bool):
             return float(value)
         if kind in (bool, int, float, str) and type(value) is kind:
@@ -221,12 +224,12 @@ def _of_its_type(name: str, value: Any, hint: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class QualityOptions:
-    """Options for the rows to leave out, and the solutions to score."""
+    """Options that decide which rows are left out and which solutions are scored."""
 
     verify: VerifyMode | None
-    """Mode of verification. None: `keep` if it is quick, otherwise no verification."""
+    """Mode of verification. None means `keep` if scoring is quick, otherwise no verification."""
     dedup: float | None = None
-    """Similarity at which questions count as the same; None: all rows stay."""
+    """Similarity from which questions count as duplicates, or None to keep duplicates."""
     against: tuple[str, ...] = ()
     """Evaluation sets whose questions are left out of train."""
 
@@ -239,10 +242,10 @@ class QualityOptions:
         dedup: float | str | None,
         against: tuple[str, ...],
     ) -> QualityOptions:
-        """Return the options for a dataset.
+        """Check the options for a dataset and return them.
 
         Raises:
-            InputError: some of them exclude each other, or do not apply to the dataset.
+            InputError: Some options exclude each other, or do not apply to the dataset.
         """
         if verify not in (*typing.get_args(VerifyMode), None):
             raise InputError(f"--verify must be keep, drop or fail, not {verify}")
@@ -257,7 +260,7 @@ class QualityOptions:
 
     @property
     def verifies_later(self) -> bool:
-        """Return True if solutions are scored from the published files, and all rows stay."""
+        """Return True if solutions are scored after the files are published, so that no rows are dropped."""
         return self.verify in ("keep", None)
 
 
@@ -276,7 +279,7 @@ def _similarity(given: float | str | None) -> float | None:
 
 @contextlib.contextmanager
 def screening(wanted: QualityOptions) -> Iterator[QualityScreen]:
-    """Apply the requested filters to every row written in this context."""
+    """Apply the requested filters to every row written within the block."""
     with contextlib.ExitStack() as stack:
         stages: list[Stage] = []
         if wanted.dedup is not None:

@@ -1,7 +1,6 @@
-"""Shared code of the datasets of programming problems: `prepare`, prompts, and rows with tests as ground
-truth.
+"""Code shared by the datasets of programming problems: `prepare`, prompts, and rows with tests.
 
-Each dataset defines its own columns. Solutions and packed tests are read, never run.
+Each dataset defines its own columns. Solutions and packed tests are read but never run.
 """
 
 from __future__ import annotations
@@ -32,23 +31,23 @@ INSTRUCTION = "Give all of it in one ```python block."
 
 @dataclass(frozen=True, slots=True)
 class ProgramProblem:
-    """One problem as published."""
+    """Programming problem as published."""
 
     question: str
     ground_truth: dict[str, Any]
     """Test cases in a form that the code reward reads."""
     solution: str = ""
-    """A Python program that passes; empty if the dataset has none."""
+    """Python program that passes the tests, or empty if the dataset has no solution."""
     others: tuple[str, ...] = ()
     """Further solutions."""
     starter: str = ""
     function: str = ""
-    """Name of the function to write; empty for a program that reads standard input."""
+    """Name of the function to write, or empty if the answer is a program that reads standard input."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ProblemSet:
-    """One dataset of problems, with all its differences from the others."""
+    """Definition of a dataset of programming problems."""
 
     name: str
     """Name of the dataset in `rewardkit prep`."""
@@ -56,12 +55,13 @@ class ProblemSet:
     metadata: tuple[str, ...]
     """Raw columns to keep as metadata."""
     problem: Callable[[Record, int | None], ProgramProblem]
-    """Reads a record with at most this many tests, None for all; raises InputError if it cannot be used."""
+    """Function from a record and the maximum number of tests (None for all) to the problem. Raises InputError
+    if the record cannot be used."""
     data_source: str = ""
-    """Data source of the rows. Empty: the dataset's name on the hub."""
+    """Data source of the rows. If empty, the dataset's name on the hub is used."""
     layout: SplitLayout = field(default_factory=SplitLayout)
     open: Callable[[str | Path, SplitLayout], Source] = open_raw
-    """Finds the raw data, as `Recipe.open`."""
+    """Function that opens the raw data, see `Recipe.open`."""
 
     def prepare(
         self,
@@ -74,8 +74,8 @@ class ProblemSet:
         """Write the dataset to `out_dir`, one file for each split in the raw data.
 
         Raises:
-            InputError: the raw data cannot be found or used, or the folder cannot be written.
-            MissingDependencyError: no `raw`, and the package `datasets` is not installed.
+            InputError: The raw data cannot be found or used, or the folder cannot be written.
+            MissingDependencyError: `raw` is not set and the package `datasets` is not installed.
         """
         check_count("max_tests", max_tests)
         recipe = Recipe(
@@ -115,13 +115,13 @@ def _fenced(program: str) -> str:
 
 
 def inputs_outputs(record: Record, max_tests: int | None) -> ProgramProblem:
-    """Return the problem of a record in the columns of APPS and TACO.
+    """Return the problem in a record that has the columns of APPS and TACO.
 
-    These are `question`, `starter_code`, `solutions` (JSON list of programs) and `input_output` (JSON object
-    with `inputs`, `outputs` and, for functions, `fn_name`).
+    The columns are `question`, `starter_code`, `solutions` (JSON list of programs) and `input_output` (JSON
+    object with `inputs`, `outputs` and, for functions, `fn_name`).
 
     Raises:
-        InputError: a column is missing or malformed.
+        InputError: A column is missing or malformed.
     """
     tests = decode(record, "input_output", dict)
     function = tests.get("fn_name") or ""
@@ -146,7 +146,10 @@ _PYTHON2_METHODS = {"iteritems", "itervalues", "iterkeys", "has_key"}
 
 
 def is_python3(program: str) -> bool:
-    """Return whether a solution is in Python 3; older datasets have many in Python 2. Only parses it."""
+    """Return True if a solution is written in Python 3, judging by its syntax and names.
+
+    Older datasets contain many solutions in Python 2. The solution is parsed but not run.
+    """
     if not program.strip():
         return False
     try:
@@ -162,10 +165,10 @@ def is_python3(program: str) -> bool:
 
 
 def decode(record: Record, column: str, kind: type[Any]) -> Any:
-    """Return the JSON value in a text column; some files have the value itself.
+    """Return the value of a column with JSON text. Some files contain the decoded value instead of text.
 
     Raises:
-        InputError: there is no such value, the text is not JSON, or its value has another type.
+        InputError: The column is missing or empty, the text is not JSON, or the value has another type.
     """
     if isinstance(record.values.get(column), kind):
         return record.values[column]
@@ -181,19 +184,19 @@ def decode(record: Record, column: str, kind: type[Any]) -> Any:
 
 
 def optional_text(record: Record, column: str) -> str:
-    """Return a text column; empty if it is missing, null or blank."""
+    """Return the text in a column, or an empty string if the column is missing, null or blank."""
     value = record.values.get(column)
     return value if isinstance(value, str) and value.strip() else ""
 
 
 def _metadata(record: Record, names: tuple[str, ...], problem: ProgramProblem) -> dict[str, object]:
-    """Return the columns that are not empty, and the starter code."""
+    """Return the nonempty columns among `names`, and the starter code."""
     columns = {name: _json_ready(record.values.get(name)) for name in names}
     return {n: v for n, v in {**columns, "starter_code": problem.starter}.items() if v not in (None, "", [])}
 
 
 def _json_ready(value: object) -> object:
-    """Return a value that JSON can express; dates, which some published forms contain, become text."""
+    """Return a value that can be encoded as JSON. Dates, which some published forms contain, become text."""
     return value.isoformat() if isinstance(value, date) else value
 
 

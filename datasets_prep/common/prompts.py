@@ -1,4 +1,4 @@
-"""Builds prompts around a question (an instruction, the user's template, a system message), and finds the
+"""Builds prompts from a question, an instruction, the user's template and a system message, and finds the
 question in a prompt that is published as a chat.
 """
 
@@ -19,15 +19,15 @@ _LATEX = re.compile(r"(?:\\[A-Za-z]+|[}_^])\Z")
 
 
 def after(question: str, instruction: str) -> str:
-    """Return a question followed by a blank and an instruction."""
+    """Return a question, followed by a space and the instruction unless the instruction is empty."""
     return f"{question} {instruction}".rstrip() if instruction else question
 
 
 def read_template(path: Path | None) -> str | None:
-    """Return the text of a template.
+    """Return the text of a template file.
 
     Raises:
-        InputError: it cannot be read, or has no place for the question.
+        InputError: The file cannot be read, or the template has no fields.
     """
     if path is None:
         return None
@@ -42,24 +42,24 @@ def read_template(path: Path | None) -> str | None:
 
 
 def fields_of(template: str) -> list[str]:
-    """Return the names of possible fields of a template; some may be arguments of LaTeX commands."""
+    """Return the names in braces in a template. Some may be arguments of LaTeX commands instead of fields."""
     return [match[1] for match in _FIELD.finditer(template)]
 
 
 def pieces(template: str, values: Mapping[str, object]) -> list[tuple[str, str | None]]:
-    """Return the template as pairs of a text and the name of the field after it; None after the last text.
+    """Return the template as pairs of a text and the name of the field after it, or None after the last text.
 
-    Other braces, as in LaTeX, remain text.
+    Other braces, such as those of LaTeX, remain text.
 
     Raises:
-        InputError: a field has no value, and does not follow a LaTeX command.
+        InputError: A field has no value and does not follow a LaTeX command.
     """
     found: list[tuple[str, str | None]] = []
     done = 0
     for match in _FIELD.finditer(template):
         if match[1] not in values:
             if _LATEX.search(template[: match.start()]):
-                continue  # an argument, as in \boxed{x}
+                continue  # an argument of a LaTeX command, as in \boxed{x}
             known = ", ".join(values)
             raise InputError(f"the template has an unknown field {match[0]}; fields: {known}")
         found.append((template[done : match.start()], match[1]))
@@ -68,10 +68,10 @@ def pieces(template: str, values: Mapping[str, object]) -> list[tuple[str, str |
 
 
 def render(template: str, values: Mapping[str, object]) -> str:
-    """Return a template with its fields filled in.
+    """Return a template with its fields replaced by values.
 
     Raises:
-        InputError: as `pieces`.
+        InputError: A field has no value and does not follow a LaTeX command.
     """
     return "".join(
         text + (str(values[name]) if name is not None else "") for text, name in pieces(template, values)
@@ -79,7 +79,7 @@ def render(template: str, values: Mapping[str, object]) -> str:
 
 
 def shaped(row: Row, template: str | None, instruction: str, system: str) -> Row:
-    """Return a row with the user's template and system message around its question."""
+    """Return a row with the user's template and system message applied to its prompt."""
     prompt = row.prompt
     if template is not None:
         values = {**row.metadata, "question": row.question, "instruction": instruction}
@@ -90,14 +90,14 @@ def shaped(row: Row, template: str | None, instruction: str, system: str) -> Row
 
 
 _DAPO = re.compile(r"\A[^\n]*Answer:[^\n]*\n\n(.*)\n\n[^\n]*Answer:[^\n]*\Z", re.DOTALL)
-"""Prompt of DAPO and of datasets made like it: an instruction, the problem, a reminder."""
+"""Prompt of DAPO and similar datasets: an instruction, the problem and a reminder."""
 
 
 def published_chat(record: Record, column: str) -> tuple[str, tuple[dict[str, str], ...]]:
-    """Return the question alone, and the messages of the chat in a column.
+    """Return the question without any instruction, and the messages of the chat in a column.
 
     Raises:
-        InputError: it is not a chat that ends with the user's message.
+        InputError: The column does not contain a chat that ends with a user message.
     """
     value = record.value(column)
     given = value if isinstance(value, list) else []

@@ -1,9 +1,10 @@
-"""Publishes a folder of new files in one step: readers, and a run after a kill, see all of them or none.
+"""Publishes a folder of new files in one step: readers, and a run after a kill, see all new files or none.
 
-New files are written to a hidden folder next to the target. A target that does not exist appears by one
-rename; an existing one is exchanged with the new folder (`renameat2`), after its other files were linked into
-it. If that is impossible (the target is a mount or the current folder, or has other folders), the files are
-renamed one by one according to a journal, which the next run completes. Independent of parquet.
+New files are written to a hidden folder next to the target. A target that does not exist is created by a
+single rename. An existing target is exchanged with the new folder (`renameat2`) after the target's other
+files are linked into the new folder. If an exchange is impossible (the target is a mount or the current
+folder, or has other folders), the files are renamed one by one according to a journal, which the next run
+completes after an interruption. This module does not depend on parquet.
 """
 
 from __future__ import annotations
@@ -30,14 +31,18 @@ _RENAME_EXCHANGE = 2
 
 @contextlib.contextmanager
 def staging(out_dir: Path, outdated: Callable[[Path], bool] = lambda path: False) -> Iterator[Path]:
-    """Yield an empty folder; on exit, publish its files in `out_dir` in one step.
+    """Yield an empty folder, and publish its files in `out_dir` in one step when the block exits.
 
-    Other files in `out_dir` stay, except shards of a split that is now one file (or the reverse), and files
-    at its top that are `outdated`. After an error, or a kill at any moment, `out_dir` is either unchanged or
-    complete; the next run removes the remains of a killed run.
+    Other files in `out_dir` are kept, except the shards of a split that is now a single file (or the reverse)
+    and top-level files that are `outdated`. After an error, or a kill at any moment, `out_dir` is either
+    unchanged or complete. The next run removes the leftovers of a killed run.
+
+    Args:
+        out_dir: Folder in which the files are published.
+        outdated: Function that returns True for an existing file that the new files make obsolete.
 
     Raises:
-        InputError: the folder cannot be written, or another run is writing to it.
+        InputError: The folder cannot be written, or another run is writing to it.
     """
     out = out_dir.resolve()
     with explained(out_dir):
@@ -58,7 +63,7 @@ def staging(out_dir: Path, outdated: Callable[[Path], bool] = lambda path: False
 
 
 def _make_parents(out: Path) -> list[Path]:
-    """Create the missing folders above the target and return them, deepest first."""
+    """Create the missing parents of the target and return them, deepest first."""
     missing = [p for p in out.parents if not p.exists()]
     there = next(p for p in (out, *out.parents) if p.exists())
     if not there.is_dir():
@@ -71,7 +76,7 @@ def _make_parents(out: Path) -> list[Path]:
 
 @contextlib.contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Turn an operating system error while writing into an InputError that says what to do."""
+    """Convert an OSError raised within the block into an InputError with advice."""
     try:
         yield
     except OSError as error:
@@ -80,7 +85,10 @@ def explained(path: Path) -> Iterator[None]:
 
 
 def _work_folder(out: Path) -> Path:
-    """Return the working folder next to the target, or within it if its parent is not writable."""
+    """Return the working folder, which is next to the target.
+
+    It is inside the target if the target is a mount or its parent is not writable.
+    """
     beside = out.parent / f".{out.name}.prep"
     inside = out.exists() and (os.path.ismount(out) or not os.access(out.parent, os.W_OK))
     return out / ".prep" if inside else beside
@@ -88,7 +96,10 @@ def _work_folder(out: Path) -> Path:
 
 @contextlib.contextmanager
 def _working(work: Path, out_dir: Path) -> Iterator[Path]:
-    """Create the working folder, lock it against other runs, and remove it."""
+    """Lock the output folder against other runs and create the working folder for the block.
+
+    The working folder is removed afterwards, unless it contains an unfinished journal.
+    """
     inside = work.parent == out_dir.resolve()
     with sole_writer(out_dir.resolve(), work.with_name(".lock") if inside else None):
         with explained(out_dir):
@@ -124,7 +135,10 @@ def _refuse_folders_in_the_way(new: Path, out: Path) -> None:
 
 
 def _can_be_exchanged(new: Path, out: Path, stale: set[Path]) -> bool:
-    """Return whether an exchange loses nothing: no other folders, and not the current folder."""
+    """Return True if the target can be exchanged without loss.
+
+    It must not contain other folders, and it must not be a mount or contain the current folder.
+    """
     if os.path.ismount(out) or out == Path.cwd() or out in Path.cwd().parents:
         return False
     folders = (p.relative_to(out) for p in out.rglob("*") if p.is_dir() and not p.is_symlink())
@@ -135,7 +149,7 @@ def _can_be_exchanged(new: Path, out: Path, stale: set[Path]) -> bool:
 
 
 def _stale_files(new: Path, out: Path) -> set[Path]:
-    """Return files of the same splits under other names: a file replaced by shards, and old shards."""
+    """Return old files of the new splits under other names: a file that shards replace, and old shards."""
     stale: set[Path] = set()
     for name in {p.relative_to(new) for p in _files(new) if p.suffix == ".parquet"}:
         folder = name.parent if _SHARD.fullmatch(name.name) else name.with_suffix("")
@@ -147,7 +161,7 @@ def _stale_files(new: Path, out: Path) -> set[Path]:
 
 
 def _exchange(new: Path, out: Path, stale: set[Path]) -> bool:
-    """Exchange the folders in one step, after linking the files to keep; return False if impossible."""
+    """Link the files to keep into the new folder and exchange the folders, or return False if impossible."""
     shutil.copymode(out, new)
     try:
         for path in _files(out):
@@ -157,7 +171,7 @@ def _exchange(new: Path, out: Path, stale: set[Path]) -> bool:
         sync(new)
         _rename_exchange(new, out)
     except OSError:
-        for path in _files(new):  # take back the links, so that the new folder holds new files alone
+        for path in _files(new):  # undo the links, so that the new folder contains only new files
             there = out / path.relative_to(new)
             if there.exists() and path.samefile(there):
                 path.unlink()
@@ -168,7 +182,7 @@ def _exchange(new: Path, out: Path, stale: set[Path]) -> bool:
 
 
 def _clear(old: Path, out: Path, stale: set[Path]) -> None:
-    """Move files that were added to the old folder meanwhile; its other files are removed."""
+    """Move files that were added to the old folder during the exchange into the published folder."""
     for path in _files(old):
         relative = path.relative_to(old)
         if relative not in stale and not (out / relative).exists():
@@ -177,10 +191,10 @@ def _clear(old: Path, out: Path, stale: set[Path]) -> None:
 
 
 def _rename_exchange(one: Path, other: Path) -> None:
-    """Exchange two names in one step.
+    """Exchange the names of two folders atomically.
 
     Raises:
-        OSError: the kernel or the file system does not support it.
+        OSError: The kernel or the file system does not support the exchange.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     if not hasattr(libc, "renameat2"):
@@ -204,7 +218,7 @@ def _write_journal(new: Path, work: Path, stale: set[Path]) -> None:
 
 
 def _finish_journal(work: Path, out: Path) -> None:
-    """Complete the steps of a journal."""
+    """Complete the moves and removals of a journal, if there is a journal, and delete it."""
     journal = work / _JOURNAL
     if not journal.exists():
         return

@@ -1,6 +1,6 @@
 """Reads raw files row by row, and handles rows that cannot be used.
 
-`rewardkit.files` reads the formats; each dataset interprets its columns.
+`rewardkit.files` decodes the file formats. Each dataset interprets its own columns.
 """
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ from rewardkit.files.inputs import Input
 from rewardkit.files.records import BadRowError, Records, parse
 
 _SLICE = 16
-"""Rows of a table that are Python objects at once, because a row of a code dataset can have megabytes of
-tests."""
+"""Number of table rows converted to Python objects at once. It is small because a row of a code dataset can
+have megabytes of tests."""
 
 
 class LeftOutError(InputError):
-    """Raised for a valid row that is of no use here (a proof, a test without answer). It is counted, but is
-    no error."""
+    """Valid row that cannot be used for training, such as a proof or a test row without an answer. These rows
+    are counted but never stop the run."""
 
 
 @dataclass(slots=True)
 class BadRows:
-    """Handles rows that cannot be used: stops the run, or drops and counts them."""
+    """Policy for rows that cannot be used, which either stops the run or drops and counts the rows."""
 
     skip: bool = False
     dropped: int = 0
     first: list[str] = field(default_factory=list)
-    """The first few messages."""
+    """Error messages of the first few dropped rows."""
     left_out: Counter[str] = field(default_factory=Counter)
-    """Number of valid rows that are of no use here, by reason."""
+    """Number of valid rows that cannot be used, by reason."""
 
     def add(self, error: InputError, count: int = 1) -> None:
         """Count one or more bad rows.
 
         Raises:
-            InputError: the given error, if bad rows are not to be skipped.
+            InputError: The given error, if bad rows are not to be skipped.
         """
         if isinstance(error, LeftOutError):
             self.left_out[str(error)] += count
@@ -58,10 +58,11 @@ Numbered = Iterator[tuple[int, dict[str, Any]]]
 
 
 def chunks(source: Input, bad: BadRows) -> Iterator[Records]:
-    """Read a file in pieces; damaged parts are bad rows.
+    """Read a file in chunks. Damaged chunks count as bad rows.
 
     Raises:
-        InputError: it does not have the format of its name, or is damaged and bad rows are not to be skipped.
+        InputError: The file's content does not have the format of its name, or the file is damaged and bad
+            rows are not to be skipped.
     """
     file = open_rows(source)
     try:
@@ -79,7 +80,8 @@ def read_file(source: Input, bad: BadRows) -> Numbered:
     """Read the rows of a file.
 
     Raises:
-        InputError: as `chunks`, or a row is not an object and is not to be skipped.
+        InputError: The file cannot be read (see `chunks`), or a row is not an object and bad rows are not to
+            be skipped.
     """
     for records in chunks(source, bad):
         if records.table is not None:
@@ -96,7 +98,7 @@ def _of_table(records: Records) -> Numbered:
 
 
 def rows_of_lines(records: Records, label: str, bad: BadRows) -> Numbered:
-    """Return the rows in lines of JSON; a line without an object is a bad row."""
+    """Yield the rows in lines of JSON. A line that is not a JSON object is a bad row."""
     for number, line in enumerate(records.lines, records.first_row):
         if not line:
             continue

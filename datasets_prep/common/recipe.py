@@ -1,9 +1,10 @@
-"""Defines a dataset for `prep`, and makes published files of its raw records.
+"""Defines a dataset for `prep`, and turns its raw records into published files.
 
     raw records ──to_row──▶ rows ──template, system──▶ ──agent──▶ batches ──steps──▶ files ──screen──▶
         published
 
-The parts that differ (columns, prompts, ground truths) are in one file for each dataset or family.
+The parts that differ between datasets (columns, prompts, ground truths) are in a module for each dataset or
+family of datasets.
 """
 
 from __future__ import annotations
@@ -43,29 +44,29 @@ from rewardkit.version import __version__
 
 @dataclass(frozen=True, slots=True)
 class RowContext:
-    """Arguments of `to_row` besides the record."""
+    """Arguments of `to_row` in addition to the record."""
 
     split: str
     """Split of the row."""
     instruction: str
-    """Instruction next to the question; may be empty."""
+    """Instruction after the question, which may be empty."""
     seed: int = 0
-    """Seed for random choices, such as the order of options if the dataset has none."""
+    """Seed for random choices, such as the order of options that a dataset does not order."""
 
 
 ToRow = Callable[[Record, RowContext], Row]
-"""Makes the row of a record; raises InputError for a record that cannot be used."""
+"""Function from a record to its row. Raises InputError for a record that cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)
 class PrepResult:
-    """Results of one run."""
+    """Results of preparing a dataset."""
 
     files: dict[str, WrittenFile]
     dropped: int = 0
-    """Number of bad rows left out with `skip_bad`."""
+    """Number of bad rows dropped with `skip_bad`."""
     first_dropped: tuple[str, ...] = ()
-    """Reasons for the first few."""
+    """Error messages of the first few dropped rows."""
     unread: tuple[str, ...] = ()
     """Raw files that were left out, each with the reason."""
     notes: tuple[str, ...] = ()
@@ -76,24 +77,24 @@ class PrepResult:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recipe:
-    """Definition of one dataset, with all its differences from the others."""
+    """Definition of a dataset: everything in which it differs from other datasets."""
 
     name: str
     """Name of the dataset in `rewardkit prep`."""
     hub: Hub
     to_row: ToRow
     instruction: str = ""
-    """Instruction next to the question in its prompts."""
+    """Default instruction after the question."""
     layout: SplitLayout = field(default_factory=SplitLayout)
     repeated: bool = False
-    """True if the dataset is published with repeated rows; only the first of each is kept."""
+    """True if the dataset is published with repeated rows, of which only the first is kept."""
     expand: Callable[[Record], Iterable[Record]] | None = None
-    """Returns the records nested in a raw record; they are numbered consecutively."""
+    """Function that returns the records nested in a raw record. Rows are then numbered consecutively."""
     open: Callable[[str | Path, SplitLayout], Source] = open_raw
-    """Finds the raw data, if it is more than files of rows."""
+    """Function that opens the raw data. Datasets replace the default if their files are not plain rows."""
     schema: pa.Schema = SCHEMA
     tool: str = "code_interpreter"
-    """Tool that rows get with `--agent`; one of `agents.TOOLS`."""
+    """Tool of the rows with `--agent`, one of `agents.TOOLS`."""
 
     def prepare(
         self, out_dir: Path, settings: PrepSettings | None = None, *, progress: OnWritten | None = None
@@ -101,8 +102,8 @@ class Recipe:
         """Write the dataset to `out_dir`, one parquet file for each split.
 
         Raises:
-            InputError: the raw data cannot be found or used, or the folder cannot be written.
-            MissingDependencyError: no `raw`, and the package `datasets` is not installed.
+            InputError: The raw data cannot be found or used, or the folder cannot be written.
+            MissingDependencyError: `raw` is not set and the package `datasets` is not installed.
         """
         return prepare_recipe(out_dir, self, settings or PrepSettings(), {}, progress)
 
@@ -114,10 +115,18 @@ def prepare_recipe(
     own: Mapping[str, object],
     progress: OnWritten | None,
 ) -> PrepResult:
-    """Prepare a dataset; `own` are the settings that only it has, for the provenance.
+    """Write a dataset to `out_dir`, one parquet file for each split.
+
+    Args:
+        out_dir: Output folder.
+        recipe: Definition of the dataset.
+        settings: Settings that all datasets share.
+        own: Settings that only this dataset has, recorded in the provenance.
+        progress: Callback for the rows written, or None.
 
     Raises:
-        InputError, MissingDependencyError: as `Recipe.prepare`.
+        InputError: The raw data cannot be found or used, or the folder cannot be written.
+        MissingDependencyError: `raw` is not set and the package `datasets` is not installed.
     """
     form = None if settings.like is None else row_forms.form_of(recipe.name, settings.like)
     source = named(_open(recipe, settings), settings.split_name)
@@ -170,17 +179,17 @@ def publish(
     licence: str | None = None,
     beside: tuple[Beside, ...] = (),
 ) -> PrepResult:
-    """Apply the steps to the batches of each split, and publish them with their provenance.
+    """Apply the requested steps to the batches of each split, and publish the splits with their provenance.
 
-    The provenance names the source, the version and the settings. It contains no paths and times, so that the
-    same input gives the same bytes anywhere.
+    The provenance records the source, the version and the settings. It contains no paths or times, so that
+    the same input gives the same bytes on every machine.
 
     Raises:
-        InputError: as the steps and the writer.
+        InputError: A step fails, or the files cannot be written.
     """
     template = read_template(settings.template)
     wanted = settings.recorded() | ({"template": template} if template is not None else {})
-    if settings.like is not None:  # with the release, which may not be the newest one later
+    if settings.like is not None:  # with the release, because `verl` may mean a newer release later
         wanted["like"] = row_forms.form_of(dataset, settings.like).name
     provenance = {
         "dataset": dataset,
@@ -221,10 +230,10 @@ def _is_train(split: str) -> bool:
 
 
 def named(source: Source, split_name: str | None) -> Source:
-    """Return a source whose only split has the user's name.
+    """Return a source with its only split renamed to the user's `split_name`, if that is set.
 
     Raises:
-        InputError: it has several splits.
+        InputError: The source has several splits.
     """
     if split_name is None:
         return source
@@ -238,12 +247,12 @@ def named(source: Source, split_name: str | None) -> Source:
 
 
 def without_repeats(rows: Mapping[str, Iterable[Located]], bad: BadRows) -> dict[str, Iterable[Located]]:
-    """Return the rows of all splits without those whose question occurred before, which are counted."""
+    """Return the rows of all splits without repeated questions. Rows that repeat a question are counted."""
     seen: set[bytes] = set()
 
     def new(found: Iterable[Located]) -> Iterator[Located]:
         for where, row in found:
-            # A digest of each question instead of its text: 16 bytes instead of hundreds.
+            # A digest takes 16 bytes, the text of a question hundreds.
             digest = hashlib.blake2b(row.question.strip().encode("utf-8", "replace"), digest_size=16).digest()
             if digest in seen:
                 bad.add(LeftOutError("an earlier row has the same question"))
@@ -263,7 +272,7 @@ def _open(recipe: Recipe, settings: PrepSettings) -> Source:
 def _rows(
     recipe: Recipe, settings: PrepSettings, records: Iterable[Record], context: RowContext, bad: BadRows
 ) -> Iterator[Located]:
-    """Yield the good rows; the bad ones are counted, or stop the run."""
+    """Yield the usable rows. Bad rows are counted, or stop the run."""
     make = partial(
         _made, recipe.to_row, recipe.expand, context, read_template(settings.template), settings.system
     )
@@ -289,7 +298,7 @@ def _made(
     system: str,
     record: Record,
 ) -> list[Located | InputError]:
-    """Return the rows of one raw record, or the errors."""
+    """Return the rows of a raw record, with an error in place of each row that cannot be used."""
     made: list[Located | InputError] = []
     try:
         for one in expand(record) if expand else (record,):

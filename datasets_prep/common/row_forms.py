@@ -1,4 +1,4 @@
-"""Rows in the form of another project's preparation scripts, for `--like`: its columns and no others."""
+"""Rows with exactly the columns that another project's preparation scripts write, for `--like`."""
 
 from __future__ import annotations
 
@@ -16,34 +16,35 @@ from rewardkit.errors import InputError, did_you_mean
 from rewardkit.extensions import Table
 
 _ROWS = 1_024
-"""Rows of a batch, and so of a row group."""
+"""Number of rows in a batch, and therefore in a row group."""
 
 FormedRow = dict[str, Any]
 MakeRow = Callable[[Record, str, Mapping[str, object]], FormedRow]
-"""Makes the row of a raw record for a split; the third argument has the dataset's own settings."""
+"""Function from a raw record, the name of its split and the dataset's own settings to the row."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowForm:
-    """Form of rows as made by one script of another project."""
+    """Form of rows that a script of another project writes."""
 
     name: str
-    """Value of `--like` that always means this script, whichever release is the newest: `verl@0.7.1:tool`."""
+    """Value of `--like` with the release, such as `verl@0.7.1:tool`, which always means the same script."""
     make: MakeRow
 
 
 FindForm = Callable[[str, str], RowForm]
-"""Returns the form for a dataset and the whole value of `--like`, or raises InputError."""
+"""Function from the name of a dataset and the value of `--like` to the form. Raises InputError for an unknown
+form."""
 
 PROJECTS: Table[FindForm] = Table("row_forms", object, {})
-"""Forms by project, which is the first word in the value of `--like`."""
+"""Functions that find a form, by project. The project is the first word in the value of `--like`."""
 
 
 def form_of(dataset: str, like: str) -> RowForm:
     """Return the form that a value of `--like` names.
 
     Raises:
-        InputError: there is no such project, or it has no such form for the dataset.
+        InputError: The project is unknown, or has no such form for the dataset.
     """
     who = re.split("[@:]", like, maxsplit=1)[0]
     if who not in PROJECTS:
@@ -55,11 +56,12 @@ def form_of(dataset: str, like: str) -> RowForm:
 def batches_of(
     make: MakeRow, source: Source, own: Mapping[str, object], bad: BadRows
 ) -> dict[str, Iterator[pa.RecordBatch]]:
-    """Return the batches of each split. The raw data is read twice, because the types of columns kept as
-    published are only known from the rows.
+    """Return the batches of each split.
+
+    The raw data is read twice, because only the rows reveal the types of columns that are kept as published.
 
     Raises:
-        InputError: while iterating, if a row cannot be used, or a column has values of several types.
+        InputError: During iteration, a row cannot be used, or a column has values of several types.
     """
     return {split: _batches(make, source, split, own, bad) for split in source.splits}
 

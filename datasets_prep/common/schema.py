@@ -1,7 +1,7 @@
-"""Row schema: one Arrow schema for all single-turn datasets, and the checks of rows.
+"""Row schema: a single Arrow schema for all single-turn datasets, and checks of the rows.
 
-Contains no dataset and no file: datasets build `Row`s, and `writer` turns them into parquet. `agents` has the
-columns of multi-turn rows.
+Datasets build `Row`s, and `writer` writes them to parquet files. `agents` adds the columns of multi-turn
+rows.
 """
 
 from __future__ import annotations
@@ -15,21 +15,24 @@ import pyarrow as pa
 from rewardkit.errors import InputError
 
 SINGLE_TURN_AGENT = "single_turn_agent"
-"""Name of a plain question and answer in verl and our trainer. Always written: without it, verl falls back
-silently, and a mix of files with and without it has nulls."""
+"""Name of the agent loop for a single question and answer, in verl and in our trainer.
+
+It is always written, because verl silently falls back to a default without it, and because a mix of files
+with and without the column would have nulls.
+"""
 
 BATCH_ROWS = 4096
 BATCH_CHARS = 32 * 2**20
-"""Maximum number of characters of a batch, and so of a row group, which also has a maximum number of rows.
-Memory stays bounded if single rows have megabytes of test cases."""
+"""Maximum number of characters in a batch, and therefore in a row group, in addition to the maximum number of
+rows. This limits memory even if single rows have megabytes of test cases."""
 
 SCHEMA = pa.schema(
     [
         ("data_source", pa.string()),
         (
             "prompt",
-            # "element" is parquet's name of a list's item; with any other name, the schema read would differ
-            # from the one written.
+            # Parquet names the items of a list "element". With any other name, the schema that is read back
+            # would differ from the schema written.
             pa.list_(pa.field("element", pa.struct([("role", pa.string()), ("content", pa.string())]))),
         ),
         ("ability", pa.string()),
@@ -50,13 +53,14 @@ SCHEMA = pa.schema(
         ),
     ]
 )
-"""Schema of all single-turn datasets, exactly the same so that any two files can be concatenated.
+"""Schema shared by all single-turn datasets, so that any two files can be concatenated.
 
-`extra_info` has fields for data that all datasets have (the row's origin, question and worked answer), and
-the string `metadata`, a JSON object, for data that only some have (MATH's level and type, AIME's id and url,
-the starter code of a coding task). Separate fields for these would be null in most rows, and each new dataset
-would change the schema, so that older and newer files could not be concatenated. `ground_truth` is at the top
-for tools that read it there, and in `reward_model`, where verl reads it.
+`extra_info` has fields for data that all datasets have (the row's origin, question and worked answer). Data
+that only some datasets have (MATH's level and type, AIME's id and url, the starter code of a coding task) is
+in the string `metadata`, a JSON object. Separate fields for this data would be null in most rows, and each
+new dataset would change the schema, so that older and newer files could not be concatenated. `ground_truth`
+is a column for tools that expect it at the top level, and also a field of `reward_model`, where verl reads
+it.
 """
 
 IMAGE_SCHEMA = SCHEMA.append(
@@ -65,44 +69,44 @@ IMAGE_SCHEMA = SCHEMA.append(
         pa.list_(pa.field("element", pa.struct([("bytes", pa.binary()), ("path", pa.string())]))),
     )
 )
-"""Schema of datasets with images: each as the bytes of its file, in the order of the `<image>` marks in the
-prompt. `path` is empty: verl and datasets only use it if there are no bytes."""
+"""Schema of datasets with images. Each image is stored as the bytes of its file, in the order of the
+`<image>` marks in the prompt. `path` is null, because verl and datasets use it only if there are no bytes."""
 
 _ROLES = ("system", "user", "assistant")
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One prompt and the ground truth of its answer. No field is ever null in the file."""
+    """Prompt and the ground truth of its answer. No field is null in the file."""
 
     data_source: str
     """Data source, which selects the reward."""
     prompt: tuple[dict[str, str], ...]
     """Chat messages, each with `role` and `content`."""
     ability: str
-    """Ability that the row exercises: `math`, `code`, ..."""
+    """Ability that the row exercises, such as `math` or `code`."""
     ground_truth: str
-    """Ground truth; structured ones (test cases, alternatives) are JSON in this string."""
+    """Ground truth. Structured ground truths (test cases, alternatives) are encoded as JSON."""
     split: str
-    """Split: `train` or `test`."""
+    """Name of the split, such as `train` or `test`."""
     index: int
-    """Position in the raw split, counted from 0, so that the row can be found again."""
+    """Position in the raw split, counted from 0, so that the raw record can be found."""
     question: str
-    """The question as published, without instructions."""
+    """Question as published, without instructions."""
     answer: str
-    """The dataset's own solution, as a response, which must score 1.0 against `ground_truth`. Empty if there
-    is none."""
+    """The dataset's own solution as a response, which must score 1.0 against `ground_truth`, or empty if the
+    dataset has no solution."""
     metadata: Mapping[str, object] = field(default_factory=dict)
-    """Further published data of this row; JSON-ready."""
+    """Further published data of the row, which must be JSON-ready."""
     alternatives: tuple[str, ...] = ()
-    """Further solutions, as responses; not in the file. See `verification`."""
+    """Further solutions as responses, which are not written to the file. See `verification`."""
     style: str = "rule"
-    """Kind of scoring: by a `rule`, or by a `model` if there is no rule."""
+    """Kind of scoring: `rule`, or `model` if no rule can score the row."""
     images: tuple[bytes, ...] | None = None
-    """Image files, one for each `<image>` in the prompt; None for datasets of text."""
+    """Contents of the image files, one for each `<image>` in the prompt, or None for a text dataset."""
 
     def as_record(self) -> dict[str, object]:
-        """Return the row in the shape of `SCHEMA`."""
+        """Return the row as a record of `SCHEMA`."""
         record: dict[str, object] = {
             "data_source": self.data_source,
             "prompt": self.prompt,
@@ -130,12 +134,12 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class TextRow:
-    """A row of text columns only, for supervised and preference training."""
+    """Row with only text columns, for supervised and preference training."""
 
     columns: Mapping[str, str]
 
     def as_record(self) -> dict[str, object]:
-        """Return the columns."""
+        """Return the columns as a record."""
         return dict(self.columns)
 
     def size(self) -> int:
@@ -152,16 +156,16 @@ def text_schema(*columns: str) -> pa.Schema:
 
 
 def chat(content: str, system: str | None = None) -> tuple[dict[str, str], ...]:
-    """Return a prompt of one user message, after a system message if one is given."""
+    """Return a prompt with one user message, preceded by a system message if given."""
     user = {"role": "user", "content": content}
     return ({"role": "system", "content": system}, user) if system else (user,)
 
 
 def validate(row: AnyRow) -> None:
-    """Check a row.
+    """Check the texts and roles of a row.
 
     Raises:
-        InputError: names the field, the expected and the actual content.
+        InputError: The row is not valid. The message names the field, and the expected and actual content.
     """
     if isinstance(row, TextRow):
         for name, text in row.columns.items():
@@ -206,10 +210,10 @@ def to_batch(rows: Sequence[AnyRow], schema: pa.Schema = SCHEMA) -> pa.RecordBat
 
 
 def to_batches(rows: Iterable[AnyRow], schema: pa.Schema = SCHEMA) -> Iterator[pa.RecordBatch]:
-    """Validate rows and collect them into batches of bounded size.
+    """Validate rows and collect them into batches of limited size.
 
     Raises:
-        InputError: a row is not valid.
+        InputError: A row is not valid.
     """
     held: list[AnyRow] = []
     characters = 0

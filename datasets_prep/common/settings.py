@@ -1,7 +1,5 @@
-"""Settings of every dataset: the options that all subcommands of `rewardkit prep` share, and their defaults.
-
-Plain values, checked here and used by `prompts`, `steps`, `agents`, `writer` and `card`.
-"""
+"""Settings of every dataset: the options shared by all subcommands of `rewardkit prep`, and their
+defaults."""
 
 from __future__ import annotations
 
@@ -13,12 +11,12 @@ from typing import Annotated
 from rewardkit.errors import InputError
 
 _NOT_RECORDED = ("raw", "num_proc", "template", "card")
-"""Settings left out of the provenance: the location of files and number of processes do not affect rows."""
+"""Settings left out of the provenance, such as file locations, because they do not affect the rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class PrepSettings:
-    """Settings of one run; the defaults keep a dataset as published."""
+    """Settings of a run. The defaults keep a dataset as published."""
 
     raw: Annotated[
         str | Path | None,
@@ -71,7 +69,7 @@ class PrepSettings:
         """Check the values.
 
         Raises:
-            InputError: a value has no meaning; the message names the option.
+            InputError: A value is not valid. The message names the option.
         """
         for name in ("limit", "max_prompt_tokens", "shard_rows", "num_proc"):
             check_count(name, getattr(self, name))
@@ -86,21 +84,21 @@ class PrepSettings:
         if self.split_name is not None and not self.split_name.replace("_", "").isalnum():
             raise InputError(f"split_name must be a plain name such as test, not {self.split_name!r}")
         if self.like is not None:
-            # Its prompts and columns are verl's.
+            # With --like, the prompts and columns are those of verl's script.
             self.refuse(f"--like {self.like}", "instruction", "system", "template", "agent", "interaction")
 
     def refuse(self, dataset: str, *names: str) -> None:
-        """Refuse settings that have no meaning for a dataset.
+        """Check that settings without meaning for a dataset have their default values.
 
         Raises:
-            InputError: names the first that was set.
+            InputError: One of them was set. The message names the first.
         """
         for name in names:
             if getattr(self, name) != next(f.default for f in fields(self) if f.name == name):
                 raise InputError(f"{dataset} has no option --{name.replace('_', '-')}")
 
     def recorded(self) -> dict[str, object]:
-        """Return the settings that differ from the default and change the rows, for the provenance."""
+        """Return the settings that affect the rows and differ from the defaults, for the provenance."""
         values = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _NOT_RECORDED}
         if self.tokenizer is not None:
             values["tokenizer"] = self.tokenizer.name
@@ -109,10 +107,10 @@ class PrepSettings:
 
 
 def check_count(option: str, count: int | None) -> None:
-    """Check that a number of items to keep is at least one; None keeps all.
+    """Check that an optional count is at least 1.
 
     Raises:
-        InputError: names the option.
+        InputError: The count is below 1. The message names the option.
     """
     if count is not None and count < 1:
         raise InputError(f"{option} must be at least 1, not {count}")

@@ -1,6 +1,6 @@
-"""Sources of raw records: the files of `--raw`, or the hub, streamed split by split.
+"""Sources of raw records: the files of `--raw` or a dataset on the hub, streamed split by split.
 
-Each dataset interprets its columns; `readers` reads rows, `layout` interprets file names.
+`readers` reads the rows, `layout` interprets file names, and each dataset interprets its own columns.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from rewardkit.errors import InputError, MissingDependencyError, did_you_mean
 from rewardkit.files.inputs import Input
 
 _MOST_LISTED = 16
-"""Maximum number of files recorded one by one; more are recorded by one digest of all their digests."""
+"""Maximum number of files recorded one by one. If there are more, only a digest of their list is recorded."""
 
 _CONVERTED = "refs/convert/parquet"
-"""Branch on which the hub keeps a parquet form of datasets that consist of a script."""
+"""Branch on which the hub keeps a parquet version of datasets that consist of a script."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One raw record and its location, for messages."""
+    """Raw record with its location."""
 
     where: str
-    """Location, such as `train.jsonl row 12`, counted from 0."""
+    """Location for messages, such as `train.jsonl row 12`, counted from 0."""
     index: int
     """Position in the split, counted from 0."""
     values: dict[str, Any]
 
     def text(self, column: str) -> str:
-        """Return a column that must contain text.
+        """Return the text in a column.
 
         Raises:
-            InputError: there is no such column, or it is null, empty or not text.
+            InputError: The column is missing, or its value is null, empty or not text.
         """
         value = self.value(column)
         if not isinstance(value, str):
@@ -49,10 +49,10 @@ class Record:
         return value
 
     def value(self, column: str) -> Any:
-        """Return a column's value.
+        """Return the value of a column.
 
         Raises:
-            InputError: there is no such column.
+            InputError: The column is missing.
         """
         if column not in self.values:
             near = did_you_mean(column, self.values)
@@ -61,10 +61,10 @@ class Record:
         return self.values[column]
 
     def texts(self, column: str) -> list[str]:
-        """Return a column that must contain a nonempty list of texts.
+        """Return the list of texts in a column.
 
         Raises:
-            InputError: it contains something else.
+            InputError: The column is missing, or its value is not a nonempty list of texts.
         """
         value = self.value(column)
         if not isinstance(value, list) or not value or not all(isinstance(item, str) for item in value):
@@ -76,11 +76,11 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A source of raw records: files, or a dataset on the hub."""
+    """Source of raw records: files, or a dataset on the hub."""
 
     splits: Mapping[str, Callable[[BadRows], Iterator[Record]]]
     provenance: dict[str, object]
-    """Identity of the raw data: name and sha256 of each file, or the hub's name and revision."""
+    """Identity of the raw data: name and sha256 of each file, or name and revision of the hub dataset."""
     unread: tuple[str, ...] = ()
     """Files that were left out, each with the reason."""
     digests: tuple[tuple[str, str], ...] = ()
@@ -91,34 +91,35 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Hub:
-    """A dataset on the Hugging Face hub."""
+    """Dataset on the Hugging Face hub."""
 
     name: str
     config: str | None
     splits: tuple[str, ...]
-    """Splits by the hub's names; none for a dataset whose files there cannot be loaded."""
+    """Names of the splits on the hub, or empty if the files on the hub cannot be loaded."""
     raw_files: str
-    """Files that a user without network should fetch, for messages."""
+    """Files that a user without network access should download, for messages."""
     script: bool = False
-    """True if it is a loading script, which `datasets` no longer runs, so that its parquet form is used."""
+    """True if the dataset is a loading script. `datasets` no longer runs scripts, so the hub's parquet
+    version is loaded instead."""
 
 
 def open_source(raw: str | Path | None, hub: Hub, layout: SplitLayout, revision: str | None = None) -> Source:
-    """Return the user's raw data or, without any, the dataset on the hub.
+    """Open the user's raw data, or the dataset on the hub if `raw` is None.
 
     Raises:
-        InputError: as `open_raw` and `open_hub`.
-        MissingDependencyError: no `raw`, and the package `datasets` is not installed.
+        InputError: The raw data cannot be found or used, or the hub cannot be reached.
+        MissingDependencyError: `raw` is None and the package `datasets` is not installed.
     """
     return open_hub(hub, layout, revision) if raw is None else open_raw(raw, layout)
 
 
 def open_raw(raw: str | Path, layout: SplitLayout | None = None) -> Source:
-    """Return the splits in a file, a folder, a glob or a URL, according to the layout.
+    """Open the splits in a file, a folder, a glob or a URL, according to the layout.
 
     Raises:
-        InputError: there is no such file, nothing usable, or a split in two formats.
-        MissingDependencyError: the driver for a URL is not installed.
+        InputError: No file exists, no file is usable, or a split has files of several formats.
+        MissingDependencyError: The driver for a URL is not installed.
     """
     layout = layout or SplitLayout()
     found = find_files(raw, layout)
@@ -130,10 +131,11 @@ def open_raw(raw: str | Path, layout: SplitLayout | None = None) -> Source:
 
 
 def described(files: Iterable[Input]) -> dict[str, Any]:
-    """Return `provenance` and `digests` of raw files.
+    """Return the fields `provenance` and `digests` of `Source` for raw files.
 
-    A few files are recorded one by one; thousands (MATH has one file for each problem) by the sha256 of their
-    list in the form of `sha256sum`, which a card contains in full. Files at a URL are recorded by the URL.
+    A few files are recorded one by one. For thousands of files (MATH has one file for each problem), the
+    sha256 of their list in the format of `sha256sum` is recorded, and the dataset card contains the list.
+    Files at a URL are recorded by the URL.
     """
     files = list(files)
     if any("://" in file.path for file in files):
@@ -147,16 +149,16 @@ def described(files: Iterable[Input]) -> dict[str, Any]:
 
 
 def sha256sums(digests: Iterable[tuple[str, str]]) -> str:
-    """Return names and digests in the format of `sha256sum --check`."""
+    """Return file names and digests in the format of `sha256sum --check`."""
     return "".join(f"{digest}  {name}\n" for name, digest in digests)
 
 
 def open_hub(hub: Hub, layout: SplitLayout | None = None, revision: str | None = None) -> Source:
-    """Return the splits of a dataset on the hub, streamed at one revision: the given or the current one.
+    """Open the splits of a dataset on the hub for streaming, at the given or the current revision.
 
     Raises:
-        MissingDependencyError: the package `datasets` is not installed.
-        InputError: the hub cannot be reached, or has no such dataset.
+        MissingDependencyError: The package `datasets` is not installed.
+        InputError: The hub cannot be reached, or has no such dataset.
     """
     layout = layout or SplitLayout()
     name = hub.name
@@ -177,7 +179,7 @@ def open_hub(hub: Hub, layout: SplitLayout | None = None, revision: str | None =
         revision = huggingface_hub.HfApi().dataset_info(name, revision=asked).sha
         loaded = {split: _load(datasets, hub, split, str(revision)) for split in hub.splits}
     except Exception as error:
-        # The hub client raises a dozen unrelated exception classes of its HTTP stack.
+        # The hub client raises a dozen unrelated exception classes from its HTTP stack.
         raise InputError(f"cannot fetch {name} ({type(error).__name__}): {remedy}") from error
     names = {split: layout.splits.get(split, split) for split in loaded}
     if layout.validation_is_test and "test" not in names.values():
@@ -189,7 +191,7 @@ def open_hub(hub: Hub, layout: SplitLayout | None = None, revision: str | None =
 
 
 def _load(datasets: Any, hub: Hub, split: str, revision: str) -> Any:
-    """Return a split of a dataset, streamed; images remain bytes."""
+    """Return a split of a dataset as a stream. Images are not decoded."""
     if hub.script:
         files = f"hf://datasets/{hub.name}@{revision}/{hub.config or 'default'}/{split}/*.parquet"
         rows = datasets.load_dataset("parquet", data_files={split: files}, split=split, streaming=True)
@@ -216,7 +218,7 @@ def _hub_reader(rows: Any, label: str, remedy: str) -> Callable[[BadRows], Itera
 def file_reader(
     files: Sequence[Input], header: tuple[str, ...] = ()
 ) -> Callable[[BadRows], Iterator[Record]]:
-    """Return a function that reads the records of some files, one after another."""
+    """Return a function that reads the records of the files, one file after another."""
 
     def read(bad: BadRows) -> Iterator[Record]:
         index = 0

@@ -1,7 +1,8 @@
-"""Makes the rows of a split in several processes, and applies the steps before writing.
+"""Creates rows in several processes, and applies the steps between creating and writing rows.
 
-`in_processes` keeps their order and bounds the memory. Each step takes and returns a stream of batches:
-`short_enough`, `in_random_order`, `first`, `parted`. Steps that need all rows at once keep them in a file.
+`in_processes` keeps the order of the rows and limits memory. The steps `short_enough`, `in_random_order`,
+`first` and `parted` accept and return a stream of batches. Steps that need all rows at once store them in a
+file.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ Batches = Iterable[pa.RecordBatch]
 
 @dataclass(slots=True)
 class Notes:
-    """Rows that the steps left out, for the user."""
+    """Counts of rows that the steps left out, for the user."""
 
     too_long: dict[str, int] = field(default_factory=dict)
-    """Number of rows with a prompt that is too long, by split."""
+    """Number of rows whose prompts are too long, by split."""
 
     def lines(self, settings: PrepSettings) -> list[str]:
-        """Return one line for each split that lost rows."""
+        """Return a message for each split that lost rows."""
         limit = settings.max_prompt_tokens
         return [
             f"{split}: skipped rows: {n:,} (prompts of more than {limit} tokens)"
@@ -50,12 +51,12 @@ class Notes:
 
 @dataclass(slots=True)
 class AskedAgain:
-    """Counts prompts that occurred before, in any split, with eight bytes for each row."""
+    """Counter of repeated prompts across all splits, which takes eight bytes for each row."""
 
     _seen: array[int] = field(default_factory=lambda: array("q"))
 
     def counted(self, batches: Batches) -> Iterator[pa.RecordBatch]:
-        """Count the chats that pass, with their images."""
+        """Yield the batches unchanged and record the last message and images of each prompt."""
         for batch in batches:
             names = batch.schema.names
             if "prompt" in names and pa.types.is_list(batch.schema.field("prompt").type):
@@ -70,7 +71,7 @@ class AskedAgain:
             yield batch
 
     def lines(self) -> list[str]:
-        """Return one line if there are repeated prompts."""
+        """Return a message about repeated prompts, or an empty list if no prompt is repeated."""
         again = len(self._seen) - len(set(self._seen))
         return (
             [f"rows with the question of an earlier row: {again:,}; --dedup drops such rows"] if again else []
@@ -80,9 +81,15 @@ class AskedAgain:
 def apply(
     splits: Mapping[str, Batches], settings: PrepSettings, notes: Notes, scratch: Path
 ) -> Iterator[tuple[str, Batches]]:
-    """Yield each split after the requested steps, in this order: length, order, limit, splitting.
+    """Yield each split after the requested steps: drop long prompts, shuffle, limit, split off `val`.
 
-    Use a split before requesting the next: they share the folder `scratch`, which exists.
+    A split must be consumed before the next is requested, because the splits share the folder `scratch`.
+
+    Args:
+        splits: Batches by split.
+        settings: Settings of the run.
+        notes: Counts of rows left out, which this function updates.
+        scratch: Existing folder for temporary files.
     """
     count = token_counter(settings.tokenizer) if settings.tokenizer else None
     for split, batches in splits.items():
@@ -101,7 +108,7 @@ def apply(
 
 
 def first(batches: Batches, limit: int) -> Iterator[pa.RecordBatch]:
-    """Yield the first rows, without reading any further."""
+    """Yield the first `limit` rows, without reading further batches."""
     left = limit
     for batch in batches:
         yield batch.slice(0, left)
@@ -118,10 +125,16 @@ def in_random_order(batches: Batches, seed: int, path: Path) -> Iterator[pa.Reco
 
 
 def parted(batches: Batches, size: float, seed: int, path: Path) -> Iterator[tuple[str, Batches]]:
-    """Divide a split into `train` and `val`: a number or share of random rows, in their order.
+    """Move random rows of a split into `val`, and the rest into `train`. Both keep the order of their rows.
+
+    Args:
+        batches: Batches of the split.
+        size: Number of rows of `val`, or a fraction of the rows if below 1.
+        seed: Random seed for the choice of rows.
+        path: Temporary file.
 
     Raises:
-        InputError: no rows would remain for `train`, or there are none for `val`.
+        InputError: No rows would be left for `train`, or `val` would have none.
     """
     with _kept(batches, path) as table:
         rows = table.num_rows if table is not None else 0
@@ -140,7 +153,7 @@ def parted(batches: Batches, size: float, seed: int, path: Path) -> Iterator[tup
 def short_enough(
     batches: Batches, count: Callable[[list[Any]], list[int]], most: int, split: str, notes: Notes
 ) -> Iterator[pa.RecordBatch]:
-    """Leave out the rows whose prompt has more tokens than `most`."""
+    """Yield the rows whose prompts have at most `most` tokens, and count the others in `notes`."""
     for batch in batches:
         if "prompt" not in batch.schema.names:
             raise InputError("max_prompt_tokens needs a column 'prompt', which these rows do not have")
@@ -152,11 +165,10 @@ def short_enough(
 
 
 def token_counter(folder: Path) -> Callable[[list[Any]], list[int]]:
-    """Return a function that counts the tokens of each prompt: chats with the model's chat template, texts as
-    they are.
+    """Return a function that counts the tokens of prompts. Chats are first put into the chat template.
 
     Raises:
-        InputError: the folder has no tokenizer.
+        InputError: The folder has no tokenizer.
         MissingDependencyError: transformers is not installed.
     """
     try:
@@ -169,7 +181,7 @@ def token_counter(folder: Path) -> Callable[[list[Any]], list[int]]:
         raise InputError(f"cannot load a tokenizer from {folder}: {reason}")
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder))
-    except Exception as error:  # the loaders raise exceptions of any kind
+    except Exception as error:  # a loader may raise any exception
         raise InputError(
             f"cannot load a tokenizer from {folder}: {str(error).partition(chr(10))[0]}"
         ) from None
@@ -190,7 +202,7 @@ def token_counter(folder: Path) -> Callable[[list[Any]], list[int]]:
 
 @contextlib.contextmanager
 def _kept(batches: Batches, path: Path) -> Iterator[pa.Table | None]:
-    """Yield all rows as a table in a file, which is removed afterwards; None if there are none."""
+    """Write all rows to a temporary file and yield them as a memory-mapped table, or None without rows."""
     stream = iter(batches)
     head = next(stream, None)
     if head is None:
@@ -208,7 +220,7 @@ def _kept(batches: Batches, path: Path) -> Iterator[pa.Table | None]:
 
 
 def _order(rows: int, seed: int) -> pa.Array:
-    """Return a permutation that depends only on the seed."""
+    """Return a permutation of the row indices that depends only on the number of rows and the seed."""
     return pc.array_sort_indices(pc.random(rows, initializer=seed))
 
 
@@ -220,7 +232,7 @@ def _taken(table: pa.Table, order: pa.Array) -> Iterator[pa.RecordBatch]:
 
 
 def _in_split(batches: Batches, split: str) -> Iterator[pa.RecordBatch]:
-    """Yield the rows with `extra_info.split` updated."""
+    """Yield the rows with `extra_info.split` set to the split."""
     for batch in batches:
         place = batch.schema.get_field_index("extra_info")
         if place < 0:
@@ -237,14 +249,16 @@ T = TypeVar("T")
 
 _CHUNK = 64
 _AHEAD = 4
-"""Chunks in flight for each process."""
+"""Maximum number of chunks in flight for each process."""
 
 
 def in_processes(make: Callable[[Record], T], records: Iterable[Record], processes: int) -> Iterator[T]:
-    """Apply a function to each record, in order, in this many processes; one means this process.
+    """Apply a function to each record in several processes, and yield the results in order.
+
+    With `processes=1`, the function runs in the current process.
 
     Raises:
-        Exception: raised by the function.
+        Exception: Any exception of the function.
     """
     if processes == 1:
         yield from map(make, records)
@@ -263,7 +277,7 @@ def in_processes(make: Callable[[Record], T], records: Iterable[Record], process
 
 
 _made: list[Callable[[Record], Any]] = []
-"""In a worker process: the function to apply."""
+"""Function to apply, as the only item in a worker process."""
 
 
 def _start(packed: bytes) -> None:

@@ -1,8 +1,8 @@
-"""Word problems built step by step: each sentence of the question adds a sentence to its worked solution.
+"""Word problems built step by step: each sentence of the question adds a sentence to the worked solution.
 
-A story is an opening, some events and an ending, chosen at random. Every number in the solution comes from
-exact arithmetic on the numbers in the question, so an answer cannot be wrong. `arithmetic` decides which
-problems are for training and which for testing.
+A story consists of an opening, some events and an ending, chosen at random. Every number in the solution is
+the result of exact arithmetic on the numbers in the question, so that an answer cannot be wrong. `arithmetic`
+decides which problems are for training and which for testing.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from fractions import Fraction
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A question and its worked solution, which ends in `#### answer`."""
+    """Question and its worked solution, which ends in `#### answer`."""
 
     template: str
-    """Kinds of its sentences, in order: two problems of one template only differ in names, things and
+    """Kinds of the sentences, in order. Two problems with the same template differ only in names, things and
     numbers."""
     numbers: tuple[int, ...]
-    """Numbers drawn, in order; prices in cents."""
+    """Numbers drawn, in order. Prices with cents are in cents."""
     question: str
     solution: str
     answer: str
@@ -35,9 +35,9 @@ class Level:
     steps: tuple[int, int]
     """Minimum and maximum number of calculations in the solution."""
     largest: int
-    """Largest count that a sentence introduces."""
+    """Largest count that a sentence may introduce."""
     parts: bool
-    """True if fractions, percentages and prices with cents occur."""
+    """True if fractions, percentages and prices with cents may occur."""
 
 
 NAMES = (
@@ -61,7 +61,7 @@ _BILLS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 
 
 def tell(rng: random.Random, level: Level) -> Problem:
-    """Return a problem with the number of steps of the level."""
+    """Return a random problem whose number of steps fits the level."""
     openings, events, endings = rng.choice(_FAMILIES)
     while True:
         story = _Story(rng, level)
@@ -76,10 +76,10 @@ def tell(rng: random.Random, level: Level) -> Problem:
 
 
 def show(value: Fraction) -> str:
-    """Return an exact number as people write it: `12`, `2.5`, `0.05`.
+    """Return an exact number in decimal notation, such as `12`, `2.5` or `0.05`.
 
     Raises:
-        ValueError: it has more than two decimals, which stories must avoid.
+        ValueError: The number has more than two decimals, which stories must avoid.
     """
     if value.denominator == 1:
         return str(value.numerator)
@@ -91,7 +91,7 @@ def show(value: Fraction) -> str:
 
 
 class _Story:
-    """A problem while it is built. `total` is the current number of things or dollars."""
+    """Problem under construction. `total` is the current number of things or dollars."""
 
     def __init__(self, rng: random.Random, level: Level) -> None:
         self.rng = rng
@@ -109,7 +109,7 @@ class _Story:
         self.worked: list[str] = []
 
     def add(self, sentence: Callable[[_Story], bool]) -> bool:
-        """Add a sentence unless it just occurred or does not fit the total; return whether it was added."""
+        """Add a sentence and return True, or return False if it repeats the last kind or does not fit."""
         kind = sentence.__name__.strip("_")
         if self.template and self.template[-1] == kind and kind != "line":
             return False
@@ -119,30 +119,30 @@ class _Story:
         return True
 
     def pick(self, choices: Sequence[int]) -> int:
-        """Draw one of the numbers that distinguish this problem from others of its template."""
+        """Draw a number and record it in `numbers`, which distinguish problems with the same template."""
         number = self.rng.choice(choices)
         self.numbers.append(number)
         return number
 
     def count(self, largest: int | None = None) -> int:
-        """Draw a count from 2 to the level's largest, or to a smaller bound."""
+        """Draw a count from 2 to the level's largest count, or to `largest` if that is smaller."""
         return self.pick(range(2, min(largest or self.level.largest, self.level.largest) + 1))
 
     def price(self, dollars: int) -> Fraction:
-        """Draw a price of at most this many dollars, with cents if the level has them."""
+        """Draw a price of at most `dollars`, with cents if the level allows cents."""
         if self.level.parts:
             return Fraction(self.pick(range(25, dollars * 100 + 1, 25)), 100)
         return Fraction(self.pick(range(2, dollars + 1)))
 
     def work(self, sentence: str, left: Fraction | int, sign: str, right: Fraction | int) -> Fraction:
-        """Add a sentence of the solution, with `left sign right = value` for `{}`, and return the value."""
+        """Add a sentence to the solution, with `left sign right = value` for `{}`, and return the value."""
         a, b = Fraction(left), Fraction(right)
         value = _OPERATORS[sign](a, b)
         shown = f"{show(a)}*{show(b)}/100" if sign == "%" else f"{show(a)}{sign}{show(b)}"
         self.worked.append(sentence.replace("{}", f"{shown} = {show(value)}"))
         self.steps += 1
-        # "1 dollars" is wrong, and "1 dollar" would be a special case in every sentence, so such stories are
-        # dropped.
+        # "1 dollars" is wrong, and "1 dollar" would be a special case in every sentence, so `tell` drops
+        # stories with a value of 1.
         self.awkward = self.awkward or value == 1
         return value
 
@@ -166,8 +166,8 @@ def _divisors(total: Fraction, largest: int) -> list[int]:
     return [d for d in range(2, largest + 1) if total % d == 0 and total > d]
 
 
-# A collection: counts of one kind of thing. Each function adds one sentence, or returns False without any
-# change if it does not fit.
+# Stories about a collection, which count one kind of thing. Each function adds a sentence and returns True,
+# or returns False without any change if the sentence does not fit.
 
 
 def _collection(s: _Story) -> bool:
@@ -285,7 +285,7 @@ def _goal(s: _Story) -> bool:
     return True
 
 
-# A purchase: dollars to pay.
+# Stories about a purchase, which count the dollars to pay.
 
 
 def _line(s: _Story) -> bool:
@@ -353,7 +353,7 @@ def _split_bill(s: _Story) -> bool:
     return True
 
 
-# A job: dollars earned.
+# Stories about a job, which count the dollars earned.
 
 
 def _job(s: _Story) -> bool:
@@ -432,4 +432,4 @@ _FAMILIES: tuple[tuple[tuple[_Sentence, ...], ...], ...] = (
     ((_line,), (_line, _line, _delivery, _coupon, _discount), (_to_pay, _change, _split_bill)),
     ((_job, _shift), (_bonus, _lawns, _spends, _tax), (_has_left, _saves)),
 )
-"""Openings, the events that may follow them, and the endings."""
+"""Families of stories. Each family has its openings, events and endings."""

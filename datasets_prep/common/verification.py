@@ -1,8 +1,8 @@
-"""Checks that rows can be learned: their reward reads the ground truth, and accepts the reference solution.
+"""Checks that a row's reward can read the ground truth and accepts the reference solution.
 
-Answers three questions, in the order in which `prep` asks them: which of several published solutions becomes
-the answer, whether any response to a row could be scored, and whether the solutions in a published file are
-right. The registry chooses the rewards.
+`prep` uses this module for three tasks, in this order: to choose the answer from several published solutions,
+to find rows whose responses could never be scored, and to score the reference solutions in a published file.
+The registry chooses the rewards.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ from rewardkit.types import Sample, Score
 MOST = 5
 """Maximum number of solutions of a row that are tried."""
 Located = tuple[str, Row]
-"""The location of a row's record, and the row."""
+"""Row with the location of its raw record."""
 _SCORER: ContextVar[Scorer | None] = ContextVar("scorer", default=None)
 _ROWS = 64
-"""Rows that are checked, or whose solutions are scored, together; each may have megabytes of tests."""
+"""Number of rows checked or scored together. It is small because each row may have megabytes of tests."""
 
 
-# The solution that becomes a row's answer is the first, or, if solutions are verified, the first that is
-# scored as right. Collected datasets contain programs that fail their own tests.
+# Choice of the solution that becomes a row's answer. It is the first solution or, if solutions are verified,
+# the first that is scored as correct, because collected datasets contain programs that fail their own tests.
 
 
 @contextlib.contextmanager
 def solutions_scored_by(scorer: Scorer) -> Iterator[None]:
-    """Make the answer of a row the first of its solutions that is right, within this context."""
+    """Let `chosen` use this scorer within the block to find a correct solution for each row."""
     token = _SCORER.set(scorer)
     try:
         yield
@@ -58,7 +58,10 @@ def solutions_scored_by(scorer: Scorer) -> Iterator[None]:
 
 
 def chosen(rows: Iterable[Located]) -> Iterator[Located]:
-    """Yield the rows, each with one solution: the first if none is right, or none is scored."""
+    """Yield the rows, each with its first correct solution as the answer.
+
+    The answer is unchanged if no solution is correct, or outside `solutions_scored_by`.
+    """
     scorer = _SCORER.get()
     if scorer is None:
         yield from rows
@@ -70,7 +73,7 @@ def chosen(rows: Iterable[Located]) -> Iterator[Located]:
 
 
 def _right_ones(rows: list[Row], scorer: Scorer) -> list[Row]:
-    """Return the rows, with a right solution for those that have several, if one is right."""
+    """Return the rows, with the first correct solution as the answer of rows that have several solutions."""
     open_places = [i for i, row in enumerate(rows) if row.alternatives]
     tried = {i: (rows[i].answer, *rows[i].alternatives)[:MOST] for i in open_places}
     made = list(rows)
@@ -92,28 +95,28 @@ def _with_answer(row: Row, answer: str) -> Sample:
 
 
 def is_right(score: Score) -> bool:
-    """Return whether a solution is scored as right.
+    """Return True if a solution is scored as correct.
 
-    A composition may give a right solution more or less than 1.0, but sets `correct`.
+    A composition may give a correct solution more or less than 1.0, but sets `correct`.
     """
     return score.ok and (score.score == 1.0 if score.correct is None else score.correct)
 
 
-# Whether a response to a row could be scored at all. The reward decides this for the empty response, which is
-# `invalid` too if the ground truth is malformed. Rewards are not called if a call is expensive (a model, a
-# judge, a query) or needs more than the ground truth.
+# Check that responses to a row can be scored at all. The reward scores an empty response, whose status is
+# `invalid` if the ground truth is malformed. Rewards are not called if a call is expensive (a model, a judge,
+# a query) or needs more than the ground truth.
 
 _OF_ANSWERS = ("math", "math_dapo", "geometry3k")
 """Rewards that accept any text as a ground truth."""
 _OF_NUMBERS = (*_OF_ANSWERS, "gsm8k", "number")
 _BY_METADATA = ("choice", "reasoning_gym")
-"""Rewards that read ground truths together with the metadata: the options."""
+"""Rewards that read the metadata, such as the options, together with the ground truth."""
 _DIGITS = r"-?[0-9]{1,15}(\.[0-9]{1,15})?"
 _NUMBER = re.compile(_DIGITS)
 
 
 def scorable(rows: Iterable[Located], bad: BadRows) -> Iterator[Located]:
-    """Yield the rows whose reward reads their ground truth; the others are bad rows."""
+    """Yield the rows whose ground truths their rewards can read. All other rows are bad rows."""
     source = iter(rows)
     with Scorer() as scorer:
         while some := list(islice(source, _ROWS)):
@@ -127,13 +130,13 @@ def scorable(rows: Iterable[Located], bad: BadRows) -> Iterator[Located]:
 
 
 def _asked(row: Row) -> tuple[str, str, str]:
-    """Return the name of a row's reward, its ground truth, and the metadata that its reward reads."""
+    """Return the name of a row's reward, the ground truth, and the metadata that the reward reads."""
     name = REGISTRY.resolve(row.data_source).name
     return name, row.ground_truth, json.dumps(row.metadata, default=str) if name in _BY_METADATA else ""
 
 
 def all_numbers(reward: str, ground_truths: pa.Array) -> bool:
-    """Return whether all ground truths are plain numbers, which a reward of numbers can always score."""
+    """Return True if all ground truths are plain numbers and the reward can always score plain numbers."""
     if reward not in _OF_NUMBERS:
         return False
     return bool(pc.all(pc.match_substring_regex(ground_truths, f"^(?:{_DIGITS})$"), skip_nulls=True).as_py())
@@ -142,11 +145,12 @@ def all_numbers(reward: str, ground_truths: pa.Array) -> bool:
 def refused(
     rows: Iterable[tuple[int, str, str, str]], scorer: Scorer, expected: str = "the answer"
 ) -> dict[int, str]:
-    """Return the rows for which no response could be scored, with the reason.
+    """Return the numbers of the rows for which no response could be scored, with the reasons.
 
     Args:
-        rows: number, name of the reward, ground truth and metadata of each.
-        expected: description of a proper ground truth, if it is a JSON object.
+        rows: Number, name of the reward, ground truth and metadata of each row.
+        scorer: Scorer that calls the rewards.
+        expected: Description of a valid ground truth, for the message about a JSON object.
     """
     found: dict[int, str] = {}
     alike: dict[tuple[str, str, str], list[int]] = {}
@@ -189,7 +193,7 @@ def _unread_tests(ground_truth: str) -> str:
 
 
 def _no_answer(reward: str, ground_truth: str, expected: str) -> str:
-    """Return the reason why a text is no ground truth of maths: it is an object of another reward."""
+    """Return the reason why a maths reward cannot use a ground truth, if it is a JSON object, or ""."""
     if reward not in _OF_ANSWERS or not ground_truth.lstrip().startswith("{"):
         return ""
     try:
@@ -205,20 +209,20 @@ def _no_answer(reward: str, ground_truth: str, expected: str) -> str:
     )
 
 
-# Whether the reference solutions in a published file are right.
+# Verification of the reference solutions in a published file.
 
 _COLUMNS = ["data_source", "ground_truth", "extra_info"]
 _QUICK_S = 60.0
 _ROW_S = {"inline": 1e-4, "process": 1e-3, "sandbox": 0.05, "model": 1.0}
-"""Approximate maximum time for scoring a solution in seconds, by the place where its reward runs."""
+"""Approximate maximum time for scoring a solution, in seconds, by the place where the reward runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A row whose reference solution is not scored as right."""
+    """Row whose reference solution is not scored as correct."""
 
     row: int
-    """Row in the file, counted from 0."""
+    """Index of the row in the file, counted from 0."""
     question: str
     """Beginning of the question."""
     why: str
@@ -230,7 +234,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """The result of verifying one file."""
+    """Result of verifying the solutions in a file."""
 
     rows: int
     """Number of rows whose solution was scored."""
@@ -240,18 +244,18 @@ class Verification:
 
 
 def is_quick(parts: Sequence[Path]) -> bool:
-    """Return whether scoring the solutions of a prepared split is expected to take less than a minute.
+    """Return True if scoring the solutions of a prepared split is expected to take less than a minute.
 
     The same files give the same result on every machine.
 
     Raises:
-        UnknownDataSourceError: no reward is registered for some of its rows.
+        UnknownDataSourceError: No reward is registered for some of the rows.
     """
     return sum(map(_seconds, parts)) < _QUICK_S
 
 
 def _seconds(path: Path) -> float:
-    """Return the maximum seconds for scoring the solutions of a file, if all rows were the slowest kind."""
+    """Return the maximum number of seconds for scoring a file, as if every row had the slowest reward."""
     found: set[str] = set()
     with pq.ParquetFile(path, pre_buffer=False) as file:
         for batch in file.iter_batches(columns=["data_source"]):
@@ -261,9 +265,12 @@ def _seconds(path: Path) -> float:
 
 
 def verify_file(path: Path, scorer: Scorer, progress: Callable[[int], None] | None = None) -> Verification:
-    """Score the reference solution (`extra_info.answer`) of every row of a prepared file that has one.
+    """Score the reference solutions (`extra_info.answer`) in a prepared file.
 
-    `progress` is called with the number of rows done so far.
+    Args:
+        path: Parquet file of a split.
+        scorer: Scorer that scores the solutions.
+        progress: Callback for the number of rows done so far, or None.
     """
     seen = scored = 0
     failures: list[Failure] = []
@@ -281,7 +288,7 @@ def verify_file(path: Path, scorer: Scorer, progress: Callable[[int], None] | No
 
 
 def sum_up(parts: Sequence[Verification]) -> Verification:
-    """Return the combined result for the parts of one split, with its rows numbered consecutively."""
+    """Return the combined result for the files of a split, with rows numbered across the files."""
     before = 0
     failures: list[Failure] = []
     for part in parts:
@@ -292,7 +299,7 @@ def sum_up(parts: Sequence[Verification]) -> Verification:
 
 
 def verify_records(records: Sequence[dict[str, Any]], scorer: Scorer) -> tuple[int, dict[int, str]]:
-    """Return the number of rows with a solution, and the reasons for those that are not scored as right."""
+    """Return the number of rows with a solution, and the reason for each solution not scored as correct."""
     solved = [row for row, record in enumerate(records) if record["extra_info"]["answer"]]
     scores = scorer.score_batch([_sample(records[row]) for row in solved])
     failed = {row: _why(score) for row, score in zip(solved, scores, strict=True) if not is_right(score)}
@@ -300,7 +307,7 @@ def verify_records(records: Sequence[dict[str, Any]], scorer: Scorer) -> tuple[i
 
 
 def _batches(path: Path) -> Iterator[list[dict[str, Any]]]:
-    """Yield the rows, at most one row group at once; the writer bounds the size of row groups."""
+    """Yield the rows of a file, at most one row group at once. The writer limits the size of row groups."""
     with pq.ParquetFile(path, pre_buffer=False) as file:
         for group in range(file.num_row_groups):
             for batch in file.iter_batches(batch_size=1024, row_groups=[group], columns=_COLUMNS):

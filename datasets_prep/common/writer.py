@@ -1,6 +1,6 @@
-"""Writes rows: batches in, parquet out, as one file or a folder of shards for each split.
+"""Writes batches of rows to parquet, as a single file or a folder of shards for each split.
 
-Independent of any dataset. `publishing` moves the files to their place.
+This module does not depend on any dataset. `publishing` moves the files to the output folder.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from rewardkit.datasets_prep.common.publishing import explained, staging
 from rewardkit.errors import InputError
 
 PROVENANCE_KEY = "rewardkit"
-"""Key of the provenance in the parquet metadata; its value is JSON."""
+"""Key of the provenance in the parquet metadata. The value is JSON."""
 
 _REPEATED = [
     "data_source",
@@ -35,27 +35,27 @@ _REPEATED = [
     "extra_info.metadata",
     "extra_info.interaction_kwargs.name",
 ]
-"""Columns with few different values, written with a dictionary; for questions, it only costs time and
-space."""
+"""Columns with few different values, which are written with a dictionary. For columns such as questions, a
+dictionary would only cost time and space."""
 
 OnWritten = Callable[[str, int], None]
-"""Called with the split and the number of rows written so far, once for each row group."""
+"""Callback for the split and the number of rows written so far, called once for each row group."""
 
 
 Splits = Callable[[Path], Iterable[tuple[str, Iterable[pa.RecordBatch]]]]
-"""Yields the splits one after another, each to be used before the next is requested; they may keep files in
-the given folder."""
+"""Function that yields the splits with their batches. Each split must be consumed before the next is
+requested. Temporary files may be written to the given folder."""
 
 
 class Screen(Protocol):
-    """Examines rows before they are published, and may leave some out."""
+    """Filter that examines rows before they are published and may leave some out."""
 
     def keep(self, split: str, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return the rows to keep."""
         ...
 
     def finish(self) -> None:
-        """Finish after the last row, before anything is published; raise InputError to prevent publishing."""
+        """Finish after the last row, before any file is published. Raise InputError to prevent publishing."""
         ...
 
     def describe(self) -> dict[str, object]:
@@ -68,9 +68,9 @@ _SCREEN: ContextVar[Screen | None] = ContextVar("screen", default=None)
 
 @contextlib.contextmanager
 def screened(screen: Screen | None) -> Iterator[None]:
-    """Apply a screen to all rows written within this context.
+    """Apply a screen to all rows written within the block.
 
-    `train` comes last, so that its rows that repeat other splits are left out.
+    `train` is written last, so that rows of `train` that repeat rows of other splits are left out.
     """
     token = _SCREEN.set(screen)
     try:
@@ -80,37 +80,37 @@ def screened(screen: Screen | None) -> Iterator[None]:
 
 
 def screen_of_this_run() -> Screen | None:
-    """Return the screen of this run, or None."""
+    """Return the screen that applies to the current run, or None."""
     return _SCREEN.get()
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenFile:
-    """One published split."""
+    """Published split."""
 
     path: Path
-    """File of the split, or the folder of its shards."""
+    """File of the split, or folder of its shards."""
     rows: int
     bytes: int
 
     @property
     def parts(self) -> list[Path]:
-        """Return its parquet files, in order."""
+        """Return the parquet files of the split, in order."""
         return sorted(self.path.glob("*.parquet")) if self.path.is_dir() else [self.path]
 
 
 Beside = Callable[[Path, Mapping[str, list[Path]]], None]
-"""Called with the folder and the files of each split when all are written, before they are published; it may
-write files of its own."""
+"""Callback that may write further files, such as a dataset card. It is called with the folder and the files
+of each split after all splits are written and before they are published."""
 
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """Settings of writing."""
+    """Settings for writing files."""
 
     provenance: Mapping[str, object]
     shard_rows: int | None = None
-    """Number of rows in a file; None: one file for each split."""
+    """Number of rows per file, or None to write a single file for each split."""
     progress: OnWritten | None = None
     beside: tuple[Beside, ...] = ()
 
@@ -118,12 +118,12 @@ class Writing:
 def write_splits(out_dir: Path, splits: Splits, writing: Writing) -> dict[str, WrittenFile]:
     """Write each split in turn to `out_dir/<split>.parquet`, or as shards to `out_dir/<split>/`.
 
-    Every file is written completely in a separate folder and synced to disk; then all of them are published
-    in one step (`publishing`). The bytes depend only on the rows, the provenance and the version of pyarrow.
+    Every file is written to a separate folder and synced to disk. All files are then published in one step
+    (`publishing`). The bytes depend only on the rows, the provenance and the version of pyarrow.
 
     Raises:
-        InputError: the folder cannot be written, the disk is full, a split has no rows, the screen refuses,
-            or another run is writing to the same folder.
+        InputError: The folder cannot be written, the disk is full, a split has no rows, the screen prevents
+            publishing, or another run is writing to the same folder.
     """
     screen = _SCREEN.get()
     if screen is not None:
@@ -146,7 +146,7 @@ def write_splits(out_dir: Path, splits: Splits, writing: Writing) -> dict[str, W
 def _write_split(
     folder: Path, split: str, batches: Iterable[pa.RecordBatch], writing: Writing, screen: Screen | None
 ) -> list[Path]:
-    """Write one split into a folder and return its files."""
+    """Write a split into a folder and return the files written."""
     path = folder / f"{split}.parquet"
     path.parent.mkdir(parents=True, exist_ok=True)
     kept = batches if screen is None else (screen.keep(split, batch) for batch in batches)
@@ -192,7 +192,10 @@ def _write_file(path: Path, batches: Iterable[pa.RecordBatch], writing: Writing)
 def _write_shards(
     folder: Path, batches: Iterable[pa.RecordBatch], writing: Writing, shard_rows: int
 ) -> list[Path]:
-    """Write files of this many rows each, with the hub's names, which contain the final number of files."""
+    """Write files of `shard_rows` rows each and return their paths.
+
+    The files are renamed at the end, because the hub's naming scheme contains the number of files.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     pieces = _pieces(batches, shard_rows)
     shards = itertools.groupby(pieces, key=lambda numbered: numbered[0])
@@ -207,7 +210,7 @@ def _write_shards(
 
 
 def _pieces(batches: Iterable[pa.RecordBatch], shard_rows: int) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Yield the rows, cut at the ends of shards, each piece with the number of its shard."""
+    """Yield the rows in pieces that end at shard boundaries, each with the number of its shard."""
     done = 0
     for batch in batches:
         start = 0

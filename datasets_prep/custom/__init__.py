@@ -85,9 +85,9 @@ def prepare(
     If the data source has a new name, `rewards.yaml` next to the files names its reward.
 
     Raises:
-        InputError: the mapping does not fit the data, the data cannot be used, or nothing can be written.
-        UnknownDataSourceError: no reward is known for the rows.
-        MissingDependencyError: `hub`, and the package `datasets` is not installed.
+        InputError: The mapping does not fit the data, the data cannot be used, or the files cannot be
+        written. UnknownDataSourceError: No reward is registered for the rows. MissingDependencyError: `hub`
+        is set and the package `datasets` is not installed.
     """
     said = read_mapping(
         mapping,
@@ -148,7 +148,7 @@ def _prepare(
 
 
 _Readers = dict[str, Callable[[tuple[str, ...]], Iterator[RowBlock]]]
-"""For each split, a function from the requested columns to their blocks."""
+"""Functions by split, each from the requested columns to blocks of these columns."""
 
 
 _First = Sequence[Mapping[str, Any]]
@@ -202,7 +202,7 @@ def _nothing(bad: BadRows) -> Iterator[Record]:
 
 
 def _rewards_file(columns: Columns, folder: Path, files: Mapping[str, list[Path]]) -> None:
-    """Write the rewards of rows whose data source has a new name."""
+    """Write `rewards.yaml` with the rewards of data sources that have new names."""
     composed = columns.sources.composed
     if composed:
         said = composed[0] if len(composed) == 1 else composed

@@ -1,7 +1,7 @@
-"""Reads raw files by blocks of columns: a few megabytes at once, whatever the size of the file.
+"""Reads raw files in blocks of columns, a few megabytes at once for files of any size.
 
 Arrow parses JSON lines. Lines whose columns do not have the types that Arrow expects are read one by one,
-which finds bad ones and allows mixed types.
+which finds bad lines and allows mixed types.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _BLOCK_ROWS = 4096
 FIRST_ROWS = 32
 """Number of rows of a file from which its columns are determined."""
 _PIECE = 16
-"""Rows of a column, possibly images, that are Python objects at once."""
+"""Number of cells of a column, which may be images, converted to Python objects at once."""
 
 Values: TypeAlias = pa.Array | list[Any]
 
 
 @dataclass(frozen=True, slots=True)
 class RowBlock:
-    """Some rows, column by column."""
+    """Block of rows, stored by column."""
 
     label: str
     columns: dict[str, Values]
@@ -46,7 +46,7 @@ class RowBlock:
     before: int
     """Number of rows of the split before this file."""
     others: frozenset[str] = frozenset()
-    """Names of nonempty columns that are not read."""
+    """Names of nonempty columns that were not requested."""
 
     def where(self, row: int) -> str:
         """Return the location of a row, for messages."""
@@ -54,10 +54,10 @@ class RowBlock:
 
 
 def file_blocks(files: Sequence[Input], bad: BadRows, roots: Sequence[str]) -> Iterator[RowBlock]:
-    """Read columns of some files, one after another.
+    """Read the columns `roots` of the files, one file after another.
 
     Raises:
-        InputError: a file cannot be read, is empty, or has a bad row that is not to be skipped.
+        InputError: A file cannot be read, has no rows, or has a bad row that is not to be skipped.
     """
     before = 0
     for file in files:
@@ -74,7 +74,7 @@ def file_blocks(files: Sequence[Input], bad: BadRows, roots: Sequence[str]) -> I
 
 
 def record_blocks(records: Iterable[Record], roots: Sequence[str], label: str) -> Iterator[RowBlock]:
-    """Collect records, as streamed by the hub, into blocks."""
+    """Collect records into blocks of the columns `roots`, such as records streamed from the hub."""
     stream = iter(records)
     while chunk := list(itertools.islice(stream, _BLOCK_ROWS)):
         columns: dict[str, Values] = {name: [r.values.get(name) for r in chunk] for name in roots}
@@ -86,7 +86,7 @@ def first_rows(file: Input) -> list[RawRow]:
     """Return the first rows of a file.
 
     Raises:
-        InputError: it cannot be read, or is empty.
+        InputError: The file cannot be read, or is empty.
     """
     opened = open_rows(file)
     try:
@@ -116,13 +116,13 @@ def _columns_in(
 
 
 def _others(rows: Sequence[RawRow], roots: Collection[str]) -> frozenset[str]:
-    """Return the names of nonempty columns outside `roots`."""
+    """Return the names of nonempty columns that are not in `roots`."""
     names = set().union(*rows).difference(roots)
     return frozenset(name for name in names if any(is_something(row.get(name)) for row in rows))
 
 
 def _keys_of(lines: Sequence[bytes], roots: Collection[str]) -> frozenset[str]:
-    """Return the names of nonempty columns outside `roots` in some lines, without decoding their values."""
+    """Return the names of nonempty columns in JSON lines that are not in `roots`, without decoding values."""
     rows = [_DECODER.decode(line) for line in lines]
     names = set().union(*rows).difference(roots)
     nothing = msgspec.Raw(b"null")
@@ -132,7 +132,7 @@ def _keys_of(lines: Sequence[bytes], roots: Collection[str]) -> frozenset[str]:
 
 
 def _filled(table: pa.Table) -> frozenset[str]:
-    """Return the names of nonempty columns."""
+    """Return the names of nonempty columns in a table."""
     found = set()
     for name in table.column_names:
         column = table.column(name)
@@ -143,7 +143,10 @@ def _filled(table: pa.Table) -> frozenset[str]:
 
 
 def _schema_of(lines: Sequence[bytes], roots: Sequence[str]) -> pa.Schema:
-    """Return the types of the columns in the first line. Arrow's own guess would turn texts into dates."""
+    """Return a schema for columns of JSON lines, judging by the first line.
+
+    Arrow's own type inference would turn texts into dates.
+    """
     try:
         first = msgspec.json.decode(next(filter(None, lines), b"{}"))
     except NOT_JSON:
@@ -153,7 +156,7 @@ def _schema_of(lines: Sequence[bytes], roots: Sequence[str]) -> pa.Schema:
 
 
 def _by_arrow(lines: Sequence[bytes], schema: pa.Schema) -> pa.Table | None:
-    """Return the rows of some lines; None if they do not fit the schema, one row a line."""
+    """Return the rows of JSON lines as a table, or None if a line is not a row of the schema."""
     block = b"\n".join(lines)
     parsing = pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
     reading = pyarrow.json.ReadOptions(use_threads=False, block_size=len(block) + 1)

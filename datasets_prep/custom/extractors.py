@@ -39,7 +39,7 @@ _SPLIT = re.compile(r"\|(?=(?:[^'\"]|'[^']*'|\"[^\"]*\")*$)")
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A column with extraction steps."""
+    """Column with extraction steps."""
 
     text: str
     """Expression as written."""
@@ -47,17 +47,17 @@ class Expression:
     steps: tuple[ExtractStep, ...]
 
     def values(self, texts: list[str | None]) -> list[str | None]:
-        """Return the results of the steps for a column's texts; None if a step finds nothing."""
+        """Apply the steps to the texts of a column. A result is None if a step finds nothing."""
         for step in self.steps:
             texts = [None if text is None else step(text) for text in texts]
         return texts
 
 
 def parse(text: str) -> Expression:
-    """Parse `column|step|step`.
+    """Parse an expression of the form `column|step|step`.
 
     Raises:
-        InputError: the column is missing, or a step is unknown.
+        InputError: The column is missing, a step is unknown, or the argument of a step is wrong.
     """
     column, *steps = (part.strip() for part in _SPLIT.split(text))
     if not column:
@@ -86,7 +86,7 @@ def _step(written: str, text: str) -> ExtractStep:
 
 def last_number(text: str) -> str | None:
     """Return the last number of a text, without thousands commas."""
-    # Most texts end in their last number, or near it; searching there first is many times cheaper.
+    # Most texts end in their last number or near it, so searching the end first is many times cheaper.
     if at_end := _AT_END.search(text[-_TAIL:]):
         return at_end[1].replace(",", "")
     for start in (max(0, len(text) - _TAIL), 0):
@@ -134,7 +134,7 @@ def _json(path: str) -> ExtractStep:
 
 
 def _decoded(text: str) -> Any:
-    """Return the value of JSON, or of a Python literal, which some datasets have."""
+    """Return the value of a JSON text or, as some datasets contain, of a Python literal."""
     try:
         return msgspec.json.decode(text)
     except NOT_JSON:

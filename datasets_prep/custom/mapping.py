@@ -1,4 +1,4 @@
-"""Maps the columns of a user's file to targets, from the command line or from YAML with the same names."""
+"""Maps the columns of a user's file to targets, as specified on the command line or in a YAML file."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from rewardkit.datasets_prep.custom.unfit import why_unfit
 from rewardkit.errors import InputError, did_you_mean, reason_of
 
 TARGETS = ("question", "ground_truth", "answer")
-"""Targets of a mapping; `answer` is a complete right response."""
+"""Targets of a mapping. `answer` is a complete correct response."""
 
 QUESTION_KEYS = ("question", "problem", "prompt", "query", "instruction", "input")
 ANSWER_KEYS = ("answer", "ground_truth", "solution", "output", "target", "label")
-"""Default columns of the answer; the first that exists is used."""
+"""Default columns of the answer. The first that exists is used."""
 
 CHOICES = "choices"
 """Name of a row's options in its metadata, where the multiple-choice reward reads them."""
@@ -36,7 +36,7 @@ _KEYS = (
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The mapping of a user's columns."""
+    """Mapping of a user's columns."""
 
     sources: RowSources
     """Data sources of the rows."""
@@ -50,13 +50,13 @@ class Columns:
     ability: str = "custom"
     licence: str | None = None
     mix: str | None = None
-    """Column that may contain the data sources, if the user named none."""
+    """Column that seems to contain the data sources although the user named no such column."""
     described: dict[str, Any] = field(default_factory=dict)
     """The user's settings, for the provenance."""
     chats: bool = False
-    """True if the questions are chats, which remain complete."""
+    """True if the questions are chats, to which no other column is added."""
     unused: set[str] = field(default_factory=set)
-    """Unused columns, found while reading the rows."""
+    """Unused columns found while reading the rows."""
 
     @property
     def kept(self) -> tuple[str, ...]:
@@ -69,10 +69,10 @@ class Columns:
         return SCHEMA if self.parts.images is None else IMAGE_SCHEMA
 
     def lose(self, others: Collection[str]) -> None:
-        """Record columns that are not read.
+        """Record columns that are not used.
 
         Raises:
-            InputError: one is part of the questions.
+            InputError: One of the columns is part of the questions.
         """
         question = self.fields["question"].column
         for name in sorted(set(others) - self.unused):
@@ -82,10 +82,10 @@ class Columns:
 
 
 def read_mapping(path: Path | None, said: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a YAML file and the command line; the command line has priority.
+    """Return the settings of a YAML file merged with those of the command line, which have priority.
 
     Raises:
-        InputError: the file cannot be read, or has an unknown key.
+        InputError: The file cannot be read, or has an unknown key.
     """
     known = _from_file(path) if path else {}
     maps = {**known.get("map", {}), **_pairs(said.get("map", ()))}
@@ -100,12 +100,12 @@ def columns_of(said: Mapping[str, Any], first: Sequence[Mapping[str, Any]], temp
 
     Args:
         said: The user's settings.
-        first: The first rows of the file.
-        template: The text of the user's template, whose fields may be columns.
+        first: First rows of the file.
+        template: Text of the user's template, whose fields may be columns, or None.
 
     Raises:
-        InputError: the question or the ground truth is not specified, or a column does not exist.
-        UnknownDataSourceError: no reward scores the data source, and none is named.
+        InputError: The question or the ground truth is not specified, or a column does not exist.
+        UnknownDataSourceError: No reward scores the data source, and the user named no reward.
     """
     there = list(dict.fromkeys(name for row in first for name in row))
     fields = {target: parse(text) for target, text in said.get("map", {}).items()}
@@ -163,7 +163,7 @@ def _described(sources: RowSources) -> dict[str, Any]:
 
 
 def _root(column: str, there: Sequence[str]) -> str:
-    """Return the column itself, or for `a.b` the column `a` with objects."""
+    """Return the column to read: the column itself, or for `a.b` the column `a`, which contains objects."""
     root = next((name for name in (column, column.split(".")[0]) if name in there), None)
     if root is None:
         near = did_you_mean(column, there)

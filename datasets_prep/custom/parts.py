@@ -1,8 +1,8 @@
-"""Further columns that a reader of a question needs: a passage, the input of an instruction, the options of a
-multiple-choice question, images.
+"""Further columns that belong to a question: a passage, the input of an instruction, options, images.
 
-Columns named by the user are added to the prompt. Unnamed columns of usual formats are added if there is only
-one way to do it, and refused otherwise, because their rows would ask another question.
+Columns named by the user are added to the prompt. Unnamed columns of common formats are added if there is
+only one way to add them. Otherwise they are refused, because the rows would ask a different question without
+them.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from rewardkit.rewards.choice import readings
 from rewardkit.rows import IMAGES, MEDIA, ground_truth_text, plain, value_at
 
 PASSAGES = ("context", "passage", "paragraph", "article", "document", "story")
-"""Columns with the text that a question refers to: SQuAD and similar datasets have the first, BoolQ, DROP,
-RACE and others the rest."""
+"""Columns with the text that a question refers to. SQuAD and similar datasets use the first name, and BoolQ,
+DROP, RACE and other datasets the remaining names."""
 OPTIONS = ("choices", "options", "endings")
-"""Columns with the options of a question: MMLU and ARC, MMLU-Pro, HellaSwag."""
+"""Columns with the options of a question, as in MMLU and ARC, MMLU-Pro, and HellaSwag."""
 _ALPACA = ("instruction", "input")
-"""Alpaca's columns, which together are one question."""
+"""Columns of Alpaca that together form a question."""
 _LETTERS = string.ascii_uppercase
 _MARK = "<image>"
 
@@ -31,31 +31,31 @@ Values = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class QuestionParts:
-    """Columns that make a question in addition to its own."""
+    """Columns that are part of a question in addition to the question's own column."""
 
     before: tuple[str, ...] = ()
     """Columns with texts before the question."""
     after: tuple[str, ...] = ()
     """Columns with texts after the question."""
     choices: tuple[str, ...] = ()
-    """Column of the options, or one column for each option."""
+    """Column with all options, or one column for each option."""
     images: str | None = None
     within: frozenset[str] = frozenset()
-    """Columns whose content is also in the questions."""
+    """Columns whose content the questions already contain."""
     said: tuple[str, ...] = ()
     """Messages about parts that were added automatically."""
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return all of the columns."""
+        """Return all columns that are parts of the question."""
         images = () if self.images is None else (self.images,)
         return (*self.before, *self.after, *self.choices, *images)
 
     def asked(self, question: str, values: Values) -> str:
-        """Return the complete question of a row.
+        """Return the question of a row with all its parts.
 
         Raises:
-            ValueError: its options or images cannot be used.
+            ValueError: The options or images of the row cannot be used.
         """
         around = {name: ground_truth_text(values.get(name)) or "" for name in (*self.before, *self.after)}
         parts = [*(around[name] for name in self.before), question, *(around[name] for name in self.after)]
@@ -74,7 +74,7 @@ class QuestionParts:
         """Return the label and the text of each option of a row.
 
         Raises:
-            ValueError: there are no options.
+            ValueError: The row has fewer than two options.
         """
         if len(self.choices) > 1:
             ends = [name[-1] for name in self.choices]
@@ -88,10 +88,10 @@ class QuestionParts:
         return options
 
     def letter(self, values: Values, ground_truth: str) -> str:
-        """Return the letter of the option named by a ground truth, or else the ground truth itself.
+        """Return the letter of the option that a ground truth names, or the ground truth unchanged.
 
         Raises:
-            ValueError: The ground truth names two options, one by its label or index and one by its text.
+            ValueError: The ground truth names two options, one by its label or index, one by its text.
         """
         options = self.options(values)
         found = readings(ground_truth, [label for label, _ in options], [text for _, text in options])
@@ -101,10 +101,10 @@ class QuestionParts:
         return _LETTERS[next(iter(found))] if found else ground_truth
 
     def pictures(self, values: Values) -> list[dict[str, Any]] | None:
-        """Return the images of a row, each as its bytes or the path of its file.
+        """Return the images of a row as bytes or file paths, or None if the questions have no images.
 
         Raises:
-            ValueError: an image is neither.
+            ValueError: An image is neither bytes nor a path.
         """
         if self.images is None:
             return None
@@ -113,9 +113,9 @@ class QuestionParts:
 
 
 def options_in(value: Any) -> list[tuple[str, str]]:
-    """Return the label and the text of each option in a value; empty if there are none.
+    """Return the label and the text of each option in a value, or an empty list if it has no options.
 
-    The value is a list of texts, a mapping of labels to texts, or ARC's labels with texts.
+    The value may be a list of texts, a mapping of labels to texts, or labels with texts in ARC's format.
     """
     value = plain(value)
     if isinstance(value, list) and all(isinstance(one, Mapping) for one in value):
@@ -139,13 +139,13 @@ def parts_of(
 
     Args:
         said: The user's settings, by the names of the options.
-        question: The column of the questions.
-        reward: The reward of all rows; None if each row has its own.
-        used: Columns that the user has given a purpose.
-        first: The first rows of the file.
+        question: Column of the questions.
+        reward: Reward of all rows, or None if rows have different rewards.
+        used: Columns that the user's settings name.
+        first: First rows of the file.
 
     Raises:
-        InputError: a column is part of a question, and there is more than one way to add it.
+        InputError: A column is part of the questions, and there is more than one way to add it.
     """
     parts = QuestionParts(
         tuple(said.get("context_key", ())), (), tuple(said.get("choices_key", ())), said.get("images_key")
@@ -181,7 +181,7 @@ def parts_of(
 
 
 def _all_within(name: str, question: str, first: Sequence[Values]) -> bool:
-    """Return whether the questions contain the content of a column, in each row in which it is not empty."""
+    """Return True if every question contains its row's content of a column, ignoring empty cells."""
     held = [(row[name], str(value_at(row, question))) for row in first if is_something(row.get(name))]
     return bool(held) and all(
         text in asked
@@ -191,7 +191,7 @@ def _all_within(name: str, question: str, first: Sequence[Values]) -> bool:
 
 
 def holds_chats(question: str, first: Sequence[Values]) -> bool:
-    """Return whether the questions are chats, to which nothing is added."""
+    """Return True if the questions are chats."""
     return any(isinstance(value_at(row, question), list) for row in first)
 
 
@@ -205,7 +205,7 @@ def _option_columns(free: Collection[str]) -> tuple[str, ...]:
 
 
 def _series(names: Collection[str]) -> list[tuple[str, ...]]:
-    """Return the columns whose names count from a, A, 0 or 1 after a common stem: `option_1`, `option_2`."""
+    """Return series of columns such as `option_1`, `option_2`, which count from a, A, 0 or 1 after a stem."""
     ends: dict[str, dict[str, str]] = {}
     for name in sorted(names):
         if len(name) > 1 and (name[-1].isdigit() or name[-1].isalpha()):
@@ -220,13 +220,15 @@ def _series(names: Collection[str]) -> list[tuple[str, ...]]:
 
 
 def refuse_part(name: str, question: str, columns: Collection[str]) -> None:
-    """Refuse to lose a column that is part of a question in usual formats.
+    """Check that a column to leave out is not part of the question in a common format.
 
     Args:
+        name: Column to leave out.
+        question: Column of the questions.
         columns: All columns of the file.
 
     Raises:
-        InputError: it is such a column; the message names the option that adds it.
+        InputError: The column is part of the question. The message names the option that adds it.
     """
     folded = name.casefold()
     if folded in MEDIA:
@@ -247,7 +249,7 @@ def refuse_part(name: str, question: str, columns: Collection[str]) -> None:
 
 
 def is_something(value: Any) -> bool:
-    """Return whether a cell is not empty."""
+    """Return True if a cell is not empty."""
     return (
         value is not None and value not in ("", [], {}) and not (isinstance(value, str) and value.isspace())
     )

@@ -1,6 +1,7 @@
-"""Data sources of a user's rows: one for all of them, or a column that names each row's.
+"""Data sources of a user's rows: the same for all rows, or named by a column.
 
-An unknown name gets the user's reward, as a composition in a file next to the data.
+A data source with a new name is registered as a composition of the user's reward, which is saved in a file
+next to the data.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from rewardkit.errors import InputError, UnknownDataSourceError
 from rewardkit.registry import REGISTRY
 
 SOURCE_KEYS = ("dataset", "data_source", "source", "task", "ability", "domain")
-"""Columns that often name the kind of a row in a mix, and so its data source."""
+"""Columns that often name the kind of a row in a mixed file, and therefore the row's data source."""
 
 _RESPONSES = {
     **dict.fromkeys(("exact", "number", "contains", "bleu", "rouge_l", "chrf"), "{}"),
@@ -26,45 +27,45 @@ _RESPONSES = {
     "choice": "The answer is {}.",
     "qa": "<answer>{}</answer>",
 }
-"""Response made from a bare answer, for each reward. The ground truths of other rewards are no answers."""
+"""Format of a response with a bare answer, by reward. The ground truths of other rewards are not answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowSource:
-    """A data source, and the name of the reward that scores it."""
+    """Data source with the name of the reward that scores it."""
 
     data_source: str
     reward: str
 
     def as_response(self, ground_truth: str) -> str:
-        """Return the ground truth as a response; empty if it is no answer."""
+        """Return a ground truth as a response, or an empty text if ground truths are not answers."""
         return self.response.format(ground_truth) if self.response else ""
 
     @property
     def response(self) -> str | None:
-        """Return the text of a response with `{}` for a bare answer; None if there is none."""
+        """Return the format of a response with `{}` for the answer, or None if the reward has none."""
         return _RESPONSES.get(self.reward)
 
 
 @dataclass(slots=True)
 class RowSources:
-    """The data source of every row, determined while reading the rows."""
+    """Data sources of the rows, determined while the rows are read."""
 
     one: RowSource | None
-    """Data source of all rows; None if a column names them."""
+    """Data source of all rows, or None if a column names the data sources."""
     column: Expression | None = None
     prefix: str = ""
-    """Prefix of the column's values. With it, no value is a data source by itself."""
+    """Prefix of the names of all data sources, before the values of the column."""
     rewards: Mapping[str, str] = field(default_factory=dict)
     """The user's rewards for values of the column."""
     composed: list[dict[str, Any]] = field(default_factory=list)
     """Compositions for the data sources with new names."""
     seen: set[str] = field(default_factory=set)
-    """Values of a column that may name the data sources, but that the user did not specify."""
+    """Values of a column that seems to name the data sources but that the user did not specify."""
     _found: dict[str, RowSource | str] = field(default_factory=dict)
 
     def of(self, word: str | None) -> RowSource | str:
-        """Return the data source of a row by its value in the column, or the reason why there is none."""
+        """Return the data source for a value of the column, or the reason why the value has none."""
         if self.one is not None:
             return self.one
         if not word or word.isspace():
@@ -74,7 +75,7 @@ class RowSources:
         return self._found[word]
 
     def overlooked(self, column: str) -> str:
-        """Return a message about rows that seem to have several data sources but are scored as one."""
+        """Return a message if rows seem to have several data sources but are scored as one, otherwise ""."""
         others = sorted(word for word in self.seen if self.one and _differs(word, self.one.reward))
         if not others or len(self.seen) < 2 or self.one is None:
             return ""
@@ -111,8 +112,8 @@ def sources_of(said: Mapping[str, Any]) -> RowSources:
     """Return the data sources and rewards that the user specified.
 
     Raises:
-        InputError: there are none, or they contradict each other.
-        UnknownDataSourceError: no reward has the given name.
+        InputError: The user specified none, or the settings contradict each other.
+        UnknownDataSourceError: No reward has the given name.
     """
     key = said.get("data_source_key")
     rewards = dict(said.get("reward_of", {}))
@@ -132,11 +133,11 @@ def sources_of(said: Mapping[str, Any]) -> RowSources:
 
 
 def scored_by(data_source: str | None, reward: str | None) -> tuple[RowSource, dict[str, Any] | None]:
-    """Return a data source with its reward, and the composition to register for it, if it is new.
+    """Return a data source with its reward, and the composition registered for a new name, or None.
 
     Raises:
-        InputError: neither is given, or another reward scores the data source.
-        UnknownDataSourceError: no reward has the given name.
+        InputError: Neither argument is given, or another reward already scores the data source.
+        UnknownDataSourceError: No reward has the given name.
     """
     if reward is None:
         if data_source is None:
@@ -162,7 +163,7 @@ def scored_by(data_source: str | None, reward: str | None) -> tuple[RowSource, d
 
 
 def _scoring(data_source: str) -> str | None:
-    """Return the reward of a data source; None if the name is new, or one like those that we write."""
+    """Return the reward of a data source, or None if it is new or a composition of a single reward."""
     try:
         known = REGISTRY.resolve(data_source)
     except UnknownDataSourceError:
@@ -175,10 +176,10 @@ def _scoring(data_source: str) -> str | None:
 
 
 def reward_pairs(words: Sequence[str]) -> dict[str, str]:
-    """Parse `WORD=REWARD` from the command line.
+    """Parse `SOURCE=REWARD` pairs from the command line.
 
     Raises:
-        InputError: a word without a reward.
+        InputError: A pair has no data source or no reward.
     """
     made = {}
     for text in words:

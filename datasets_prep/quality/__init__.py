@@ -1,1 +1,1 @@
-"""Leaves rows out of a dataset while it is prepared, with reasons: `screen` combines the stages."""
+"""Leaves out rows while a dataset is prepared, and records the reasons. `screen` combines the stages."""

@@ -18,14 +18,17 @@ SIMILARITY = 0.7
 
 
 class Decontaminate:
-    """Finds rows of `train` that contain a question of evaluation sets: the same, most of its n-grams, or
-    nearly the same (if rensa is installed). Other splits are evaluation sets themselves.
+    """Stage that finds rows of `train` that contain a question of an evaluation set.
+
+    A row contains a question if it has the same question, most of the question's n-grams or (if rensa is
+    installed) nearly the same question. Other splits are not searched, because they are evaluation sets
+    themselves.
 
     Args:
-        paths: files of prompts of any form.
+        paths: Files of prompts in any form.
 
     Raises:
-        InputError: one of them cannot be read, or has no prompts.
+        InputError: A file cannot be read, or has no prompts.
     """
 
     def __init__(self, paths: Sequence[str]) -> None:

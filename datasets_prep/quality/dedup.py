@@ -1,4 +1,4 @@
-"""Finds rows with the same, or nearly the same, question as another row."""
+"""Finds rows with the same or nearly the same question as another row."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from rewardkit.datasets_prep.quality.questions import Questions, RowQuestion
 from rewardkit.datasets_prep.quality.screen import Reason, places_of
 
 _SHORT = 256
-"""Maximum length of a ground truth that distinguishes two questions; longer ones are tests, not answers."""
+"""Maximum length of a ground truth that distinguishes questions. Longer ones are tests, not answers."""
 
 
 class Dedup:
-    """Finds rows that repeat an earlier row. Takes about 700 bytes for each row.
+    """Stage that finds rows that repeat an earlier row. It stores about 700 bytes for each row.
 
-    Exact: the same words, numbers and operators. Near: the same numbers and ground truth, and most pairs of
-    words. A row is compared with the rows that were kept.
+    Exact duplicates have the same words, numbers and operators. Near duplicates have the same numbers and
+    ground truth, and share most pairs of words. A row is compared with the rows that were kept.
 
     Args:
-        similarity: share of common pairs of words at which two questions are nearly the same; 1.0: only if
-            they are the same.
+        similarity: Fraction of common pairs of words from which two questions are near duplicates. 1.0 finds
+            only exact duplicates.
     """
 
     def __init__(self, similarity: float) -> None:
@@ -68,7 +68,7 @@ class Dedup:
     def _nearly_same(
         self, near: NearIndex, asked: Sequence[RowQuestion], fresh: Sequence[tuple[int, int]]
     ) -> dict[int, Reason]:
-        """Return those of the new rows that are nearly the same as an earlier one."""
+        """Return the new rows that are near duplicates of an earlier row, and index the rest."""
         found: dict[int, Reason] = {}
         sketches = near.sketches(asked[row].forms[0] for row, _ in fresh)
         for (row, key), sketch in zip(fresh, sketches, strict=True):
@@ -94,7 +94,7 @@ class Dedup:
 
 
 def block_of(tokens: Sequence[str], media: object, ground_truth: str = "") -> int:
-    """Return a digest that two nearly equal questions share: of numbers, images and the answer."""
+    """Return a digest of a question's numbers, images and answer, which near duplicates have in common."""
     numbers = sorted(token for token in tokens if token[0].isdigit())
     answer = ground_truth.strip() if len(ground_truth) <= _SHORT else ""
     return digest([*numbers, "=", answer], media)

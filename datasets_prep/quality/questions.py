@@ -15,17 +15,17 @@ from rewardkit.tables import names_in
 
 @dataclass(frozen=True, slots=True)
 class RowQuestion:
-    """Question of one row."""
+    """Question of a row."""
 
     forms: list[list[str]]
-    """Its question as tokens, followed by the whole prompt if that has a template."""
+    """Tokens of the question, followed by the tokens of the whole prompt if the prompt has a template."""
     ground_truth: str
     media: object
-    """Images and similar data; None if there are none."""
+    """Images and similar data of the question, or None."""
 
 
 class Questions:
-    """Reads batches; the template around a split's questions is determined from its first batch."""
+    """Reader of questions. The first batch of a split determines the template of the split's prompts."""
 
     def __init__(self) -> None:
         self._templates: dict[str, Template] = {}

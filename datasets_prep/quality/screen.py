@@ -1,7 +1,7 @@
-"""Leaves rows out while a dataset is written, stage by stage, and records which and why.
+"""Leaves out rows in stages while a dataset is written, and records the rows with the reasons.
 
-A stage finds rows of one kind: duplicates, rows of an evaluation set, rows whose solution is wrong. The next
-stage does not get the rows that one has found.
+A stage finds rows of one kind: duplicates, rows of an evaluation set, or rows whose solution is wrong. Rows
+found by a stage are not passed to the next stage.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ _SHOWN = 160
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """A row that was left out."""
+    """Row that was left out."""
 
     split: str
     index: int
-    """Index in the raw split, from 0, if the dataset has it; otherwise among the rows that were written."""
+    """Index in the raw split, from 0, or the index among all rows if the raw index is unknown."""
     reason: str
-    """Name of the stage that found it, in one or two words."""
+    """Reason for leaving out the row, in a few words."""
     detail: str
-    """Row that it repeats, or the way it fails."""
+    """Details of the reason, such as the location of the row that this row repeats."""
     question: str
     """Beginning of the question."""
 
@@ -44,23 +44,25 @@ class Reason(NamedTuple):
     """Reason for leaving out a row."""
 
     name: str
-    """Name in one or two words."""
+    """Name of the reason, in a few words."""
     detail: str
 
 
 class Stage(Protocol):
-    """Finds rows to leave out."""
+    """Search for one kind of rows to leave out."""
 
     def find(self, split: str, batch: pa.RecordBatch, seen: int) -> Mapping[int, Reason]:
-        """Return the reasons for leaving out rows, by their index in the batch.
+        """Return the reasons for leaving out rows, by the index of the row in the batch.
 
         Args:
-            seen: number of rows of the split before this batch.
+            split: Name of the split.
+            batch: Rows that previous stages have kept.
+            seen: Number of rows of the split before this batch.
         """
         ...
 
     def finish(self) -> None:
-        """Finish after the last row, before anything is published; raise InputError to prevent publishing."""
+        """Finish after the last row, before any file is published. Raise InputError to prevent publishing."""
         ...
 
     def describe(self) -> dict[str, object]:
@@ -69,7 +71,7 @@ class Stage(Protocol):
 
 
 class QualityScreen:
-    """The requested stages, as a screen for `writer.screened`."""
+    """Screen for `writer.screened` that applies the requested stages."""
 
     def __init__(self, stages: Sequence[Stage]) -> None:
         self.stages = stages
@@ -77,7 +79,7 @@ class QualityScreen:
         self._seen: Counter[str] = Counter()
 
     def keep(self, split: str, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the rows of a batch that no stage finds."""
+        """Return the rows of a batch that no stage leaves out."""
         seen = self._seen[split]
         places = places_of(batch, seen)
         self._seen[split] += batch.num_rows
@@ -98,15 +100,16 @@ class QualityScreen:
             stage.finish()
 
     def describe(self) -> dict[str, object]:
-        """Return the requested stages, for the provenance."""
+        """Return the settings of the stages, for the provenance."""
         return {key: value for stage in self.stages for key, value in stage.describe().items()}
 
     def write(self, out_dir: Path) -> Path | None:
-        """Write the rows that were left out as `dropped.jsonl`, or remove that of an earlier run; return its
-        path.
+        """Write the rows that were left out to `dropped.jsonl` and return its path.
+
+        If no rows were left out, remove the file of an earlier run and return None.
 
         Raises:
-            InputError: it cannot be written.
+            InputError: The file cannot be written.
         """
         path = out_dir / FILE_NAME
         if not self.dropped:
@@ -126,7 +129,7 @@ class QualityScreen:
 
 
 def places_of(batch: pa.RecordBatch, seen: int) -> list[int]:
-    """Return the rows' indices in the raw split."""
+    """Return the index of each row in the raw split, or among all rows if the raw index is unknown."""
     if "extra_info" in batch.schema.names:
         places: list[int] = batch.column("extra_info").field("index").to_pylist()
         return places

@@ -1,1 +1,1 @@
-"""The table of datasets, by kind."""
+"""Table of datasets, by kind."""

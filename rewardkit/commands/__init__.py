@@ -1,1 +1,1 @@
-"""One file per `rewardkit` command: it parses, calls a room, and prints. No logic lives here."""
+"""Commands of `rewardkit`, one module each. They parse options, call other packages and print the results."""

@@ -1,6 +1,6 @@
 """`rewardkit check`: checks files of prompts before a run uses them.
 
-Parses, calls `rewardkit.checks` and prints.
+This module parses the options and prints the findings of `rewardkit.checks`.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def _print(checked: list[CheckedFile], findings: Findings, lengths: Lengths | No
     errors, warnings = findings.count("error"), findings.count("warning")
     if any(one.check == "data source" for one in found):
         for path in sorted({Path(file.path).parent / "rewards.yaml" for file in checked}):
-            if path.is_file():  # as `prep custom` writes it beside the rows
+            if path.is_file():  # written by `prep custom` next to the rows
                 console.print(f"pass --rewards {path}: it defines rewards for these rows", soft_wrap=True)
     counts = f"{counted(errors, 'error')}, {counted(warnings, 'warning')}"
     console.print(counts if found else "no problems found", highlight=False)

@@ -1,6 +1,6 @@
-"""`rewardkit compare`: two scored files over the same prompts, side by side.
+"""`rewardkit compare`: compares two scored files with the same prompts.
 
-Parses, calls `rewardkit.compare` and prints.
+This module parses the options and prints the results of `rewardkit.compare`.
 """
 
 from __future__ import annotations

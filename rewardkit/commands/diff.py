@@ -1,6 +1,6 @@
-"""`rewardkit diff`: two scorers on the same responses; pinned responses whose verdicts must not move.
+"""`rewardkit diff`: compares two scorers on the same responses, and tests that pinned verdicts do not change.
 
-Parses, calls `rewardkit.evaluation.rescoring` and prints.
+This module parses the options and prints the results of `rewardkit.evaluation.rescoring`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
     ),
     "gsm8k": ({"method": "flexible"}, {"compat": "verl"}),
 }
-"""Reward -> options under which it grades as others do: where these disagree is where changes show."""
+"""Options with which a reward grades like other graders, by reward. Responses on which the graders disagree
+are the most sensitive to changes, so these are pinned first."""
 
 
 @click.command(
@@ -166,7 +167,7 @@ def command(
 
 
 def _told(asked: Iterable[GroupedSample]) -> Iterator[GroupedSample]:
-    """Pass responses on, and say which data sources they have."""
+    """Yield the responses unchanged, and report their data sources to the rewards given to the run."""
     seen: set[str] = set()
     for one in asked:
         if one.sample.data_source not in seen:

@@ -74,13 +74,13 @@ def _examine(level: IsolationLevel) -> list[Finding] | str:
 
 @dataclass(frozen=True)
 class Standing:
-    """One language on this host."""
+    """Support of this host for a language."""
 
     name: str
     title: str
     version: str | None
     problem: str | None
-    """Reason why programs in it cannot be run here, and the remedy. None: they can."""
+    """Reason why programs in the language cannot be run, with the remedy, or None if they can be run."""
 
 
 def _languages(level: IsolationLevel) -> list[Standing]:
@@ -92,23 +92,23 @@ def _languages(level: IsolationLevel) -> list[Standing]:
             except SandboxUnavailable as error:
                 found.append(Standing(name, RUNNERS[name].title, None, str(error)))
             except ExtensionError:
-                continue  # of an installed package, and printed with the kinds
+                continue  # added by an installed package, and reported with its kinds
     return found
 
 
 @dataclass(frozen=True)
 class CheckedRow:
-    """One kind that an installed package adds, and whether it can be loaded."""
+    """Kind that an installed package adds, and the result of loading it."""
 
     table: str
     name: str
     package: str
     problem: str | None
-    """Reason why the row cannot be used. None: it can."""
+    """Reason why the kind cannot be loaded, or None if it can be loaded."""
 
     @classmethod
     def of(cls, row: AddedRow) -> CheckedRow:
-        """Import a row of a package."""
+        """Load a row that a package adds, and return the result."""
         try:
             row.load()
             extensions.added_rows(row.table)
@@ -118,7 +118,7 @@ class CheckedRow:
 
 
 def _print_extensions(rows: list[CheckedRow]) -> None:
-    """Print a line for each package, with the number of its rows, and one for each row that is broken."""
+    """Print a line with the number of rows of each package, and a line for each row that cannot be loaded."""
     console = Console(highlight=False)
     for package, count in Counter(row.package for row in rows).items():
         tables = ", ".join(sorted({row.table for row in rows if row.package == package}))

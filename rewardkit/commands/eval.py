@@ -1,6 +1,6 @@
-"""`rewardkit eval`: generates (with `--model`), scores, and prints metrics with intervals.
+"""`rewardkit eval`: generates (with `--model`) and scores responses, and prints metrics with intervals.
 
-Parses, calls `rewardkit.evaluate` and prints. What is printed of datasets is in `options/eval_output.py`.
+This module parses the options and calls `rewardkit.evaluate`. `options/eval_output.py` prints the results.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def command(
 
 @dataclass(frozen=True, slots=True)
 class EvalOptions:
-    """Options of the command, besides those of gates, generation, the run and rewards."""
+    """Options of the command other than those of gates, generation, the run and rewards."""
 
     words: tuple[str, ...]
     show_list: bool
@@ -130,11 +130,11 @@ class EvalOptions:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Datasets or files to evaluate, and the options that hold for them with verl's file read."""
+    """Datasets or files to evaluate, and the options that apply to them after verl's file is read."""
 
     benchmarks: list[Benchmark]
     files: tuple[str, ...]
-    """Empty if there are datasets."""
+    """Files to evaluate, or empty if there are datasets."""
     read_options: ReadOptions
     run: RunOptions
     rewards: RewardOptions
@@ -144,9 +144,9 @@ class Subject:
         """Read the words of the command line, and `--config` if it is given.
 
         Raises:
-            UsageError: there is nothing to evaluate.
-            InputError: a file of the options cannot be read.
-            OptionsError: options that do not go together.
+            UsageError: Nothing to evaluate is given.
+            InputError: A file that an option names cannot be read.
+            OptionsError: The options contradict each other.
         """
         files, assigned = files_and_settings(options.words)
         benchmarks = asked_benchmarks(files, options.asked)
@@ -160,8 +160,11 @@ class Subject:
         return cls([], files or _file_of(given), read_options, run, rewards)
 
     def refuse_without_effect(self) -> None:
-        """Refuse options of generation, as there is no model, and those of scoring if all files have
-        scores."""
+        """Refuse options of generation for files, and options of scoring if all files have scores.
+
+        Raises:
+            OptionsError: Such an option is given.
+        """
         if self.benchmarks:
             return
         others = NAMES - ({"engine"} if self.run.ray is not None else set())
@@ -216,7 +219,7 @@ def _file_of(given: EvaluationConfig | None) -> tuple[str, ...]:
 def _with_config(
     given: EvaluationConfig | None, read_options: ReadOptions, rewards: RewardOptions
 ) -> tuple[ReadOptions, RewardOptions]:
-    """The options with what verl's file says; those of the command line go before it."""
+    """Return the options merged with those in verl's file. Options on the command line have priority."""
     if given is None:
         return read_options, rewards
     for line in given.notes:

@@ -1,4 +1,4 @@
-"""`rewardkit explain`: how one response is scored, to find out why."""
+"""`rewardkit explain`: explains the score of a single response."""
 
 from __future__ import annotations
 
@@ -75,15 +75,15 @@ def command(
 
 
 def _exit_code(score: Score) -> int:
-    """Return the exit code of `score` for a file with this row alone."""
+    """Return the exit code that `rewardkit score` has for a file with only this row."""
     return 0 if score.ok else 1
 
 
 def _extra_info(text: str | None) -> dict[str, Any]:
-    """Return the value of --extra-info.
+    """Return the decoded value of --extra-info.
 
     Raises:
-        OptionsError: it is no JSON object.
+        OptionsError: The value is not a JSON object.
     """
     try:
         found = json.loads(text or "{}")
@@ -97,10 +97,10 @@ def _extra_info(text: str | None) -> dict[str, Any]:
 
 
 def _only(names: list[str], files: tuple[str, ...]) -> str:
-    """The one data source that the rewards named leave no doubt about.
+    """Return the only data source of the given rewards.
 
     Raises:
-        OptionsError: there is none, or several.
+        OptionsError: The rewards have no data source or several data sources.
     """
     if len(names) == 1 and not files:
         return names[0]

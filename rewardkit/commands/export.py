@@ -1,4 +1,4 @@
-"""`rewardkit export`: converts a training checkpoint to a folder that transformers and vLLM load."""
+"""`rewardkit export`: converts a training checkpoint to a model folder for transformers and vLLM."""
 
 from __future__ import annotations
 

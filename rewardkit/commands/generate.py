@@ -1,6 +1,6 @@
 """`rewardkit generate`: reads a file of prompts and writes the same rows with a model's responses.
 
-Parses, calls `rewardkit.generation` and prints.
+This module parses the options and prints the results of `rewardkit.generation`.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def command(
 
 
 def _with_options(values: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings of a file, changed by the options; an address asks for its own engine."""
+    """Return the settings of a file, overridden by the options. `--url` also removes the file's engine."""
     if "url" in given:
         return {name: value for name, value in values.items() if name != "engine"} | given
     model = {"model": _expanded(values["model"])} if "model" in values else {}
@@ -155,7 +155,7 @@ def _expanded(value: Any) -> str | None:
 
 @contextmanager
 def _progress() -> Iterator[OnGenerated]:
-    """A bar that shows the tokens of a second."""
+    """Show a progress bar with the number of tokens per second, and yield the callback that updates it."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     speed = (TextColumn("{task.fields[speed]}"), TimeRemainingColumn())
     with Progress(*columns, *speed, console=err, transient=True, disable=not err.is_terminal) as bar:

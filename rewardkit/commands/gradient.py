@@ -1,6 +1,7 @@
-"""`rewardkit gradient`: where the learning signal of a file of rollouts, or of a run's steps, comes from.
+"""`rewardkit gradient`: shows the origin of the learning signal in files of rollouts or in a run's steps.
 
-Parses, calls `rewardkit.evaluation.gradient` and `ledger`, scores what has no scores, and prints.
+This module parses the options, scores responses without scores, and prints the results of
+`rewardkit.evaluation.gradient` and `ledger`.
 """
 
 from __future__ import annotations

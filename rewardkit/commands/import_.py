@@ -1,4 +1,5 @@
-"""`rewardkit import`: looks at a reward of another project, tries it, and writes its entry for a file."""
+"""`rewardkit import`: inspects and tries a reward of another project, and writes its entry for
+`--rewards`."""
 
 from __future__ import annotations
 
@@ -164,7 +165,7 @@ def _sample(row: str | None, spec: ForeignSpec) -> Sample:
 
 
 def _facts(spec: ForeignSpec) -> dict[str, Any]:
-    """Return a host's description of a function; nothing for a reward that is not Python."""
+    """Return a host's description of a Python reward, or an empty mapping for any other reward."""
     if not is_python(spec):
         return {}
     seen = look_at(spec)
@@ -204,10 +205,10 @@ def _print(reward: Reward, facts: dict[str, Any], score: Score, *, given_row: bo
 
 
 def _write(out: Path, text: str, spec: ForeignSpec, reward: Reward) -> None:
-    """Write the entry of this reward to a new file for `--rewards`.
+    """Write the entry of a reward to a new file for `--rewards`.
 
     Raises:
-        InputError: the file is there.
+        InputError: The file already exists.
     """
     if out.exists():
         raise exists_already(out, "remove it")

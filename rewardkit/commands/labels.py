@@ -1,6 +1,6 @@
-"""`rewardkit labels`: probably wrong ground truths, ranked, with the evidence.
+"""`rewardkit labels`: ranks ground truths that are probably wrong, with the evidence.
 
-Parses, calls `rewardkit.labels` and prints.
+This module parses the options and prints the results of `rewardkit.labels`.
 """
 
 from __future__ import annotations

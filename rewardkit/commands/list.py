@@ -1,4 +1,4 @@
-"""`rewardkit list`: the data sources and their rewards."""
+"""`rewardkit list`: lists the rewards with their data sources."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _facts(reward: Reward, options: Mapping[str, Any], *, named: bool) -> Table:
 
 
 def _kinds(added: Mapping[str, Sequence[AddedRow]]) -> Table:
-    """Return a line for each table and package: names of the rows that the package adds."""
+    """Return a grid with a line for each table and package, which names the rows that the package adds."""
     lines = Table.grid(padding=(0, 2), pad_edge=True)
     lines.add_column(style="dim")
     lines.add_column(overflow="fold")

@@ -1,6 +1,6 @@
-"""`rewardkit lock`: writes which rewards a project trains against, and checks in CI what moved since.
+"""`rewardkit lock`: records the rewards that a project trains against, and checks later what has changed.
 
-Parses, calls `rewardkit.lock` and prints.
+This module parses the options and prints the results of `rewardkit.lock`.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ ScorerArguments = dict[str, Any]
 def given_rewards(
     rewards: RewardOptions,
 ) -> ScorerArguments:
-    """Register the rewards of the words in a lock, and return the arguments of a Scorer."""
+    """Register the rewards that the words in a lock file name, and return the arguments of a Scorer."""
     found: ScorerArguments = {"options": rewards.read(), "timeout_s": rewards.timeout_s}
-    given_to_run().keep_all()  # the lock's data sources have been checked when it was written
+    given_to_run().keep_all()  # the data sources were checked when the lock was written
     return found
 
 
@@ -131,7 +131,7 @@ def command(
 
 
 def _words_of(given: Mapping[str, Any]) -> list[str]:
-    """Return the words of a command line that say which rewards there are, with paths from this folder."""
+    """Return the words of a command line that specify rewards, with paths relative to the current folder."""
     found = []
     for option in given_rewards.params:
         value = given[str(option.name)]
@@ -141,10 +141,10 @@ def _words_of(given: Mapping[str, Any]) -> list[str]:
 
 
 def _refuse_secrets(words: Sequence[str], found: Mapping[str, Identity], options: Sequence[Any]) -> None:
-    """Refuse to write down words that hold what a lock does not record.
+    """Check that the words to record in a lock contain no secrets.
 
     Raises:
-        OptionsError: one holds a password, a query, a field of requests or an option that may be a key.
+        OptionsError: A word contains a password, a query, a request field or an option that may be a key.
     """
     fields_of = (getattr(one, f.name) for one in options for f in fields(one))
     fields_of = (value for value in fields_of if isinstance(value, RequestFields))

@@ -1,7 +1,7 @@
-"""`rewardkit prep DATASET`: one subcommand for each dataset in the table.
+"""`rewardkit prep DATASET`: prepares a dataset, with a subcommand for each dataset in the table.
 
-Parses, calls `rewardkit.prepare` and prints (`options.prep_output`). Options are read from where they are
-defined (`options.prep`).
+This module calls `rewardkit.prepare`. `options.prep` creates the options from their definitions in the
+datasets, and `options.prep_output` prints the results.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from rewardkit.errors import did_you_mean
 
 
 class _DatasetGroup(click.Group):
-    """A group made from the table of datasets; a dataset's module is imported when it is called."""
+    """Group of commands created from the table of datasets, which imports a dataset's module when needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(DATASETS)
@@ -110,7 +110,7 @@ def _command_for(dataset: Dataset) -> click.Command:
 
 
 def _unwrapped(text: str) -> str:
-    """Text whose indented paragraphs, tables of columns, click shows as they are."""
+    """Return a text whose indented paragraphs, such as tables, are marked so that click does not wrap."""
     paragraphs = text.split("\n\n")
     return "\n\n".join(f"\b\n{part}" if part.startswith("    ") else part for part in paragraphs)
 

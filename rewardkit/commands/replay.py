@@ -1,6 +1,6 @@
-"""`rewardkit replay`: scores a scored file again, as its receipt says, and shows the rows that differ.
+"""`rewardkit replay`: scores a scored file again with the options in its receipt, and lists rows that differ.
 
-Parses, calls `rewardkit.lock.replay` and prints.
+This module parses the options and prints the results of `rewardkit.lock.replay`.
 """
 
 from __future__ import annotations

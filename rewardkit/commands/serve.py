@@ -1,4 +1,4 @@
-"""`rewardkit serve`: the rewards over HTTP."""
+"""`rewardkit serve`: serves rewards over HTTP."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _SHIPPED_GROUPS = {"rank", "diversity"}
-"""Every server has these; the line at the start names only others."""
+"""Group rewards that every server has. The line printed at startup names only other group rewards."""
 
 _GROUPS = {
     "security": "insecure certfile keyfile cors_origins hosts",
@@ -188,7 +188,7 @@ def command(rewards: RewardOptions, **given: Any) -> Serving:
 
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
-    """Options of the command, besides those of rewards."""
+    """Options of the command other than those of rewards."""
 
     host: str
     port: int
@@ -217,32 +217,32 @@ class ServeOptions:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """Everything that a server process needs to make its application; it has been read and checked once."""
+    """Data that a server process needs to create its application, already read and checked."""
 
     asked: ServeOptions
     timeout_s: float | None
-    """Time limit of one sample; None: each reward's own."""
+    """Time limit for a sample in seconds, or None for the limit of each reward."""
     options: dict[str, dict[str, Any]]
     """Options of rewards, by data source."""
     tokens: Sequence[str]
     ground_truths: GroundTruthIndex | None
     tasks: dict[str, TaskSet]
     scorers: int
-    """Scoring processes of one server process."""
+    """Number of scoring processes of a server process."""
     exported_traces: Callable[[], AbstractContextManager[Traces]] | None
 
     @classmethod
     def prepare(cls, asked: ServeOptions, rewards: RewardOptions) -> Service:
-        """Read what the options name.
+        """Read and check the files and settings that the options name.
 
         Raises:
-            RewardkitError: the first thing that is wrong, before a process starts.
+            RewardkitError: A file or setting cannot be used. Raised before a process starts.
         """
         tokens = [*in_file("tokens", []), *_read_tokens(asked.token_file)]
         if not asked.insecure:
             _check_closed(asked.host, tokens)
         options = rewards.read(in_file("options", {}))
-        given_to_run().keep_all()  # the rows are those of whoever asks
+        given_to_run().keep_all()  # the data sources of clients' rows are not known in advance
         if not asked.ground_truth_files:
             refuse_given(("ground_truth_tokenizer",), "the tokenizer is used only for the prompts of --gold")
         ground_truths = (
@@ -254,13 +254,13 @@ class Service:
         _look_for_groups(tasks, ground_truths)
         share = _share(asked.scorers or len(os.sched_getaffinity(0)), asked.workers)
         exported_traces = _exported_traces() if asked.otel else None
-        Scorer(options=options).close()  # what is wrong with the options is said once, here
+        Scorer(options=options).close()  # reports errors in the options once, before serving
         return cls(asked, rewards.timeout_s, options, tokens, ground_truths, tasks, share, exported_traces)
 
     @contextlib.contextmanager
     def open_app(self) -> Iterator[FastAPI]:
-        """Make the application of a server process, with its scorer, until the block ends."""
-        # Only now: the metrics look at the environment when they are imported.
+        """Create the application of a server process and its scorer for the block."""
+        # The import must not be earlier, because the metrics read the environment when they are imported.
         from rewardkit.server.app import create_app
         from rewardkit.server.observability import logs
 
@@ -303,11 +303,11 @@ def _check_closed(host: str, tokens: Sequence[str]) -> None:
 
 
 def _index(files: Sequence[Path], tokenizer: str | None) -> GroundTruthIndex | None:
-    """Read the ground truths and say what was found; only look at the files if nothing will be served."""
+    """Read the ground truths and log a report, or only check the files if this process will not serve."""
     from rewardkit.server.ground_truths import (
         GroundTruthIndex,
         check_files,
-    )  # imports Arrow: not without a need
+    )  # imports Arrow, so only if needed
     from rewardkit.server.observability import logs
 
     if is_only_tried():
@@ -323,16 +323,17 @@ def _task_sets(words: Sequence[str], workers: int) -> dict[str, TaskSet]:
         raise ConfigError(
             f"--tasks needs --workers 1, because one process must keep all sessions; found {workers}"
         )
-    from rewardkit.server.task_files import open_task_sets  # likewise
+    from rewardkit.server.task_files import open_task_sets  # imports Arrow too
 
     return open_task_sets(words)
 
 
 def _look_for_groups(tasks: Mapping[str, TaskSet], ground_truths: GroundTruthIndex | None) -> None:
-    """Refuse tasks whose reward looks at groups, and say which other rewards do.
+    """Check that no task has a group reward, and log the other data sources with group rewards.
 
     Raises:
-        ConfigError: an episode has one response, and a reward of its tasks needs all that a prompt has.
+        ConfigError: The reward of a task needs all responses to a prompt, but an episode has only one
+            response.
     """
     from rewardkit.server.observability import logs
     from rewardkit.server.request_scoring import SEND_GROUP
@@ -358,16 +359,15 @@ def _exported_traces() -> Callable[[], AbstractContextManager[Traces]]:
     require("--otel", "opentelemetry", "otel")
     from rewardkit.server.observability import traces
 
-    traces.exporter()  # what is wrong with it is said once, here
+    traces.exporter()  # reports errors once, before serving
     return traces.exported
 
 
 def _share(scorers: int, workers: int) -> int:
-    """Return the number of scoring processes that each server process may have, so that together they have
-    `scorers`.
+    """Return the number of scoring processes for each server process, if all together have `scorers`.
 
     Raises:
-        ConfigError: there are not enough to go round.
+        ConfigError: There are fewer scoring processes than server processes.
     """
     if scorers < workers:
         raise ConfigError(

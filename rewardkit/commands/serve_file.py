@@ -1,7 +1,7 @@
-"""`rewardkit serve --config serve.yaml`: reads the command's options from a file; SIGHUP reloads it.
+"""`rewardkit serve --config serve.yaml`: reads the command's options from a file, which SIGHUP reloads.
 
-Rewards and models are loaded in the serving processes, never in the supervisor: after a reload, new processes
-start from the file alone.
+Rewards and models are loaded in the serving processes and never in the supervisor, so that the new processes
+after a reload depend only on the file.
 """
 
 from __future__ import annotations
@@ -29,14 +29,15 @@ if TYPE_CHECKING:
     from rewardkit.server.serve import Serving
 
 _ONLY_IN_FILES = {"tokens": list[str], "options": dict[str, dict[str, Any]]}
-"""Keys that are no option of the command line: secrets do not belong there, and options have words there."""
+"""Types of keys that exist only in files. Secrets do not belong on the command line, where reward options are
+given with `--option`."""
 
 _NO_EPISODES = "this key was removed; serve environments with tasks: [PATH]"
 _GONE = dict.fromkeys(("tools", "interactions", "max-episodes", "episode-idle-s"), _NO_EPISODES)
-"""Keys of files that were written for other versions, each with what to do."""
+"""Advice for each key of other versions that is no longer supported."""
 
 _KEPT = ("host", "port", "workers", "drain_s", "certfile", "keyfile")
-"""Options that stay as they were when the file is read anew, since the sockets are open."""
+"""Options that a reload does not change, because the sockets are already open."""
 
 _IN_FILE = "rewardkit.serve.file"
 _ARGS = "rewardkit.serve.args"
@@ -57,29 +58,29 @@ def config_option(function: Any) -> Any:
 
 
 def in_file(key: str, default: Any) -> Any:
-    """Return the value in the file of `--config` under a key that is no option of the command line."""
+    """Return the value of a key in the `--config` file that is not an option of the command line."""
     return click.get_current_context().meta.get(_IN_FILE, {}).get(key, default)
 
 
 def is_only_tried() -> bool:
-    """Return True if the command is called to see if it can serve, by a process that will not."""
+    """Return True if the command is called only to check that it can serve."""
     return bool(click.get_current_context().meta.get(_TRIED))
 
 
 def read_config(path: Path, command: click.Command) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return a file's values by parameter of the command, and those that only files have.
+    """Return the values in a file by parameter of the command, and the values that only files can have.
 
     Keys are the names of the options, with `-` or `_`.
 
     Raises:
-        InputError: the file cannot be read, or is no mapping.
-        ConfigError: an unknown key, or a value of the wrong kind.
+        InputError: The file cannot be read, or is not a mapping.
+        ConfigError: A key is unknown, or a value has the wrong type.
     """
     given = read_mapping(path, dict[str, Any], "options to values")
     names = {
         max(option.opts, key=len).lstrip("-"): option.name
         for option in command.params
-        if isinstance(option, click.Option) and option.expose_value  # --config and --help-all are no settings
+        if isinstance(option, click.Option) and option.expose_value  # neither --config nor --help-all
     }
     defaults: dict[str, Any] = {}
     extras: dict[str, Any] = {}
@@ -104,15 +105,15 @@ def _converted(path: Path, key: str, value: Any) -> Any:
 
 
 def _take_defaults(ctx: click.Context, option: click.Parameter, path: Path | None) -> None:
-    """Make the file's values the defaults, over which the command line stands."""
+    """Use the values in the file as defaults, which the command line overrides."""
     if path is not None:
         ctx.default_map, ctx.meta[_IN_FILE] = read_config(path, ctx.command)
 
 
 class ServingCommand(GroupedCommand):
-    """A command whose function returns a `Serving`, and which serves it.
+    """Command whose function returns a `Serving`, which the command then serves.
 
-    With `--config`, or several processes, it is those that serve who call the function, each anew.
+    With `--config` or several processes, each serving process calls the function itself.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -126,7 +127,7 @@ class ServingCommand(GroupedCommand):
             _serve(super().invoke(ctx))
 
     def called(self, args: list[str], *, only_tried: bool = False) -> Serving:
-        """Call the function with what the arguments, and the file that they name, say now."""
+        """Call the function with the arguments and the current contents of the file that they name."""
         with self.make_context("serve", list(args)) as ctx:
             ctx.meta[_TRIED] = only_tried
             made: Serving = super().invoke(ctx)
@@ -134,14 +135,14 @@ class ServingCommand(GroupedCommand):
 
 
 def _serve(wanted: Serving) -> None:
-    """Serve from this process."""
+    """Serve in this process."""
     from rewardkit.server import serve
 
     serve.serve(wanted, serve.listen(wanted.host, wanted.port))
 
 
 def _supervise(command: ServingCommand, ctx: click.Context) -> None:
-    """Serve from processes each of which reads the arguments, and the file, anew."""
+    """Serve in child processes, each of which reads the arguments and the file itself."""
     from rewardkit.server import serve
 
     args = ctx.meta[_ARGS]
@@ -156,14 +157,14 @@ def _supervise(command: ServingCommand, ctx: click.Context) -> None:
 
 @contextlib.contextmanager
 def application(module: str, args: list[str]) -> Iterator[FastAPI]:
-    """The application that a module's command makes of its arguments; in another process than ours."""
+    """Create the application of a module's command in a serving process, and yield it for the block."""
     command: ServingCommand = importlib.import_module(module).command
     with command.called(args).make_app() as app:
         yield app
 
 
 def _try_once(command: ServingCommand, args: list[str]) -> None:
-    """Make sure that this can be served, in a process whose registrations go with it."""
+    """Check that the command can serve, in a child process that isolates registrations of rewards."""
     child = os.fork()
     if child == 0:
         code = 1

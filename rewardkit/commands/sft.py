@@ -1,4 +1,4 @@
-"""`rewardkit sft`: supervised fine-tuning, with the trainer of `rewardkit train`."""
+"""`rewardkit sft`: fine-tunes a model on example responses with the trainer of `rewardkit train`."""
 
 from __future__ import annotations
 

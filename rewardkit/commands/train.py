@@ -24,10 +24,14 @@ NEEDED = ("torch", "transformers", "omegaconf", "peft")
 
 
 def require_trainer() -> None:
-    """Raise MissingDependencyError unless the trainer's packages are installed; torch is not loaded yet.
+    """Check that the trainer's packages are installed, without importing torch.
 
-    Also sets threads to sleep rather than spin while they wait. This costs nothing on an idle machine; on a
-    busy one a step of the demo took 14 s with spinning threads and 2 s with sleeping ones.
+    Also sets OpenMP threads to sleep instead of spinning while they wait. On an idle machine, this makes no
+    difference. On a busy machine, a step of the demo took 14 s with spinning threads and 2 s with sleeping
+    threads.
+
+    Raises:
+        MissingDependencyError: A package is not installed.
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
@@ -92,7 +96,7 @@ def run_stage(
     explained: bool,
     as_json: bool,
 ) -> int:
-    """Train, or show and check the settings, as the options of a stage's command say; return an exit code."""
+    """Train, or show and check the settings if `explained`, and return the exit code."""
     require_trainer()
     config = None if config is None else str(config)
     if as_json and not explained:
@@ -108,7 +112,7 @@ def run_stage(
 
 
 def dry_run(config: str | None, overrides: tuple[str, ...], stage: str = "ppo") -> int:
-    """Check everything that training checks before it loads a model; what it refuses is raised here too."""
+    """Run all checks that training runs before it loads a model, with the same errors."""
     from rewardkit.trainer.run.process import read_and_check, stage_named
 
     stage_named(stage).rehearse(read_and_check(config, overrides, stage))
@@ -116,7 +120,7 @@ def dry_run(config: str | None, overrides: tuple[str, ...], stage: str = "ppo") 
 
 
 def show_settings(config: str | None, overrides: tuple[str, ...], as_json: bool, stage: str = "ppo") -> None:
-    """Print the resolved config, also where a required setting is missing."""
+    """Print the resolved config, even if a required setting is missing."""
     from rewardkit.trainer.config.explain import explain
     from rewardkit.trainer.run.process import stage_named
 

@@ -1,6 +1,6 @@
-"""`rewardkit view`: shows scored responses, of `rewardkit score` or of a training run's dumps.
+"""`rewardkit view`: shows scored responses from `rewardkit score` or from the dumps of a training run.
 
-Reads row by row, however large the file. Control characters in a response are escaped.
+Files of any size are read row by row. Control characters in responses are escaped.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def command(
 
 
 def _show(lines: Iterator[str], limit: int) -> None:
-    """Print lines as they come, through a pager where a terminal would not hold them."""
+    """Print lines as they arrive, through a pager if they may not fit on the terminal."""
     first = next(lines)  # a file that cannot be read fails before anything is printed
     if sys.stdout.isatty() and not 0 < limit < shutil.get_terminal_size().lines - 3:
         click.echo_via_pager(f"{line}\n" for line in chain([first], lines))
@@ -166,7 +166,7 @@ def _show(lines: Iterator[str], limit: int) -> None:
 
 
 def _table(rows: Iterator[ScoredRow], name: str, limit: int) -> Iterator[str]:
-    """A line for each row as it is read, in columns of fixed width: however many there are, none is held."""
+    """Yield a line for each row as it is read. Fixed column widths avoid keeping rows in memory."""
     widths = _with_the_rest(_WIDTHS)
     first = next(rows, None)
     yield click.style(_in_columns([*_WIDTHS, "response"], widths), bold=True)
@@ -204,7 +204,7 @@ def _prompt_table(shown: list[PromptSummary], of: int, name: str) -> Iterator[st
 
 
 def _with_the_rest(widths: dict[str, int]) -> list[int]:
-    """The widths of columns, and what the terminal has left for one more."""
+    """Return the widths of the columns, and the width that the terminal has left for a further column."""
     taken = sum(widths.values()) + 2 * len(widths)
     return [*widths.values(), max(16, shutil.get_terminal_size().columns - taken)]
 
@@ -240,7 +240,7 @@ def _print_in_full(row: ScoredRow) -> None:
 
 
 def _messages(value: Any) -> str:
-    """A prompt as it reads: its messages one below the other."""
+    """Return a prompt as text, with the messages of a chat on successive lines."""
     if isinstance(value, list) and all(isinstance(m, dict) and "content" in m for m in value):
         return "\n".join(f"[{printable(str(m.get('role')))}] {printable(message_text(m))}" for m in value)
     return printable(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))

@@ -1,6 +1,6 @@
-"""Rewards that other projects' users wrote, taken as they are and run outside our processes.
+"""Rewards written for other projects, which are used unchanged and run outside our processes.
 
-`spec` names them; `entries` reads them from YAML files.
+`spec` parses the specs that name them. `entries` reads entries of YAML files.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The client of a host: starts the process that runs somebody else's reward, and asks it for scores.
+"""Client of a host: starts the process that runs a third-party reward, and requests scores from it.
 
-A host belongs to one worker of a scorer and dies with it. A worker whose host dies ends with the same status,
-and the pool decides what becomes of its samples.
+A host belongs to one worker of a scorer and exits with the worker. A worker whose host dies exits with the
+host's exit status, and the pool decides how to handle the worker's samples.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from rewardkit.types import Score
 from rewardkit.users_code import Raised
 
 _NOTE_S = 5.0
-"""Seconds after which whoever waits for an import is told so."""
+"""Seconds after which a warning is logged that an import is still running."""
 
 _PIPE_BYTES = 1 << 15
-"""Requests that are sent ahead: a pipe holds twice as much, so that sending them never waits for the host,
-which may itself wait for its answers to be read."""
+"""Maximum size of requests sent ahead of their answers. A pipe holds twice as much, so that sending never
+blocks on the host, which may itself be blocked until its answers are read."""
 
 _FOLDER = Path(__file__).with_name("host")
 _BOOT = (
@@ -44,14 +44,14 @@ _BOOT = (
 
 
 HostScore = Score | Raised
-"""Result of a row: a score, or the exception that the function raised, of which the runner decides."""
+"""Result of a row: a score, or the exception that the function raised, which the runner handles."""
 
 HostRow = dict[str, Any]
-"""`data_source, response, ground_truth, prompt, extra_info`, ready for JSON."""
+"""JSON-ready row with the fields `data_source, response, ground_truth, prompt, prompt_text, extra_info`."""
 
 
 class DescribedReward(msgspec.Struct):
-    """Description of a reward by the host that has loaded it."""
+    """Description of a reward, as sent by the host that loaded it."""
 
     kind: str
     lists: bool
@@ -61,12 +61,12 @@ class DescribedReward(msgspec.Struct):
     summary: str
     signature: str
     gives: dict[str, str]
-    """Parameter -> what it gets."""
+    """Field of the row that each parameter gets, by the name of the parameter."""
     asks: list[str]
-    """Parameters for which the row itself must have a value."""
+    """Parameters whose values are read from `extra_info` of the row."""
     module: str
     sources: dict[str, tuple[str, str]]
-    """Module -> path and text of the source files behind it."""
+    """Path and text of the source file of each module of the reward, by module name."""
     distribution: str
     python: str
 
@@ -93,7 +93,7 @@ class _HostRefusal(msgspec.Struct):
 
 @dataclass(frozen=True)
 class HostRequest:
-    """Reward that a host is to load, and the interpreter that runs it."""
+    """Reward to load in a host, and the Python interpreter to run it with."""
 
     target: str
     kind: str = ""
@@ -103,10 +103,10 @@ class HostRequest:
     sources: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     python: str | None = None
     name: str = ""
-    """Stands before what it prints; empty: what the host finds is its name."""
+    """Name shown before lines that the reward prints. If empty, the name of the function is shown."""
 
     def message(self) -> dict[str, Any]:
-        """Return what goes to the host."""
+        """Return the message to send to the host process."""
         return {
             "target": self.target,
             "kind": self.kind,
@@ -119,13 +119,15 @@ class HostRequest:
 
 
 class RewardHost:
-    """One process with one reward loaded in it.
+    """Process with one loaded reward.
 
     Args:
-        limit_s: how long it may take to import its target. A worker has its limit from the pool.
+        request: Reward to load.
+        limit_s: Maximum time for importing the target, in seconds. None sets no limit, because the pool
+            limits its workers.
 
     Raises:
-        InputError: it cannot be started, or refuses what it is to load; the message says why.
+        InputError: The process cannot be started, or cannot load the reward. The message contains the reason.
     """
 
     def __init__(self, request: HostRequest, *, limit_s: float | None = None) -> None:
@@ -189,7 +191,7 @@ class RewardHost:
         """Return the scores of the rows of one call.
 
         Raises:
-            SystemExit: the host has died. The worker is to end as well.
+            SystemExit: The host has died, so the worker must exit as well.
         """
         try:
             self._write(self._request(rows))
@@ -199,10 +201,10 @@ class RewardHost:
         return [_score(one) for one in _answer(line).results] if line else self._died()
 
     def ask_each(self, calls: Iterable[Sequence[HostRow]]) -> Iterator[list[HostScore]]:
-        """Yield the scores of calls of one row, in order, as they come; the host has the next calls by then.
+        """Yield the scores of single-row calls in order as they arrive. Further calls are sent in advance.
 
         Raises:
-            SystemExit: as `ask`.
+            SystemExit: The host has died, so the worker must exit as well.
         """
         under_way: deque[int] = deque()
         for rows in calls:
@@ -216,7 +218,7 @@ class RewardHost:
         yield from self._come(under_way, 0)
 
     def _come(self, under_way: deque[int], most: int) -> Iterator[list[HostScore]]:
-        """Yield scores as they come, until the requests under way have at most so many bytes, or none is."""
+        """Yield scores as they arrive, until at most `most` bytes of requests are unanswered."""
         while under_way and sum(under_way) > most:
             found = self._answers()
             for _ in found:
@@ -225,7 +227,13 @@ class RewardHost:
                 yield [_score(answer.results[0]) for answer in found]
 
     async def ask_at_once(self, rows: Sequence[HostRow]) -> list[HostScore]:
-        """Ask as `ask` does for an `async` function, many at a time; to be called on one event loop only."""
+        """Return the scores of the rows of one call of an `async` function.
+
+        Many calls may run concurrently, but only on one event loop.
+
+        Raises:
+            SystemExit: The host has died, so the worker must exit as well.
+        """
         loop = asyncio.get_running_loop()
         assert self.process.stdout is not None
         if not self._reading:
@@ -244,14 +252,17 @@ class RewardHost:
             self._died()
 
     def _cancel(self, request_id: int) -> None:
-        """Have a call cancelled. One that blocks its event loop blocks ours too: the pool then ends the
-        worker and scores each sample alone."""
+        """Cancel a call in the host and wait for its answer.
+
+        A call that blocks the host's event loop also blocks this one. The pool then ends the worker and
+        scores each sample alone.
+        """
         self._write({"cancel": request_id})
         while request_id in self._waiting:
             self._read()
 
     def _answers(self) -> list[_HostAnswer]:
-        """Wait for at least a part of an answer; return those that are whole."""
+        """Read from the host, blocking until there is data, and return the complete answers."""
         assert self.process.stdout is not None
         data = os.read(self.process.stdout.fileno(), 1 << 20)
         if not data:
@@ -260,7 +271,7 @@ class RewardHost:
         return [_answer(line) for line in lines]
 
     def _read(self) -> None:
-        """Hand out the answers that have come in."""
+        """Pass the received answers to the calls that wait for them."""
         for answer in self._answers():
             waiting = self._waiting.pop(answer.id)
             if not waiting.done():
@@ -287,7 +298,7 @@ class RewardHost:
         raise SystemExit(128 - status if status < 0 else status)
 
     def close(self) -> None:
-        """End the process, and what it has started."""
+        """Kill the process and all processes that it has started."""
         processes.kill_group(self.process)
         self.process.wait()
 
@@ -297,7 +308,7 @@ def _encoded(message: Mapping[str, Any]) -> bytes:
 
 
 def _answer(line: bytes) -> _HostAnswer:
-    return msgspec.convert(json.loads(line), _HostAnswer)  # msgspec's own decoder refuses half a character
+    return msgspec.convert(json.loads(line), _HostAnswer)  # msgspec's own decoder refuses lone surrogates
 
 
 def _score(result: _RowResult) -> HostScore:

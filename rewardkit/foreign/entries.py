@@ -1,4 +1,4 @@
-"""An entry of a YAML file that imports somebody else's reward: its keys, and the spec that it makes."""
+"""Entries of YAML files that import third-party rewards: their keys, and their conversion to specs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rewardkit.reward_options import check_timeout
 
 
 class ForeignEntry(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """The keys of an entry; all but `import` may be left out."""
+    """Keys of an entry. All keys except `import` are optional."""
 
     spec: str = msgspec.field(name="import")
     """`KIND:TARGET`, `FILE.py[:NAME]` or `package.module:NAME`."""
@@ -34,12 +34,12 @@ def spec_of_entry(name: str, given: Mapping[str, Any]) -> ForeignSpec:
     """Return the spec of an entry.
 
     Args:
-        name: of the reward, where the entry itself does not name it.
-        given: the entry, as it stands in the file.
+        name: Name of the reward, if the entry does not contain a name.
+        given: Entry as written in the file.
 
     Raises:
-        OptionsError: a key or value is not allowed. The message says where.
-        InputError: its spec is none.
+        OptionsError: A key or value is not allowed. The message contains the location.
+        InputError: The value of `import` is not a valid spec.
     """
     where = f"{place}: " if (place := getattr(given, "place", "")) else ""
     keys = msgspec.structs.fields(ForeignEntry)

@@ -1,6 +1,7 @@
-"""Rewards that are Python: what a host runs, as a Reward of ours.
+"""Rewards in Python code, wrapped as `Reward`s that run in hosts.
 
-The function is looked at once, in a host that ends again. Each worker runs what was read, in its own host.
+The function is inspected once, in a temporary host. Each worker then runs the source code read by that host
+in a host of its own.
 """
 
 from __future__ import annotations
@@ -27,14 +28,15 @@ from rewardkit.types import Sample
 _FILES = (".py", ".yaml", ".yml")
 
 _seen: dict[str, DescribedReward] = {}
-"""Descriptions of targets that have been looked at, by request and working folder."""
+"""Descriptions of inspected targets, by request and working folder."""
 
 
 def python_reward(spec: ForeignSpec) -> Reward:
     """Return the Reward of a Python spec.
 
     Raises:
-        InputError: it cannot be imported, has no such function, or nothing says how that is called.
+        InputError: The target cannot be imported, has no such function, or cannot be called because its
+            parameters are unknown.
     """
     described = look_at(spec)
     request = replace(_request(spec), module=described.module, sources=described.sources)
@@ -68,10 +70,11 @@ def python_reward(spec: ForeignSpec) -> Reward:
 
 
 def look_at(spec: ForeignSpec) -> DescribedReward:
-    """Return what a host says of a spec's target. The host ends again.
+    """Return the description of a spec's target, which a temporary host loads.
 
     Raises:
-        InputError: as `python_reward`.
+        InputError: The target cannot be imported, has no such function, or cannot be called because its
+            parameters are unknown.
     """
     request = _request(spec)
     key = json.dumps([request.message(), request.python, os.getcwd()], sort_keys=True, default=str)
@@ -79,7 +82,7 @@ def look_at(spec: ForeignSpec) -> DescribedReward:
         try:
             host = RewardHost(request, limit_s=processes.load_timeout_s())
         except InputError as error:
-            # `verifers:env` was read as a module and its function
+            # A misspelt kind, such as `verifers:env`, is parsed as a module and its function.
             meant = did_you_mean(spec.target.partition(":")[0], () if spec.kind else KINDS)
             raise InputError(f"{error}{meant}") from None
         host.close()
@@ -88,8 +91,7 @@ def look_at(spec: ForeignSpec) -> DescribedReward:
 
 
 def version_of(spec: ForeignSpec, described: DescribedReward) -> int:
-    """Return a number that changes with the source files, the distribution's version, the options and the
-    call, and with nothing else."""
+    """Return a checksum of the source files, the distribution's version, the options and the call."""
     name = spec.target.rpartition("/")[2]
     options = recorded_options(spec.options, _texts_of(described))
     how = [described.kind, name, options, spec.columns, spec.ground_truth, spec.batch]
@@ -102,8 +104,7 @@ def _texts_of(described: DescribedReward) -> list[str]:
 
 
 def source_of(described: DescribedReward) -> dict[str, str]:
-    """Return the digests of the source files by their relative names; and a distribution's version, by its
-    name."""
+    """Return the digest of each source file by relative path, and the version of the distribution by name."""
     name, _, version = described.distribution.partition(" ")
     installed = {name: version} if name else {}
     if not described.sources:
@@ -116,19 +117,19 @@ def source_of(described: DescribedReward) -> dict[str, str]:
 
 
 class HostedReward:
-    """A reward in a host, which `load` starts: in the worker that scores."""
+    """Reward that runs in a host. `load` starts the host, in the worker that scores."""
 
     def __init__(self, request: HostRequest, *, structured: bool) -> None:
         self.request = request
         self.structured = structured
-        """A ground truth that is a JSON object or array goes to the function as that."""
+        """True if a ground truth that is a JSON object or array is decoded before the function is called."""
         self._host: RewardHost | None = None
 
     def load(self, options: Any) -> None:
         """Start the host.
 
         Raises:
-            InputError: it cannot be loaded.
+            InputError: The host cannot be started, or cannot load the reward.
         """
         self._host = RewardHost(self.request)
 
@@ -137,15 +138,15 @@ class HostedReward:
         return self._loaded().ask([self._row(sample)])[0]
 
     def score_each(self, samples: Sequence[Sample], options: NoOptions) -> Iterator[list[HostScore]]:
-        """Yield the scores of samples in order, as they come; the next samples are sent before."""
+        """Yield the scores of samples in order as they arrive. Further samples are sent in advance."""
         return self._loaded().ask_each([self._row(sample)] for sample in samples)
 
     async def ascore(self, sample: Sample, options: NoOptions) -> HostScore:
-        """Return the score of a sample; many are asked for at once."""
+        """Return the score of a sample from an `async` function. Many samples may be scored concurrently."""
         return (await self._loaded().ask_at_once([self._row(sample)]))[0]
 
     def score_group(self, samples: Sequence[Sample], options: NoOptions) -> list[HostScore]:
-        """Return the scores of samples, which the function gets in one call."""
+        """Return the scores of samples that the function receives in one call."""
         return self._loaded().ask([self._row(sample) for sample in samples])
 
     def _loaded(self) -> RewardHost:
@@ -164,7 +165,7 @@ class HostedReward:
 
 
 def _structure(text: str) -> Any:
-    """The object or array that a ground truth is the JSON of; any other text as it is."""
+    """Return a ground truth decoded if it is a JSON object or array, otherwise unchanged."""
     if not text.startswith(("{", "[")):
         return text
     try:

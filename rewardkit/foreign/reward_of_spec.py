@@ -1,4 +1,4 @@
-"""Rewards of the kinds that run no Python of somebody else's: how each is made of a spec."""
+"""Creates the rewards of specs whose kinds do not run third-party Python code."""
 
 from __future__ import annotations
 
@@ -29,13 +29,16 @@ def made(
     """Return the Reward of a spec. Its version is a checksum of the kind, the options and the source.
 
     Args:
-        source: What decides on scores besides the options: the text of a grader, the files of a task.
-        url: The target is an address, and goes to the option `url`.
-        running: Fields of `Running`, where they are not those of a function that runs in a worker.
-        more: Further fields of `Reward`; `presets` go below the spec's options.
+        spec: Spec of the reward.
+        score: Function that scores a sample.
+        options_type: Type of the reward's options.
+        source: Data other than the options that affects scores, such as the text of a grader.
+        url: True if the target is an address, which is passed in the option `url`.
+        running: Fields of `Running` that differ from those of a function that runs in a worker.
+        more: Further fields of `Reward`. The spec's options override `presets`.
 
     Raises:
-        OptionsError: an option does not exist or does not fit, or the target is no address.
+        OptionsError: An option does not exist or has a wrong value, or the target is not a valid address.
     """
     presets = {**more.pop("presets", {}), **spec.options}
     if url:
@@ -63,12 +66,12 @@ def _version(spec: ForeignSpec, options: Mapping[str, Any], source: bytes) -> in
 
 
 def default_name(spec: ForeignSpec) -> str:
-    """Return a name for a reward: its kind and the end of its target."""
+    """Return the default name of a reward: the kind and the last part of the target."""
     return f"{spec.kind}:{PurePosixPath(Address(spec.target).rstrip('/')).name}"
 
 
 def number(value: Any) -> float | None:
-    """Return a finite number that a server gave; None for anything else. True and False are 1 and 0."""
+    """Return a server's value as a float if it is a finite number, or None. True and False are 1 and 0."""
     if not isinstance(value, int | float) or not math.isfinite(value):
         return None
     return float(value)

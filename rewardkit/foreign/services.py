@@ -1,7 +1,7 @@
-"""Requests to servers that score or play: JSON over HTTP with aiohttp, the same for every kind of server.
+"""Requests to servers of all kinds that score or play, as JSON over HTTP with aiohttp.
 
-What is asked and what an answer is worth is the callers'. A server that is down, refuses, or answers no JSON
-is a `ServiceError`, which becomes a status; never a score.
+The callers define the content of requests and interpret the answers. A server that is down, refuses a request
+or does not answer with JSON raises a `ServiceError`, which becomes a status and never a score.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from rewardkit.json_objects import NOT_JSON
 
 _PAUSE_S = 0.5
 _LARGEST = 64 << 20
-"""Bytes of an answer."""
+"""Maximum size of an answer in bytes."""
 
 _kept: dict[asyncio.AbstractEventLoop, aiohttp.ClientSession] = {}
 
 
 class ServiceError(RuntimeError):
-    """A server that cannot be reached, or whose answer is of no use; the message says why.
+    """Error that a server cannot be reached or gave an unusable answer. The message contains the reason.
 
-    `status`: of its answer; 0: there was none.
+    `status` is the HTTP status of the answer, or 0 if the server did not answer.
     """
 
     def __init__(self, message: str, status: int = 0) -> None:
@@ -38,22 +38,22 @@ class ServiceError(RuntimeError):
 
 
 class Service:
-    """One server. The running event loop keeps connections; cookies are kept by who hands them over."""
+    """Client of a server. Each event loop has its own connections. The caller stores the cookies."""
 
     def __init__(
         self, url: str, *, who: str, token: str = "", timeout_s: float = 60.0, retries: int = 3
     ) -> None:
-        """Point at a server; nothing is sent.
+        """Create a client without sending anything.
 
         Args:
-            url: Name and password in it are sent, and never shown.
-            who: What messages call it.
-            token: Sent as a bearer token; empty: none is.
-            timeout_s: For one request.
-            retries: Further tries where the server has not begun with it.
+            url: Address of the server. A user name and password in the address are sent but never shown.
+            who: Name of the server in messages.
+            token: Bearer token to send, or empty for no token.
+            timeout_s: Time limit for a request, in seconds.
+            retries: Number of retries of a request that the server has not begun to process.
 
         Raises:
-            ValueError: the URL is no address of HTTP.
+            ValueError: The URL is not an HTTP address.
         """
         self.address = address_of(url)
         self.who = f"{who} {self.address.rstrip('/')}"
@@ -71,14 +71,18 @@ class Service:
         headers: Mapping[str, str] | None = None,
         cookies: dict[str, str] | None = None,
     ) -> Any:
-        """Return what the server answers, as data.
+        """Send a request and return the decoded JSON of the answer.
 
         Args:
-            path: Behind the address, with its slash.
-            cookies: Sent, and updated with what the answer sets.
+            method: HTTP method.
+            path: Path after the address, with a leading slash.
+            body: Data to send as JSON, or None.
+            headers: Further headers.
+            cookies: Cookies to send, updated with the cookies that the answer sets.
 
         Raises:
-            ServiceError: it cannot be reached, does not answer in time, refuses, or answers no JSON.
+            ServiceError: The server cannot be reached, does not answer in time, refuses the request, or does
+                not answer with JSON.
         """
         async with self.request(method, path, body, headers=headers, cookies=cookies) as answer:
             content = await self.read(answer)
@@ -99,7 +103,11 @@ class Service:
         headers: Mapping[str, str] | None = None,
         cookies: dict[str, str] | None = None,
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """Send a request and yield its answer, whose body has not been read. Raises as `json`."""
+        """Send a request and yield the answer before its body is read.
+
+        Raises:
+            ServiceError: The server cannot be reached, does not answer in time, or refuses the request.
+        """
         try:
             answer = await self._sent(method, path, body, dict(headers or {}), cookies)
             try:
@@ -144,10 +152,14 @@ class Service:
         return answer
 
     async def websocket(self, path: str, largest: int) -> aiohttp.ClientWebSocketResponse:
-        """Open a WebSocket, which the caller closes. Raises as `json`.
+        """Open a WebSocket, which the caller must close.
 
         Args:
-            largest: Bytes that a message may have.
+            path: Path after the address, with a leading slash.
+            largest: Maximum size of a message in bytes.
+
+        Raises:
+            ServiceError: The server cannot be reached.
         """
         url = f"ws{self.address.request_url(path).removeprefix('http')}"
         try:
@@ -166,17 +178,17 @@ class Service:
         )
 
     def _public(self, text: str) -> str:
-        """Return what a server or a library says without the address's secrets and what is sent for them."""
+        """Return a text from a server or library without the secrets in the address and in the headers."""
         return self.address.unsaid(text, self._secrets())
 
     def _secrets(self) -> set[str]:
         return {*self.address.secrets, *(value.partition(" ")[2] for value in self._headers.values())}
 
     async def read(self, answer: aiohttp.ClientResponse) -> bytes:
-        """Return an answer's body, which has a largest size.
+        """Return the body of an answer.
 
         Raises:
-            ServiceError: it is larger.
+            ServiceError: The body is larger than the maximum size.
         """
         content = await answer.content.read(_LARGEST)
         while not answer.content.at_eof() and len(content) < _LARGEST:

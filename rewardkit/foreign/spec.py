@@ -1,6 +1,6 @@
-"""Specs: how somebody else's reward is named, and which kinds there are. `load_reward` takes `--reward`'s.
+"""Specs of third-party rewards, and the table of their kinds. `load_reward` loads the spec in `--reward`.
 
-Nothing here imports what a spec names: each kind makes a `Reward` of it that runs elsewhere.
+This module does not import the target of a spec. Each kind creates a `Reward` that runs outside this process.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PYTHON_KINDS = (
     "verifiers",
     "verl",
 )
-"""Kinds of Python functions and objects, which run in a host process."""
+"""Kinds that are Python functions or objects, which run in a host process."""
 
 MakeReward = Callable[["ForeignSpec"], Reward]
 
@@ -49,7 +49,7 @@ KINDS: Table[MakeReward] = Table(
         **dict.fromkeys(PYTHON_KINDS, _PYTHON),
     },
 )
-"""The function that makes a Reward of a spec (`KIND:TARGET`), by kind."""
+"""Functions that create the Reward of a spec (`KIND:TARGET`), by kind."""
 
 _IN_A_FILE = re.compile(r"[^:?]*\.py(:|\?|$)")
 _IN_A_MODULE = re.compile(r"[A-Za-z_][\w.]*:(?!\w+\.py\b)[A-Za-z_]\w*(\.\w+)*(\?.*)?$")
@@ -57,38 +57,40 @@ _IN_A_MODULE = re.compile(r"[A-Za-z_][\w.]*:(?!\w+\.py\b)[A-Za-z_]\w*(\.\w+)*(\?
 
 @dataclass(frozen=True)
 class ForeignSpec:
-    """One reward that somebody else wrote, as a spec or an entry of a YAML file names it."""
+    """Third-party reward, as named by a spec or an entry of a YAML file."""
 
     target: str
-    """Target by which the kind finds it: `FILE.py:NAME`, `package.module:NAME`, a name, a URL, a folder."""
+    """Location of the reward: `FILE.py:NAME`, `package.module:NAME`, a name, a URL or a folder."""
     kind: str = ""
-    """One of `KINDS`; empty: what the function's parameters say."""
+    """One of `KINDS`. If empty, the kind is inferred from the function's parameters."""
     python: str | None = None
-    """The interpreter that runs it; None: ours."""
+    """Python interpreter that runs the reward, or None for the current interpreter."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Goes to the function with every call, or to what makes it."""
+    """Arguments of every call of the function, or of the class or factory that creates the function."""
     columns: Mapping[str, str] = field(default_factory=dict)
-    """Parameter -> field of the sample or key of `extra_info` that it gets, where its name does not say."""
+    """Field of the sample or key of `extra_info` for each parameter whose name does not show its value."""
     ground_truth: Literal["json", "text"] = "json"
-    """Form of a ground truth that is a JSON object or array: as that, or as its text."""
+    """Form in which a ground truth that is a JSON object or array is passed: decoded, or as text."""
     batch: Literal["sample", "group"] = "sample"
-    """Rows that a function of lists gets in one call: one response, or all responses to a prompt."""
+    """Rows that a function of lists receives in one call: one response, or all responses to a prompt."""
     name: str = ""
-    """Name of the reward; empty: that of the function."""
+    """Name of the reward. If empty, the name of the function is used."""
     data_sources: tuple[str, ...] = ()
-    """Data sources that it scores; empty: it can be a member of compositions."""
+    """Data sources that the reward scores. If empty, it can only be a member of compositions."""
     timeout_s: float = 10.0
-    """Deadline for one call."""
+    """Time limit for a call, in seconds."""
     on_exception: OnException = "error"
-    """The same as that of a Reward; in a spec it stands among the options: `?on_exception=0`."""
+    """Score or status after an exception, see `Running`. In a spec, it is an option: `?on_exception=0`."""
 
 
 def parse_spec(text: str) -> ForeignSpec:
-    """Read `[SOURCE=]SPEC`, where SPEC is `KIND:TARGET`, `FILE.py[:NAME]` or `package.module:NAME`, and may
-    end in options: `?name=value&name=value`, values as in JSON, special characters as in a URL.
+    """Parse `[SOURCE=]SPEC`, where SPEC is `KIND:TARGET`, `FILE.py[:NAME]` or `package.module:NAME`.
+
+    A spec may end in options: `?name=value&name=value`, with JSON values and special characters escaped as in
+    a URL.
 
     Raises:
-        InputError: it is none of these.
+        InputError: The text is not a valid spec.
     """
     source, spec = _split_source(text)
     rest, _, query = spec.partition("?")
@@ -104,12 +106,12 @@ def parse_spec(text: str) -> ForeignSpec:
 
 
 def shown_spec(text: str) -> str:
-    """Return a spec as it may be shown: without its options, which may hold keys."""
+    """Return a spec for messages, without its options, which may contain secret keys."""
     return Address(text).partition("?")[0]
 
 
 def is_spec(text: str) -> bool:
-    """True for what names a file, a module's function or a kind, also an unknown one; not for names alone."""
+    """Return True if a text names a file, a function in a module, or a (possibly unknown) kind."""
     _, spec = _split_source(text)
     return _is_function(spec) or spec in KINDS or ":" in spec.partition("?")[0]
 
@@ -128,10 +130,12 @@ def _no_kind(kind: str) -> str:
 
 
 def verl_function(path: str, name: str, options: Mapping[str, Any]) -> str:
-    """Return the spec of a function as verl's `custom_reward_function` names it.
+    """Return the spec of a function that verl's `custom_reward_function` names.
 
     Args:
-        path: a file, `file://FILE` or `pkg://package.module` (also `pkg://package/module`).
+        path: File, `file://FILE` or `pkg://package.module` (also `pkg://package/module`).
+        name: Name of the function.
+        options: Arguments that verl passes to the function.
     """
     place, package, module = path.removeprefix("file://").partition("pkg://")
     query = "&".join(f"{key}={quote(json.dumps(value))}" for key, value in options.items())
@@ -139,15 +143,15 @@ def verl_function(path: str, name: str, options: Mapping[str, Any]) -> str:
 
 
 def is_python(spec: ForeignSpec) -> bool:
-    """True for what runs in a host."""
+    """Return True if the reward of a spec is Python code, which runs in a host."""
     return not spec.kind or spec.kind in PYTHON_KINDS
 
 
 def foreign_reward(spec: ForeignSpec) -> Reward:
-    """Return the Reward that runs what a spec names; it is not registered.
+    """Return the Reward of a spec without registering it.
 
     Raises:
-        InputError: there is no such kind, or nothing that can be run.
+        InputError: The kind is unknown, or the target cannot be run.
     """
     if spec.kind and spec.kind not in KINDS:
         raise InputError(f"reward '{Address(spec.target)}': {_no_kind(spec.kind)}")
@@ -155,21 +159,24 @@ def foreign_reward(spec: ForeignSpec) -> Reward:
 
 
 def register(spec: ForeignSpec, registry: Registry = REGISTRY) -> Reward:
-    """Make and register the Reward of a spec for its data sources. Without any it can be a member of a
-    composition.
+    """Create the Reward of a spec and register it for the spec's data sources.
+
+    Without data sources, the reward can only be a member of a composition.
 
     Raises:
-        InputError: as `foreign_reward`.
+        InputError: The kind is unknown, or the target cannot be run.
     """
     return registry.register(foreign_reward(spec), replace_existing=True)
 
 
 def load_reward(text: str, registry: Registry = REGISTRY) -> list[Reward]:
-    """Register what `--reward [SOURCE=]SPEC` names, and return it: rewards of a file that imports
-    rewardkit, or one that somebody else wrote. Without SOURCE, the latter scores every data source.
+    """Register and return the rewards that `--reward [SOURCE=]SPEC` names.
+
+    These are the rewards in a file that imports rewardkit, or a single third-party reward. Without SOURCE, a
+    third-party reward scores every data source.
 
     Raises:
-        InputError: nothing can be made of it.
+        InputError: The spec is not valid, or its rewards cannot be loaded.
     """
     source, spec = _split_source(text)
     if text.startswith("="):
@@ -191,14 +198,14 @@ def load_reward(text: str, registry: Registry = REGISTRY) -> list[Reward]:
 
 
 def _is_ours(spec: str) -> bool:
-    """Return True if a spec names a Python file that is written for rewardkit, which it then imports."""
+    """Return True if a spec names a Python file that imports rewardkit and is therefore written for it."""
     path = spec.partition("?")[0].partition(":")[0]
     if not path.endswith(".py"):
         return False
     try:
         tree = ast.parse(Path(path).read_bytes())
     except (OSError, SyntaxError, ValueError):
-        return False  # whose import says what is wrong
+        return False  # importing the file will report the error
     return any(name.partition(".")[0] == "rewardkit" for node in ast.walk(tree) for name in _imported(node))
 
 
@@ -209,14 +216,14 @@ def _imported(node: ast.AST) -> list[str]:
 
 
 def _split_source(text: str) -> tuple[str, str]:
-    """The data source in front of a spec, or "", and the spec; options behind it may hold `=` too."""
+    """Return the data source before a spec, or "", and the spec. The spec's options may also contain `=`."""
     head, equals, rest = text.partition("=")
     in_options = "?" in head and is_spec(head.partition("?")[0])
     return (head, rest) if equals and not in_options else ("", text)
 
 
 def _options(query: str) -> dict[str, Any]:
-    """Options as they stand behind a spec; a value that is no JSON is a text."""
+    """Return the options at the end of a spec. A value that is not JSON is a string."""
     return {
         name: _value(value) for name, _, value in (word.partition("=") for word in query.split("&")) if name
     }

@@ -1,5 +1,5 @@
-"""Responses of a model to the prompts of a file: `rewardkit generate`.
+"""Generates a model's responses to the prompts in a file: `rewardkit generate`.
 
-`answer_prompts.py` drives an engine of `engines/` over the prompts and keeps a journal of finished ones, so
-that a killed run goes on. Nothing here trains; scoring, where asked for, is the Scorer's.
+`answer_prompts.py` runs an engine from `engines/` on the prompts and keeps a journal of finished responses,
+so that an interrupted run can be resumed. If scores are requested, a `Scorer` scores the responses.
 """

@@ -1,6 +1,6 @@
-"""A run of generation: prompts in, responses out. A run that was killed can be resumed.
+"""Generates responses to prompts in a run that can be resumed after an interruption.
 
-Engines are in `engines/`, the journal that a run is resumed from in `journal.py`, files in `generate.py`.
+Engines are in `engines/`. `journal.py` stores finished responses, and `generate.py` reads and writes files.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ COLUMNS = ("responses", "finish_reason", "prompt_tokens", "response_tokens", "lo
 
 @dataclass
 class GenerationReport:
-    """Counts of a run's responses."""
+    """Counts of the responses of a run."""
 
     responses: int = 0
     prompt_tokens: int = 0
     response_tokens: int = 0
     truncated: int = 0
-    """Responses that were cut off at `max_tokens`."""
+    """Number of responses cut off at `max_tokens`."""
     failed: int = 0
-    """Requests that an engine could not answer."""
+    """Number of requests that the engine could not answer."""
     first_failure: str | None = None
     resumed: int = 0
-    """Responses that an interrupted run had made before."""
+    """Number of responses from an interrupted run."""
     finish_reasons: dict[str, int] = field(default_factory=dict)
     ended: dict[str, int] = field(default_factory=dict)
-    """Episodes by the reason for which they ended."""
+    """Number of episodes by the reason why they ended."""
 
     def add(self, one: Completion) -> None:
         """Count a completion."""
@@ -68,7 +68,7 @@ class GenerationReport:
             self.ended[one.episode.ended] = self.ended.get(one.episode.ended, 0) + 1
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return the report as JSON-ready data."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -92,22 +92,26 @@ def answer_prompts(
     cluster: RaySettings | None = None,
     episodes: Sequence[EpisodeRow] | None = None,
 ) -> tuple[Journal, dict[tuple[int, int], Completion], GenerationReport]:
-    """Return the journal, `settings.n` completions to each prompt by (row, sample), and a report.
+    """Return the journal, `settings.n` completions for each prompt by (row, sample), and a report.
 
-    The caller writes the output and then removes the journal. Until then a run that was killed can be
-    resumed.
+    The caller writes the output and then removes the journal. An interrupted run can be resumed until the
+    journal is removed.
 
     Args:
-        out: The output file. The journal is written beside it, the output is not.
-        resume: Go on with the journal of an interrupted run.
-        restart: Replace the journal of an interrupted run.
-        told: Called with each completion: first with those of the interrupted run, then with each that ends.
-        cluster: The Ray cluster whose actors each run an engine; None: one engine in this process.
-        episodes: The rows of the episodes, one for each prompt; None: responses are one turn.
+        prompts: Chat messages of each row.
+        out: Output file. The journal is written next to it, but the output file itself is not written.
+        engine: Engine and its settings.
+        settings: Settings for drawing the responses.
+        resume: True to continue from the journal of an interrupted run.
+        restart: True to replace the journal of an interrupted run.
+        told: Callback for each completion, first for those of the interrupted run, then for new ones as they
+            finish.
+        cluster: Ray cluster with an engine in each actor, or None for one engine in this process.
+        episodes: Rows of the episodes, one for each prompt, or None if responses are single turns.
 
     Raises:
-        InputError: an interrupted run has left a journal and neither `resume` nor `restart` is given.
-        ConfigError: the engine cannot be started.
+        InputError: An interrupted run left a journal, and neither `resume` nor `restart` is given.
+        ConfigError: The engine cannot be started.
     """
     about = _about(prompts, engine, settings, episodes)
     found: dict[tuple[int, int], Completion] = {}
@@ -156,7 +160,7 @@ def answer_prompts(
 
 def _run(engine: GenerationEngine, missing: Sequence[Sequence[GenerationRequest]], done: Told) -> None:
     try:
-        if all(len(some) == 1 for some in missing):  # they do not depend on each other
+        if all(len(some) == 1 for some in missing):  # the responses do not depend on each other
             engine.run([request for some in missing for request in some], done)
             return
         for some in missing:
@@ -176,8 +180,7 @@ def _about(
     settings: GenerationSettings,
     episodes: Sequence[EpisodeRow] | None,
 ) -> dict[str, Any]:
-    """Return everything that the responses depend on. Only a run with the same values may resume a
-    journal."""
+    """Return all values that affect the responses. Only a run with the same values may resume a journal."""
     digest = hashlib.blake2b(digest_size=16)
     for messages in prompts:
         digest.update(msgspec.json.encode(list(messages), enc_hook=str))
@@ -190,7 +193,7 @@ def _about(
     return {
         "prompts": digest.hexdigest(),
         **{name: getattr(engine, name) for name in chosen},
-        **msgspec.json.decode(msgspec.json.encode(settings, enc_hook=str)),  # as it comes back from a file
+        **msgspec.json.decode(msgspec.json.encode(settings, enc_hook=str)),  # as read from a file
         **({} if env is None else {"env": msgspec.to_builtins(env, enc_hook=str)}),
     }
 
@@ -198,10 +201,10 @@ def _about(
 def with_responses(
     table: pa.Table, found: dict[tuple[int, int], Completion], settings: GenerationSettings
 ) -> pa.Table:
-    """Return the rows with columns of their responses, lists of `n`. A request that failed has null.
+    """Return the rows with columns of responses, in lists of `n`. A failed request has the response null.
 
     Raises:
-        InputError: the rows have a column of that name already.
+        InputError: The rows already have a column with one of the names.
     """
     check_columns(table.schema)
     rows = [[found[row, sample] for sample in range(settings.n)] for row in range(len(table))]
@@ -223,7 +226,11 @@ def with_responses(
 
 
 def check_columns(schema: pa.Schema) -> None:
-    """Raise InputError if the rows already have a column that generation adds."""
+    """Check that the rows have no column that generation adds.
+
+    Raises:
+        InputError: A column already exists.
+    """
     taken = [name for name in COLUMNS if name in schema.names]
     if taken:
         raise InputError(

@@ -1,5 +1,5 @@
 """Reads the rows of episodes from a table, and writes finished episodes as columns. `playing.py` runs
-them."""
+episodes."""
 
 from __future__ import annotations
 
@@ -39,20 +39,21 @@ _COLUMNS: dict[str, tuple[pa.DataType, Callable[[EpisodeRecord], Any]]] = {
     "interaction_score": (pa.float64(), lambda one: one.interaction_score),
 }
 EPISODE_COLUMNS = tuple(_COLUMNS)
-"""The columns that generation adds to rows whose responses are episodes, each a list of `n`."""
+"""Columns that generation adds to rows whose responses are episodes. Each contains lists of `n` values."""
 
 
 def episode_values(episode: EpisodeRecord) -> dict[str, Any]:
-    """Return what those columns have of one episode."""
+    """Return the values of `EPISODE_COLUMNS` for an episode."""
     return {name: value(episode) for name, (_, value) in _COLUMNS.items()}
 
 
 def episode_rows(table: pa.Table, prompts: Sequence[Sequence[Message]], given: RowNames) -> list[EpisodeRow]:
-    """Return the rows of the episodes of a table.
+    """Return a table's rows in the form that episodes need.
 
     Args:
-        prompts: The chat messages of each row.
-        given: Names of columns that do not have the usual names.
+        table: Table of prompts.
+        prompts: Chat messages of each row.
+        given: Names of columns that differ from the usual names.
     """
     found = names_in(table.schema)
     sources = _values(table, given.data_source or found.data_source)
@@ -74,7 +75,7 @@ def _values(table: pa.Table, name: str | None) -> list[Any]:
 
 
 def with_episodes(table: pa.Table, rows: Sequence[Sequence[Completion]]) -> pa.Table:
-    """Return a table with the columns of its episodes added."""
+    """Return a table with `EPISODE_COLUMNS` added."""
     for name, (kind, value) in _COLUMNS.items():
         values = [[None if one.episode is None else value(one.episode) for one in row] for row in rows]
         table = table.append_column(pa.field(name, pa.list_(kind)), pa.array(values, pa.list_(kind)))

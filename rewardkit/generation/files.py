@@ -22,13 +22,14 @@ FORMS = (".parquet", ".jsonl")
 
 
 def read_prompts_table(path: str | Path, limit: int | None) -> pa.Table:
-    """Return the rows of a file of any format, or of the files of a folder or a glob.
+    """Return the rows of a file in any format, or of the files in a folder or glob.
 
     Args:
-        limit: Only the first so many rows; None: all.
+        path: File, folder or glob.
+        limit: Maximum number of rows to return, or None for all rows.
 
     Raises:
-        InputError: there is no such file or no row, or a file has no known format or cannot be read.
+        InputError: No file or row exists, or a file has an unknown format or cannot be read.
     """
     tables: list[pa.Table] = []
     for source in find_inputs([path]):
@@ -52,7 +53,7 @@ def read_prompts_table(path: str | Path, limit: int | None) -> pa.Table:
 def _table(records: Records, schema: pa.Schema, path: str) -> pa.Table:
     if records.table is not None:
         try:
-            records.table.validate(full=True)  # texts that are no UTF-8, which Arrow reads without a word
+            records.table.validate(full=True)  # finds invalid UTF-8, which Arrow reads silently
         except pa.ArrowException as error:
             raise InputError(f"{path}, row {records.first_row} or later: {error}") from None
         return records.table
@@ -68,10 +69,10 @@ def _table(records: Records, schema: pa.Schema, path: str) -> pa.Table:
 
 
 def write_table(table: pa.Table, out: Path) -> None:
-    """Write a table as parquet or jsonl, as the file's suffix says. The file appears whole or not at all.
+    """Write a table atomically as parquet or jsonl, depending on the suffix of the file.
 
     Raises:
-        InputError: the file has another suffix, or cannot be written.
+        InputError: The file has another suffix, or cannot be written.
     """
     check_form(out)
     with published(out) as file:
@@ -84,6 +85,10 @@ def write_table(table: pa.Table, out: Path) -> None:
 
 
 def check_form(out: Path) -> None:
-    """Raise InputError if a file's suffix names no format that can be written."""
+    """Check that the suffix of a file names a format that can be written.
+
+    Raises:
+        InputError: The file has another suffix.
+    """
     if out.suffix not in FORMS:
         raise InputError(f"{out}: the name must end in {' or '.join(FORMS)}")

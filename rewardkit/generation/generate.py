@@ -1,6 +1,6 @@
-"""`rewardkit.generate`: from a file or table of prompts to a file of responses, with their scores if asked.
+"""`rewardkit.generate`: writes a model's responses to a file or table of prompts, optionally with scores.
 
-`answer_prompts.py` drives the engine; here prompts are read and looked at, and the output is written.
+This module reads and checks the prompts and writes the output. `answer_prompts.py` runs the engine.
 """
 
 from __future__ import annotations
@@ -37,22 +37,23 @@ from rewardkit.offline.on_ray import RaySettings
 from rewardkit.scoring.scorer import Scorer
 
 OnUnused = Callable[[Iterable[str], str], None]
-"""Called with names of settings that have no effect, and the reason."""
+"""Callback for the names of settings that have no effect, and the reason."""
 OnGenerated = Callable[[int, int, int], None]
-"""Called with the responses that are done, the responses there will be, and the tokens of the former."""
+"""Callback for the number of finished responses, the number of all responses, and the number of tokens
+generated so far."""
 
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """The result of a finished run."""
+    """Result of a finished run."""
 
     out: str
     report: GenerationReport
     scores: Report | None
-    """Totals of the scores by data source; None where the responses were not scored."""
+    """Totals of the scores by data source, or None if the responses were not scored."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return the result as JSON-ready data."""
         scores = {} if self.scores is None else {"data_sources": self.scores.as_dict()}
         return {"out": self.out, **self.report.as_dict(), **scores}
 
@@ -83,33 +84,34 @@ def generate(
     """Write the rows of prompts with a model's responses, and return the totals.
 
     Args:
-        prompts: a file of any known format, a folder, a glob, a `pandas.DataFrame` or a `pyarrow.Table`.
-        out: the output, a .parquet or .jsonl file.
-        model: a model folder, a hub ID, or the name of the model at `url`.
-        scorer: scores each response as soon as it ends; None: they are not scored.
-        options: how to read the rows, a `rewardkit.offline.ReadOptions`.
-        system: a system prompt for rows without one.
-        template: for prompts that are plain text; `{prompt}` stands for the row's prompt.
-        limit: use only the first so many rows.
-        resume: continue an interrupted run.
-        restart: discard the partial output of an interrupted run.
-        force: replace an output that exists.
-        cluster: the Ray cluster that generates; None: this machine.
-        given: the rewards and options that the run was given for these rows; None: nothing is to be used.
-        on_unused: called with names of settings that have no effect on this run, and the reason; it raises
-            if one of them was given. None: each of `settings` was.
-        on_progress: called with the responses done, all responses, and the tokens generated.
-        on_note: called with one line for each remark on the prompts.
-        settings: fields of `EngineSettings`, `GenerationSettings` and `EpisodeSettings` (in
-            `rewardkit.generation.types`), such as `n=4`, `temperature=0.7`, `url=...`; `engine` is the
-            name of the engine.
+        prompts: File of any known format, folder, glob, `pandas.DataFrame` or `pyarrow.Table`.
+        out: Output file, a .parquet or .jsonl file.
+        model: Model folder, hub ID, or name of the model at `url`.
+        scorer: Scorer that scores each response as soon as it is finished, or None for no scores.
+        options: Settings for reading the rows, a `rewardkit.offline.ReadOptions`.
+        system: System prompt for rows without one.
+        template: Template for prompts that are plain text, in which `{prompt}` stands for the row's prompt.
+        limit: Maximum number of rows to use.
+        resume: True to continue an interrupted run.
+        restart: True to discard the partial output of an interrupted run.
+        force: True to replace an existing output file.
+        cluster: Ray cluster that generates the responses, or None for this machine.
+        given: Rewards and options given for these rows, each of which must be used, or None for none.
+        on_unused: Callback for the names of settings that have no effect on this run, and the reason. It must
+            raise an error if one of them was given. By default, all names in `settings` count as given.
+        on_progress: Callback for the number of finished responses, the number of all responses, and the
+            number of tokens generated.
+        on_note: Callback for each line of remarks on the prompts.
+        settings: Fields of `EngineSettings`, `GenerationSettings` and `EpisodeSettings` (in
+            `rewardkit.generation.types`), such as `n=4`, `temperature=0.7`, `url=...`, and the name of the
+            engine as `engine`.
 
     Raises:
-        InputError: prompts that cannot be used, an output that exists or cannot be written, or an
-            interrupted run that is neither resumed nor restarted.
-        OptionsError: an unknown setting, or a value out of its bounds.
-        ConfigError: the engine cannot be started.
-        RequestsFailedError: requests failed, so nothing was written; `resume` retries them.
+        InputError: The prompts cannot be used, the output exists or cannot be written, or an interrupted run
+            is neither resumed nor restarted.
+        OptionsError: A setting is unknown, or a value is out of bounds.
+        ConfigError: The engine cannot be started.
+        RequestsFailedError: Requests failed, so the output was not written. `resume` retries the requests.
     """
     out = Path(out)
     values = {**checked(settings), "model": model}
@@ -130,7 +132,7 @@ def _refuse(given: Collection[str], names: Iterable[str], why: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Prompts:
-    """A file of prompts, and how its rows become messages."""
+    """File of prompts with the settings for converting its rows to messages."""
 
     file: str | Path
     options: ReadOptions
@@ -210,11 +212,11 @@ MULTI_TURN_ONLY = (
     "max_tool_response_length",
     "tool_seconds",
 )
-"""Settings that change nothing where every row is answered in one turn."""
+"""Settings without effect if every row is answered in a single turn."""
 
 
 def _refuse_without_effect(engine: str, on_unused: OnUnused, *, multi_turn: bool) -> None:
-    """Refuse settings that the engine or the rows of a run do not use."""
+    """Report settings that the engine or the rows of a run do not use to `on_unused`."""
     others = {name for one in ENGINES.shipped for name in ENGINES[one].settings} - set(
         ENGINES[engine].settings
     )
@@ -224,7 +226,7 @@ def _refuse_without_effect(engine: str, on_unused: OnUnused, *, multi_turn: bool
 
 
 def _look_at(asked: _Prompts, run: _PromptsRun) -> None:
-    """Note what is odd about the first rows, before a model is loaded."""
+    """Report problems of the first rows as notes, before a model is loaded."""
     with ExitStack() as stack:
         used = run.scorer or stack.enter_context(Scorer(workers=1))
         source = asked.options.data_source

@@ -1,6 +1,6 @@
-"""The journal of a run on disk: one line for each finished response, appended as it ends.
+"""Journal of a run on disk, to which each finished response is appended as a line.
 
-A process that is killed leaves at most a last line that is incomplete. The first line identifies the run.
+The first line identifies the run. A killed process leaves at most one incomplete line at the end.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _decoder = msgspec.json.Decoder(Completion)
 
 
 class Journal:
-    """The journal beside an output file."""
+    """Journal next to an output file."""
 
     def __init__(self, path: Path, file: Any, found: dict[tuple[int, int], Completion]) -> None:
         self.path = path
@@ -31,16 +31,17 @@ class Journal:
 
     @classmethod
     def open(cls, out: Path, about: dict[str, Any], *, resume: bool, restart: bool) -> Journal:
-        """Start a journal, or go on with the one that an interrupted run left.
+        """Create a journal, or continue the journal that an interrupted run left.
 
         Args:
-            about: What identifies the run: its prompts, model and settings.
-            resume: Go on with a journal that is there.
-            restart: Replace a journal that is there.
+            out: Output file of the run.
+            about: Values that identify the run: prompts, model and settings.
+            resume: True to continue an existing journal.
+            restart: True to replace an existing journal.
 
         Raises:
-            InputError: there is a journal and neither `resume` nor `restart` is given, it belongs to another
-                run, or it cannot be written.
+            InputError: A journal exists and neither `resume` nor `restart` is given, the journal belongs to a
+                different run, or it cannot be read or written.
         """
         path = out.with_name(f".{out.name}.journal.jsonl")
         if restart:
@@ -70,7 +71,7 @@ class Journal:
         self._empty = False
 
     def remove(self) -> None:
-        """Delete the journal, once the output has been written."""
+        """Delete the journal, which is no longer needed after the output is written."""
         self.path.unlink(missing_ok=True)
 
     def __enter__(self) -> Journal:
@@ -81,7 +82,7 @@ class Journal:
     ) -> None:
         os.fsync(self._file.fileno())
         self._file.close()
-        if self._empty:  # an engine that did not start leaves nothing to resume
+        if self._empty:  # a run without any response has nothing to resume
             self.remove()
 
 

@@ -1,4 +1,4 @@
-"""Plays the episodes of a run of generation. Each engine calls it, for many episodes at once."""
+"""Plays the episodes of a run. Each engine uses this module to play many episodes concurrently."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from rewardkit.tool_calls.formats import detect, format_named
 
 
 class Player:
-    """Plays episodes with the tools, interactions and limits of a run."""
+    """Player of episodes with the tools, interactions and limits of a run."""
 
     def __init__(
         self,
@@ -43,25 +43,26 @@ class Player:
         longest_prompt: int | None = None,
         context: int | None = None,
     ) -> None:
-        """Open the run's tools and interactions.
+        """Create a player and load the run's tools and interactions.
 
         Args:
-            transcript: Of the engine's tokenizer; None: the engine takes messages.
-            longest_prompt: Tokens that a prompt may have; None: any number.
-            context: Tokens that the model takes, prompt and response together; None: any number.
+            settings: Settings of the run.
+            transcript: Transcript with the engine's tokenizer, or None if the engine accepts messages.
+            longest_prompt: Maximum number of tokens of a prompt, or None for no limit.
+            context: Maximum number of tokens of prompt and response together, or None for no limit.
 
         Raises:
-            ConfigError: a tool, an interaction or the format of calls does not exist.
+            ConfigError: A tool, an interaction or the format of tool calls does not exist.
         """
         self._longest_prompt = longest_prompt
         self._settings = settings
         self._setting = setting_of(settings, transcript, context)
 
     def check(self, requests: Sequence[GenerationRequest]) -> None:
-        """Make sure that the chat template takes the turns that the agents of these requests append.
+        """Check that the chat template supports the turns that the agents of these requests append.
 
         Raises:
-            ConfigError: it does not.
+            ConfigError: The chat template does not support a turn.
         """
         transcript = self._setting.transcript
         rows = (one.episode for one in requests if one.episode is not None)
@@ -71,7 +72,7 @@ class Player:
             check_template(transcript, [loops[name] for name in sorted(loops)])
 
     async def play(self, model: TokenModel | ChatModel, request: GenerationRequest) -> Completion:
-        """Play the episode of a request and return it. It has an `error` if the engine or the loop failed."""
+        """Play the episode of a request and return its completion, with an `error` if the episode failed."""
         row = request.episode
         assert row is not None, "an episode needs its row"
         try:
@@ -89,12 +90,12 @@ class Player:
 def setting_of(
     settings: GenerationSettings, transcript: Transcript | None = None, context: int | None = None
 ) -> EpisodeSetup:
-    """Return what the episodes of a run have in common.
+    """Return the setup that all episodes of a run share.
 
     Raises:
-        ConfigError: a tool, an interaction or the format of calls does not exist, or an agent's settings do
-            not fit.
-        InputError: there is no such agent, or the file of agents cannot be read.
+        ConfigError: A tool, an interaction or the format of tool calls does not exist, or an agent's settings
+            are not valid.
+        InputError: An agent does not exist, or the file of agents cannot be read.
     """
     chosen = settings.episodes or EpisodeSettings()
     limits = EpisodeLimits(
@@ -130,7 +131,7 @@ def setting_of(
 
 
 def _format_of(chosen: EpisodeSettings, transcript: Transcript | None) -> str:
-    """Return the format of calls: the one that is named, or the one that the chat template asks for."""
+    """Return the format of tool calls, which is either set by the user or detected from the chat template."""
     if chosen.calls is not None:
         format_named(chosen.calls)
         return chosen.calls
@@ -151,17 +152,17 @@ GIVEN_BY = {
     "default_agent": "rollout.agent.default_agent_loop",
     "agents": "--agent-file",
 }
-"""Options that give a run of generation the parts of its episodes."""
+"""Options that set the parts of a run's episodes, by part."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedEpisodes:
-    """The result of `check_episodes`."""
+    """Result of `check_episodes`."""
 
     multi_turn: bool
-    """A row has an agent other than that of a single turn."""
+    """True if a row has an agent other than the single-turn agent."""
     notes: list[str]
-    """A line for each thing that the user should know."""
+    """Notes for the user, one line each."""
 
 
 def check_episodes(
@@ -170,9 +171,10 @@ def check_episodes(
     """Resolve the episodes of all rows of a file before a model is loaded.
 
     Raises:
-        InputError: a row names an agent, tool or interaction that the run does not have; the first such row
-            is named. Or no row uses something that the settings give the run.
-        ConfigError: a tool, an interaction or the format of calls of the settings does not exist.
+        InputError: A row names an agent, tool or interaction that the run does not have, or no row uses a
+        part
+            that the settings specify. The message contains the first such row.
+        ConfigError: A tool, an interaction or the format of tool calls in the settings does not exist.
     """
     setting = setting_of(settings)
     try:
@@ -185,8 +187,7 @@ def check_episodes(
 
 
 def completion_of(request: GenerationRequest, episode: Episode, *, log_probs: bool) -> Completion:
-    """Return an episode as a response: the text of the model's last turn, and the number of its own
-    tokens."""
+    """Return an episode as a completion with the text of the model's last turn and the model's own tokens."""
     if episode.ended in ("error", "cancelled"):
         why = f"the episode ended: {episode.detail or episode.ended}"
         return Completion(request.row, request.sample, error=why)
@@ -214,19 +215,24 @@ def completion_of(request: GenerationRequest, episode: Episode, *, log_probs: bo
 
 
 def _counted(episode: Episode) -> int | None:
-    """Tokens of the model's turns, as an endpoint counted them; None if it has not counted them all."""
+    """Return the number of tokens of the model's turns, or None if the endpoint did not count every turn."""
     counts = [turn.tokens for turn in episode.turns if turn.role == "assistant"]
     known = [count for count in counts if count is not None]
     return sum(known) if len(known) == len(counts) else None
 
 
 def _turn(turn: Turn, *, shown: bool) -> TurnRecord:
-    """A turn as it is written; `shown`: the engine showed the ids of its tokens."""
+    """Return the record of a turn.
+
+    Args:
+        turn: Turn of an episode.
+        shown: True if the engine returned the ids of the tokens.
+    """
     calls = []
     for call in turn.calls:
         said: dict[str, Any] = {"name": call.name, "arguments": plain(call.arguments)}
         calls.append(said if call.error is None else {**said, "error": call.error})
-    texts = [json.dumps(call) for call in calls]  # in ASCII: arguments may hold half a character
+    texts = [json.dumps(call) for call in calls]  # in ASCII, because arguments may contain lone surrogates
     tokens = turn.end - turn.start if shown else turn.tokens
     return TurnRecord(turn.role, turn.text, tokens, turn.reward, texts, turn.statuses)
 

@@ -1,4 +1,4 @@
-"""The rows of a file of prompts, and the chat messages that each becomes."""
+"""Converts the rows of a file of prompts to chat messages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rewardkit.tables import type_of, values_of
 from rewardkit.types import Message
 
 QUESTION = (*PROMPT, "question", "problem")
-"""Columns that may hold the prompt, in order of precedence."""
+"""Columns that may contain the prompt, in order of precedence."""
 
 
 def messages_of(
@@ -23,13 +23,14 @@ def messages_of(
     """Return the chat messages of every row.
 
     Args:
-        path: Of the file, for messages.
-        prompt_key: The column of the prompt; None: the first of the columns that may hold it.
-        system: A system prompt for rows that have none; "" for no system prompt.
-        template: Of a prompt that is a text, which replaces `{prompt}` in it; "" for the text alone.
+        table: Table of prompts.
+        path: File of the table, for error messages.
+        prompt_key: Column of the prompts, or None for the first existing column in `QUESTION`.
+        system: System prompt for rows without a system prompt, or "" for none.
+        template: Template for prompts that are texts, which replace `{prompt}` in it, or "" for none.
 
     Raises:
-        InputError: there is no column of prompts, or a row has no prompt.
+        InputError: The table has no column of prompts, a row has no prompt, or an option has no effect.
     """
     name = prompt_key or first_of(QUESTION, lambda name: type_of(table.schema, name) is not None)
     if name is None or type_of(table.schema, name) is None:

@@ -1,6 +1,6 @@
-"""Scores each response as soon as it ends, while others are still generated.
+"""Scores each response as soon as it is finished, while further responses are generated.
 
-Generation is in `answer_prompts.py`, the reading of rows in `rewardkit.logs.samples`.
+`answer_prompts.py` generates the responses, and `rewardkit.logs.samples` reads the rows.
 """
 
 from __future__ import annotations
@@ -30,19 +30,20 @@ _NO_RESPONSE_YET = "\0response"
 
 
 class ScoringAlong:
-    """Scores `n` responses to each prompt while they are generated."""
+    """Scorer of `n` responses to each prompt that works while responses are generated."""
 
     def __init__(self, scorer: Scorer, table: pa.Table, options: ReadOptions, n: int) -> None:
-        """Prepare for scoring; no response is needed yet.
+        """Read the ground truths and check the rewards before the first response is generated.
 
         Args:
-            table: The prompts.
-            options: How to read them.
-            n: Responses to each prompt.
+            scorer: Scorer that scores the responses.
+            table: Table of prompts.
+            options: Settings for reading the table.
+            n: Number of responses to each prompt.
 
         Raises:
-            InputError: the table has no column of ground truths, or nothing says the data source.
-            UnknownDataSourceError: a data source has no reward.
+            InputError: The table has no column of ground truths, or the data source is not specified.
+            UnknownDataSourceError: A data source has no reward.
         """
         self._layout = _layout_of(table, options)
         prompts = _samples_to_answer(table, self._layout)
@@ -53,11 +54,11 @@ class ScoringAlong:
         self._n = n
         self._by_group = {one for one in sources if scorer.reward_for(one).running.by_group}
         self._held: dict[int, dict[int, Sample]] = {}
-        """Responses of rows whose reward has to see all of them at once."""
+        """Responses of rows whose reward must score all responses to a prompt together."""
         self._pending: dict[tuple[int, int], Pending] = {}
 
     def take(self, one: Completion) -> None:
-        """Start scoring a response that has ended."""
+        """Start scoring a finished response."""
         if one.error is not None:
             return
         prompt = self._prompts.samples[one.row]
@@ -78,11 +79,12 @@ class ScoringAlong:
             del self._held[one.row]
 
     def into(self, table: pa.Table) -> tuple[pa.Table, Report]:
-        """Wait for all scores. Return the rows as `score` would write them, with lists of `n`, and the
-        totals.
+        """Wait for all scores, and return the rows with columns of scores and the totals.
+
+        The columns are those that `score` writes, in lists of `n`.
 
         Raises:
-            InputError: the rows already have a column of one of these names.
+            InputError: The rows already have a column with one of the names.
         """
         report = Report()
         scores: list[Score] = []
@@ -118,7 +120,7 @@ def sources_to_answer(table: pa.Table, options: ReadOptions) -> set[str]:
     """Return the data sources of a table of prompts.
 
     Raises:
-        InputError: the table has no column of ground truths, or nothing says the data source.
+        InputError: The table has no column of ground truths, or the data source is not specified.
     """
     return {one.data_source for one in _samples_to_answer(table, _layout_of(table, options)).usable}
 

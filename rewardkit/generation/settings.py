@@ -1,6 +1,7 @@
-"""The settings of a run by name: which there are, their bounds, and how they become an engine's and a run's.
+"""Names and bounds of a run's settings, and their conversion to settings of the engine and the responses.
 
-Commands make their options of these, and files of settings and Python arguments are checked by them.
+Commands create their options from these settings. Settings from files and Python arguments are checked
+against the bounds.
 """
 
 from __future__ import annotations
@@ -27,21 +28,21 @@ NAMES = frozenset(
     }
     - {"name", "model", "episodes"}
 )
-"""Names of all settings of a run, but for the model."""
+"""Names of all settings of a run except the model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The values that a number may have."""
+    """Range of valid values of a number."""
 
     low: float | None = None
     high: float | None = None
     above_low: bool = False
-    """The lowest value is not one of them."""
+    """True if the value must be greater than `low`."""
     whole: bool = True
 
     def problem(self, value: Any) -> str | None:
-        """Return why a value is none of these; None if it is one."""
+        """Return the reason why a value is not valid, or None if it is valid."""
         if self.whole and (isinstance(value, bool) or not isinstance(value, int)):
             return f"{value!r} is not a whole number"
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
@@ -82,14 +83,14 @@ BOUNDS = {
     "tool_seconds": Bounds(0, above_low=True, whole=False),
     "episode_seconds": Bounds(0, above_low=True, whole=False),
 }
-"""The bounds of the settings that are numbers. None is always allowed."""
+"""Bounds of the settings that are numbers. None is always allowed."""
 
 
 def check_settings(values: Mapping[str, Any]) -> None:
-    """Refuse settings from a file that the options of the same names would refuse.
+    """Check that the numbers among the settings from a file are within their bounds.
 
     Raises:
-        ConfigError: the first number that is out of its bounds.
+        ConfigError: A number is out of bounds.
     """
     for name, bounds in BOUNDS.items():
         if values.get(name) is not None and (problem := bounds.problem(values[name])):
@@ -97,10 +98,10 @@ def check_settings(values: Mapping[str, Any]) -> None:
 
 
 def checked(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings that a Python call gives by name; those that are None are left out.
+    """Check the settings of a Python call, and return those that are not None.
 
     Raises:
-        OptionsError: a name that is no setting, or a value out of bounds or of another type.
+        OptionsError: A setting is unknown, or a value is out of bounds or has the wrong type.
     """
     for name in given:
         if name not in NAMES:
@@ -117,10 +118,10 @@ def checked(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def to_settings(values: Mapping[str, Any]) -> tuple[EngineSettings, GenerationSettings]:
-    """Sort what was given, `model` among it, into the engine's settings and the responses'.
+    """Convert values by name, including `model`, to the settings of the engine and of the responses.
 
     Raises:
-        OptionsError: a value of another type than its setting.
+        OptionsError: A value does not have the type of its setting.
     """
     name = values.get("engine") or "ray"
     name = default_engine(values.get("url")) if name == "ray" else name
@@ -133,7 +134,7 @@ def to_settings(values: Mapping[str, Any]) -> tuple[EngineSettings, GenerationSe
 
 
 def _made(kind: type[T], values: dict[str, Any]) -> T:
-    """The settings of a kind from values by name, each of the type of its field."""
+    """Convert values by name to a settings object, checking the types of the values."""
     try:
         return msgspec.convert(values, kind, dec_hook=lambda special, value: special(value))
     except msgspec.ValidationError as error:

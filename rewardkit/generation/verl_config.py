@@ -1,5 +1,7 @@
-"""verl's settings of `main_generation` as ours: of a `generation.yaml`, or of the composed configuration that
-versions after 0.7.0 read. What becomes of each key is data, in `verl_keys.json`.
+"""Converts the settings of verl's `main_generation` to ours.
+
+They are read from a `generation.yaml`, or from the composed configuration of versions after 0.7.0.
+`verl_keys.json` contains the setting for each of verl's keys.
 """
 
 from __future__ import annotations
@@ -22,29 +24,29 @@ TYPES: dict[str, Any] = {
     **dict.fromkeys(("num_cpus", "data_tokens", "data_prompt_tokens"), int),
     **dict.fromkeys(("do_sample", "multi_turn"), bool),
 }
-"""The settings by our names."""
+"""Types of the settings, by our names."""
 OF_EPISODES = (*get_type_hints(EpisodeSettings), "function_tools")
 
 
 def read_generation_config(path: Path | None, words: Sequence[str] = ()) -> tuple[dict[str, Any], list[str]]:
-    """Return the settings of a file and of `key=value` words by our names, and lines on those without effect.
+    """Return the settings in a file and in `key=value` words by our names, and notes on ineffective settings.
 
     Raises:
-        InputError: there is no such file, or it is no YAML mapping.
-        ConfigError: verl does not have a key, or a value does not happen here.
+        InputError: The file does not exist, or is not a YAML mapping.
+        ConfigError: verl does not have a key, or a value is not supported.
     """
     values, notes = read_settings(KEYS, TYPES, path, words)
     return _checked(values, notes), notes
 
 
 def _checked(values: dict[str, Any], notes: list[str]) -> dict[str, Any]:
-    """The settings without those that only say something of others."""
+    """Return the settings after resolving those that only modify other settings."""
     for name in ("tokens", "prompt_tokens"):
-        if followed := values.pop(f"data_{name}", None):  # what rollout.* follows, where nothing else is said
+        if followed := values.pop(f"data_{name}", None):  # default of the rollout.* setting
             values.setdefault(f"max_{name}", followed)
     for name in ("max_assistant_turns", "max_user_turns"):
         if values.get(name) == 0:
-            del values[name]  # no limit, in verl
+            del values[name]  # 0 means no limit in verl
     tools = [values.pop(name) for name in ("tools", "function_tools") if values.get(name)]
     if tools:
         values["tools"] = ",".join(tools)

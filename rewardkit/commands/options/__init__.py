@@ -1,1 +1,1 @@
-"""Options that several commands share, by subject, and the printing of results. No command."""
+"""Options that several commands share, by subject, and code that prints results. It contains no commands."""

@@ -1,6 +1,7 @@
-"""The datasets that `rewardkit eval` is to prepare and answer: from names, or from a suite's file.
+"""Options that select the datasets for `rewardkit eval`, by name or from a suite file.
 
-Parses only: what a dataset's own options are is read from `rewardkit prep`, what the others are from `eval`.
+This module only parses. The options of each dataset are those of `rewardkit prep`, and all others are those
+of `rewardkit eval`.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ _OWN_NAMES = ("dataset", "split", "limit", "system")
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkOptions:
-    """The options of a command that say which datasets, and what of them."""
+    """Options of a command that select datasets and rows."""
 
     suite: Path | None
     prep: tuple[str, ...]
-    """`NAME=VALUE` words."""
+    """Values of `--prep`, as `NAME=VALUE`."""
     split: str | None
     limit: int | None
     system: str
@@ -64,7 +65,7 @@ _OPTIONS = (
 
 
 def benchmark_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add these options to a command, which gets them as `asked`."""
+    """Add these options to a command, which receives them as `asked`."""
 
     @functools.wraps(function)
     def with_benchmarks(
@@ -87,11 +88,11 @@ def benchmark_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def asked_benchmarks(words: Sequence[str], asked: BenchmarkOptions) -> list[Benchmark]:
-    """Return the datasets that a command line asks for; none where its words are files.
+    """Return the datasets that a command line selects, or an empty list if its words are files.
 
     Raises:
-        OptionsError: options that do not go together.
-        InputError: as of `read_suite` and `find_benchmarks`.
+        OptionsError: The options contradict each other.
+        InputError: The suite file cannot be read, or a dataset or option is unknown.
     """
     chosen = bool(asked.prep or asked.split)
     if asked.suite is not None:
@@ -106,10 +107,10 @@ def asked_benchmarks(words: Sequence[str], asked: BenchmarkOptions) -> list[Benc
 
 
 def read_suite(path: Path) -> list[Benchmark]:
-    """Return what a suite's file holds: `NAME: {dataset: ..., prep: {...}, split: ..., n: ..., ...}`.
+    """Return the datasets in a suite file: `NAME: {dataset: ..., prep: {...}, split: ..., n: ..., ...}`.
 
     Raises:
-        InputError: the file cannot be read, or an entry has a dataset or an option that is not known.
+        InputError: The file cannot be read, or an entry has an unknown dataset or option.
     """
     entries = read_mapping(path, dict[str, dict[str, Any] | None], "names to settings")
     found = []
@@ -144,10 +145,10 @@ def _prepared_by(name: str, given: Mapping[str, Any]) -> Benchmark:
 
 
 def _parsed(options: Sequence[Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Read values as the command line would read them as options.
+    """Parse values by name in the same way as options on the command line.
 
     Raises:
-        InputError: there is no such option, or the value is none of it.
+        InputError: An option is unknown, or a value is not valid.
     """
     command = click.Command(None, params=[one for one in options if isinstance(one, click.Parameter)])
     for decorate in options:

@@ -1,4 +1,4 @@
-"""Output of `rewardkit eval`: a table of all figures of files, or a line for each dataset."""
+"""Output of `rewardkit eval`: a table of all figures for files, or a line for each dataset."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rewardkit.evaluation.intervals import Estimate
 
 
 def print_evaluation(found: Evaluation, report: Path | None) -> None:
-    """Print the figures, and where files are."""
+    """Print the figures and the locations of the files written."""
     console = results_console()
     if found.datasets:
         console.print(_datasets_table(found))
@@ -30,7 +30,7 @@ def print_evaluation(found: Evaluation, report: Path | None) -> None:
 
 
 def _table(found: dict[str, Figures]) -> Table:
-    """A line for each figure of each data source: intervals need the width."""
+    """Return a table with a line for each figure of each data source, because intervals need much width."""
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("data source", overflow="fold")
     table.add_column("")
@@ -81,7 +81,7 @@ def _datasets_table(found: Evaluation) -> Table:
 
 
 def _cells(place: DatasetRun, one: Figures) -> Iterator[str]:
-    best = one.accuracy or one.score  # a reward that knows no right and wrong has a mean
+    best = one.accuracy or one.score  # the mean score, for rewards without right and wrong
     yield from (figure(best.mean), interval(best.low, best.high)) if best else ("-", "-")
     yield f"{one.responses:,}"
     yield ", ".join(f"{n:,} {status}" for status, n in one.failures.items()) or "0"

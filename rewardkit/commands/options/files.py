@@ -1,4 +1,4 @@
-"""The options that say what files of responses hold, for every command that reads them."""
+"""Options that describe the contents of files of responses, for all commands that read these files."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ _OPTIONS = (
 
 
 def input_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add these options to a command, which gets what they say as `read_options`.
+    """Add these options to a command, which receives them as `read_options`.
 
     Raises:
-        OptionsError: one of `--join` and `--on` without the other.
-        InputError: the joined file cannot be used.
+        OptionsError: Only one of `--join` and `--on` is given, or `--data-source-key` has no effect.
+        InputError: The joined file cannot be used.
     """
 
     @functools.wraps(function)
@@ -74,10 +74,10 @@ def input_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def refuse_both(data_source: str | None, data_source_key: str | None) -> None:
-    """Refuse the name of a column that is not read, since every row has the same data source.
+    """Check that the data source is given for all rows or as a column, but not both.
 
     Raises:
-        OptionsError: both are given.
+        OptionsError: Both are given.
     """
     if data_source is not None and data_source_key is not None:
         raise OptionsError(
@@ -87,7 +87,7 @@ def refuse_both(data_source: str | None, data_source_key: str | None) -> None:
 
 
 def looking_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the same to a command that shows rows, where `--data-source` chooses among them."""
+    """Add these options to a command that shows rows, for which `--data-source` selects the rows to show."""
     return _SHOWN(_collected(function))
 
 
@@ -124,10 +124,10 @@ def files_and_settings(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[str
 
 
 def hydra_options(built_in: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Add Hydra's names for a file to a command that has `--config`, which gets the file as `config`.
+    """Return a decorator that adds Hydra's options for a config file to a command with `--config`.
 
     Args:
-        built_in: verl's configuration whose defaults hold without a file.
+        built_in: Name of verl's configuration whose defaults apply if there is no file.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""The options of gates, and of summaries for CI, for the commands whose result a pipeline may depend on."""
+"""Options of gates and of summaries for CI, for commands whose results a pipeline may depend on."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from rewardkit.evaluation.summary import Summary, append_markdown, write_junit
 
 @dataclass(frozen=True, slots=True)
 class GateOptions:
-    """The gates of a command, and the files for CI."""
+    """Gates of a command, and files for CI."""
 
     limits: dict[str, float]
-    """Limits by data source; "" for the others."""
+    """Limits by data source. The key "" applies to all other data sources."""
     junit: Path | None
     markdown: Path | None
 
     def report(self, summary: Summary) -> int:
-        """Print what fails, write the files for CI, and return the exit code."""
+        """Print the problems and gates of a result, write the files for CI, and return the exit code."""
         for problem in summary.problems:
             note(f"error: {problem}")
         for gate in summary.gates:
@@ -40,19 +40,19 @@ class GateOptions:
 
 
 def gates_as_dicts(gates: Sequence[GateResult]) -> list[dict[str, Any]]:
-    """Return the results of gates as plain data."""
+    """Return the results of gates as JSON-ready data."""
     return [gate.as_dict() for gate in gates]
 
 
 def gate_options(
     flag: str, metavar: str, help_text: str
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Add these options to a command, which gets them as `gates`.
+    """Return a decorator that adds these options to a command, which receives them as `gates`.
 
     Args:
-        flag: the option that sets a limit.
-        metavar: the form of its value.
-        help_text: the help of that option.
+        flag: Option that sets a limit.
+        metavar: Form of the option's value.
+        help_text: Help text of the option.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:

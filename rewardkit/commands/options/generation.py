@@ -1,4 +1,4 @@
-"""The options of an engine and of its responses, for every command that generates."""
+"""Options of an engine and of its responses, for all commands that generate responses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rewardkit.generation.settings import BOUNDS, NAMES
 
 
 def _within(name: str) -> click.ParamType[Any]:
-    """The type of the option for a setting that is a number."""
+    """Return the option type for a setting that is a number, with the setting's bounds."""
     bounds = BOUNDS[name]
     if bounds.whole:
         low, high = (None if end is None else int(end) for end in (bounds.low, bounds.high))
@@ -156,14 +156,14 @@ _EPISODE_OPTIONS = (
         help="Time limit per episode, in seconds. Default: no limit.",
     ),
 )
-"""Options of episodes of several turns; one of them, or a row that names such an agent, makes responses
-episodes."""
+"""Options of multi-turn episodes. Responses are episodes if one of these options is given, or if a row names
+a multi-turn agent."""
 
 GENERATION = (*_OPTIONS, *_EPISODE_OPTIONS)
 
 
 def generation_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add these options to a command, which gets those that were given as `generation`, by name."""
+    """Add these options to a command, which receives the given ones as `generation`, by name."""
 
     @functools.wraps(function)
     def with_generation(**given: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Options that do nothing beside others are refused, rather than ignored."""
+"""Refuses options that have no effect in combination with other options, instead of ignoring them."""
 
 from __future__ import annotations
 
@@ -11,16 +11,20 @@ from rewardkit.commands.options.help import GROUPS
 from rewardkit.errors import OptionsError
 
 REWARDS = tuple(GROUPS["rewards"].split())
-"""The parameters of `reward_options`."""
+"""Parameters that `reward_options` adds."""
 
 SCORED = "{file} already has scores; to score the file again, run `rewardkit score`"
 
 
 def refuse_given(names: Iterable[str], why: str) -> None:
-    """Refuse the parameters of the running command that its command line gives, though they have no effect.
+    """Check that the command line gives none of these parameters, which have no effect.
+
+    Args:
+        names: Names of parameters of the running command.
+        why: Reason why the parameters have no effect.
 
     Raises:
-        OptionsError: the first of them, and why.
+        OptionsError: One of them is given. The message names the first and contains the reason.
     """
     context = click.get_current_context()
     wanted = set(names)

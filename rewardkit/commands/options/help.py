@@ -1,4 +1,4 @@
-"""The help of all commands: the common options in full, the others by name in groups, examples to copy."""
+"""Help of all commands: common options in full, other options by name in groups, and examples to copy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import click
 from rewardkit.commands.options.mistaken import refuse_mistaken
 
 WIDTH = 100
-"""Columns that a line of help may have where the terminal has them."""
+"""Maximum width of help texts, if the terminal is wide enough."""
 
 GROUPS = {
     "prompts": "raw prep split system template",
@@ -28,11 +28,11 @@ GROUPS = {
     "run": "bad_rows workers address restart",
     "verl": "config config_path config_name",
 }
-"""Names of parameters by group. Those in none are shown in full."""
+"""Names of parameters by group. Parameters in no group are shown in full."""
 
 
 class GroupedCommand(click.Command):
-    """A command whose `--help` fits a screen; options in groups are explained by `--help-all`."""
+    """Command whose `--help` fits on a screen. `--help-all` explains the options in groups."""
 
     def __init__(
         self,
@@ -41,11 +41,13 @@ class GroupedCommand(click.Command):
         groups: Mapping[str, str] = GROUPS,
         **rest: Any,
     ) -> None:
-        """Make the command.
+        """Create the command.
 
         Args:
-            shown: parameters of groups that are to be shown in full as well.
-            groups: names of parameters by group.
+            arguments: Positional arguments of `click.Command`.
+            shown: Parameters in groups that are shown in full as well.
+            groups: Names of parameters by group.
+            rest: Keyword arguments of `click.Command`.
         """
         super().__init__(*arguments, **rest)
         self.context_settings = {"max_content_width": WIDTH, **self.context_settings}
@@ -55,7 +57,7 @@ class GroupedCommand(click.Command):
         }
         for one in self.params:
             if one.metavar is None and isinstance(one.type, click.IntRange | click.FloatRange):
-                one.metavar = "N"  # rather than INTEGER RANGE
+                one.metavar = "N"  # instead of INTEGER RANGE
         if any(one.name in self._grouped for one in self.params):
             everything = click.Option(
                 ["--help-all"],
@@ -68,7 +70,7 @@ class GroupedCommand(click.Command):
             self.params.append(everything)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse, and refuse what no command can mean."""
+        """Parse the arguments, and refuse values that are mistakes for any command."""
         words = list(args)
         left = super().parse_args(ctx, args)
         refuse_mistaken(ctx, self.make_parser(ctx).parse_args(words)[0])
@@ -102,7 +104,7 @@ def write_examples(epilog: str | None, formatter: click.HelpFormatter) -> None:
     title, _, commands = (epilog or "").partition(": ")
     with formatter.section(title):
         for one in commands.split(";  "):
-            # Words in quotes stay together: a shell would read the break as part of them.
+            # Lines are not broken within quotes, because a shell would treat the break as part of the text.
             whole = re.sub(r"'[^']*'", lambda quoted: quoted[0].replace(" ", "\xa0"), one.strip())
             lines = textwrap.wrap(whole, formatter.width - 8, break_long_words=False, break_on_hyphens=False)
             formatter.write("  " + " \\\n      ".join(lines).replace("\xa0", " ") + "\n")
@@ -113,7 +115,7 @@ def _records(options: list[click.Parameter], ctx: click.Context) -> list[tuple[s
 
 
 def _names(group: str, options: list[click.Parameter], formatter: click.HelpFormatter) -> str:
-    """The names of a group, none of them broken at its hyphens."""
+    """Return the names of a group's options in lines that are not broken at hyphens."""
     names = ", ".join(max(one.opts, key=len) for one in options)
     indent = " " * formatter.current_indent
     head = f"{indent}{group:<11}"

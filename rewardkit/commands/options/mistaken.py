@@ -1,5 +1,5 @@
-"""Values that no command can mean: empty ones, as of a shell's variable that is not set, and an output that
-would replace an input."""
+"""Refuses values that are mistakes for any command: empty values, such as those of unset shell variables, and
+outputs that would overwrite an input."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from rewardkit.commands.options.outputs import OutputFile
 from rewardkit.errors import InputError, OptionsError
 
 _MAY_BE_EMPTY = ("ground_truth", "response", "prompt", "system", "instruction", "template", "prefix")
-"""Parameters that are texts."""
+"""Parameters that may be empty, because their values are texts."""
 
 
 def refuse_mistaken(context: click.Context, words: Mapping[str, Any]) -> None:
-    """Refuse such values of a command line.
+    """Check that a command line has no empty values and no output that is also an input.
 
     Args:
-        words: what stands in it by parameter, as it stands.
+        context: Context of the parsed command.
+        words: Unconverted words of the command line by parameter.
 
     Raises:
-        OptionsError: an empty value.
-        InputError: an output that is an input.
+        OptionsError: A value is empty.
+        InputError: An output is also an input.
     """
     for one in context.command.params:
         if one.name not in _MAY_BE_EMPTY and "" in _values(words.get(str(one.name))):
@@ -39,10 +40,10 @@ def refuse_mistaken(context: click.Context, words: Mapping[str, Any]) -> None:
 
 
 def refuse_overwriting(out: Path, words: Iterable[Any]) -> None:
-    """Refuse an output that is one of the files among some words.
+    """Check that an output is not an existing file among the words of a command line.
 
     Raises:
-        InputError: it is.
+        InputError: The output is also an input.
     """
     for word in words:
         if isinstance(word, str | Path) and os.path.isfile(word) and out.resolve() == Path(word).resolve():

@@ -1,4 +1,4 @@
-"""The types of options that are numbers: finite, and within bounds."""
+"""Types of options that are finite numbers within bounds."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from click.types import FloatParamType
 
 
 class FiniteNumber(FloatParamType):
-    """A number that is neither infinite nor NaN."""
+    """Type of numbers that are neither infinite nor NaN."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number; fail as click does."""
+        """Return the number, or fail like click's types."""
         return _finite(self, super().convert(value, param, ctx), param, ctx)
 
 
 class FiniteRange(click.FloatRange):
-    """The same, within bounds: NaN is in none of click's own."""
+    """Type of finite numbers within bounds. Unlike `click.FloatRange`, it refuses NaN."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number; fail as click does."""
+        """Return the number, or fail like click's types."""
         return _finite(self, super().convert(value, param, ctx), param, ctx)
 
 
@@ -39,4 +39,4 @@ ABOVE_0 = FiniteRange(min=0, min_open=True)
 COUNT = click.IntRange(min=1)
 COUNT_OR_0 = click.IntRange(min=0)
 SEED = click.IntRange(-(2**31), 2**31 - 1)
-"""Type of a seed that every generator of random numbers takes."""
+"""Type of seeds that every random number generator accepts."""

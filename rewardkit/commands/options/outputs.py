@@ -1,4 +1,4 @@
-"""The type of options that name an output file; every command looks for them, so nothing heavy is loaded."""
+"""Type of options that name an output file. Every command imports this module, so it must load fast."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from rewardkit.files.publishing import require_folder_of
 
 
 class OutputFile(click.Path):
-    """A file that a command writes at its end: a folder that is not there is reported at its beginning."""
+    """Type of files that a command writes at the end. A missing folder is reported at the start."""
 
     def __init__(self) -> None:
         super().__init__(dir_okay=False, path_type=Path)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the path.
+        """Return the path of the file.
 
         Raises:
-            InputError: its folder cannot be written.
+            InputError: The folder of the file cannot be written.
         """
         path = super().convert(value, param, ctx)
         require_folder_of(Path(value))

@@ -1,7 +1,6 @@
-"""The options of a dataset's subcommand: those read from where they are defined, `PrepSettings` and its own
-`prepare`, and those that leave rows out.
+"""Options of a dataset's subcommand, created from `PrepSettings` and from the dataset's own `prepare`.
 
-Parses and prints; `rewardkit.datasets_prep.quality` does the work of the latter.
+Further options leave out rows, which `rewardkit.datasets_prep.quality` does.
 """
 
 from __future__ import annotations
@@ -29,24 +28,24 @@ GROUPS = {
     "checks": "no_verify against composition_files",
     "output": "val_size shard_rows card num_proc as_json",
 }
-"""Options of all datasets that `--help` only names, by group."""
+"""Options of all datasets that `--help` names without an explanation, by group."""
 SHOWN_FAILURES = 20
-"""Rows that are listed on the console; --json and dropped.jsonl have them all."""
+"""Maximum number of rows listed on the console. --json and dropped.jsonl contain all rows."""
 
 
 def settings_options(taken: set[str]) -> list[click.Option]:
-    """Return the options that all datasets share, but for names that a dataset has itself."""
+    """Return the options that all datasets share, except those in `taken`, which a dataset defines itself."""
     defaults = {field.name: field.default for field in dataclasses.fields(PrepSettings)}
     return [option(name, hint, defaults[name]) for name, hint in common_hints().items() if name not in taken]
 
 
 def own_options(dataset: Dataset) -> dict[str, click.Option]:
-    """Return the options that a dataset has for itself, by name."""
+    """Return the options that only this dataset has, by name."""
     return {name: option(name, hint, default) for name, (hint, default) in own_parameters(dataset).items()}
 
 
 def option(name: str, hint: Any, default: Any) -> click.Option:
-    """Return the option of one annotated name: its type, its default and its help."""
+    """Return the option for a setting, given its annotated type with the help text, and its default."""
     annotated, help_text = typing.get_args(hint)
     kinds = [k for k in union_members(annotated) if k is not types.NoneType]
     kind = kinds[0]
@@ -56,10 +55,10 @@ def option(name: str, hint: Any, default: Any) -> click.Option:
     if typing.get_origin(kind) is tuple:
         return click.Option([flag], multiple=True, default=default, help=help_text, metavar="TEXT")
     if typing.get_origin(kind) is typing.Literal:
-        # Checked by `prepare`, which names the nearest one in a single line.
+        # `prepare` checks the value, and suggests the nearest choice in a one-line message.
         choices = "|".join(typing.get_args(kind))
         return click.Option([flag], metavar=choices, default=default, show_default=True, help=help_text)
-    # Whether a path can be read is checked by `prepare` too.
+    # `prepare` also checks that a path can be read.
     kind = {Path: click.Path(path_type=Path, readable=False), float: NUMBER}.get(kind, kind)
     return click.Option(
         [flag], type=kind, default=default, show_default=default not in (None, "", ()), help=help_text
@@ -67,7 +66,7 @@ def option(name: str, hint: Any, default: Any) -> click.Option:
 
 
 def quality_options() -> list[click.Parameter]:
-    """Return the options."""
+    """Return the options that leave out rows and verify solutions."""
     return [
         click.Option(
             ["--verify"],
@@ -97,10 +96,10 @@ def quality_options() -> list[click.Parameter]:
 
 
 def take_quality(options: dict[str, Any]) -> dict[str, Any]:
-    """Take these options out of a command's, as arguments of `rewardkit.prepare`.
+    """Remove the values of `quality_options` from `options`, and return them for `rewardkit.prepare`.
 
     Raises:
-        InputError: some of them exclude each other.
+        InputError: Some of them exclude each other.
     """
     verify, no_verify = options.pop("verify"), options.pop("no_verify")
     if verify and no_verify:
@@ -113,7 +112,7 @@ def take_quality(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def print_dropped(screen: QualityScreen, out: Path) -> None:
-    """Print how many rows were left out and why, and where they are listed."""
+    """Print the number of rows left out for each reason, and the file that lists them."""
     for (split, reason), count in sorted(screen.counts().items()):
         click.echo(f"{split}: {count:,} rows dropped: {reason}")
     if screen.dropped:
@@ -121,7 +120,7 @@ def print_dropped(screen: QualityScreen, out: Path) -> None:
 
 
 def print_rows(lines: list[str]) -> None:
-    """Print the first of some lines, and how many more there are."""
+    """Print the first `SHOWN_FAILURES` lines, and the number of further lines."""
     for line in lines[:SHOWN_FAILURES]:
         click.echo(line)
     if len(lines) > SHOWN_FAILURES:

@@ -1,4 +1,4 @@
-"""Output of `rewardkit prep`: the table of datasets and the outcome of a run, as table or JSON."""
+"""Output of `rewardkit prep`: the table of datasets as text or JSON, and the results of a run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SHOWN_UNREAD = 5
 
 
 def print_list(as_json: bool) -> None:
-    """Print every dataset that `prep` knows: name, source, rows, reward, licence."""
+    """Print the name, source, rows, reward and licence of every dataset."""
     rewards = _rewards()
     if as_json:
         known = [{**asdict(d), "reward": rewards[d.name], "example": d.example} for d in DATASETS.values()]
@@ -41,7 +41,7 @@ def print_list(as_json: bool) -> None:
 
 
 def _rewards() -> dict[str, str | None]:
-    """The reward of each set's rows; None where a model has to score them."""
+    """Return the reward of each dataset, or None if a model must score the dataset's rows."""
     import rewardkit.rewards  # noqa: F401  (registers the rewards we ship)
     from rewardkit.errors import UnknownDataSourceError
     from rewardkit.registry import REGISTRY
@@ -56,28 +56,28 @@ def _rewards() -> dict[str, str | None]:
 
 
 def progress_bar() -> Progress:
-    """Return a bar on stderr that shows itself on a terminal only."""
+    """Return a progress bar on stderr, which is shown only on a terminal."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     return Progress(*columns, console=console, disable=not console.is_terminal)
 
 
 class Bars:
-    """One bar for each step, made when the step is first heard of."""
+    """Progress bars for the steps of a run. A bar is added when its step is first reported."""
 
     def __init__(self, bar: Progress) -> None:
         self._bar = bar
         self._tasks: dict[str, Any] = {}
 
     def __call__(self, step: str, done: int, total: int | None) -> None:
-        """Show how far a step is."""
+        """Show the progress of a step."""
         if step not in self._tasks:
             self._tasks[step] = self._bar.add_task(step, total=total)
         self._bar.update(self._tasks[step], completed=done, total=total)
 
 
 def print_run(prepared: PrepResult, verified: dict[str, Verification]) -> None:
-    """Print the files that were made, and what was left out or failed."""
+    """Print the files written, the rows left out and the solutions that failed."""
     table = Table(box=None, pad_edge=False)
     for heading in ("split", "rows", "size", "verified", "failed", "file"):
         table.add_column(heading, justify="left" if heading in ("split", "file") else "right", no_wrap=True)
@@ -86,7 +86,7 @@ def print_run(prepared: PrepResult, verified: dict[str, Verification]) -> None:
         counts = (f"{checked.rows:,}", f"{len(checked.failures):,}") if checked else ("-", "-")
         size = f"{file.bytes / 1000:,.0f} kB"
         table.add_row(split, f"{file.rows:,}", size, *counts, str(file.path))
-    # As wide as it needs: a cut-off path is of no use.
+    # The table may be wider than the terminal, because a truncated path is useless.
     Console(width=max(80, 60 + max(len(str(f.path)) for f in prepared.files.values()))).print(table)
     if prepared.dropped:
         click.echo(f"dropped {prepared.dropped:,} bad rows; the first: {prepared.first_dropped[0]}")

@@ -1,4 +1,4 @@
-"""The consoles, and how findings and figures are printed."""
+"""Consoles, and formats of findings and figures."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from rewardkit.evaluation.intervals import ends
 from rewardkit.types import Score
 
 err = Console(stderr=True)
-"""Progress and notes; what a command is for goes to stdout."""
+"""Console for progress and notes. The results of a command go to stdout."""
 
 WITHOUT_TERMINAL = 160
-"""Columns of what goes to a file or another program, where nothing has to be broken to be seen."""
+"""Width of output to a file or another program, which need not fit on a screen."""
 
 
 def results_console(*, stderr: bool = False) -> Console:
-    """Return the console that results are printed on: a terminal's width, or `COLUMNS`, else a wide one."""
+    """Return the console for results, as wide as the terminal, `COLUMNS` or `WITHOUT_TERMINAL`."""
     console = Console(stderr=stderr, highlight=False)
     if not console.is_terminal and not os.environ.get("COLUMNS"):
         console.width = WITHOUT_TERMINAL
@@ -27,25 +27,25 @@ def results_console(*, stderr: bool = False) -> Console:
 
 
 def score_fields(score: Score) -> dict[str, Any]:
-    """Return the fields of a score to be printed; where scoring failed there is no score."""
+    """Return the fields of a score as JSON-ready data, with the score None if scoring failed."""
     return score.as_dict() | ({} if score.ok else {"score": None})
 
 
 def figure(value: float | None) -> str:
-    """Return a mean as it stands in a table."""
+    """Return a mean formatted for a table, or a dash for None."""
     return "-" if value is None else f"{value:.4f}"
 
 
 def counted(n: int, what: str) -> str:
-    """Return how many of something there are, in words."""
+    """Return a number with a noun, which has a plural s unless the number is 1."""
     return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
 def signed(value: float) -> str:
-    """Return a difference as it stands in a table."""
+    """Return a difference with its sign, formatted for a table."""
     return f"{value:+.4f}"
 
 
 def interval(low: float | None, high: float | None, show: Callable[[float], str] = figure) -> str:
-    """Return the ends of an interval as they stand in a table; a dash where one prompt gives none."""
+    """Return an interval formatted for a table, or a dash if a single prompt gives no interval."""
     return ends(low, high, show) or "-"

@@ -1,4 +1,4 @@
-"""The options that say which rewards to use, and how."""
+"""Options that select and configure rewards."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from rewardkit.rewards.model import register_reward_model
 from rewardkit.scoring.scorer import Scorer
 
 _ALL = "every data source"
-"""Name of the data source of a reward that scores all of them."""
+"""Name in messages for the data sources of a reward that scores all data sources."""
 
 
 @dataclass(frozen=True, slots=True)
 class RewardOptions:
-    """Values of the options that `reward_options` adds to a command, but for those of neural rewards."""
+    """Values of the options that `reward_options` adds to a command, except those of neural rewards."""
 
     files: tuple[str, ...]
     """Values of `--reward`."""
@@ -39,15 +39,17 @@ class RewardOptions:
     timeout_s: float | None
 
     def read(self, given: Mapping[str, Mapping[str, Any]] | None = None) -> dict[str, dict[str, Any]]:
-        """Register the reward files and return the options by data source, those of the command line on top.
+        """Register the rewards of `--reward`, and return the options of rewards by data source.
+
+        Options on the command line override `given`, which overrides the options file.
 
         Args:
-            given: options that came another way; they stand above those of the options file.
+            given: Options from another source, by data source.
 
         Raises:
-            InputError: a file that is missing or unreadable.
-            OptionsError: a malformed `--option`, or an option in the file that its reward does not have or
-                take.
+            InputError: A file is missing or cannot be read.
+            OptionsError: An `--option` is malformed, or the options file has an option or value that the
+                reward does not accept.
         """
         load_rewards(self.files)
         held = given_to_run()
@@ -70,9 +72,9 @@ class RewardOptions:
 def reward_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add `--reward`, `--reward-model`, `--judge`, `--for`, `--rewards` and options of rewards to a command.
 
-    The neural rewards are registered before the command runs; the command gets a `RewardOptions`. It tells
-    `given_to_run()` the data sources of its rows. What none of them uses is refused, at the latest when the
-    command has ended.
+    The neural rewards are registered before the command runs. The command receives a `RewardOptions` as
+    `rewards`, and must report the data sources of its rows to `given_to_run()`. Rewards and options that no
+    data source uses are an error, which is raised when the command ends at the latest.
     """
 
     @functools.wraps(function)
@@ -89,7 +91,7 @@ def reward_options(function: Callable[..., Any]) -> Callable[..., Any]:
         **rest: Any,
     ) -> Any:
         register_neural_rewards(reward_model, judge_file, sources)
-        if composition_files:  # they may be made of the files' rewards; `explain` takes names too
+        if composition_files:  # members may be rewards of `--reward`, which in `explain` may also be a name
             load_rewards(filter(is_spec, reward_files))
             register_compositions(composition_files)
         if timeout_s is not None:
@@ -156,11 +158,11 @@ COMPOSITIONS: dict[str, Any] = {
     "metavar": "FILE.yaml",
     "help": "YAML file that defines composed or imported rewards (docs/compose.md). May be repeated.",
 }
-"""The option `--rewards`, for commands that make their options one by one."""
+"""Arguments of the option `--rewards`, for commands that do not use `reward_options`."""
 
 
 def given_to_run() -> GivenRewards:
-    """Return what the running command is given for its rows."""
+    """Return the rewards and options given to the running command."""
     context = click.get_current_context(silent=True)
     if context is None:
         return GivenRewards()
@@ -169,20 +171,21 @@ def given_to_run() -> GivenRewards:
 
 
 def load_rewards(specs: Iterable[str]) -> list[Reward]:
-    """Register what the words of `--reward` name, and return it.
+    """Register and return the rewards that the values of `--reward` name.
 
     Raises:
-        InputError: nothing can be made of one.
-        OptionsError: as of `_claim`.
+        InputError: A reward cannot be loaded.
+        OptionsError: Two values score the same data source.
     """
     return [_claim(made, f"--reward {shown_spec(spec)}") for spec in specs for made in load_reward(spec)]
 
 
 def _claim(made: Reward, word: str) -> Reward:
-    """Take the data sources of a reward for the word of the running command that names it.
+    """Record that a word of the running command names a reward, and return the reward.
 
     Raises:
-        OptionsError: another word has one of them, of which only one would be used.
+        OptionsError: Another word scores one of the data sources, so that one of the two rewards would be
+            unused.
     """
     context = click.get_current_context(silent=True)
     claims: dict[str, str] = context.meta.setdefault(__name__, {}) if context is not None else {}
@@ -201,11 +204,11 @@ def _claim(made: Reward, word: str) -> Reward:
 
 
 def register_compositions(files: tuple[Path, ...]) -> None:
-    """Register the compositions of some files; warn if one may score a wrong answer above a right one.
+    """Register the compositions in files, and warn if one may score a wrong answer above a right answer.
 
     Raises:
-        InputError: a file that cannot be read.
-        OptionsError: a composition that cannot be.
+        InputError: A file cannot be read.
+        OptionsError: A composition is not valid.
     """
     for path in files:
         for made in load_compositions(path):
@@ -218,11 +221,12 @@ def register_compositions(files: tuple[Path, ...]) -> None:
 def register_neural_rewards(
     reward_model: str | None, judge_file: Path | None, sources: tuple[str, ...]
 ) -> None:
-    """Register the reward model and the judge for `sources`; a judge's file may name its own.
+    """Register the reward model and the judge for `sources`. A judge's file may name its own data sources.
 
     Raises:
-        OptionsError: no data source for one of them, the same for both, or sources for nothing.
-        InputError: the model's folder or the judge's file cannot be used.
+        OptionsError: One of them has no data source, both have the same, or there are data sources for
+            neither.
+        InputError: The model's folder or the judge's file cannot be used.
     """
     if not reward_model and judge_file is None:
         if sources:
@@ -241,10 +245,10 @@ def register_neural_rewards(
 
 
 def option_words_to_options(words: tuple[str, ...], flag: str) -> dict[str, dict[str, Any]]:
-    """Return `SOURCE:NAME=VALUE` words as options by data source.
+    """Parse `SOURCE:NAME=VALUE` words and return the options by data source.
 
     Raises:
-        OptionsError: a word of another form.
+        OptionsError: A word has another form.
     """
     options: dict[str, dict[str, Any]] = {}
     for word in words:
@@ -258,10 +262,15 @@ def option_words_to_options(words: tuple[str, ...], flag: str) -> dict[str, dict
 
 
 def read_mapping(path: Path, kind: Any, what: str) -> Any:
-    """Return a YAML file's mapping of the type `kind`; `what` says in an error what it maps to what.
+    """Return the mapping in a YAML file.
+
+    Args:
+        path: YAML file.
+        kind: Type of the mapping.
+        what: Description of the mapping in error messages, such as "options to values".
 
     Raises:
-        InputError: the file cannot be read, or is no such mapping.
+        InputError: The file cannot be read, or does not contain a mapping of this type.
     """
     try:
         return msgspec.yaml.decode(path.read_bytes(), type=kind)

@@ -1,4 +1,4 @@
-"""Shared parts of all commands that score files: the options of a run, the run itself, and its report."""
+"""Parts shared by all commands that score files: the options of a run, the run itself, and its report."""
 
 from __future__ import annotations
 
@@ -56,15 +56,15 @@ _SCORING = (
 
 
 def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of a run to a command, which gets them as `run`.
+    """Add the options of a run to a command, which receives them as `run`.
 
-    A command that has `--engine` for models asks `on_ray` whether that is Ray.
+    A command with `--engine` must call `on_ray`, which applies the engine to the run.
     """
     return _collected(function, _SCORING, ("prefix", "bad_rows", "workers", *_RESUMING_NAMES))
 
 
 def resuming_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add those options of a run that are not about scoring."""
+    """Add the options of a run that do not concern scoring."""
     return _collected(function, _RESUMING, _RESUMING_NAMES)
 
 
@@ -83,10 +83,16 @@ def _collected(
 
 
 def on_ray(run: RunOptions, engine: str | None, cluster: RaySettings | None = None) -> RunOptions:
-    """Return a run with its cluster where the engine is Ray, else without.
+    """Return a run with the settings of the Ray cluster if the engine is Ray, otherwise without them.
 
     Args:
-        cluster: what a file of settings says of it; without Ray its `num_cpus` are the workers.
+        run: Run with the options of the command line.
+        engine: Value of `--engine`.
+        cluster: Cluster in a file of settings. Without Ray, its `num_cpus` is the number of workers.
+
+    Raises:
+        OptionsError: `--address` is given, but the engine is not Ray.
+        MissingDependencyError: The engine is Ray, which is not installed.
     """
     cluster = cluster or RaySettings()
     if engine != "ray":
@@ -111,11 +117,17 @@ def score_files(
     kept: bool = True,
     skip_bad_files: bool = False,
 ) -> Report:
-    """Score files with a progress bar, and print notes on them.
+    """Score files with a progress bar, and print notes on the files.
 
     Args:
-        kept: the output is there after the command, so that an interrupted run can be resumed.
-        skip_bad_files: as of `score_file`.
+        files: Files to score.
+        out: Output file or folder.
+        run: Options of the run.
+        read_options: Settings for reading the files.
+        options: Options of rewards by data source.
+        timeout_s: Time limit for a sample in seconds, or None for the limit of each reward.
+        kept: True if the output is kept after the command, so that an interrupted run can be resumed.
+        skip_bad_files: True to skip files that cannot be scored, see `score_file`.
     """
     with (
         Scorer(options=options, workers=run.workers, timeout_s=timeout_s) as scorer,
@@ -135,10 +147,10 @@ def score_files(
 
 
 def default_output(files: Sequence[str]) -> str:
-    """Return the output next to the input: the same format for a file, a folder for a folder.
+    """Return the default output, next to the input: a file of the same format, or a folder for a folder.
 
     Raises:
-        OptionsError: several files, a URL or a glob, which need `--out`.
+        OptionsError: The input is a URL, a glob or several files, which require `--out`.
     """
     if list(files) == [STDIN]:
         return STDIN
@@ -169,7 +181,7 @@ def print_report(report: Report, out: str, console: Console) -> None:
 
 
 def _files_table(files: Sequence[FileOutcome]) -> Table:
-    """Table of the files that were scored, and the reasons why others were not."""
+    """Return a table of the files, with the reason for each file that was not scored."""
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("file", overflow="fold")
     table.add_column("rows", justify="right")
@@ -186,7 +198,7 @@ def _files_table(files: Sequence[FileOutcome]) -> Table:
 
 
 def _costs(costs: Mapping[str, float]) -> str:
-    """Return the cost of asking models, in one line."""
+    """Return the cost of the requests to models, in one line."""
     tokens = f"{costs['input_tokens']:,.0f} + {costs['output_tokens']:,.0f} tokens"
     usd = f", ${costs['cost_usd']:.4g}" if costs["cost_usd"] else ""
     overruled = f"; models overruled a rule for {costs[OVERRULED]:,.0f} samples" if costs[OVERRULED] else ""
@@ -198,12 +210,12 @@ def _costs(costs: Mapping[str, float]) -> str:
 
 
 def note(line: str) -> None:
-    """Print a line for people, on stderr."""
+    """Print a note for the user on stderr."""
     err.print(public_text(line), highlight=False, markup=False, soft_wrap=True)
 
 
 class StepBar:
-    """A bar on stderr for the step that is going on."""
+    """Progress bar on stderr for the current step."""
 
     def __init__(self) -> None:
         self._bar = Progress(
@@ -225,7 +237,7 @@ class StepBar:
         self._bar.stop()
 
     def __call__(self, step: str, done: int, total: int | None) -> None:
-        """Show how far a step is."""
+        """Show the progress of a step."""
         if step not in self._tasks:
             self._tasks[step] = self._bar.add_task(step, total=total)
         self._bar.update(self._tasks[step], completed=done, total=total)

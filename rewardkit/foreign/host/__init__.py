@@ -1,6 +1,7 @@
-"""The host: a process that runs somebody else's reward, under any Python from 3.9 on.
+"""Host: a process that runs a third-party reward, with Python 3.9 or later.
 
-It is started as a package of its own, without ours: the standard library alone, and nothing imported from
-outside this folder. `serving` speaks to the client, `loading` finds the target, `shapes` calls functions,
-`libraries` what some packages have instead, `results` reads what comes back.
+This folder is started as a separate package. It uses only the standard library and `rewardkit.users_code`, so
+that the interpreter does not need rewardkit. `serving` communicates with the client, `loading` finds the
+target, `shapes` calls functions, `libraries` calls the rewards of some packages that are not functions, and
+`results` reads the returned values.
 """

@@ -1,4 +1,4 @@
-"""Rewards that verl, verifiers and skyrl-gym have under a name or in a class; lm-eval's in `lm_eval_task`."""
+"""Calls rewards of verl, verifiers and skyrl-gym that are classes, or names instead of functions."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from .shapes import (
 
 
 def load(request: LoadRequest) -> Any:
-    """Load what a request names, by the kind that it says or else by what is found there.
+    """Load the reward of a request, according to its kind or, without a kind, to the type of the target.
 
     Raises:
-        NoRewardError: it names nothing that can score.
+        NoRewardError: The target cannot be loaded or is not a reward.
     """
     if request.kind == "verl" and ":" not in request.target and not request.target.endswith(".py"):
         return _verl(request)
@@ -40,7 +40,7 @@ def load(request: LoadRequest) -> Any:
 
 
 def _verl(request: LoadRequest) -> FunctionCall:
-    """verl's own function; the target is the data source, empty for each row's own."""
+    """Return verl's own reward function. The target is the data source, or empty to use that of each row."""
     require("verl", f"verl:{request.target}")
     source = {"data_source": request.target} if request.target not in ("", "*") else {}
     target = "verl.utils.reward_score:default_compute_score"
@@ -48,7 +48,7 @@ def _verl(request: LoadRequest) -> FunctionCall:
 
 
 class SkyrlGym(LibraryCall):
-    """An environment of skyrl-gym that is done after one step."""
+    """Environment of skyrl-gym that is done after one step."""
 
     def __init__(self, request: LoadRequest) -> None:
         gym, make = load_object(request._replace(target="skyrl_gym:make"))
@@ -86,7 +86,7 @@ def _verifiers(request: LoadRequest) -> LibraryCall:
         module, of_type = load_object(request._replace(target="verifiers.v1.utils.loaders:task_type"))
         return TaskRewards(module.__name__, of_type(request.target), request)
     module, found = load_object(request)
-    if inspect.isfunction(found):  # `load_environment` and its like
+    if inspect.isfunction(found):  # a factory such as `load_environment`
         found = found(**request.options)
     found = getattr(found, "rubric", found)
     if hasattr(found, "data_type") or hasattr(found, "task_type"):
@@ -95,7 +95,7 @@ def _verifiers(request: LoadRequest) -> LibraryCall:
 
 
 class TaskRewards(LibraryCall):
-    """The rewards of a task of verifiers 0.4, on a conversation of one answer."""
+    """Rewards of a verifiers 0.4 task, applied to a conversation with one answer."""
 
     is_async = True
 
@@ -120,7 +120,7 @@ class TaskRewards(LibraryCall):
         return {"reward": trace.reward, **dict(trace.metrics), **weighted}
 
     def _data(self, row: CallRow) -> dict[str, Any]:
-        """The task's data: extra_info, and the ground truth as the one required field that is not in it."""
+        """Return the data of a task: extra_info, and the ground truth for the only missing required field."""
         fields = self.function.data_type().model_fields
         data: dict[str, Any] = {"prompt": GETTERS["chat_prompt"](row), "name": row["data_source"]}
         data.update({name: value for name, value in row["extra_info"].items() if name in fields})
@@ -159,7 +159,10 @@ def _trace(task: Any, row: CallRow) -> Any:
 
 
 class RubricRewards(LibraryCall):
-    """The functions of a rubric of verifiers before 0.4, each by itself: the rubric counts failures as 0."""
+    """Functions of a rubric of verifiers before 0.4.
+
+    Each function is called separately, because the rubric itself would count a failure as 0.
+    """
 
     is_async = True
 
@@ -204,7 +207,7 @@ class RubricRewards(LibraryCall):
 
 
 def _functions_of(found: Any) -> Iterator[tuple[Any, Any, float]]:
-    """Each function of a rubric, or of those in a group of rubrics, with its rubric and its weight."""
+    """Yield the rubric, function and weight of each function in a rubric or a group of rubrics."""
     if hasattr(found, "rubrics"):
         for rubric in found.rubrics:
             yield from _functions_of(rubric)

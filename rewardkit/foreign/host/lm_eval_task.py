@@ -1,6 +1,6 @@
-"""A task of lm-evaluation-harness: its filters and metrics, which lm-eval itself runs on one response.
+"""Task of lm-evaluation-harness, whose filters and metrics lm-eval runs on a single response.
 
-The row's `extra_info` is the document: lm-eval gets it for the data set that it would load.
+The row's `extra_info` is the document. lm-eval receives it instead of the dataset that the task would load.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .shapes import GETTERS, CallNotes, CallRow, LackingError, LibraryCall, NoRe
 
 
 class LmEvalTask(LibraryCall):
-    """One metric of one of a task's filters; its other numbers are parts."""
+    """Reward of an lm-eval task: one metric of one filter. All other numbers of the task are parts."""
 
     def __init__(self, request: LoadRequest) -> None:
         import lm_eval.tasks  # type: ignore[import-not-found]
@@ -45,7 +45,7 @@ class LmEvalTask(LibraryCall):
             )
 
     def _option(self, option: str, names: list[str]) -> str:
-        """The name that an option says, or the only one there is."""
+        """Return the name that an option selects, or the only name if there is just one."""
         named = self.options.get(option, names[0] if len(names) == 1 else None)
         if named not in names:
             what = f"several {option}s" if named is None else f"no {option} '{named}'"
@@ -75,7 +75,7 @@ class LmEvalTask(LibraryCall):
         return {"score": score, "acc": correct, "pred": request.filtered_resps[self.filter], **numbers}
 
     def _made_for(self, row: CallRow) -> Any:
-        """The task, with this row as its only document and one request for that."""
+        """Return the task with the row as its only document and a single request for it."""
         import datasets
         from jinja2 import UndefinedError
         from lm_eval.tasks import TaskManager
@@ -96,7 +96,7 @@ class LmEvalTask(LibraryCall):
 
 
 class _EverySplit(dict):  # type: ignore[type-arg]
-    """A data set that has the same documents in whatever split is asked for."""
+    """Dataset with the same documents in every split."""
 
     def __init__(self, documents: Any) -> None:
         super().__init__()
@@ -107,7 +107,7 @@ class _EverySplit(dict):  # type: ignore[type-arg]
 
 
 def _path_of(target: str, folder: str) -> str:
-    """The YAML file of a task: the target itself, or the first of lm-eval's own that has it as its name."""
+    """Return the YAML file of a task: the target itself, or lm-eval's first file with this task name."""
     if target.endswith((".yaml", ".yml")):
         return os.path.abspath(target)
     wanted = re.compile(rb"^task:\s*[\"']?%s[\"']?\s*$" % re.escape(target).encode(), re.MULTILINE)
@@ -120,12 +120,14 @@ def _path_of(target: str, folder: str) -> str:
 
 
 def _settings(path: str, sources: Sources) -> dict[str, Any]:
-    """A task's settings, with those of the files that it includes. Notes all files that they stand in, and
-    those of their functions."""
+    """Return the settings of a task, merged with those of included files.
+
+    Adds the YAML files and the files of the task's functions to `sources`.
+    """
     import yaml
 
     class Loader(yaml.SafeLoader):
-        """Takes `!function` for a name."""
+        """YAML loader that reads `!function` as a name."""
 
     folder = os.path.dirname(path)
 
@@ -154,5 +156,5 @@ def _note(path: str, sources: Sources) -> str:
 
 
 def _name(metric: str) -> str:
-    """A metric's name; of a function its own."""
+    """Return the name of a metric, which for a function is the part after the last dot."""
     return metric.rpartition(".")[2]

@@ -1,5 +1,6 @@
-"""Finds what a spec names: a function in a file or a module, or what a class or a factory makes. And says
-from which source files it came.
+"""Finds the target of a spec: a function in a file or module, or the product of a class or factory.
+
+Also returns the source files of the target.
 """
 
 from __future__ import annotations
@@ -34,28 +35,28 @@ else:
     from .users_code import Raised, raised
 
 Sources = dict[str, tuple[str, str]]
-"""Module -> its path and its text."""
+"""Path and text of each module, by the name of the module."""
 
 MAIN = "rewardkit_imported_"
 _ENTRY_NAMES = ("compute_score", "reward_func", "reward_fn")
-"""Names that these projects give to the function of a file, where the spec does not name it."""
+"""Usual names of the reward function in a file, for specs without a name."""
 
 
 class LoadRequest(NamedTuple):
-    """Request of the client to load a reward."""
+    """Client's request to load a reward."""
 
     target: str
     kind: str = ""
     options: Mapping[str, Any] = {}
     columns: Mapping[str, str] = {}
     module: str = ""
-    """Name that an earlier host gave to the module of the target."""
+    """Name of the target's module in an earlier host, or empty."""
     sources: Mapping[str, Sequence[str]] = {}
-    """Module -> path and text, as an earlier host has read them."""
+    """Path and text of each module as read by an earlier host, by the name of the module."""
 
 
 class _Held(importlib.abc.MetaPathFinder):
-    """Finds the modules whose text came with the request, whatever has become of their files."""
+    """Import finder for modules whose texts are in the request, even if their files have changed since."""
 
     def __init__(self, sources: Mapping[str, Sequence[str]]) -> None:
         self.sources = sources
@@ -67,7 +68,7 @@ class _Held(importlib.abc.MetaPathFinder):
 
 
 class _Beside(importlib.abc.MetaPathFinder):
-    """Finds the package of a file in the folder where that lies: another may be installed under its name."""
+    """Import finder for the package that contains a file. An installed package may have the same name."""
 
     def __init__(self, package: str, root: str) -> None:
         self.package = package
@@ -88,7 +89,7 @@ class _TextLoader(SourceFileLoader):
         return self.text.encode("utf-8", "surrogateescape")
 
     def path_stats(self, path: str) -> Any:
-        raise OSError  # so that no bytecode is looked for, or written
+        raise OSError  # prevents bytecode from being read or written
 
 
 def _spec(name: str, path: str, text: str) -> ModuleSpec:
@@ -102,16 +103,16 @@ def _spec(name: str, path: str, text: str) -> ModuleSpec:
 
 
 def hold(sources: Mapping[str, Sequence[str]]) -> None:
-    """Import these modules from their text from now on."""
+    """Import these modules from the given texts from now on."""
     if sources:
         sys.meta_path.insert(0, _Held(sources))
 
 
 def load_call(request: LoadRequest) -> FunctionCall:
-    """Load what `FILE.py[:NAME]` or `package.module:NAME` names, ready to be called.
+    """Load the function that `FILE.py[:NAME]` or `package.module:NAME` names, ready to be called.
 
     Raises:
-        NoRewardError: nothing there can be called; or it cannot be told how.
+        NoRewardError: The target cannot be called, or its parameters do not show how to call it.
     """
     module, found = load_object(request)
     options: Mapping[str, Any] = request.options
@@ -126,7 +127,7 @@ def load_call(request: LoadRequest) -> FunctionCall:
 
 
 def load_object(request: LoadRequest) -> tuple[ModuleType, Any]:
-    """The object that a target names, and the module that it is in."""
+    """Import the module of a target and return the module and the object that the target names."""
     file, _, name = request.target.rpartition(":") if ".py:" in request.target else (request.target, "", "")
     if file.endswith(".py"):
         module = _import_file(file, request.module)
@@ -138,7 +139,7 @@ def load_object(request: LoadRequest) -> tuple[ModuleType, Any]:
 
 
 def _shape(found: Any, kind: str) -> CallShape | None:
-    """The shape of a callable: of this kind, or what its parameters say."""
+    """Return the call shape of this kind or, without a kind, the shape inferred from the parameters."""
     parameters = FunctionParameters(found)
     if not kind:
         return shape_of(found, parameters)
@@ -148,8 +149,11 @@ def _shape(found: Any, kind: str) -> CallShape | None:
 
 
 def _import_file(file: str, known: str) -> ModuleType:
-    """Import a file as verl does, as a module of its own; as that of its package where it imports its
-    neighbours by `from .`; or under the name that it had in an earlier host."""
+    """Import a file as a separate module, as verl does.
+
+    If the file has relative imports, it is imported as a module of its package. If `known` is not empty, it
+    is imported under this name, which an earlier host used.
+    """
     path = os.path.abspath(file)
     dotted, root = "", ""
     if not known:
@@ -177,14 +181,14 @@ def _read(path: str, shown: str) -> str:
 
 
 def file_module(path: str) -> str:
-    """The name under which a file is imported."""
+    """Return the name under which a file is imported as a separate module."""
     digest = hashlib.sha256(path.encode()).hexdigest()[:8]
-    stem = os.path.basename(path)[:-3].replace(".", "_")  # a dot would make it a module of a package
+    stem = os.path.basename(path)[:-3].replace(".", "_")  # a dot would mean a module in a package
     return f"{MAIN}{stem}_{digest}"
 
 
 def package_of(path: str, *, at_least_one: bool) -> tuple[str, str]:
-    """The folder that holds a file's outermost package, and the module's name from there."""
+    """Return the folder that contains a file's outermost package, and the module's full name."""
     folder, name = os.path.split(path)
     parts = [] if name == "__init__.py" else [name[:-3]]
     while os.path.exists(os.path.join(folder, "__init__.py")) or (at_least_one and len(parts) < 2):
@@ -197,12 +201,12 @@ def _has_relative_imports(source: str) -> bool:
     try:
         tree = ast.parse(source.encode("utf-8", "surrogateescape"))
     except (SyntaxError, ValueError):
-        return False  # which importing it will say
+        return False  # importing the file will report the error
     return any(isinstance(node, ast.ImportFrom) and node.level > 0 for node in ast.walk(tree))
 
 
 def _search_in(*folders: str) -> None:
-    """Look for modules in these folders too, after all others: neighbours hide nothing that is installed."""
+    """Append folders to the module search path. They come last, so that they hide no installed module."""
     sys.path.extend(folder for folder in folders if folder not in sys.path)
 
 
@@ -214,12 +218,12 @@ def _import(name: str, shown: str) -> ModuleType:
 
 
 def said(error: BaseException) -> str:
-    """An error in one line with its place, and what helps where a package is missing."""
+    """Return a line with an error and its location, and with advice if a module is missing."""
     return with_help(error).text
 
 
 def with_help(error: BaseException) -> Raised:
-    """An error as it is told, and what helps where a package is missing."""
+    """Return an exception as a `Raised`, with advice if a module is missing."""
     found = raised(error)
     if not isinstance(error, ModuleNotFoundError):
         return found
@@ -227,10 +231,10 @@ def with_help(error: BaseException) -> Raised:
 
 
 def require(package: str, shown: str) -> None:
-    """Refuse what needs a package that is missing; its module is called like it.
+    """Check that a package is installed, by the module of the same name.
 
     Raises:
-        NoRewardError: it is.
+        NoRewardError: The package is missing.
     """
     _search_in(os.getcwd())
     if importlib.util.find_spec(package.replace("-", "_")) is None:
@@ -238,7 +242,7 @@ def require(package: str, shown: str) -> None:
 
 
 def for_us() -> str:
-    """Return the words for where a missing package has to be."""
+    """Return the part of a message that explains where to install a missing package."""
     return f"for {sys.executable}, or set `python:` to an interpreter that has the package"
 
 
@@ -257,7 +261,7 @@ def _find(module: ModuleType, name: str, request: LoadRequest) -> Any:
 
 
 def _only(module: ModuleType, target: str, kind: str) -> Any:
-    """The one reward function of a file that does not say which it is."""
+    """Return the reward function of a file if the spec does not name it."""
     own = {
         name: value
         for name, value in vars(module).items()
@@ -274,7 +278,7 @@ def _only(module: ModuleType, target: str, kind: str) -> Any:
 
 
 def _instance(found: Any, options: Mapping[str, Any]) -> Any:
-    """An object of a class; one that wants its trainer's arguments gets the options as those."""
+    """Create an object of a class, passing the options in `args` if it requires its trainer's arguments."""
     parameters = FunctionParameters(found)
     if "args" in parameters.names and "args" not in options and (options or "args" in parameters.required):
         return found(SimpleNamespace(**options))
@@ -282,8 +286,7 @@ def _instance(found: Any, options: Mapping[str, Any]) -> Any:
 
 
 def _made_by(found: Callable[..., Any], options: Mapping[str, Any]) -> Any | None:
-    """Return the product of a factory that needs nothing but the options; None if the function is no such
-    factory."""
+    """Return the callable that a factory creates from the options, or None if `found` is not a factory."""
     parameters = FunctionParameters(found)
     missing = [name for name in parameters.required if name not in options]
     strange = [name for name in options if name not in parameters.names and not parameters.takes_any]
@@ -302,7 +305,7 @@ def _call_maker(found: Callable[..., Any], options: Mapping[str, Any]) -> Any:
 
 
 def sources_of(name: str) -> tuple[Sources, str]:
-    """The source files behind a module, its neighbours' included; or its distribution, with the version."""
+    """Return the source files of a module and its neighbours, or the distribution of an installed module."""
     path = getattr(sys.modules.get(name), "__file__", None)
     if path is None or _is_installed(path):
         return {}, distribution_of(name)
@@ -330,11 +333,11 @@ def _is_installed(path: str) -> bool:
 
 
 def distribution_of(module: str) -> str:
-    """`name version` of the distribution that a module belongs to, as far as it can be told."""
+    """Return `name version` of the distribution that contains a module, or the module's name if unknown."""
     from importlib import metadata
 
     top = module.partition(".")[0]
-    of_packages: dict[str, list[str]] = getattr(metadata, "packages_distributions", dict)()  # from 3.10 on
+    of_packages: dict[str, list[str]] = getattr(metadata, "packages_distributions", dict)()  # new in 3.10
     names = of_packages.get(top) or [top]
     try:
         return f"{names[0]} {metadata.version(names[0])}"

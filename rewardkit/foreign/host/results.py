@@ -1,7 +1,7 @@
-"""Results of reward functions, read into one form. A failure is never a number.
+"""Converts the results of reward functions to a common form. A failure never becomes a number.
 
-A result is `{"score": ...}` with `correct`, `extracted`, `parts` (numbers by name) and `detail` where there
-are any; `{"error": why}`; or `{"invalid": why}` of a row that cannot be scored.
+A result is `{"score": ...}`, optionally with `correct`, `extracted`, `parts` (numbers by name) and `detail`.
+A failure is `{"error": why}`. The result of a row that cannot be scored is `{"invalid": why}`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 RowResult = dict[str, Any]
 
 SCORES = ("score", "reward", "overall", "rewards")
-"""Under which of these a mapping or an object has the score; the first there is."""
+"""Names under which a mapping or an object may contain the score. The first existing name is used."""
 CORRECT = ("acc", "correct", "is_correct")
 EXTRACTED = ("pred", "extracted")
 _NONE = "the reward returned None"
@@ -22,7 +22,7 @@ LONGEST = 300
 
 
 def read_all(value: Any, n: int, kind: str) -> list[RowResult]:
-    """Read the results of `n` rows of one call."""
+    """Convert the value that a call with `n` rows returned to `n` results."""
     if kind == "openrlhf":
         value = _split(value, n)
     if isinstance(value, (str, bytes, Mapping)) or not hasattr(value, "__iter__"):
@@ -34,7 +34,7 @@ def read_all(value: Any, n: int, kind: str) -> list[RowResult]:
 
 
 def read(value: Any, kind: str) -> RowResult:
-    """Read the result of one row."""
+    """Convert the value that a reward returned for a row to a result."""
     if value is None:
         scoreless = kind in ("trl", "swift")
         return {"invalid": f"not scored: {_NONE}"} if scoreless else failed(_NONE)
@@ -53,7 +53,7 @@ def failed(why: str) -> RowResult:
 
 
 def add_notes(result: RowResult, metrics: Mapping[str, float], extras: Mapping[str, Any]) -> RowResult:
-    """Add what the function logged of this row to its result."""
+    """Add the metrics and extra values that the function logged for a row to the row's result."""
     if "score" not in result:
         return result
     parts = {**_finite(metrics), **_finite(extras), **result.get("parts", {})}
@@ -73,8 +73,10 @@ def _of_number(value: Any) -> RowResult:
 
 
 def _of_tuple(value: Sequence[Any]) -> RowResult:
-    """The score is the first, but for an object without one; a truth value behind it says whether that is
-    right."""
+    """Convert a tuple to a result.
+
+    The score is the first item that is not a mapping without a score. A bool after the score is `correct`.
+    """
     rest = list(value)
     place = next((i for i, one in enumerate(rest) if not _has_no_score(one)), 0)
     result = read(rest.pop(place), "")
@@ -113,13 +115,13 @@ def _of_fields(fields: Mapping[Any, Any]) -> RowResult:
 
 
 def _alone(value: Any) -> Any:
-    """A list of one as its only member."""
+    """Return the only item of a list with one item, or any other value unchanged."""
     listed = value.tolist() if hasattr(value, "tolist") else value
     return listed[0] if isinstance(listed, (list, tuple)) and len(listed) == 1 else listed
 
 
 def _split(value: Any, n: int) -> Any:
-    """OpenRLHF's dict of lists, as a dict for each row; a tensor or list of rewards as it is."""
+    """Convert OpenRLHF's dict of lists to a dict for each row. Tensors and lists are unchanged."""
     if not isinstance(value, Mapping):
         return value
     flat = _flat({str(name): part for name, part in value.items()})
@@ -134,7 +136,7 @@ def _nth(value: Any, i: int, n: int) -> Any:
 
 
 def _flat(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Mappings within are taken apart: their entries count as their own."""
+    """Replace mappings among the values by their entries."""
     flat: dict[str, Any] = {}
     for name, value in fields.items():
         flat.update({str(k): v for k, v in value.items()} if isinstance(value, Mapping) else {name: value})
@@ -161,7 +163,7 @@ def _first(parts: Mapping[str, float]) -> dict[str, float]:
 
 
 def _fields_of(value: Any) -> Mapping[str, Any] | None:
-    """The fields of an object that has a score among them; None of any other."""
+    """Return the fields of an object with a score, or None if the object has no score."""
     if hasattr(value, "__float__"):
         return None
     if not any(hasattr(value, name) for name in SCORES):
@@ -176,7 +178,7 @@ def _words(fields: Mapping[str, Any]) -> str:
 
 
 def _shown(value: Any) -> str:
-    """A value in one short line; what is large is never written out."""
+    """Return a value in one short line. Large values are not written out."""
     if isinstance(value, (str, bytes)):
         value = value[:LONGEST]
     elif hasattr(value, "__len__") and len(value) > LONGEST:

@@ -1,7 +1,7 @@
-"""The host's end of the conversation with its client: a line of JSON for each request and each answer.
+"""Host's side of the protocol with the client: a line of JSON for each request and each answer.
 
-The first request says what to load; the others hold rows of one call each. A function is called on the main
-thread, where signals can be set; the calls of an `async` one run at once.
+The first request names the reward to load. Each further request contains the rows of a call. A function is
+called on the main thread, where it can set signal handlers. Calls of an `async` function run concurrently.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _described(call: Any, *, look: bool) -> dict[str, Any]:
 
 
 def _die_with(parent: int) -> None:
-    """End with the client, and before it where the machine runs out of memory."""
+    """Let the kernel kill this process when the client exits, and before the client if memory runs out."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as wish:
@@ -86,8 +86,10 @@ def _die_with(parent: int) -> None:
 
 
 def _take_along_what_it_starts() -> None:
-    """Have another process kill our process group when we end, however we do: we lead it, and what the
-    reward starts is in it."""
+    """Fork a process that kills this process group when this process exits for any reason.
+
+    This process leads the group, which also contains the processes that the reward starts.
+    """
     host = os.getpid()
     if sys.platform != "linux" or os.fork():
         return
@@ -100,7 +102,7 @@ def _take_along_what_it_starts() -> None:
 
 
 def _take_standard_streams() -> Any:
-    """Keep the pipes for the client: what the function prints goes where standard error goes."""
+    """Move the client's pipes to new descriptors and return them. Output of the function goes to stderr."""
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
@@ -111,7 +113,7 @@ def _take_standard_streams() -> Any:
 
 def _write(answers: BinaryIO, message: Mapping[str, Any]) -> None:
     if os.getpid() != _own_pid:
-        os._exit(0)  # a child that the function has forked and let come back
+        os._exit(0)  # a child process that the function forked and that returned from the function
     answers.write(json.dumps(message).encode() + b"\n")
     answers.flush()
 
@@ -122,12 +124,12 @@ def _serve_in_turn(call: Any, requests: BinaryIO, answers: BinaryIO) -> None:
     for line in requests:
         message = json.loads(line)
         results = _score(call, message["rows"], loop)
-        signal.setitimer(signal.ITIMER_REAL, 0)  # one that the function has left would end us in another row
+        signal.setitimer(signal.ITIMER_REAL, 0)  # a timer left by the function would fire in a later row
         _write(answers, {"id": message["id"], "results": results})
 
 
 def _score(call: Any, rows: list[CallRow], loop: asyncio.AbstractEventLoop) -> list[RowResult]:
-    """Score in this thread; an awaitable that comes back is awaited."""
+    """Call the function in this thread and return its results. An awaitable that it returns is awaited."""
     notes = CallNotes()
     try:
         value = call.on(rows, notes)

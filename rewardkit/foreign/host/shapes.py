@@ -1,8 +1,7 @@
-"""Call shapes of other projects' reward functions: for each kind, the parameters that give it away and their
-arguments.
+"""Call shapes of other projects' reward functions: identifying parameters and arguments of each kind.
 
-A row is a mapping with `data_source, response, ground_truth, prompt, extra_info`, as in a `Sample`, and with
-`prompt_text`: the text of the prompt's messages, one below the other.
+A row is a mapping with the fields `data_source, response, ground_truth, prompt, extra_info` of a `Sample`,
+and with `prompt_text`, the texts of the prompt's messages on successive lines.
 """
 
 from __future__ import annotations
@@ -19,31 +18,31 @@ Getter = Callable[[CallRow], Any]
 
 
 class NoRewardError(Exception):
-    """Nothing can be scored with this target; the text says why."""
+    """Error that the target cannot be used as a reward. The text contains the reason."""
 
 
 class LackingError(Exception):
-    """A row lacks what a parameter needs."""
+    """Error that a row lacks the value of a parameter."""
 
 
 class CallShape(NamedTuple):
-    """One way to call a reward function."""
+    """Way of calling a reward function."""
 
     kind: str
     needs: tuple[str, ...]
     """Parameters that only a function of this kind has."""
     fields: Mapping[str, str]
-    """Parameter -> the getter (`GETTERS`) of what it gets."""
+    """Name of the getter in `GETTERS` for each parameter."""
     lists: bool = False
-    """Takes several rows, a list for each parameter."""
+    """True if the function accepts several rows, as a list for each parameter."""
     by_place: tuple[str, ...] = ()
-    """Getters of what it gets by place, whatever its parameters are called."""
+    """Getters of the positional arguments, which are passed regardless of the parameters' names."""
     columns: bool = False
-    """Gets the columns of the data, each by its name."""
+    """True if the columns of the data are passed by name."""
 
 
 def near(name: str, known: Sequence[str]) -> str:
-    """`"; did you mean a or b?"` for the nearest known names, or nothing."""
+    """Return `"; did you mean a or b?"` with the closest known names, or an empty text if none is close."""
     found = difflib.get_close_matches(name, known)
     return f"; did you mean {' or '.join(found)}?" if found else ""
 
@@ -69,7 +68,7 @@ def _task_info(row: CallRow) -> Any:
 
 
 class _Arguments(SimpleNamespace):
-    """slime's arguments: those that were given as options, and an error for any other."""
+    """Arguments of slime that were given as options. Reading any other argument is an error."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -155,7 +154,7 @@ _KINDS = [shape.kind for shape in SHAPES if not shape.kind.endswith(("-batch", "
 
 
 class FunctionParameters:
-    """The parameters of a callable, by what they need."""
+    """Parameters of a callable."""
 
     def __init__(self, function: Any) -> None:
         try:
@@ -171,13 +170,13 @@ class FunctionParameters:
         self.required = [one.name for one in named if one.default is one.empty]
 
     def annotation(self, name: str) -> str:
-        """Return a parameter's annotation as text; empty without one."""
+        """Return the annotation of a parameter as text, or an empty text if it has no annotation."""
         found = self._annotations.get(name, inspect.Parameter.empty)
         return "" if found is inspect.Parameter.empty else str(found)
 
 
 def shape_of(target: Any, parameters: FunctionParameters) -> CallShape | None:
-    """The shape that a callable's parameters give away; None for those that give nothing away."""
+    """Return the call shape that the parameters of a callable identify, or None if they identify none."""
     if any(base.__name__ in ("ORM", "AsyncORM") for base in type(target).__mro__):
         return BY_KIND["swift"]
     names = set(parameters.names)
@@ -185,7 +184,7 @@ def shape_of(target: Any, parameters: FunctionParameters) -> CallShape | None:
 
 
 class FunctionCall:
-    """A function with everything that one call needs but the rows."""
+    """Function with all arguments of a call except the values from the rows."""
 
     def __init__(
         self, function: Any, shape: CallShape, options: Mapping[str, Any], columns: Mapping[str, str]
@@ -196,16 +195,16 @@ class FunctionCall:
         self.parameters = FunctionParameters(function)
         self.gets: dict[str, Getter] = {}
         self.open: list[str] = []
-        """Required parameters that only a row itself can have."""
+        """Required parameters whose values are read from `extra_info` of each row."""
         self.gives: dict[str, str] = {}
-        """Parameter -> what it gets, to be shown."""
+        """Field of the row that each parameter gets, for messages."""
         self.is_async = is_async(function)
         self.module = ""
-        """Module that it was loaded from."""
+        """Module from which the function was loaded."""
         self.name = getattr(function, "__name__", type(function).__name__)
         self.shown = f"{self.name}{self.parameters.signature}"
         self.sources: Mapping[str, Sequence[str]] = {}
-        if not shape.kind.startswith("slime"):  # whose options are the trainer's arguments
+        if not shape.kind.startswith("slime"):  # slime's options are the trainer's arguments
             self._require_parameters([*options, *columns])
         if not shape.by_place:
             self._bind(columns)
@@ -235,7 +234,7 @@ class FunctionCall:
         self.gives[name] = field
 
     def _guess(self) -> None:
-        """Give the one parameter that no field is known for the one of the two that no parameter gets."""
+        """Pass the response or ground truth to the only unknown parameter, if no other parameter gets it."""
         given = self._roles()
         left = [] if "sample" in given else [one for one in ("response", "ground_truth") if one not in given]
         if len(self.open) == 1 and len(left) == 1:
@@ -249,7 +248,7 @@ class FunctionCall:
             )
 
     def _roles(self) -> set[str]:
-        """Return the fields of a row that some parameter gets."""
+        """Return the fields of a row that any parameter gets."""
         names = self.parameters.names
         if self.shape.columns:
             return {"response"} | {name for name in ("ground_truth",) if name in names}
@@ -257,10 +256,10 @@ class FunctionCall:
         return {_SHOWS.get(field, field) for name, field in self.gives.items() if name in known}
 
     def on(self, rows: Sequence[CallRow], notes: CallNotes) -> Any:
-        """Call it; what comes back may have to be awaited.
+        """Call the function with the values of the rows. The returned value may have to be awaited.
 
         Raises:
-            LackingError: a row lacks what it asks for.
+            LackingError: A row lacks the value of a required parameter.
         """
         lacking = [name for name in self.open for row in rows if name not in row["extra_info"]]
         if lacking:
@@ -279,7 +278,7 @@ class FunctionCall:
         return self.function(**given)
 
     def _columns(self, rows: Sequence[CallRow], given: Mapping[str, Any]) -> dict[str, Any]:
-        """Every column of the data that it takes besides: the keys of extra_info."""
+        """Return the values of further columns (keys of extra_info) that the function accepts."""
         names = {key for row in rows for key in row["extra_info"] if key not in given and self._takes(key)}
         return {name: self._values(_of_extra_info(name), rows) for name in names}
 
@@ -298,12 +297,12 @@ class FunctionCall:
 
 
 class LibraryCall:
-    """A reward of a library's, with what a `FunctionCall` tells of itself."""
+    """Reward of a library, with the same attributes as a `FunctionCall`."""
 
     is_async = False
     gives: Mapping[str, str] = {}
     sources: Mapping[str, Sequence[str]] = {}
-    """Files beside the module's that decide on scores."""
+    """Files other than those of the module that affect scores."""
 
     def __init__(self, kind: str, module: str, made: Any, options: Mapping[str, Any]) -> None:
         self.shape = CallShape(kind, (), {})
@@ -319,12 +318,12 @@ class LibraryCall:
 
 
 _SHOWS = {"reward_input": "sample", "task_info": "ground_truth"}
-"""Field, of the two that every reward is about, that a getter shows."""
+"""Field of the row that each of these getters contains. `sample` stands for all fields."""
 _OF_THE_TRAINER = ("trainer_state", "log_extra", "log_metric", "environments")
 
 
 class CallNotes:
-    """Notes that a function of TRL's logs during a call, and a stand-in for the state of its trainer."""
+    """Values that a TRL function logs during a call, and a stand-in for the state of TRL's trainer."""
 
     def __init__(self) -> None:
         self.metrics: dict[str, float] = {}
@@ -342,7 +341,7 @@ class CallNotes:
 
 
 def is_async(function: Any) -> bool:
-    """Return True if a callable is an `async` one."""
+    """Return True if a callable is an `async` function or an object with an `async` call."""
     call = getattr(function, "__call__", None)  # noqa: B004  (of an object)
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
 
@@ -351,7 +350,7 @@ _PLAIN = {"chat_prompt": "prompt_text", "chat_response": "response"}
 
 
 def _as_asked(field: str, annotation: str) -> Getter:
-    """Messages or text: as the function's annotation says, else as the prompt is; messages without one."""
+    """Return a getter of messages or text, as the annotation or otherwise the form of the prompt requires."""
     chat, plain = GETTERS[field], GETTERS[_PLAIN[field]]
     if "dict" in annotation.lower():
         return chat

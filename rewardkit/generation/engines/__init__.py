@@ -1,4 +1,4 @@
-"""The engines by name. Each module has `open_engine(engine, settings)`, and is imported when it is used."""
+"""Table of engines. An engine's module has `open_engine(engine, settings)` and is imported when used."""
 
 from __future__ import annotations
 
@@ -15,20 +15,23 @@ from rewardkit.processes import large_imports
 
 @dataclass(frozen=True, slots=True)
 class EngineEntry:
-    """One engine."""
+    """Description of an engine."""
 
     module: str
     slice_size: int
-    """Number of requests that the engine is given together. A resumed run repeats a slice whole or not at
-    all, since the other responses of a batch can change the last bits of a response. 1 where they cannot."""
+    """Number of requests passed to the engine together.
+
+    A resumed run repeats a whole slice or none of it, because the other responses in a batch can change the
+    last bits of a response. 1 if responses do not depend on each other.
+    """
     packages: tuple[str, ...]
     extra: str
-    """Extra of ours that brings these packages."""
+    """Extra of rewardkit that installs these packages."""
     settings: tuple[str, ...]
-    """Names of the `EngineSettings` that it uses, of those that not every engine uses."""
+    """Engine-specific settings (fields of `EngineSettings`) that this engine uses."""
     loads_model: bool = True
-    """It loads the model that `--model` names, from a folder or the hub; a missing one is an early
-    error."""
+    """True if the engine loads the model `--model` from a folder or the hub, so that a missing model can be
+    reported before the engine is imported."""
 
 
 _LOCAL = ("dtype", "max_model_len", "trust_remote_code")
@@ -54,18 +57,18 @@ ENGINES: Table[EngineEntry] = Table(
 
 
 def default_engine(url: str | None) -> str:
-    """Return `endpoint` for an address, otherwise vLLM where it is installed, otherwise transformers."""
+    """Return `endpoint` if there is an address, otherwise `vllm` if vLLM is installed, otherwise `hf`."""
     if url is not None:
         return "endpoint"
     return "vllm" if importlib.util.find_spec("vllm") is not None else "hf"
 
 
 def require_engine(name: str) -> None:
-    """Refuse an engine that cannot be started on this machine, whatever the model.
+    """Check that an engine exists and that its packages are installed.
 
     Raises:
-        ConfigError: no such engine.
-        MissingDependencyError: what it needs is not installed.
+        ConfigError: The engine is unknown.
+        MissingDependencyError: A package of the engine is not installed.
     """
     if name not in ENGINES:
         near = did_you_mean(name, ENGINES) or f"; expected one of {', '.join(ENGINES)}"
@@ -78,13 +81,13 @@ def open_engine(engine: EngineSettings, settings: GenerationSettings) -> Generat
     """Start an engine.
 
     Raises:
-        ConfigError: no such engine, or the model cannot be loaded.
-        MissingDependencyError: what it needs is not installed.
+        ConfigError: The engine is unknown, or the model cannot be loaded.
+        MissingDependencyError: A package of the engine is not installed.
     """
     require_engine(engine.name)
     if ENGINES[engine.name].loads_model and (reason := why_no_model(engine.model)):
-        raise ConfigError(reason)  # before torch, which takes seconds to import
-    with large_imports():  # opening one imports as much again
+        raise ConfigError(reason)  # before importing torch, which takes seconds
+    with large_imports():  # opening an engine imports further large modules
         module = importlib.import_module(ENGINES[engine.name].module)
         opened: GenerationEngine = module.open_engine(engine, settings)
     return opened

@@ -1,4 +1,4 @@
-"""Any OpenAI-compatible server. Many requests are in flight at once, and each is retried by itself."""
+"""Engine for OpenAI-compatible servers. Many requests are in flight at once and retried independently."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _EXAMPLE = "http://127.0.0.1:8000/v1"
 
 @dataclass(frozen=True, slots=True)
 class EndpointAnswer:
-    """One completion."""
+    """Server's answer to a request."""
 
     text: str
     finish_reason: str
@@ -39,15 +39,15 @@ class EndpointAnswer:
     tokens: int | None
     log_probs: Sequence[float] | None
     calls: Sequence[Call]
-    """The calls of tools that the server found in it."""
+    """Tool calls that the server found in the answer."""
 
 
 def open_engine(engine: EngineSettings, settings: GenerationSettings) -> EndpointEngine:
-    """Return the engine. The server is not asked before the first request.
+    """Return the engine without contacting the server.
 
     Raises:
-        ConfigError: there is no address, or it does not begin with http:// or https://.
-        MissingDependencyError: the package `openai` is not installed.
+        ConfigError: The address is missing, or does not begin with http:// or https://.
+        MissingDependencyError: The package `openai` is not installed.
     """
     if not engine.url:
         raise ConfigError(f"the engine 'endpoint' needs --url, such as {_EXAMPLE}")
@@ -58,7 +58,7 @@ def open_engine(engine: EngineSettings, settings: GenerationSettings) -> Endpoin
 
 
 class EndpointEngine:
-    """Chat completions over HTTP."""
+    """Engine that requests chat completions over HTTP."""
 
     def __init__(self, engine: EngineSettings, settings: GenerationSettings) -> None:
         self._settings = settings
@@ -73,17 +73,17 @@ class EndpointEngine:
         )
 
     def run(self, requests: Sequence[GenerationRequest], done: Done) -> None:
-        """See `GenerationEngine.run`. A request that fails in all its attempts has an `error`."""
+        """See `GenerationEngine.run`. A request whose attempts all fail has an `error`."""
         drive(self._run(requests, done))
 
     def close(self) -> None:
-        """See `GenerationEngine.close`. There is nothing to close: each run closes its connections."""
+        """See `GenerationEngine.close`. Does nothing, because each run closes its own connections."""
 
     async def _run(self, requests: Sequence[GenerationRequest], done: Done) -> None:
         waiting = iter(requests)
 
         async def work() -> None:
-            for request in waiting:  # shared: each takes the next
+            for request in waiting:  # all workers share the iterator
                 done(await (self._play if self._player else self._complete)(request))
 
         async with asyncio.TaskGroup() as group:
@@ -114,15 +114,15 @@ class EndpointEngine:
         return msgspec.structs.replace(one, prompt_tokens=model.prompt_tokens)
 
     async def ask(self, body: Mapping[str, Any]) -> EndpointAnswer:
-        """Return the server's answer.
+        """Send a request and return the server's answer.
 
         Raises:
-            EndpointError: the server refused the request, or all attempts failed.
+            EndpointError: The server refused the request, or all attempts failed.
         """
         return _answer(await complete(self._endpoint, body))
 
     def body(self, messages: Sequence[Message], seed: int, max_tokens: int) -> dict[str, Any]:
-        """Return the body of a request."""
+        """Return the JSON body of a request."""
         settings = self._settings
         body: dict[str, Any] = {
             "messages": list(messages),
@@ -142,12 +142,12 @@ class EndpointEngine:
 
 
 class _Conversation:
-    """One episode's ChatModel."""
+    """`ChatModel` of an episode."""
 
     def __init__(self, engine: EndpointEngine) -> None:
         self._engine = engine
         self.prompt_tokens: int | None = 0
-        """Tokens of all turns that were paid for; None if the server has not counted them all."""
+        """Prompt tokens of all turns, or None if the server did not count the tokens of a turn."""
 
     async def chat(
         self,
@@ -165,7 +165,8 @@ class _Conversation:
         counts = (self.prompt_tokens, answer.prompt_tokens)
         self.prompt_tokens = None if None in counts else sum(count or 0 for count in counts)
         finish: Literal["stop", "length"] = "length" if answer.finish_reason == "length" else "stop"
-        # Where the server finds none, they may still be in the text: it may know nothing of them.
+        # If the server reports no calls, the text may still contain some, because not every server parses
+        # calls.
         calls = answer.calls or None
         return Reply(answer.text, (), answer.log_probs, finish, calls, answer.tokens)
 
@@ -189,6 +190,6 @@ def _answer(completion: Mapping[str, Any]) -> EndpointAnswer:
 
 
 def _call(one: Mapping[str, Any]) -> Call:
-    """Return a call that the server found."""
+    """Return a tool call that the server found."""
     function = one["function"]
     return call_of(function.get("name"), function.get("arguments"), str(one.get("id") or ""))

@@ -1,4 +1,4 @@
-"""transformers: needs no further package, and is slow. Decoding is that of the trainer's `hf` engine."""
+"""Engine that decodes with the trainer's `hf` engine, which is slow but needs only transformers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def open_engine(engine: EngineSettings, settings: GenerationSettings) -> HfEngin
     """Load the model.
 
     Raises:
-        ConfigError: the model or its tokenizer cannot be loaded.
+        ConfigError: The model or its tokenizer cannot be loaded.
     """
     tokenizer = load_tokenizer(engine)
     dtype = "auto" if engine.dtype == "auto" else getattr(torch, engine.dtype, None)
@@ -45,7 +45,7 @@ def open_engine(engine: EngineSettings, settings: GenerationSettings) -> HfEngin
 
 
 class HfEngine:
-    """A model and its tokenizer."""
+    """Engine with a transformers model and its tokenizer."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class HfEngine:
             done(self._completion(request, len(prompt), found.responses[i, :length].tolist(), log_probs))
 
     def close(self) -> None:
-        """See `GenerationEngine.close`. There is nothing to close."""
+        """See `GenerationEngine.close`. Does nothing."""
 
     def _sampling(self) -> Sampling:
         settings = self._settings

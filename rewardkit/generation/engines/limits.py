@@ -9,10 +9,10 @@ from rewardkit.trainer.models.shape import read_positions
 
 
 def window(engine: EngineSettings, settings: GenerationSettings) -> int | None:
-    """Return how many tokens prompt and response may have together; None: the model does not say.
+    """Return the maximum number of tokens of a prompt with its response, or None if the model has no limit.
 
     Raises:
-        ConfigError: a response of `max_tokens` leaves no room for a prompt.
+        ConfigError: A response of `max_tokens` leaves no room for a prompt.
     """
     tokens = engine.max_model_len or read_positions(read_config(engine.model))
     if tokens is not None and settings.max_tokens >= tokens:
@@ -24,7 +24,7 @@ def window(engine: EngineSettings, settings: GenerationSettings) -> int | None:
 
 
 def too_long(length: int, limit: int) -> str | None:
-    """Return why a prompt of `length` tokens is too long; None: it is not."""
+    """Return the reason why a prompt of `length` tokens is too long, or None if it fits."""
     if length <= limit:
         return None
     return (

@@ -1,4 +1,4 @@
-"""Engines in Ray actors, which share the slices of requests. The responses are those of a single engine."""
+"""Runs engines in Ray actors, which share the slices of requests. Responses are those of a single engine."""
 
 from __future__ import annotations
 
@@ -30,13 +30,17 @@ def run_on_ray(
 ) -> None:
     """Answer all requests with an engine in each actor.
 
-    An actor that dies is replaced and its slice answered again, a few times.
+    An actor that dies is replaced and its slice is answered again, up to a few times.
 
     Args:
-        done: Called with each response when its slice has ended.
+        cluster: Ray cluster.
+        engine: Engine of each actor and its settings.
+        settings: Settings for drawing the responses.
+        slices: Requests in slices. An actor answers a whole slice.
+        done: Callback for each response, called when the response's slice is finished.
 
     Raises:
-        ConfigError: an engine cannot be started, or actors keep dying. Slices that have ended are kept.
+        ConfigError: An engine cannot be started, or actors keep dying. Finished slices are kept.
         MissingDependencyError: Ray is not installed.
     """
     pieces = list(_pieces(slices, engine))
@@ -47,9 +51,10 @@ def run_on_ray(
 
 
 class _Run:
-    """Actors, each of which was asked for one slice or to open its engine, and the slices that wait.
+    """Actors that open their engines or answer slices, and the queue of slices.
 
-    An actor that no machine has room for stays without a slice, so it holds none up.
+    An actor gets a slice only after its engine is open, so that an actor that fits on no machine delays no
+    slice.
     """
 
     def __init__(self, ray: Any, make: Callable[[], Any], slices: Sequence[Slice], done: Done) -> None:
@@ -59,13 +64,13 @@ class _Run:
         self._waiting = deque(slices)
         self._left = len(slices)
         self._asked: dict[Any, tuple[Any, Slice]] = {}
-        """Requests and the actor that was asked, by the answer to come."""
+        """Actor and slice of each pending answer."""
         self._idle: list[Any] = []
         self._deaths: Counter[tuple[int, int]] = Counter()
-        """Deaths of actors, by the first request of their slice."""
+        """Number of actors that died, by the first request of their slices."""
 
     def go(self, count: int) -> None:
-        """Have all slices answered by `count` actors."""
+        """Answer all slices with `count` actors."""
         for _ in range(count):
             self._ask(self._make(), ())
         while self._left:
@@ -92,19 +97,19 @@ class _Run:
                 self._done(one)
 
     def _replace(self, actor: Any, some: Slice, error: Exception) -> None:
-        """Put a slice back whose actor died, and make another actor."""
+        """Return the slice of an actor that died to the queue, and start a new actor."""
         first = (some[0].row, some[0].sample) if some else (-1, 0)
         self._deaths[first] += 1
         if self._deaths[first] > TRIES_AGAIN:
             raise _as_ours(error) from None
         if some:
             self._waiting.appendleft(some)
-        self._ray.kill(actor)  # it may only be out of reach
+        self._ray.kill(actor)  # the actor may be alive but unreachable
         self._ask(self._make(), ())
 
 
 def _pieces(slices: Sequence[Slice], engine: EngineSettings) -> Iterator[Slice]:
-    """Yield the slices. Independent requests are put together, as many as an endpoint may have in flight."""
+    """Yield the slices, with independent requests grouped by the concurrency of the endpoint."""
     if any(len(some) > 1 for some in slices):
         yield from slices
         return
@@ -114,7 +119,7 @@ def _pieces(slices: Sequence[Slice], engine: EngineSettings) -> Iterator[Slice]:
 
 
 def _actors(resources: dict[str, float], nodes: int, engine: EngineSettings) -> tuple[int, dict[str, Any]]:
-    """Return the number of actors, and the options of each."""
+    """Return the number of actors, and the Ray options of an actor."""
     if engine.name == "endpoint":
         return max(1, int(resources.get("CPU", 1))), {"num_cpus": 1}
     gpus = int(resources.get("GPU", 0))
@@ -125,7 +130,7 @@ def _actors(resources: dict[str, float], nodes: int, engine: EngineSettings) -> 
 
 
 def _as_ours(error: Exception) -> RewardkitError:
-    """Return the error of an actor, or its death, as an error of one line."""
+    """Convert the failure or death of an actor to an error with a one-line message."""
     cause = getattr(error, "cause", None)
     if isinstance(cause, RewardkitError):
         return cause
@@ -135,7 +140,7 @@ def _as_ours(error: Exception) -> RewardkitError:
 
 
 class _GenerationActor:
-    """An engine in a process of the cluster."""
+    """Engine in a process of the Ray cluster."""
 
     def __init__(self, engine: EngineSettings, settings: GenerationSettings) -> None:
         self._engine_settings = engine
@@ -143,7 +148,7 @@ class _GenerationActor:
         self._engine: Any = None
 
     def answer(self, requests: Slice) -> list[Completion]:
-        if self._engine is None:  # not before: what goes wrong here can be told
+        if self._engine is None:  # opened in a call, so that Ray reports its errors
             self._engine = open_engine(self._engine_settings, self._settings)
         found: list[Completion] = []
         self._engine.run(requests, found.append)

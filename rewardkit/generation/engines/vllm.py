@@ -1,5 +1,6 @@
-"""vLLM in this process, by the documented `vllm.LLM`. The loop over its steps is here, so that each response
-is passed on as soon as it ends.
+"""Engine that runs vLLM in this process through `vllm.LLM`.
+
+This module runs vLLM's step loop itself, so that each response is passed on as soon as it is finished.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ from rewardkit.trainer.rollout.vllm_limits import reason_of
 from rewardkit.trainer.rollout.vllm_side_effects import no_compiling
 
 DEFAULT_PROMPT = 4096
-"""Tokens for the prompt where no setting says how long prompts are. Otherwise vLLM would reserve memory for
-the model's whole context."""
+"""Number of tokens for the prompt if no setting limits it. Without a limit, vLLM would reserve memory for the
+model's whole context."""
 CPU_CACHE_BYTES = 64 << 20, 2 << 30
-"""Bytes of the KV cache on a CPU, at least and at most. vLLM by itself would take nearly all memory."""
+"""Minimum and maximum size of the KV cache on a CPU, in bytes. vLLM's default is nearly all memory."""
 
 
 def open_engine(engine: EngineSettings, settings: GenerationSettings) -> VllmEngine:
@@ -41,7 +42,7 @@ def open_engine(engine: EngineSettings, settings: GenerationSettings) -> VllmEng
 
     Raises:
         MissingDependencyError: vLLM is not installed.
-        ConfigError: the model cannot be loaded.
+        ConfigError: The model cannot be loaded.
     """
     tokenizer = load_tokenizer(engine)
     on_cpu = not torch.cuda.is_available()
@@ -49,7 +50,7 @@ def open_engine(engine: EngineSettings, settings: GenerationSettings) -> VllmEng
     os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
     os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
     try:
-        with large_imports():  # by themselves: starting an engine searches for garbage three times
+        with large_imports():  # for the imports only, because starting an engine collects garbage
             from vllm import LLM
     except ImportError as error:
         raise MissingDependencyError(
@@ -94,9 +95,11 @@ def arguments(engine: EngineSettings, settings: GenerationSettings, *, on_cpu: b
 
 
 def _cpu_cache_bytes(engine: EngineSettings, longest: int) -> int:
-    """Bytes for twice as many of the longest sequences as run at once, in float32.
+    """Return the size of the KV cache on a CPU, in bytes.
 
-    The most where the model's shape is not known. vLLM writes zeros to all of it as it starts.
+    The cache has room for twice `max_num_seqs` sequences of maximum length, in float32. If the model's shape
+    is unknown, it has its maximum size. The size matters because vLLM fills the whole cache with zeros at
+    startup.
     """
     least, most = CPU_CACHE_BYTES
     free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
@@ -108,7 +111,7 @@ def _cpu_cache_bytes(engine: EngineSettings, longest: int) -> int:
 
 
 class VllmEngine:
-    """A running `vllm.LLM`."""
+    """Engine with a running `vllm.LLM`."""
 
     def __init__(
         self,
@@ -155,7 +158,7 @@ class VllmEngine:
         del self._llm
 
     def _converse(self, player: Player, requests: Sequence[GenerationRequest], done: Done) -> None:
-        """Run episodes. Their turns are added to the batch between the engine's steps."""
+        """Run episodes, adding their turns to the batch between the engine's steps."""
         player.check(requests)
         config = self._llm.llm_engine.model_config
         stepper = Stepper(
@@ -170,7 +173,7 @@ class VllmEngine:
         stepper.run(player.play, requests)
 
     def _turn_parameters(self, seed: int, max_tokens: int, stop_token_ids: Sequence[int]) -> Any:
-        """Return the sampling parameters of one turn of an episode. Episodes cut at stop texts themselves."""
+        """Return the sampling parameters of a turn, without stop texts, which the episode itself applies."""
         given = self._common(seed, max_tokens)
         from vllm import SamplingParams
 
@@ -193,12 +196,12 @@ class VllmEngine:
             "top_k": -1 if greedy else settings.top_k,
             "seed": None if greedy else seed,
             "max_tokens": max_tokens,
-            "logprobs": 0 if settings.log_probs else None,  # 0: of the drawn token alone
+            "logprobs": 0 if settings.log_probs else None,  # 0 means only the drawn token
         }
 
 
 class _Alone:
-    """The group of processes that share the engine: this one alone. vLLM's own workers do not count."""
+    """Process group with only this process. vLLM's own workers do not count."""
 
     rank_in_group = 0
     world_size = 1

@@ -253,6 +253,8 @@ _JOINT = re.compile(
 `)."""
 _JOINT_BEHIND = re.compile(rf"(?:\s(?:or|and)|[或和]){_BLANK}\Z")
 """Text at the end of a line before the next frame that belongs to neither."""
+_ENCLOSED = ("tags", "box")
+"""Frames that enclose a value. They are another kind of claim than a line, and do not join one."""
 _JOINTS = ("or", "and", "或", "和")
 _LONGEST_JOINT = 60
 _BLANKS = " \t\r\n*_:："
@@ -272,7 +274,7 @@ _LINE_ABROAD = re.compile(
     rf"^[\s>*_#]{{0,12}}(?:{'|'.join(_ABROAD)})[*_]{{0,3}}\s?[:：][*_ \t]{{0,4}}", re.MULTILINE
 )
 _ALONE = re.compile(
-    r"(?:^|[.!?:;,)}\]$。！；，>\"'–—-]\s)(?P<lead>)[\s>*_#\"'`{(\[$\\]{0,12}(?:text(?:bf)?\{)?"
+    r"(?:^|[.!?:;,)}\]$。！；，>\"'–—-]\s)(?P<lead>)(?:[^\w\n]|_){0,12}(?:text(?:bf)?\{)?"
     r"(?:(?:\d{1,2}[.)]|step \d{1,2}:)\s)?[*_]{0,3}(?:(?:so|thus|therefore|hence|then|and),?\s)?"
     r"(?:(?:the|my|our)\s)?(?:(?:final|correct|best|right)\s){0,2}[*_\"'`]{0,3}$",
     re.IGNORECASE,
@@ -284,16 +286,21 @@ _WITHIN = re.compile(
 )
 """Text before "answer is" within a sentence, such as "we see that the correct answer is"."""
 _LEAD = 60
+_NAME_FOLLOWS = (
+    r"(?:(?<=\b[A-Z]\.)|(?<=\b[A-Z][a-z]\.)|(?<=\bMrs\.))\s"
+    r"(?:[A-Z]\.\s|[A-Z][\w'’-]+,?\s){0,4}[A-Z][\w'’-]+[\"')\]*_]{0,3}(?=[.!?,]|\s*(?:\n|\Z))"
+)
+"""Rest of a name after an initial or a title: capitalised words up to the end of the sentence."""
 _SENTENCE_END = re.compile(
     r"\$\$[^$]{1,2000}\$\$|\$(?=\S)[^$\n]{1,2000}(?<=\S)\$(?!\d)"
     r"|\\\((?:[^\\]|\\(?![()])){1,2000}+\\\)|\\\[(?:[^\\]|\\(?![\[\]])){1,2000}+\\\]"
     r"|\\begin\s?\{(?P<name>[a-z]{1,12}\*?)\}(?:[^\\]|\\(?!begin|end)){0,2000}+\\end\s?\{(?P=name)\}"
     r"|(?P<end>[。！？；\n]|(?<=[^\\][!?])(?=\s)|</[aA]"
-    r"|\.(?<!\.\.)(?!\.)(?<!\b[A-Z]\.)(?<!\bSt\.)(?<!\b[DMSJ]r\.)(?<!\bMt\.)(?<!\bM[rs]s\.)"
+    rf"|\.(?<!\.\.)(?!\.)(?!{_NAME_FOLLOWS})"
     r"(?=[\"')\]*_]{0,4}(?:\s|\Z))|\.(?=[\"')\]*_\s]*\Z))",
     re.DOTALL,
 )
-"""Whole formulas, or the end of a sentence. Initials and titles do not end a sentence."""
+"""Whole formulas, or the end of a sentence. An initial or a title in a name does not end a sentence."""
 
 
 Group = tuple[Frame, ...]
@@ -329,7 +336,8 @@ def _last_group(text: str, kinds: tuple[FrameKind, ...], holds: Callable[[str], 
         if group:
             if frame.end > start:
                 continue
-            if start - frame.end > _LONGEST_JOINT or not _JOINT.fullmatch(text, frame.end, start):
+            joined = start - frame.end <= _LONGEST_JOINT and _JOINT.fullmatch(text, frame.end, start)
+            if (frame.kind in _ENCLOSED) != (group[-1].kind in _ENCLOSED) or not joined:
                 if kept := _with_values(group, holds):
                     return kept
                 group = []

@@ -73,7 +73,7 @@ def score(sample: Sample, options: QaOptions) -> Score:
     if options.metric == "contains":
         near = float(_contains(text, ground_truths))
         return Score(near, "ok", near == 1.0, None, {"f1": near}, "contains")
-    group = last_group(text, *FRAME_KINDS)
+    group = last_group(text, *FRAME_KINDS, holds=_holds_number if _all_numbers(ground_truths) else None)
     if group:
         said = [tidy(frame.text) for frame in group]
     else:
@@ -146,6 +146,18 @@ def _as_drop(value: Mapping[str, Any]) -> list[tuple[str, ...]]:
         return [tuple(map(str, value["spans"]))]
     date = value.get("date") or {}
     return [(" ".join(str(date.get(k, "")) for k in ("day", "month", "year")).strip(),)]
+
+
+def _all_numbers(ground_truths: tuple[Accepted, ...]) -> bool:
+    return all(span.number is not None or span.date is not None for spans in ground_truths for span in spans)
+
+
+def _holds_number(text: str) -> bool:
+    """Return True if a text has a digit or is a number in words, as all answers to such questions."""
+    return _DIGIT.search(text) is not None or form(tidy(text)).number is not None
+
+
+_DIGIT = re.compile(r"\d")
 
 
 def _text(value: Any) -> str:

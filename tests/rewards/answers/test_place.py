@@ -263,3 +263,28 @@ def test_values_and_elements_with_the_names_of_tokens_are_data(name: str, truth:
 def test_long_runs_of_such_tokens_are_read_in_one_pass() -> None:
     for run in ("<pad>" * 200_000, "\n" * 1_000_000 + "<pad>", "<think>" * 200_000, "</think>" * 200_000):
         reply("72" + run)
+
+
+@pytest.mark.parametrize("mark", ["✅ ", "→ ", "👉 **", "• ", "🎯 ### "])
+def test_a_mark_before_a_marker_does_not_hide_it(mark: str) -> None:
+    assert last(f"It is so.\n\n{mark}Final Answer: **73**") == [("marker", "73")]
+
+
+def test_a_box_and_a_line_are_two_claims_of_which_the_last_counts() -> None:
+    assert last("\\boxed{5\\text{ A}}\n\nAnswer: D") == [("marker", "D")]
+    assert last("Answer: D\n\n\\boxed{5}") == [("box", "5")]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "answer"),
+    [
+        ("The answer is B. A is wrong.", "B"),
+        ("The answer is J. K. Rowling. She wrote it.", "J. K. Rowling"),
+        ("The answer is St. Louis.", "St. Louis"),
+        ("The answer is Dr. Watson", "Dr. Watson"),
+        ("The answer is C. The other options are wrong.", "C"),
+        ("Answer: No. It is not.", "No"),
+    ],
+)
+def test_an_initial_ends_no_name_and_a_letter_before_a_sentence_ends_one(sentence: str, answer: str) -> None:
+    assert last(sentence) == [("marker", answer)]
