@@ -398,14 +398,14 @@ def _sources(trial: Trial, asked: Sequence[_Response], scorer: Scorer, *, is_tol
         return [trial.source]
     sources = REGISTRY.readings()
     if 2 * sum(bool(_MATHEMATICAL & {*one.sample.ground_truth}) for one in asked) < len(asked):
-        sums = scorer.score_batch([_under(_SUM, source) for source in sources])
-        last = {source for source, score in zip(sources, sums, strict=True) if is_right(score)}
+        marks = scorer.score_batch([_under(_ROUNDED, source) for source in sources])
+        last = {source for source, score in zip(sources, marks, strict=True) if is_right(score)}
         sources.sort(key=lambda source: (":" in source, source in last))
     return [None, *sources] if is_told else [*sources]
 
 
-_SUM = Sample("", "\\boxed{1+x}", "x+1")
-"""Sample that only rewards for mathematics score as right. They are tried last on ground truths in words."""
+_ROUNDED = Sample("", "\\boxed{0.3333}", "1/3")
+"""Sample with a rounded value, which only rewards for mathematics score as right. They are tried last on ground truths in words."""
 _MATHEMATICAL = {*"0123456789\\=^+"}
 
 
