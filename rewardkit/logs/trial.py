@@ -405,7 +405,8 @@ def _sources(trial: Trial, asked: Sequence[_Response], scorer: Scorer, *, is_tol
 
 
 _ROUNDED = Sample("", "\\boxed{0.3333}", "1/3")
-"""Sample with a rounded value, which only rewards for mathematics score as right. They are tried last on ground truths in words."""
+"""Sample that only rewards for mathematics score as right, because its value is rounded. These rewards are
+tried last on ground truths in words."""
 _MATHEMATICAL = {*"0123456789\\=^+"}
 
 
