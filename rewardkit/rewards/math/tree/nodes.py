@@ -206,7 +206,7 @@ class Ratio(_Node, frozen=True):
 
 
 class Time(_Node, frozen=True):
-    """Clock time in minutes since midnight, or with `meridiem`, since midnight or noon."""
+    """Clock time in minutes since midnight, or since noon if `meridiem` is `p`."""
 
     family = "time"
     minutes: int
@@ -223,7 +223,7 @@ class Date(_Node, frozen=True):
 
 
 class Text(_Node, frozen=True):
-    """Words that are not mathematics, normalised for comparison."""
+    """Words that are not mathematics."""
 
     family = "text"
     text: str
