@@ -44,7 +44,7 @@ class RubricItem:
 
     @property
     def points(self) -> float:
-        """Points for meeting the item."""
+        """Return the points for meeting the item."""
         return -abs(self.weight) if self.pitfall else self.weight
 
 
@@ -121,7 +121,7 @@ class JudgeOptions(NetworkSettings):
 
     @property
     def endpoints(self) -> list[JudgeModel]:
-        """Models to ask, with all fields filled in."""
+        """Return the models to ask, with all fields filled in."""
         return [
             JudgeModel(one.model, one.url or self.url, one.api_key_env or self.api_key_env)
             for one in self.models or [JudgeModel(self.model)]
@@ -129,7 +129,7 @@ class JudgeOptions(NetworkSettings):
 
     @property
     def of_criteria(self) -> bool:
-        """True if the score is computed from criteria."""
+        """Return True if the score is computed from criteria."""
         return self.rubric or bool(self.criteria)
 
     def __post_init__(self) -> None:
