@@ -21,7 +21,7 @@ from rewardkit.rewards.judge.votes import VotedVerdict
 from rewardkit.types import COST_PARTS, Sample, Score, failure
 
 if TYPE_CHECKING:
-    from rewardkit.rewards.judge.asking_models import JudgeAsking  # imports aiohttp
+    from rewardkit.rewards.judge.asking_models import JudgeAsking  # importing this module loads aiohttp
 
 _CRITERION = "criterion."
 """Prefix of the names of criteria in `parts`."""

@@ -48,7 +48,7 @@ def named(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None:
         if sequences.declared(b.items)[1]:
             return sequences.sequence(b, a, options, equal)
         own = names.names_of(a)
-        if len(b.items) == len(own) > 1:  # x = y = z = 1 and (1, 1, 1)
+        if len(b.items) == len(own) > 1:  # for example x = y = z = 1 and (1, 1, 1)
             value = names.value_of(a)
             return equal(Seq("", "", tuple(NamedValue(name, value) for name in own)), b, options)
     if isinstance(a.name, Text) and not harmless(a.name.text):

@@ -94,7 +94,7 @@ def _members(node: Builder) -> Seq | None:
     except realset.NotASet:
         pass
     if not isinstance(node.head, Sym):
-        family_of = (node.head, node.condition)  # even numbers: 2k, k in Z
+        family_of = (node.head, node.condition)  # for example even numbers: 2k, k in Z
         return Seq("", "", family_of) if sequences.declared(family_of)[1] else None
     parts = node.condition.parts if isinstance(node.condition, Logic) else (node.condition,)
     return Seq("", "", parts) if node.head in names.labels(parts) else None

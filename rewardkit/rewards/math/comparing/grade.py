@@ -199,7 +199,7 @@ def _choices(ground_truth: PreparedAnswer, answer: PreparedAnswer, options: Math
         and compare_prepared(prepare(first[1]), answer, options).equal
     ):
         return True
-    alone = second is not None and not words.led_choice(second[1])  # `(B) (C) 12` chooses nothing
+    alone = second is not None and not words.led_choice(second[1])  # `(B) (C) 12` names no single option
     return (
         True
         if second and alone and compare_prepared(ground_truth, prepare(second[1]), options).equal

@@ -50,7 +50,7 @@ def same_function(a: Node, b: Node, names: list[str]) -> bool | None:
     if Const("i") in functions.parts:
         return _Comparison(functions, rational, real=False).same()
     found = _Comparison(functions, rational, real=True).same()
-    if found is None:  # not real at any point that was tried
+    if found is None:  # the functions were not real at any point tried
         return _Comparison(functions, rational, real=False).same()
     return found
 
@@ -84,7 +84,7 @@ def same_up_to_constant(a: Node, b: Node) -> bool:
         return False
     names = sorted(symbols(rests[0]) | symbols(rests[1]))
     if not names or any(name[:1].isupper() for name in names):
-        return False  # A + B + C is a sum of three unknowns
+        return False  # in A + B + C, the C is an unknown and not a constant of integration
     difference = Add((rests[0], negate(rests[1])))
     for env in islice(points(Functions.of(difference, Num(0), names)), _GOOD_POINTS):
         try:

@@ -79,7 +79,7 @@ def _inner_product(row: tuple[Node, ...], column: tuple[Node, ...]) -> Node:
     if all(isinstance(cell, Num) and cell.places is None for cell in (*row, *column)):
         return number(sum((exact(x) * exact(y) for x, y in zip(row, column, strict=True)), Fraction(0)))
     cell = Add(tuple(Mul(pair) for pair in zip(row, column, strict=True)))
-    deque(walk(cell), maxlen=0)  # spends the budget for the size of the cell, which doubles with each power
+    deque(walk(cell), maxlen=0)  # walking counts the cell, which doubles with each power, towards the budget
     return cell
 
 

@@ -57,7 +57,7 @@ class ForkServer:
         """
         line = msgspec.json.encode(dict(question, cpu_s=cpu_s)) + b"\n"
         reason = ""
-        for _ in range(2):  # retry once if something else killed the process
+        for _ in range(2):  # retry once in case another process killed the fork
             reply = self._exchange(line, _START_S + cpu_s * _SLOWDOWN)
             died = reply.get("died")
             if died not in (None, "killed"):
