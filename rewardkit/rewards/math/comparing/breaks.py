@@ -152,7 +152,7 @@ def scale_of(sizes: set[float]) -> Scale:
 def places(
     found: list[Break], env: dict[str, Fraction], name: str, scale: Scale, most: int
 ) -> dict[Fraction, bool]:
-    """Map the places where functions may break along one variable, in order, to True if they may jump there.
+    """Return the sorted places where functions may break along one variable, with True for possible jumps.
 
     Args:
         found: Breaks to search for.

@@ -118,7 +118,7 @@ def _has_values_and_bounds(listed: Seq) -> bool:
 
 
 def _other_unknowns(a: Node, b: Node) -> bool:
-    """Return True if the unknowns of one condition are a proper subset of those of the other condition."""
+    """Return True if one of two conditions has all unknowns of the other and more: `x < 3` and `x < y`."""
     if isinstance(a, Builder) or not all(_is_condition(side) for side in (a, b)):
         return False
     first = symbols(a)
@@ -146,7 +146,7 @@ _NO_RULE = object()
 
 
 def _relation_value(a: Rel, b: Node, options: MathOptions, equal: Rule) -> object:
-    """Compare a relation's statement about its subject with a plain value or set."""
+    """Compare the value or set that a relation states with a plain value or set, or return `_NO_RULE`."""
     if all(op in ("=", "~") for op in a.ops):
         if not symbols(a):
             value = names.chain_value(a)

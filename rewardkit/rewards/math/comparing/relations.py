@@ -120,7 +120,7 @@ def refuted(a: Rel, b: Rel) -> bool:
 
 
 def _roots(node: Node, env: dict[str, Fraction], name: str) -> list[Fraction]:
-    """Return the real zeros along one variable if the tree is linear or quadratic in it, else nothing."""
+    """Return the real zeros of a tree along a variable in which the tree is linear or quadratic, else []."""
     mp = context(40)
     try:
         f0, f1, f2, f3 = (evaluate(node, env | {name: Fraction(x)}, 40) for x in range(4))

@@ -67,7 +67,10 @@ def rounds_to(decimal: tuple[Fraction, int], other: Node, options: MathOptions) 
 
 
 def _tolerance(decimal: tuple[Fraction, int]) -> Fraction:
-    """Return half a unit in the last place, or a double's rounding error if the decimal is as long as one."""
+    """Return half a unit in the last place.
+
+    For a decimal with as many digits as a double, return the rounding error of a double if that is larger.
+    """
     value, places = decimal
     half = Fraction(1, 2 * 10**places)
     double = abs(value) / (1 << 51)
