@@ -1,19 +1,19 @@
-"""Multiple choice: the response names one option by its letter, by its text, or by both.
+"""Reward for multiple-choice questions: the response names an option by its letter, its text, or both.
 
-Serves MMLU, MMLU-Pro, GPQA, ARC, hellaswag, CommonsenseQA and similar datasets.
+The reward is suitable for MMLU, MMLU-Pro, GPQA, ARC, hellaswag, CommonsenseQA and similar datasets.
 
-- The answer is in the last frame of the response's own text (`answers/place.py`). Without a frame, the answer
-  is a response that consists of the option alone, or a last line that consists of its letter, with or without
-  its text.
-- `B`, `(B)`, `option B`, `B. Paris`, `Paris (B)` and `Paris` name the same option. Two options, a letter with
-  another option's text and a letter without an option are no answer; `A, C` and `ACD` name all their options.
+- The answer is in the last frame of the response's own text (`answers/place.py`). Without a frame, the whole
+  response must be the option, or the last line must be the option's letter, with or without its text.
+- `B`, `(B)`, `option B`, `B. Paris`, `Paris (B)` and `Paris` name the same option. Contradictory options, a
+  letter with another option's text and a letter without an option do not count as an answer. The lists `A, C`
+  and `ACD` name all their options.
 - The options are `extra_info["choices"]` (or `options`, `endings`): a list, a mapping of letter to text, or
-  `{"label": [...], "text": [...]}`, in the order in which the prompt shows them. If they were shuffled after
-  the ground truth was written, `extra_info["permutation"]` contains the original index of the option at each
-  place. The rows of `rewardkit prep` have them in `extra_info["metadata"]`, as JSON. Without options, only
-  letters count.
-- The ground truth is a letter, an index from 0, an option's text, or a JSON list of these: then all of them
-  are right together (`several="any"`: each is right alone).
+  `{"label": [...], "text": [...]}`, in the order in which the prompt shows them. If the options were shuffled
+  after the ground truth was written, `extra_info["permutation"]` contains the original index of the option at
+  each position. The rows of `rewardkit prep` contain the options in `extra_info["metadata"]`, as JSON.
+  Without options, only letters count.
+- The ground truth is a letter, an index from 0, an option's text, or a JSON list of these. The response must
+  name all options of a list or, with `several="any"`, one of them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from rewardkit.types import Sample, Score, failure
 
 @dataclass(frozen=True)
 class ChoiceOptions:
-    """Options of the choice reward."""
+    """Options of the `choice` reward."""
 
     score: float = 1.0
     """Score of a right answer."""
@@ -45,15 +45,15 @@ class ChoiceOptions:
     format_score: float = 0.0
     """Score of a wrong option in an answer format such as `\\boxed{B}` or `Answer: B`."""
     several: Literal["all", "any"] = "all"
-    """If the ground truth is a list: with `all`, the response must choose all of its options. With `any`, one
-    of them is enough. A response that chooses any other option is wrong."""
+    """Rule for a ground truth that is a list. With `all`, the response must choose all options in the list.
+    With `any`, it must choose exactly one of them. A response that chooses any other option is wrong."""
 
 
 def score(sample: Sample, options: ChoiceOptions) -> Score:
-    """Score one response by the rules at the top of this file.
+    """Score a response by the rules in the docstring of this module.
 
-    `parts["format"]` is 1.0 if the answer is in a frame. The status is `invalid` if the ground truth names no
-    option.
+    `parts["format"]` is 1.0 if the answer is in a frame. The status is `invalid` if the ground truth does not
+    name an option.
     """
     choices, right = read_question(sample)
     if right is None:
@@ -78,10 +78,10 @@ def score(sample: Sample, options: ChoiceOptions) -> Score:
     )
 
 
-# Options named by a text.
+# --- options named by a text ---
 
 Named = frozenset[int]
-"""Indices of the options that a text names; empty if it names none or contradicts itself."""
+"""Indices of the options that a text names, or empty if it names no option or contradicts itself."""
 
 _NONE: Named = frozenset()
 _CALLED = r"(?:(?:the\s)?(?:option|choice|answer|letter|选项|選項)s?:?\s*)?"
@@ -94,18 +94,18 @@ _LABEL_BEHIND = re.compile(r"(?P<text>[^(\[（]{1,400})[(\[（](?P<label>[A-Z])[
 _BRACKETED = re.compile(r"[(\[（]([A-Z])[)\]）]")
 _LETTER = re.compile(r"(?<![a-zA-Z0-9'’])(?P<open>[(\[])?(?P<letter>[a-zA-Z]|\d{1,2})(?![a-zA-Z0-9'’])")
 _WORD_FOLLOWS = re.compile(r"\s+(?!(?:because|since|as|and|or|but|is|for)\b)[a-z]")
-"""Text after an article or a pronoun: `a man`, `I think`. Conjunctions follow only labels."""
+"""Word after an article or a pronoun, as in `a man` or `I think`. Conjunctions follow only labels."""
 
 
 def _speaks_of(text: str, choices: ChoiceList) -> bool:
-    """Return whether a text names an option, denies one, or contains a label."""
+    """Return True if a text names an option, begins with a negation, or contains a label."""
     plain = _plain(text)
     denied = plain.partition(" ")[0].casefold() in DENIED_FIRST
     return denied or bool(_named(text, choices, in_sentence=True)) or bool(_labels_in(plain, choices))
 
 
 def _agreed(group: Group, choices: ChoiceList) -> Named:
-    """Return the options named by the last frame of a group; none if another frame names something else."""
+    """Return the options named by the last frame of a group, or none if another frame disagrees."""
     last = _named(group[-1].text, choices, in_sentence=group[-1].kind == "marker")
     for frame in group[:-1]:
         other = _exactly(frame.text, choices)
@@ -116,7 +116,7 @@ def _agreed(group: Group, choices: ChoiceList) -> Named:
 
 
 def _alone(text: str, choices: ChoiceList) -> Named:
-    """Return the option of a response that consists of it alone, or whose last line is its letter."""
+    """Return the options named by a whole response without a frame, or by the letter on its last line."""
     whole = text.strip()
     if named := _exactly(whole, choices):
         return named
@@ -128,7 +128,7 @@ def _alone(text: str, choices: ChoiceList) -> Named:
 
 
 def _named(text: str, choices: ChoiceList, in_sentence: bool) -> Named:
-    """Return the options that the text of a frame names."""
+    """Return the options named by the text of a frame."""
     plain = _plain(text)
     if plain.startswith(_NEGATIONS) or plain.partition(" ")[0].casefold() in DENIED_FIRST:
         return _exactly(text, choices) if choices.called(text) is not None else _NONE
@@ -145,7 +145,7 @@ def _named(text: str, choices: ChoiceList, in_sentence: bool) -> Named:
 
 
 def _exactly(text: str, choices: ChoiceList) -> Named:
-    """Return the option that is the whole text; empty if the text contains anything else."""
+    """Return the options that make up a whole text, or none if the text contains anything else."""
     plain = _plain(text)
     if plain.startswith(_NEGATIONS):
         return _NONE
@@ -165,7 +165,7 @@ def _exactly(text: str, choices: ChoiceList) -> Named:
 
 
 def _labelled_by(label: re.Match[str], choices: ChoiceList) -> Named:
-    """Return the option of a leading letter if it is a label; in `a man` and `I think` it is none."""
+    """Return the option of a leading label. The first letter of `a man` and `I think` is not a label."""
     letter = label["label"]
     bare = not label["open"] and not label["mark"] and label.end() < len(label.string)
     if bare and (letter.islower() or letter in "AI") and _WORD_FOLLOWS.match(label.string, label.end()):
@@ -179,7 +179,7 @@ def _of_labels(letters: Iterable[str], choices: ChoiceList) -> Named:
 
 
 def _names_others(rest: str, named: Named, choices: ChoiceList) -> bool:
-    """Return whether a text names an option that is not in `named`, by its letter or by its text."""
+    """Return True if a text names an option that is not in `named`, by its letter or by its text."""
     if not _of_labels(_labels_in(rest, choices), choices) <= named:
         return True
     said = f" {text_key(rest)} "
@@ -197,13 +197,13 @@ def _names_others(rest: str, named: Named, choices: ChoiceList) -> bool:
 
 
 _TELLING = re.compile(r"[^\W\d_]{3}")
-"""Option texts that can be searched for. Figures or single letters (`3`, `x^2`) occur in any reasoning."""
+"""Option texts that can be searched for. Texts such as `3` and `x^2` are excluded, since they are common."""
 
 
 def _labels_in(text: str, choices: ChoiceList) -> set[str]:
-    """Return the labels that stand alone in a text.
+    """Return the labels that occur as separate words in a text.
 
-    Lower case, and A and I before a word, only count in brackets.
+    The words `a` and `i`, and `A` and `I` before another word, count only in brackets.
     """
     found = set()
     for label in _LETTER.finditer(unicodedata.normalize("NFKC", text)):
@@ -215,7 +215,7 @@ def _labels_in(text: str, choices: ChoiceList) -> set[str]:
 
 
 def _plain(text: str) -> str:
-    """Remove the decoration of LaTeX and Markdown."""
+    """Remove LaTeX formatting and surrounding punctuation and Markdown marks."""
     return without_latex(text).rstrip(DECORATION).lstrip(_BEFORE)
 
 
@@ -223,26 +223,26 @@ _NEGATIONS = ("!", "¬", "~", "≠")
 _AROUND = " \t\r\n*_`\"'“”‘’.:：,;!。，…()[]（）–—-"
 
 
-# The question.
+# --- options of the question ---
 
 LETTERS = "ABCDEFGHIJ"
-"""Labels of options that have no labels of their own."""
+"""Labels that count if a sample has no options."""
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _BEFORE = DECORATION.replace("!", "")
 
 
 @dataclass(frozen=True, slots=True)
 class ChoiceList:
-    """The options of one question, in the order shown."""
+    """Options of one question, in the order in which the prompt shows them."""
 
     labels: tuple[str, ...]
     shown: tuple[str, ...]
-    """Texts as shown; empty without options."""
+    """Texts of the options as shown, or empty if the sample has no options."""
     texts: dict[str, int]
-    """Key of a text (`text_key`) -> index, without texts that two options share."""
+    """Normalised text (`text_key`) -> index of the option, without texts that several options share."""
 
     def called(self, text: str) -> int | None:
-        """Return the index of the only option with the value of a text, or None."""
+        """Return the index of the only option whose text has the same value as `text`, or None."""
         if (at := self.texts.get(text_key(text))) is not None:
             return at
         found = [i for i, shown in enumerate(self.shown) if same_value(text, shown)]
@@ -250,7 +250,7 @@ class ChoiceList:
 
 
 def read_question(sample: Sample) -> tuple[ChoiceList, frozenset[int] | None]:
-    """Return the options as shown, and the indices of the right ones: None if the ground truth names none."""
+    """Return the options of a sample, and the indices of the right options or None if there are none."""
     info = sample.extra_info
     if not info:
         return _prepared(_NO_CHOICES.labels, (), sample.ground_truth)
@@ -258,7 +258,7 @@ def read_question(sample: Sample) -> tuple[ChoiceList, frozenset[int] | None]:
     if not given and isinstance(info.get("metadata"), str) and (kept := _kept(info["metadata"])):
         label = _plain_label(sample.ground_truth)
         choices, right = _prepared_list(tuple(kept), sample.ground_truth)
-        if label in choices.labels:  # recipes write letters, also where an option's text is a letter
+        if label in choices.labels:  # prepared rows contain letters, even if option texts are letters
             return choices, frozenset((choices.labels.index(label),))
         return choices, right
     if type(given) is list and type(given[0]) is str:
@@ -277,7 +277,7 @@ def read_question(sample: Sample) -> tuple[ChoiceList, frozenset[int] | None]:
 
 @lru_cache(maxsize=65_536)
 def _kept(metadata: str) -> list[str] | None:
-    """Return the options in the metadata of a prepared row, which is JSON with `choices`."""
+    """Return the `choices` in the JSON metadata of a prepared row, or None."""
     try:
         given = msgspec.json.decode(metadata)
     except (msgspec.DecodeError, RecursionError):
@@ -287,7 +287,7 @@ def _kept(metadata: str) -> list[str] | None:
 
 
 def _labelled(given: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the labels and texts of the options in any supported form."""
+    """Return the labels and texts of options given in any supported format."""
     if isinstance(given, Mapping):
         labels, texts = given.get("label"), given.get("text")
         if isinstance(labels, Sequence) and isinstance(texts, Sequence) and not isinstance(labels, str):
@@ -307,7 +307,7 @@ def _prepared_list(given: tuple[Any, ...], ground_truth: str) -> tuple[ChoiceLis
 def _prepared(
     labels: tuple[str, ...], texts: tuple[str, ...], ground_truth: str
 ) -> tuple[ChoiceList, frozenset[int] | None]:
-    """Return the options, and the indices of the right ones before any permutation."""
+    """Return the options, and the indices of the right options before any permutation, or None."""
     choices = _choices(labels, texts) if texts else _NO_CHOICES
     return choices, _right(ground_truth, choices)
 
@@ -343,10 +343,10 @@ def _one_right(text: str, choices: ChoiceList) -> int | None:
 
 
 def readings(ground_truth: str, labels: Sequence[str], texts: Sequence[str]) -> dict[int, str]:
-    """Return the options that a ground truth names, by index, with the way in which it names each.
+    """Map the index of each option that a ground truth names to `label`, `index` or `text`.
 
-    It names an option by its label, by its index from 0 if no label is equal, or by its text. Several options
-    make it ambiguous.
+    A ground truth names an option by its label, by its index from 0 if no label is equal, or by its text. A
+    ground truth that names several options is ambiguous.
     """
     found: dict[int, str] = {}
     label = _plain_label(ground_truth)
@@ -366,7 +366,7 @@ def _plain_label(label: str) -> str:
 
 
 def _why_invalid(sample: Sample, choices: ChoiceList) -> str:
-    """Return the reason why a ground truth does not name exactly one option."""
+    """Return the message about a ground truth that does not name exactly one option."""
     shown = f"the ground truth {sample.ground_truth!r:.80}"
     found = readings(sample.ground_truth, choices.labels, choices.shown)
     if len(found) < 2:

@@ -1,1 +1,1 @@
-"""Finds the answer in a response (`place`) and reads one number as people write it (`number`)."""
+"""Extraction of the answer from a response (`place`), numbers (`number`) and values (`same_value`)."""

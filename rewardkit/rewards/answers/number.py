@@ -1,7 +1,8 @@
-r"""Reads one number as people write it and returns its exact value. Several numbers have no value.
+r"""Parses a number as people write it and returns its exact value. A text with several numbers has no value.
 
-`1,234`, `1{,}234`, `1'234`, `$72`, `72 apples`, `25%` (which is 25), `1/2`, `1 1/2`, `\frac{1}{2}`, `1e3`, `5
-\times 10^3`, `5 million`, `x = 72`, `7２`. `a = b` has the value of `b`, unless `a` is another number.
+Accepted forms are `1,234`, `1{,}234`, `1'234`, `$72`, `72 apples`, `25%` (which is 25), `1/2`, `1 1/2`,
+`\frac{1}{2}`, `1e3`, `5 \times 10^3`, `5 million`, `x = 72` and `7２`. `a = b` has the value of `b`, unless
+`a` is a different number.
 """
 
 from __future__ import annotations
@@ -23,13 +24,12 @@ _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {
     0x066A: "%",
 }
 _MAX_FRACTION_DIGITS = 400
-"""Most digits of a number that becomes a Fraction; longer numbers are compared as Decimals only."""
+"""Maximum number of digits of a number that is converted to a Fraction. Longer numbers remain Decimals."""
 _SHOWN = 20
 _MAX_CHARACTERS = 2_000
-"""Most characters that are read of a number with its unit. Only the first sentence of a longer text is
-read."""
+"""Maximum length of a parsed text, in characters. Only the first sentence of a longer text is parsed."""
 _MAX_AGAIN = 8
-"""Maximum number of times that a number may be repeated after itself."""
+"""Maximum number of repetitions of a number in the text after it."""
 _EXACT = Context(prec=MAX_PREC)
 
 _SEPARATOR = r"(?:,|['_\u00a0\u2009\u202f])"
@@ -66,39 +66,39 @@ _COMPARED = re.compile(r"[<>≠≤≥±√≡]|!=|:=")
 _CHANGED = re.compile(
     r"\s*(?:[\^+×÷/·]|[⁰¹²³⁴⁵⁶⁷⁸⁹])|\*\w|[\s,;:)\]]*!|(?<=\.)\.|\.\.|(?![mglshdVWJNCF])[A-Za-z](?![A-Za-z.])"
 )
-"""Text directly after a number that changes it: an operator, a factorial, more digits, or a letter that is no
-unit (`5x`)."""
+"""Text directly after a number that changes its value: an operator, a factorial, more digits, or a letter
+that is not a unit (`5x`)."""
 _LISTED = re.compile(r"[\s)\]]*[,;|][\s(\[]*[-+]?[0-9]")
 _UNIT_POWER = re.compile(
     r"(?<=[A-Za-z])(?:\^[23]|[²³])(?![0-9A-Za-z])|(?<![A-Za-z])(?:[mcdk]?m|in|ft)[23](?![0-9A-Za-z])"
 )
 _UNIT = re.compile(r"[\w\s.,;:!*_`'\"’”)\]$€£¥₹¢%‰°✅✔\ufe0f/(\[|·–—-]*")
-"""Words and signs that do not change a number."""
+"""Words and signs after a number that do not change its value."""
 SENTENCE_WORDS = frozenset(("not", "is", "was", "are", "or", "if"))
-"""Words that make the text after a value a sentence. In tags, a box or a `####` line, it then has no
-value."""
+"""Words that turn a value and the text after it into a sentence. In tags, a box or a `####` line, such a
+sentence has no value."""
 DENIED_FIRST = frozenset(("no", "not", "never", "neither", "none"))
 _WORD = re.compile(r"[^\W\d_]+")
 _GLUED = re.compile(r"[A-Za-z]{2,}")
 _CODES = frozenset(("usd", "eur", "gbp", "rs", "rmb", "cny", "jpy", "inr", "aud", "cad", "hkd"))
-"""Codes of currencies."""
+"""Currency codes."""
 _SCALES = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
 
 
 class StatedNumber(msgspec.Struct, frozen=True, gc=False):
-    """A number found in a text."""
+    """Number found in a text."""
 
     value: Value | None
-    """Exact value. None: the text around the number changes it, or there are several numbers."""
+    """Exact value, or None if the text around the number changes the value or contains other numbers."""
     text: str
-    """The number as written in the text."""
+    """Number as written in the text."""
 
 
 def number_in(text: str, *, in_sentence: bool = False) -> StatedNumber | None:
-    """Return the number at the beginning of a text, which may have a unit; None if there is none.
+    """Return the number at the beginning of a text, with or without a unit, or None if there is no number.
 
-    With `in_sentence`, words may precede the number, as after a marker or in JSON, but it must be the only
-    number.
+    With `in_sentence`, words may precede the number, as after a marker or in JSON. Then it must be the only
+    number in the text.
     """
     if text.isdigit() and text.isascii():
         return StatedNumber(Decimal(text), text)
@@ -114,9 +114,9 @@ def number_in(text: str, *, in_sentence: bool = False) -> StatedNumber | None:
 
 
 def stated_number(text: str, *kinds: FrameKind) -> tuple[StatedNumber | None, FrameKind | None]:
-    """Return the number in the last frame of a text, and the frame's kind; None and None without a frame.
+    """Return the number in the last frame of a text and the kind of the frame, or None and None if no frame.
 
-    The number has no value if an adjacent frame contains another number.
+    The number has no value if an adjacent frame contains a different number.
     """
     group = last_group(text, *kinds, holds=_holds_number if "marker" in kinds else None)
     return (_agreed(group), group[-1].kind) if group else (None, None)
@@ -144,7 +144,7 @@ def _number_of(frame: Frame) -> StatedNumber | None:
 
 
 def last_number(text: str) -> StatedNumber | None:
-    """Return the last number anywhere in a text; None if there is none."""
+    """Return the last number anywhere in a text, or None if there is no number."""
     last_digit = max(map(text.rfind, "0123456789０１２３４５６７８９"))
     if last_digit < 0:
         return None
@@ -154,7 +154,7 @@ def last_number(text: str) -> StatedNumber | None:
 
 
 def _plain(text: str) -> str:
-    """Remove LaTeX commands, calculator notes, full-width forms and any sentence that follows the number."""
+    """Remove LaTeX commands, calculator annotations, full-width forms and all sentences after the first."""
     if not text.isascii():
         text = text.translate(_FULL_WIDTH)
     if "<<" in text:
@@ -169,7 +169,7 @@ def _plain(text: str) -> str:
 
 
 def _last_side(text: str, in_sentence: bool) -> StatedNumber | None:
-    """Return the number b of `a = b`; it has no value if a is a different number."""
+    """Return the number b of `a = b`, without a value if a is a different number."""
     *sides, last = text.split("=")
     found = _number_in(last, in_sentence)
     if found is None or found.value is None:
@@ -210,7 +210,7 @@ def _number_in(text: str, in_sentence: bool) -> StatedNumber | None:
 
 
 def _follows_numbers(word: str) -> bool:
-    """Return whether letters right after a number keep its value: a unit or a noun, but not `123abc`."""
+    """Return True if letters directly after a number keep its value: a unit or a noun, but not `123abc`."""
     from rewardkit.rewards.math.reading.nouns import SCALES, harmless  # imported only if a text needs them
     from rewardkit.rewards.math.units import ORDINALS, is_unit
 
@@ -219,7 +219,7 @@ def _follows_numbers(word: str) -> bool:
 
 
 def _only_repeats(text: str, value: Value) -> bool:
-    """Return whether a text has numbers, all of them equal to `value` and at most `_MAX_AGAIN` of them."""
+    """Return True if a text has 1 to `_MAX_AGAIN` numbers, all of which are equal to `value`."""
     again = 0
     for found in _ANY.finditer(text):
         again += 1

@@ -1,9 +1,9 @@
 """Finds the answer in a response: the model's own text, and the frames in it (rules in docs/frames.md).
 
-All rewards of text use this module. It does not interpret prose: the text around a frame does not matter, and
-the reward decides the value of the text in a frame. All steps use `str.find` or patterns without nested
-repetition, so 10 MB cost a few passes in C. Before a search for several characters, the rarest of them is
-searched for, which is ten times as fast, because most responses do not contain it.
+All rewards for text use this module. It does not interpret prose. The text around a frame does not matter,
+and the reward interprets the text in a frame. All steps use `str.find` or patterns without nested repetition,
+so that a response of 10 MB costs a few passes in C. Searches for several characters first look for the rarest
+of them, which is ten times as fast because most responses do not contain it.
 """
 
 from __future__ import annotations
@@ -37,46 +37,47 @@ FRAME_KINDS: tuple[FrameKind, ...] = get_args(FrameKind)
 
 
 class Frame(msgspec.Struct, frozen=True, gc=False):
-    """One place in a text that contains an answer."""
+    """Place in a text that contains an answer."""
 
     kind: FrameKind
     text: str
-    """Content without surrounding blanks (and Markdown marks, in a line); never empty."""
+    """Content without surrounding whitespace, and in lines without Markdown marks. It is never empty."""
     start: int
-    """Offsets of the whole frame in the searched text, including its tags or marker."""
+    """Offset of the beginning of the frame, including its tags or marker, in the searched text."""
     end: int
+    """Offset of the end of the frame."""
 
 
-# Own text: the part of the response that addresses the user in this turn.
+# --- own text: the part of the response that addresses the user in this turn ---
 
 _TAG = re.compile(r"<[a-zA-Z/|｜]")
 _BRACKET = re.compile(r"\[(?:[/|A-Z]{2}|gM|e~|end of)")
-"""Beginnings of thoughts, channels and special tokens. One pattern for both is four times as slow."""
+"""Beginnings of thoughts, channels and special tokens. A pattern that joins both is four times as slow."""
 _FINAL_CHANNEL = "<|channel|>final<|message|>"
 _UNMARKED_CHANNEL = re.compile(r"analysis(?=[A-Z\d\"'(\[*`\\$])")
-"""Beginning of `<|channel|>analysis<|message|>We add...` if special tokens were not decoded."""
+"""Beginning of `<|channel|>analysis<|message|>We add...` after decoding without special tokens."""
 _COMMENTS = (("<!--", "-->"), ("<\\!--", "-->"))
 _MARKDOWN_COMMENT = re.compile(r"^[ \t]{0,3}\[//\]:[ \t]?#.*$", re.MULTILINE)
 _TURN = re.compile(
-    r"\n[ \t>*_]{0,8}+(?=\#|q|pr|ex|us|hu|ins|ne|an|问|题)"  # most lines end the search here
+    r"\n[ \t>*_]{0,8}+(?=\#|q|pr|ex|us|hu|ins|ne|an|问|题)"  # most lines fail to match at this point
     r"(?:(?P<heading>\#{1,6})[ \t]?)?[*_]{0,3}(?:(?:next|new|another)\s)?"
     r"(?:question|q|problem|exercise|user|human|instruction|问题|题目)(?:\s?\#?(?P<number>\d{1,3}))?[*_]{0,3}"
     r"(?:\s?[:：]|(?(heading)[ \t]*(?=\n|\Z)|(?!)))[*_]{0,3}\s*(?P<said>[^\n]{0,400})",
     re.IGNORECASE,
 )
 _HEADING = re.compile(r"\n\#{1,6}+[ \t]?[*_]{0,3}[a-zA-Z问题]")
-"""Headings. A line that opens a turn has a colon or is a heading."""
+"""Markdown headings. A line that opens a turn contains a colon or is a heading."""
 _SAYS = re.compile(r"\w")
 _SHORT_PROMPT = 20
-"""Most characters of a prompt that could itself be an answer. Such a prompt is not removed."""
+"""Maximum length of a prompt that could itself be an answer and is not removed, in characters."""
 _DRAWN_AS_NOTHING = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 _LETTER_OR_DIGIT = re.compile(rf"[^\W_{''.join(_DRAWN_AS_NOTHING)}]")
 
 
 def own_text(response: str, prompt: Prompt = None) -> str:
-    """Return the part of a response that is the model's own turn; "" if it is a thought that never ends.
+    """Return the part of a response that is the model's own turn, or "" if a thought never ends.
 
-    This is its `reply` without comments, up to a line that opens another turn.
+    The own turn is the `reply` without comments, up to a line that opens another turn.
     """
     text = reply(response)
     if ("!" in text and "!--" in text) or ("[" in text and "[//]" in text):
@@ -87,9 +88,9 @@ def own_text(response: str, prompt: Prompt = None) -> str:
 
 
 def not_all_own(responses: Sequence[str]) -> set[int]:
-    """Return the indices of the responses from which `own_text` may remove something.
+    """Return the indices of the responses from which `own_text` may remove text.
 
-    Searches all responses as one text, in a fraction of the time of separate searches.
+    All responses are searched as one text, which takes a fraction of the time of separate searches.
     """
     joined = _BETWEEN.join(responses)
     cut = [match.start() for match in _TAG.finditer(joined)]
@@ -106,7 +107,7 @@ def not_all_own(responses: Sequence[str]) -> set[int]:
 
 
 def _texts_at(places: Sequence[int], texts: Sequence[str]) -> set[int]:
-    """Return the indices of the texts that contain these offsets in the texts joined with `_BETWEEN`."""
+    """Convert offsets in texts joined with `_BETWEEN` to the indices of the texts that contain them."""
     if not places:
         return set()
     starts = list(accumulate([len(text) + len(_BETWEEN) for text in texts], initial=0))
@@ -114,14 +115,14 @@ def _texts_at(places: Sequence[int], texts: Sequence[str]) -> set[int]:
 
 
 _BETWEEN = "\0"
-"""Separator between texts that are searched as one. No match of a search can cross it."""
+"""Separator between texts that are searched as one. No match can extend across the separator."""
 _SIGNS = (
     ("[", re.compile(rf"{_BRACKET.pattern}|\[//\]")),
     ("◁", re.compile("◁")),
     ("]", re.compile(r"\]~")),
     ("!", re.compile("!--")),
 )
-"""Further patterns of `reply` and `own_text`, each with its first character."""
+"""Further patterns of `reply` and `own_text`, each preceded by its first character."""
 
 
 def _places(char: str, text: str) -> Iterator[int]:
@@ -132,13 +133,13 @@ def _places(char: str, text: str) -> Iterator[int]:
 
 
 def without_prompt(text: str, prompt: Prompt) -> str:
-    """Return a text without any verbatim copy of its prompt, because repeating the question is no answer."""
+    """Remove verbatim copies of the prompt from a text, because repeating the question is no answer."""
     question = question_of(prompt).strip()
     return text.replace(question, " ") if len(question) > _SHORT_PROMPT else text
 
 
 def reply(response: str) -> str:
-    """Return the final channel, or the text after the last thought, up to the first end token."""
+    """Return a response's final channel or text after the last thought, up to the first end token."""
     if response.startswith("analysis"):
         response = _without_unmarked_channels(response)
     if not (
@@ -159,7 +160,7 @@ def reply(response: str) -> str:
 
 
 def without_comments(text: str) -> str:
-    """Return a text without HTML and Markdown comments; an unclosed comment extends to the end."""
+    """Remove HTML and Markdown comments from a text. An unclosed comment extends to the end."""
     if "!--" in text:
         for opening, closing in _COMMENTS:
             text = _cut(text, opening, closing)
@@ -167,20 +168,20 @@ def without_comments(text: str) -> str:
 
 
 def question_of(prompt: Prompt) -> str:
-    """Return the text of a prompt; for a list of messages, the text of the last one."""
+    """Return the text of a prompt, or of the last message of a prompt with several messages."""
     if prompt is None or isinstance(prompt, str):
         return prompt or ""
     return message_text(prompt[-1]) if prompt else ""
 
 
 def seen(text: str) -> bool:
-    """Return True if a text contains a visible character, which is no blank and no control character."""
+    """Return True if a text contains a visible character."""
     shown = html.unescape(text)
     return any(char.isprintable() and not char.isspace() and char not in _DRAWN_AS_NOTHING for char in shown)
 
 
 def says(text: str) -> bool:
-    """Return True when a text has a letter, a digit or a symbol such as an emoji; `{}` and `[]` are data."""
+    """Return True if a text has a letter, a digit or a symbol such as an emoji, or is `{}` or `[]`."""
     shown = html.unescape(text)
     if _LETTER_OR_DIGIT.search(shown) is not None or text.strip() in ("{}", "[]"):
         return True
@@ -191,14 +192,14 @@ def says(text: str) -> bool:
 
 
 def _without_unmarked_channels(text: str) -> str:
-    """Return the final channel of `analysisWe add.assistantfinal72`; tool calls remain as they are."""
+    """Return the final channel of `analysisWe add.assistantfinal72`, or a text with tool calls unchanged."""
     if _UNMARKED_CHANNEL.match(text) is None or "assistantcommentary to=" in text:
         return text
     return text.rpartition("assistantfinal")[2] if "assistantfinal" in text else ""
 
 
 def _cut(text: str, opening: str, closing: str) -> str:
-    """Remove the text between two marks; up to the end if the closing mark is missing."""
+    """Remove the texts between two marks, and the marks. An unclosed text extends to the end."""
     kept = []
     position = 0
     while (start := text.find(opening, position)) >= 0:
@@ -211,9 +212,9 @@ def _cut(text: str, opening: str, closing: str) -> str:
 
 
 def _before_next_turn(text: str, prompt: Prompt) -> str:
-    """Return the text before a line that opens another turn, unless the prompt contains that line.
+    """Return the text before a line that opens another turn, unless the prompt contains the line.
 
-    `Question 1:`, `Question 2:` and so on are a list in the response itself.
+    Lines numbered from 1 (`Question 1:`, `Question 2:`) are a list within the response and open no turn.
     """
     asked: str | None = None
     listed = 0
@@ -230,14 +231,14 @@ def _before_next_turn(text: str, prompt: Prompt) -> str:
     return text
 
 
-# Frames.
+# --- frames ---
 
 _TAGS = tuple((f"<{name}>", f"</{name}>") for name in ("answer", "Answer", "ANSWER"))
 _BOX = re.compile(r"\\(?:boxed|fbox)(?![a-zA-Z])[ \t]*")
 _BARE_BOX = re.compile(r"([^\s{}$,.]{1,40})")
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 _BOX_TOKENS = ("<|begin_of_box|>", "<|end_of_box|>")
-"""Tokens with which GLM marks its answers."""
+"""Tokens around the answers of GLM models."""
 _LONGEST = 20_000
 """Maximum number of characters in a box."""
 _LONGEST_LINE = 20_000
@@ -249,12 +250,12 @@ _BLANK = r"(?:[\s,;；/.。，、()\[\]{}$*_`|&\\]|\\(?:text|q?quad))*"
 _JOINT = re.compile(
     rf"{_BLANK}(?:(?:\b(?:or|and)\b|[或和]){_BLANK})?(?:[a-zA-Z](?:_\{{?\w{{1,3}}\}}?)?\s?=\s?\$?)?"
 )
-"""Text between adjacent frames: blanks, commas, brackets, "or", "and", the name of the next value (`x =
-`)."""
+"""Text between adjacent frames: whitespace, commas, brackets, "or", "and", or the name of the next value
+(`x = `)."""
 _JOINT_BEHIND = re.compile(rf"(?:\s(?:or|and)|[或和]){_BLANK}\Z")
-"""Text at the end of a line before the next frame that belongs to neither."""
+"""Connecting word at the end of a line before the next frame, which belongs to neither of the frames."""
 _ENCLOSED = ("tags", "box")
-"""Frames that enclose a value. They are another kind of claim than a line, and do not join one."""
+"""Kinds of frames that enclose a value. They are never grouped with frames that are lines or sentences."""
 _JOINTS = ("or", "and", "或", "和")
 _LONGEST_JOINT = 60
 _BLANKS = " \t\r\n*_:："
@@ -269,7 +270,7 @@ _CHINESE = re.compile(
     r"|(?:故|因此|所以|应)选择?[:：]?[ \t]{0,4}(?=[(（]?[A-Za-z])"
 )
 _ABROAD = ("Antwort", "Respuesta", "Réponse", "Risposta", "Resposta", "Ответ", "答え", "정답")
-"""`Answer:` in other languages, at the start of a line and followed by a colon."""
+"""Words for "answer" in other languages. They count at the start of a line and before a colon."""
 _LINE_ABROAD = re.compile(
     rf"^[\s>*_#]{{0,12}}(?:{'|'.join(_ABROAD)})[*_]{{0,3}}\s?[:：][*_ \t]{{0,4}}", re.MULTILINE
 )
@@ -279,12 +280,12 @@ _ALONE = re.compile(
     r"(?:(?:the|my|our)\s)?(?:(?:final|correct|best|right)\s){0,2}[*_\"'`]{0,3}$",
     re.IGNORECASE,
 )
-"""Text before a marker that opens a line or a sentence."""
+"""Text before a marker at the beginning of a line or a sentence."""
 _WITHIN = re.compile(
     r"\b(?P<lead>)(?:the|my|our|so|thus|therefore|hence|then)[,:]?\s(?:[^\W\d_]+[ -]){0,5}[*_\"'`]{0,3}$",
     re.IGNORECASE,
 )
-"""Text before "answer is" within a sentence, such as "we see that the correct answer is"."""
+"""Text before "answer is" within a sentence, as in "we see that the correct answer is"."""
 _LEAD = 60
 _NAME_FOLLOWS = (
     r"(?:(?<=\b[A-Z]\.)|(?<=\b[A-Z][a-z]\.)|(?<=\bMrs\.))\s"
@@ -300,20 +301,24 @@ _SENTENCE_END = re.compile(
     r"(?=[\"')\]*_]{0,4}(?:\s|\Z))|\.(?=[\"')\]*_\s]*\Z))",
     re.DOTALL,
 )
-"""Whole formulas, or the end of a sentence. An initial or a title in a name does not end a sentence."""
+"""Whole formulas, or the end of a sentence. The point of an initial or a title does not end a sentence."""
 
 
 Group = tuple[Frame, ...]
-"""Adjacent frames in the order of the text. All must name the same value; the last is the answer."""
+"""Adjacent frames in text order. All must name the same value. The last frame is the answer."""
 
 
 def last_group(text: str, *kinds: FrameKind, holds: Callable[[str], bool] | None = None) -> Group:
-    """Return the last nonempty frame and its adjacent frames, which are the answer; empty without a frame.
+    """Return the last nonempty frame with its adjacent frames, or an empty tuple if there is no frame.
 
-    Of nested frames, only the inner one counts. Frames inside code fences count only if there is none
-    outside; their offsets then refer to another text. `holds` returns whether the text of a marker or a
-    `####` line is a value of the reward's kind, because neither "our answer is correct" nor `####
-    Explanation` is an answer.
+    Of nested frames, only the inner one counts. Frames inside code fences count only if no frame is outside.
+    The offsets of a text with code fences refer to a modified text.
+
+    Args:
+        text: Text to search.
+        kinds: Kinds of frames to search for.
+        holds: Function that returns True if the text of a marker or a `####` line is a value for the reward.
+            It rejects texts such as "our answer is correct" and `#### Explanation`.
     """
     if ("`" not in text or "```" not in text) and "json" not in kinds:
         return _last_group(text, kinds, holds)
@@ -347,14 +352,14 @@ def _last_group(text: str, kinds: tuple[FrameKind, ...], holds: Callable[[str], 
 
 
 def _with_values(group: list[Frame], holds: Callable[[str], bool] | None) -> Group:
-    """Return the frames of a reversed group in the order of the text, without those that `holds` rejects."""
+    """Return the frames of a reversed group in text order, without frames that `holds` rejects."""
     if holds is not None:
         group = [frame for frame in group if frame.kind not in ("marker", "hash") or holds(frame.text)]
     return tuple(group[::-1])
 
 
 def _frames(text: str, kinds: tuple[FrameKind, ...]) -> Iterator[Frame]:
-    """Yield the frames of some kinds, last first."""
+    """Yield the frames of these kinds, last first."""
     if len(kinds) == 1:
         return _FINDERS[kinds[0]](text)
     found = (_FINDERS[kind](text) for kind in kinds if kind != "json")
@@ -382,7 +387,7 @@ def tags(text: str) -> Iterator[Frame]:
 
 
 def boxes(text: str) -> Iterator[Frame]:
-    """Yield the boxes of LaTeX and of GLM, last first."""
+    """Yield the boxes of LaTeX and of GLM models, last first."""
     edge = len(text)
     tokens = _BOX_TOKENS[0] in text
     for _ in range(_MOST):
@@ -398,7 +403,7 @@ def boxes(text: str) -> Iterator[Frame]:
 
 
 def _box_at(text: str, start: int) -> tuple[str | None, int]:
-    """Return the content and the end of the box at `start`; None and `start` if it never closes."""
+    """Return the content and the end of the box at `start`, or None and `start` if it never closes."""
     box = _BOX.match(text, start)
     if box is None:
         inside = start + len(_BOX_TOKENS[0])
@@ -416,7 +421,7 @@ def _box_at(text: str, start: int) -> tuple[str | None, int]:
 
 
 def _hashes(text: str) -> Iterator[Frame]:
-    """Yield the lines after `####`, last first; after a bare `####`, the next line that is not blank."""
+    """Yield the lines after `####`, last first. After a bare `####`, the next nonblank line counts."""
     edge = len(text)
     for _ in range(_MOST):
         start = text.rfind("####", 0, text.rfind("#", 0, edge) + 1)
@@ -452,7 +457,7 @@ def _markers(text: str) -> Iterator[Frame]:
 
 
 def _announced_from(text: str, marker: re.Match[str]) -> int:
-    """Return the start of a marker that opens a line or sentence, or states the answer in one; else -1."""
+    """Return the start of a marker that opens a line or states the answer in a sentence, or -1."""
     begin = max(0, marker.start() - _LEAD)
     begin = text.rfind("\n", begin, marker.start()) + 1 or begin
     before = text[begin : marker.start()]
@@ -464,7 +469,7 @@ def _announced_from(text: str, marker: re.Match[str]) -> int:
 
 
 def _line_from(text: str, start: int, edge: int) -> tuple[str, int]:
-    """Return the first nonblank line from `start`, up to a closing tag or `edge`, and its end."""
+    """Return the first nonblank line after `start`, up to a closing tag or `edge`, and its end offset."""
     start, end = _first_line(text, start, edge)
     line = text[start:end][:_LONGEST_LINE]
     if "<" in line and (tag := _CLOSING_TAG.search(line)):
@@ -473,7 +478,7 @@ def _line_from(text: str, start: int, edge: int) -> tuple[str, int]:
 
 
 def _sentence_from(text: str, start: int, edge: int) -> tuple[str, int]:
-    """Return the first sentence of the first nonblank line from `start`, with whole formulas, and its end."""
+    """Return the first sentence after `start`, up to `edge` and with whole formulas, and its end offset."""
     start, _ = _first_line(text, start, edge)
     limit = min(edge, start + _LONGEST_LINE)
     for found in _SENTENCE_END.finditer(text, start, limit):
@@ -484,7 +489,7 @@ def _sentence_from(text: str, start: int, edge: int) -> tuple[str, int]:
 
 
 def _first_line(text: str, start: int, edge: int) -> tuple[int, int]:
-    """Return the start and end of the first nonblank line, without the bullet of a list."""
+    """Return the start and end of the first nonblank line, without a list bullet."""
     end = text.find("\n", start, edge)
     first = edge if end < 0 else end
     said = text[start:first].lstrip(_BLANKS)
@@ -510,7 +515,7 @@ _CLOSING_TAG = re.compile(r"</answer>", re.IGNORECASE)
 
 
 def _bare(text: str) -> str:
-    """Remove Markdown marks and quotes that surround the whole text."""
+    """Remove Markdown marks and quotation marks that surround the whole text."""
     text = text.strip(_AROUND)
     return text[1:-1].strip() if len(text) > 2 and text[0] == text[-1] and text[0] in "\"'" else text
 
@@ -519,7 +524,7 @@ _KEYS = ("final_answer", "answer", "final answer")
 
 
 def _json_frame(text: str) -> Frame | None:
-    """Return the answer in a text that is a single JSON object; numbers remain as written."""
+    """Return the answer in a text that is a single JSON object, or None. Numbers remain as written."""
     text = text.strip()
     if not (text.startswith("{") and text.endswith("}")) or "nswer" not in text:
         return None

@@ -1,6 +1,6 @@
-"""Compares two short texts as values: as texts with their symbols, as numbers with units, and as mathematics.
+"""Compares two short texts by value: as texts with symbols, as numbers with units, and as mathematics.
 
-`choice` and `qa` compare all answers in this way. Nothing is simplified with SymPy, so a comparison takes
+The rewards `choice` and `qa` use this comparison. It does not use SymPy, so that a comparison takes
 microseconds to milliseconds.
 """
 
@@ -24,28 +24,28 @@ _ARTICLE = re.compile(r"\b(?:an?(?!\s+(?:only|and|or|alone|but|nor)\b)|the)\s+(?
 _TOKEN = re.compile(r"[^\W_]+(?:\.\d+)?|\\[a-zA-Z]+|(?<=[\w)\]}])!|[^\w\s]")
 _PROSE = re.compile(r"[^\W\d_]{3,}")
 _OF_PROSE = re.compile(r"[^\W\d_]{2,}")
-"""A word. A dash or slash between two words is punctuation, not arithmetic."""
+"""Word of prose. A dash or slash between two words is punctuation and not arithmetic."""
 _ASCII_SYMBOLS = frozenset("%#@&^+-/<=>|~!")
 _BRACKETS = frozenset("()[]{}")
 _DASHES = {0x2212: "-", 0x2013: "-", 0x2014: "-", ord("&"): " and "}
 _MATHEMATICAL = re.compile(r"[\^+*/<=>\\√≤≥≠∪∩∈π∞±×·÷|!()\[\]{}-]")
 _DIGIT = re.compile(r"\d")
 LONGEST = 200
-"""Maximum number of characters of a text that is compared as a number or as mathematics."""
+"""Maximum length of a text that is compared as a number or as mathematics, in characters."""
 
 
 def same_value(first: str, second: str) -> bool:
     """Return True if two short texts have the same value in any notation.
 
     Examples: `Paris` and `the paris.`, `1/2` and `\\frac12`, `1,200` and `1200`, `x \\ge 2` and `x ≥ 2`.
-    Symbols count: `x ≥ 2` is not `x ≤ 2`, and `n!` is not `n`. Units must be the same.
+    Symbols matter: `x ≥ 2` is not `x ≤ 2`, and `n!` is not `n`. Units must be the same.
     """
     key = text_key(first)
     return (bool(key) and key == text_key(second)) or _same_mathematics(first.strip(), second.strip())
 
 
 def without_latex(text: str) -> str:
-    """Return a text without LaTeX formatting; braces remain if they belong to a command such as `\\frac`."""
+    """Remove LaTeX formatting from a text. Braces remain if the text has a command such as `\\frac`."""
     if "\\" not in text and "$" not in text:
         return text
     if _COMMAND.search(text):
@@ -57,9 +57,9 @@ def without_latex(text: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def text_key(text: str) -> str:
-    """Return a text in a form for comparison: without case, punctuation, leading articles and formatting.
+    """Normalise a text for comparison: remove case, punctuation, articles and formatting.
 
-    Symbols remain. Brackets remain in mathematics, not in prose, and so do braces after a LaTeX command.
+    Symbols remain. Brackets remain in mathematics but not in prose.
     """
     text = without_latex(text)
     is_prose = _PROSE.search(_COMMAND.sub("", text)) is not None
@@ -73,7 +73,7 @@ def text_key(text: str) -> str:
 
 
 def _counts(token: str, is_prose: bool) -> bool:
-    """Return True for words, numbers and symbols, and for brackets outside of prose."""
+    """Return True for words, numbers and symbols, and for brackets and `!` outside prose."""
     if len(token) > 1 or token.isalnum():
         return True
     if token in _BRACKETS:
@@ -84,14 +84,14 @@ def _counts(token: str, is_prose: bool) -> bool:
 
 
 def _is_sign(tokens: list[str], at: int) -> bool:
-    """Return True if a dash or slash is arithmetic: it is not the last token and not between two words."""
+    """Return True if a dash or slash is arithmetic, that is, neither last nor between two words."""
     if at + 1 == len(tokens):
         return False
     return at == 0 or not (_OF_PROSE.fullmatch(tokens[at - 1]) and _OF_PROSE.fullmatch(tokens[at + 1]))
 
 
 def is_mathematics(text: str) -> bool:
-    """Return True if a text has an operator, a relation or a LaTeX command, and no words but functions."""
+    """Return True if a text has an operator, a relation or a LaTeX command, and no words except functions."""
     if not _MATHEMATICAL.search(text):
         return False
     from rewardkit.rewards.math.functions import FUNCTIONS  # imported only if a text needs it
@@ -112,8 +112,8 @@ def _same_mathematics(first: str, second: str) -> bool:
 
 @lru_cache(maxsize=65_536)
 def _same_tree(first: str, second: str) -> bool:
-    """Return True if two texts are the same mathematics, without asking SymPy."""
-    # Imported here, because few responses need the maths reward.
+    """Return True if two texts are the same mathematics according to the tree comparison of `math`."""
+    # Imported here because few responses need the `math` reward.
     from rewardkit.rewards.math.comparing.equality import equal
     from rewardkit.rewards.math.comparing.sequences import is_point_for_list
     from rewardkit.rewards.math.guards import Exhausted, TooLarge, budget
@@ -128,7 +128,7 @@ def _same_tree(first: str, second: str) -> bool:
             return equal(one, two, MathOptions(preset="strict").resolved) is True
     except (Exhausted, TooLarge):
         return False
-    except Exception as error:  # a comparison never ends a reward
+    except Exception as error:  # an error in a comparison must not end the reward
         faults.note("a comparison", error, f"{first} <- {second}")
         return False
 
@@ -149,11 +149,12 @@ _PERCENT = ("", "%", "percent", "per cent")
 
 
 def measured(text: str) -> tuple[Value | None, str]:
-    """Return the value of a number in base units, and its unit: `5 km` is 5000 of length.
+    """Return the value of a number in base units, and its unit: `5 km` is 5000 in the dimension of length.
 
-    A unit is given by its dimensions, a currency by its code, any other by its words.
+    A unit is represented by its dimensions, a currency by its code, and any other word as text. The value is
+    None if the text is not a number.
     """
-    # Imported here, because responses without numbers do not need the math reward.
+    # Imported here because responses without numbers do not need the `math` reward.
     from rewardkit.rewards.math.reading.spelled import spelled_number
     from rewardkit.rewards.math.units import read as read_unit
 

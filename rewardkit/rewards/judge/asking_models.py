@@ -1,4 +1,4 @@
-"""Asks all models of a judge one question: sends it, reads the answers, retries once and takes the votes."""
+"""Sends a question to all models of a judge, parses their answers, retries once and combines the votes."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from rewardkit.rewards.judge.votes import VotedVerdict, vote
 
 T = TypeVar("T")
 NO_ANSWER = (EndpointError, NoVerdictError)
-"""Errors of a single vote or criterion, after which the others continue."""
+"""Errors that end only one vote or criterion."""
 
 
 async def settled(coroutines: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
-    """Run coroutines together; return the result of each, or its error if that is one of `NO_ANSWER`.
+    """Run coroutines concurrently and return the result of each, or its error if listed in `NO_ANSWER`.
 
     Raises:
-        Exception: another failure of one of them, when all have ended.
+        Exception: A coroutine failed with any other error. It is raised when all coroutines have ended.
     """
     found = await asyncio.gather(*coroutines, return_exceptions=True)
     for one in found:
@@ -43,28 +43,27 @@ async def settled(coroutines: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exce
 
 @dataclass(frozen=True, slots=True)
 class JudgeAsking:
-    """Asks the questions about one sample and adds their cost to a bill."""
+    """Sender of the questions about one sample, which adds their cost to a bill."""
 
     options: JudgeOptions
     calls: JudgeCalls
     bill: JudgeBill
 
     async def verdict(self, question: JudgeQuestion) -> VotedVerdict:
-        """Return the verdict on a question.
+        """Ask a question and return the combined verdict of all votes.
 
         Raises:
-            EndpointError, NoVerdictError: no verdict was obtained.
-            OverBudgetError: the budget is spent.
+            EndpointError, NoVerdictError: Too few votes have a verdict.
+            OverBudgetError: The budget is spent.
         """
         fields = [self.options.score_field] if self.options.score_field else []
         return (await self.verdicts(question, fields))[0]
 
     async def verdicts(self, question: JudgeQuestion, fields: Sequence[str]) -> list[VotedVerdict]:
-        """Return the verdicts in an answer: one for each field of a JSON object; without fields, the only
-        one.
+        """Ask a question and return one verdict for each field of a JSON object, or a single verdict.
 
         Raises:
-            EndpointError, NoVerdictError, OverBudgetError: as `verdict`.
+            EndpointError, NoVerdictError, OverBudgetError: As in `verdict`.
         """
         votes = [(model, number) for model in self.options.endpoints for number in range(self.options.votes)]
         found = await settled([self._vote(question, fields, *one) for one in votes])
@@ -79,7 +78,7 @@ class JudgeAsking:
     async def _vote(
         self, question: JudgeQuestion, fields: Sequence[str], model: JudgeModel, number: int
     ) -> list[JudgeVerdict]:
-        """Return one model's verdicts. If its answer has none, ask once more."""
+        """Return the verdicts in one model's answer. Ask once more if the answer has no usable verdict."""
         answer = await self._answer(question.messages, fields, model, number)
         try:
             return self._read(answer, question.marker, fields)
@@ -111,7 +110,7 @@ class JudgeAsking:
             body["response_format"] = response_format(options, fields)
         body |= options.extra_body
         if body.get("seed") is not None:
-            body["seed"] += number  # votes differ from each other, but not between runs
+            body["seed"] += number  # each vote gets its own seed, the same in every run
         endpoint = Endpoint(
             model.url,
             model.model,

@@ -1,7 +1,7 @@
-"""Caches answers of judges by their question: in memory, or in a SQLite file that processes share.
+"""Cache of judges' answers by question, in memory or in a SQLite file that processes share.
 
-It stores answers, not verdicts, because the way to read them changes more often than the judge. Failures are
-not stored.
+The cache stores answers and not verdicts, because the code that parses answers changes more often than the
+judge. Failures are not stored.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ import msgspec
 from rewardkit.errors import InputError
 
 FORM = 1
-"""Version of the stored answers. Increase it when their form changes."""
+"""Version of the stored answers. Increase it when their format changes."""
 
 MOST_IN_MEMORY = 50_000
-"""Maximum number of answers in memory; the oldest are dropped first. A file keeps all."""
+"""Maximum number of answers in memory. The oldest answers are dropped first. A file keeps all answers."""
 
 _BUSY_S = 30.0
-"""Time to wait for another process that writes, in seconds."""
+"""Time to wait while another process writes to the file, in seconds."""
 
 
 class JudgeAnswer(msgspec.Struct, frozen=True):
-    """A model's answer, with its token counts."""
+    """Answer of a model, with its token counts."""
 
     text: str
     tokens: list[tuple[str, list[tuple[str, float]]]] | None = None
-    """Each token with the most likely alternatives and their log-probabilities, if requested."""
+    """Each token with the most likely alternatives and their log-probabilities, or None if not requested."""
     input_tokens: int = 0
     output_tokens: int = 0
 
@@ -43,10 +43,10 @@ class AnswerCache:
     """Cached answers by the digest of their question.
 
     Args:
-        path: a SQLite file, or `memory` to keep answers as long as this object.
+        path: Path of a SQLite file, or `memory` to keep answers for the lifetime of this object.
 
     Raises:
-        InputError: the file cannot be used.
+        InputError: The file cannot be used.
     """
 
     def __init__(self, path: str) -> None:
@@ -67,7 +67,7 @@ class AnswerCache:
         return _decoder.decode(found[0]) if found else None
 
     def put(self, question: str, answer: JudgeAnswer) -> None:
-        """Store an answer."""
+        """Store the answer to a question."""
         with self._file:
             self._file.execute(
                 "INSERT OR REPLACE INTO answers VALUES (?, ?)", (question, msgspec.json.encode(answer))
@@ -79,17 +79,17 @@ class AnswerCache:
                 )
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the SQLite file."""
         self._file.close()
 
 
 def digest_of(address: str, body: dict[str, Any]) -> str | None:
-    """Return the cache key of a question; None for one that must be asked each time.
+    """Return the cache key of a question, or None if its answer must not be cached.
 
     Args:
-        address: of the server, without name and password.
-        body: the whole request. At a temperature above 0, its answer is cached only with a `seed`, because it
-            is otherwise drawn at random.
+        address: Address of the server, without user name and password.
+        body: Whole request. At a temperature above 0, the answer is cached only if the request has a `seed`,
+            because otherwise it is random.
     """
     if body.get("temperature") and body.get("seed") is None:
         return None

@@ -1,7 +1,7 @@
-"""Sends all requests of a judge, with cache, limits, budget and counts.
+"""Sends all requests of a judge, and applies the cache, the limits and the budget.
 
-Each judge of a Scorer has one process, with a coroutine for each sample, so processes share only the cache's
-file.
+Each judge of a Scorer runs in one process with a coroutine for each sample, so that processes share only the
+file of the cache.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from rewardkit.rewards.judge.spending import (
 
 
 class _Gate:
-    """The limits of one endpoint."""
+    """Limits on the requests to one endpoint."""
 
     def __init__(self, spending: JudgeSpending) -> None:
         self.room = asyncio.Semaphore(spending.concurrency)
@@ -33,7 +33,7 @@ class _Gate:
 
 
 class JudgeCalls:
-    """Asks models within the limits, unless the answer is cached or the same request is already in flight."""
+    """Sender of a judge's requests, which keeps to the limits and reuses cached answers."""
 
     def __init__(self, spending: JudgeSpending) -> None:
         self._spending = spending
@@ -41,14 +41,16 @@ class JudgeCalls:
         self._cache = None if spending.cache == "off" else AnswerCache(spending.cache)
         self._gates: dict[str, _Gate] = {}
         self._asking: dict[str, tuple[asyncio.Task[JudgeAnswer], list[None]]] = {}
-        """Requests in flight by their question, each with one entry for each waiting caller."""
+        """Question -> its request in flight, and a list with one entry for each waiting caller."""
 
     async def ask(self, endpoint: Endpoint, body: Mapping[str, Any], bill: JudgeBill) -> JudgeAnswer:
-        """Return a model's answer, and add its cost to the bill.
+        """Return a model's answer and add its cost to the bill.
+
+        The answer may come from the cache or from an identical request in flight.
 
         Raises:
-            EndpointError: the server gave no answer.
-            OverBudgetError: the budget is spent.
+            EndpointError: The server gave no answer.
+            OverBudgetError: The budget is spent.
         """
         request = {"model": endpoint.model, **body}
         question = digest_of(endpoint.address, request) if self._cache is not None else None
@@ -67,7 +69,7 @@ class JudgeCalls:
         return await self._shared(question)
 
     async def _shared(self, question: str) -> JudgeAnswer:
-        """Return the answer of a request that several callers may await; the last of them can cancel it."""
+        """Await a request that callers may share. Cancelling the last waiting caller cancels the request."""
         task, waiting = self._asking[question]
         waiting.append(None)
         try:
@@ -118,7 +120,7 @@ def _answer(
 
 
 def _count(tokens: Any, characters: int) -> int:
-    """Return the number of tokens counted by the server, or an estimate from the length of the text."""
+    """Return the server's token count, or an estimate from the number of characters."""
     return tokens if isinstance(tokens, int) and tokens >= 0 else characters // CHARACTERS
 
 
@@ -135,11 +137,11 @@ def _tokens(choice: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, float]
 
 
 _CALLS: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, JudgeCalls]] = WeakKeyDictionary()
-"""Calls of each event loop, by spending; a worker has one loop."""
+"""Event loop -> its `JudgeCalls` by spending. A worker has one event loop."""
 
 
 def calls_within(spending: JudgeSpending) -> JudgeCalls:
-    """Return the calls with these limits for the running event loop, created if needed."""
+    """Return the `JudgeCalls` with these limits for the running event loop, creating it if needed."""
     of_loop = _CALLS.setdefault(asyncio.get_running_loop(), {})
     key = repr(spending)
     if key not in of_loop:

@@ -1,4 +1,4 @@
-"""Reads a judge's YAML file and makes its reward. Other modules handle questions and costs."""
+"""Loads a judge's YAML file and creates its reward. Other modules handle questions and costs."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ VERSION = 4
 
 
 class JudgeFile(msgspec.Struct):
-    """Keys of the YAML file besides the fields of `JudgeOptions` and `JudgeSpending`."""
+    """Keys of the YAML file in addition to the fields of `JudgeOptions` and `JudgeSpending`."""
 
     name: str = ""
     data_sources: list[str] = []
     timeout_s: float = 180.0
     """Time limit for one sample, in seconds, including all requests, retries and waits for a limit."""
     preset: str = ""
-    """Name of a known model (`rewardkit.rewards.judge.presets`), whose options the other keys override."""
+    """Name of a preset in `rewardkit.rewards.judge.presets`, whose options the other keys override."""
     prompt_file: str = ""
-    """File with the template in place of `prompt`: next to the YAML file, or in the model's folder."""
+    """Name of a template file to use as `prompt`, next to the YAML file or in the model's folder."""
 
 
 def register_judge(
     path: str | Path, data_sources: Iterable[str] = (), *, registry: Registry = REGISTRY
 ) -> Reward:
-    """Register the judge of a YAML file for `data_sources` or, if there are none, for the file's own.
+    """Register the judge of a YAML file for `data_sources`, or for those in the file if none are given.
 
     Raises:
-        InputError: the file cannot be read, or is not a YAML mapping.
-        OptionsError: a key does not exist, a value is invalid, or there is no data source or no API key in
-            the environment.
-        MissingDependencyError: the package `openai` is not installed.
+        InputError: The file cannot be read, or is not a YAML mapping.
+        OptionsError: A key does not exist, a value is invalid, no data source is given, or the API key is
+            not set in the environment.
+        MissingDependencyError: The package `openai` is not installed.
     """
     made = judge_of_file(path, data_sources)
     if not made.data_sources:
@@ -55,10 +55,10 @@ def register_judge(
 
 
 def judge_of_file(path: str | Path, data_sources: Iterable[str] = ()) -> Reward:
-    """Return the reward of a judge's YAML file, for `data_sources` or the file's own, which may be none.
+    """Return the reward of a judge's YAML file for `data_sources`, or for those in the file, if any.
 
     Raises:
-        InputError, OptionsError, MissingDependencyError: as `register_judge`.
+        InputError, OptionsError, MissingDependencyError: As in `register_judge`.
     """
     from rewardkit.model_api.client import require_openai
 
@@ -99,7 +99,7 @@ def _target(spending: JudgeSpending) -> Callable[[Sample, JudgeOptions], Corouti
 
 
 def _taken(values: dict[str, Any], kind: Any, path: Path) -> Any:
-    """Remove the keys of `kind` from the file's values, and return the object made of them."""
+    """Remove the fields of `kind` from the file's values and convert them to an object of that class."""
     names = kind.__struct_fields__ if issubclass(kind, msgspec.Struct) else [one.name for one in fields(kind)]
     own = {name: values.pop(name) for name in names if name in values}
     try:
@@ -125,7 +125,7 @@ def _with_preset(values: dict[str, Any], about: JudgeFile, path: Path) -> dict[s
 
 
 def _template(name: str, values: dict[str, Any], path: Path) -> str:
-    """Return the text of a template file next to the YAML file or in the model's folder."""
+    """Return the contents of a template file next to the YAML file or in the model's folder."""
     places = [path.parent / name, Path(str(values.get("model", ""))) / name]
     for place in places:
         if place.is_file():
@@ -134,10 +134,11 @@ def _template(name: str, values: dict[str, Any], path: Path) -> str:
 
 
 def check_spending(options: JudgeOptions, spending: JudgeSpending, name: str) -> None:
-    """Check settings that would fail with the first sample.
+    """Check for settings that would fail on the first sample.
 
     Raises:
-        OptionsError: a key is not in the environment, or a model has no price and the budget is in dollars.
+        OptionsError: An API key is not set in the environment, or a model has no price although the budget is
+            in dollars.
     """
     for model in options.endpoints:
         if model.api_key_env and not os.environ.get(model.api_key_env):

@@ -1,8 +1,8 @@
-"""A generative judge: language models behind OpenAI-compatible endpoints rate a response.
+"""Generative judge: language models behind OpenAI-compatible endpoints rate a response.
 
-This module asks about one sample and combines the answers. `file` makes the reward of a YAML file, `options`
-defines its keys, `question` writes the question, `verdict` reads the answer, and `asking_models` sends
-requests.
+This module scores one sample and combines the verdicts. `file` creates the reward of a YAML file, `options`
+defines the keys of the file, `question` builds the question, `verdict` parses the answer, and `asking_models`
+sends the requests.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from rewardkit.rewards.judge.votes import VotedVerdict
 from rewardkit.types import COST_PARTS, Sample, Score, failure
 
 if TYPE_CHECKING:
-    from rewardkit.rewards.judge.asking_models import JudgeAsking  # imports aiohttp
+    from rewardkit.rewards.judge.asking_models import JudgeAsking  # importing this module loads aiohttp
 
 _CRITERION = "criterion."
-"""Prefix of a criterion's name in `parts`."""
+"""Prefix of the names of criteria in `parts`."""
 
 
 def load(options: JudgeOptions) -> None:
-    """Import the client, which would otherwise use up a second of the first samples' time limit."""
+    """Import the client in advance, which would take about a second of the first samples' time limit."""
     import openai  # noqa: F401
 
     import rewardkit.rewards.judge.asking_models  # noqa: F401
 
 
 def parts_of(options: JudgeOptions) -> tuple[str, ...]:
-    """Return the names of the parts that a judge's scores have."""
+    """Return the names of the parts in the scores of a judge with these options."""
     several = options.votes * len(options.endpoints) > 1
     named = [f"{_CRITERION}{item.name}" for item in options.criteria if item.name]
     return (
@@ -49,7 +49,7 @@ def parts_of(options: JudgeOptions) -> tuple[str, ...]:
 
 
 async def score(sample: Sample, options: JudgeOptions, *, spending: JudgeSpending | None = None) -> Score:
-    """Ask the judge, and retry once if an answer has no verdict; if that fails too, the status is `error`."""
+    """Score a sample with the judge. A judge that fails or gives no verdict results in the status `error`."""
     from rewardkit.model_api.client import EndpointError
     from rewardkit.rewards.judge.asking_models import JudgeAsking
     from rewardkit.rewards.judge.calls import calls_within
@@ -86,7 +86,7 @@ async def _by_grade(sample: Sample, asking: JudgeAsking) -> Score:
 
 
 async def _by_comparing(sample: Sample, asking: JudgeAsking) -> Score:
-    """Compare in both orders; winning in only one of them is a tie."""
+    """Compare response and ground truth in both orders. A response that wins in only one order ties."""
     questions = [pair(sample, asking.options, swapped=swapped) for swapped in (False, True)]
     first, second = await asyncio.gather(*map(asking.verdict, questions))
     as_a, as_b = first.score, 1.0 - second.score
@@ -122,7 +122,7 @@ async def _by_criteria(sample: Sample, asking: JudgeAsking) -> Score:
 
 
 async def _each(sample: Sample, items: list[RubricItem], asking: JudgeAsking) -> list[VotedVerdict | None]:
-    """Ask one question for each criterion. None: it has no verdict, which `allow_missing` permits."""
+    """Ask one question for each criterion. With `allow_missing`, criteria without a verdict give None."""
     from rewardkit.rewards.judge.asking_models import settled
 
     questions = [ask(sample, asking.options, criterion=item.text) for item in items]

@@ -1,6 +1,7 @@
-"""Options of the reward: the questions to a judge, and how its answers are read and combined. Sends nothing.
+"""Options of a judge: its questions, and the parsing and combination of its answers.
 
-`spending` has the limits of cost; `presets` has the templates and answer formats of known models.
+`spending` defines the limits on requests and costs, and `presets` the templates and answer formats of known
+models.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from rewardkit.reward_options import text_option
 
 _ITEM_WORDS = {"yes": 1.0, "no": 0.0}
 _PAIR_WORDS = {"A": 1.0, "B": 0.0, "tie": 0.5}
-"""Default verdicts on a criterion and on a pair."""
+"""Default verdicts on a criterion (`_ITEM_WORDS`) and on a pair of responses, with their scores."""
 
 _PLACEHOLDERS = ("{response}", "{answer}", "{response_a}")
 
 
 @dataclass(frozen=True)
 class JudgeModel(NetworkSettings):
-    """One of several models; its empty fields are taken from the judge's file."""
+    """Model of a judge that has several. Empty fields default to the judge's own options."""
 
     model: str
     url: Address = NO_ADDRESS
@@ -30,7 +31,7 @@ class JudgeModel(NetworkSettings):
 
 @dataclass(frozen=True)
 class RubricItem:
-    """One item of a rubric."""
+    """Item of a rubric."""
 
     text: str
     name: str = ""
@@ -39,7 +40,7 @@ class RubricItem:
     required: bool = False
     """True if the whole score is 0 when the item is not met."""
     pitfall: bool = False
-    """True if the item names something bad: meeting it subtracts its weight."""
+    """True if the item describes a flaw, so that meeting the item subtracts its weight."""
 
     @property
     def points(self) -> float:
@@ -49,32 +50,32 @@ class RubricItem:
 
 @dataclass(frozen=True)
 class JudgeOptions(NetworkSettings):
-    """Questions to the judge and the reading of its answers: the keys of the YAML file.
+    """Options of a judge, which are keys of its YAML file.
 
     Raises:
-        ValueError: a value that cannot work.
+        ValueError: A value is invalid, or options cannot be combined.
     """
 
     url: Address = NO_ADDRESS
-    """Base of the API, such as `http://localhost:8000/v1`."""
+    """Base URL of the API, such as `http://localhost:8000/v1`."""
     model: str = ""
     api_key_env: str = ""
-    """Environment variable with the API key; empty: no key is sent."""
+    """Environment variable with the API key. Empty: no key is sent."""
     models: list[JudgeModel] = field(default_factory=list)
-    """Several models, all of which are asked. Empty: `model` alone."""
+    """Models that are all asked each question. Empty: only `model` is asked."""
     system: str = text_option()
     prompt: str = text_option()
     """Template with `{response}` or `{answer}`, and optionally `{prompt}`, `{ground_truth}`, `{fence}` and
-    `{marker}`. Empty: the default for the form of judging."""
+    `{marker}`. Empty: the default template for this kind of judge."""
     fields: dict[str, str] = field(default_factory=dict)
-    """Other names of placeholders in `prompt`: `{"gold_answer": "ground_truth"}`."""
+    """Additional placeholder names in `prompt`, such as `{"gold_answer": "ground_truth"}`."""
     marker: str = ""
     """Text before the verdict if the template has no `{marker}`, such as `Final Decision:`."""
     score_pattern: str = ""
-    """Regular expression with the group `score`. All its matches after the marker (without one, in the
-    answer) must agree."""
+    """Regular expression with the group `score`. All matches after the marker must agree. Without a marker,
+    the whole answer is searched."""
     score_field: str = ""
-    """Field of the JSON object in the answer that has the verdict; `a.b` for a nested object."""
+    """Field with the verdict in the answer's JSON object, or `a.b` in a nested object."""
     structured: bool = False
     """Send the schema of the JSON object as `response_format`, for servers with guided decoding."""
     logprobs: bool = False
@@ -82,33 +83,34 @@ class JudgeOptions(NetworkSettings):
     verdicts: dict[str, float] = field(default_factory=dict)
     """Scores of words, such as `{"yes": 1, "no": 0}`. Empty: the verdict is a number."""
     score_range: tuple[float, float] = (0.0, 10.0)
-    """Range of valid verdicts. A verdict outside of it is no verdict."""
+    """Range of valid verdicts. A verdict outside the range does not count."""
     scale_to: tuple[float, float] | None = (0.0, 1.0)
-    """Range to which `score_range` is scaled; null: the verdict is the score."""
+    """Range to which `score_range` is scaled. null: the verdict is the score."""
     correct_from: float | None = None
-    """Lowest score at which the response counts as correct. An empty response is not correct, and the judge
+    """Minimum score at which a response counts as correct. An empty response is then incorrect, and the judge
     is not asked about it. null: the judge does not decide correctness."""
     votes: int = 1
     """Number of times that each model is asked."""
     min_agreement: float = 0.0
-    """Minimum agreement of votes; below it, the status is `error`."""
+    """Minimum agreement of the votes. If the agreement is lower, the status is `error`."""
     criteria: list[RubricItem] = field(default_factory=list)
-    """Rubric for all samples."""
+    """Rubric used for all samples."""
     rubric: bool = False
-    """Take the rubric from each sample: HealthBench's, RaR's or a list of such items, as ground truth or in
-    `extra_info`."""
+    """Read the rubric from each sample's ground truth or `extra_info`, in the format of HealthBench, RaR or a
+    list of criteria."""
     one_call: bool = False
-    """Ask for all criteria at once, in one JSON object; otherwise, once for each."""
+    """Ask about all criteria in one request, with a JSON object as answer. Otherwise each criterion is asked
+    about separately."""
     aggregate: Literal["mean", "min", "all"] = "mean"
-    """Aggregation of the criteria: the weighted mean, the lowest, or 1 if all are met."""
+    """Aggregation of the criteria: the weighted mean, the minimum, or 1 if all are met and otherwise 0."""
     allow_missing: bool = False
-    """Leave out a criterion without a verdict; otherwise the sample is an `error`."""
+    """Ignore criteria without a verdict. Otherwise they give the sample the status `error`."""
     pairwise: bool = False
-    """Compare with the ground truth, in both orders: 1 if the response wins twice, 0 if it loses twice,
-    otherwise 0.5."""
+    """Compare the response with the ground truth in both orders. The score is 1 if the response wins twice, 0
+    if it loses twice, and otherwise 0.5."""
     pair_roles: list[str] = field(default_factory=list)
-    """Two roles in the model's chat template, as GenRMs have: the responses are messages after the
-    prompt's."""
+    """Two roles in the model's chat template, as used by GenRMs. The responses are then sent as messages with
+    these roles after the messages of the prompt."""
     temperature: float = 0.0
     max_tokens: int = 1024
     extra_body: RequestFields = field(default_factory=RequestFields)
@@ -127,7 +129,7 @@ class JudgeOptions(NetworkSettings):
 
     @property
     def of_criteria(self) -> bool:
-        """Return whether the score is made of criteria."""
+        """Return True if the score is computed from criteria."""
         return self.rubric or bool(self.criteria)
 
     def __post_init__(self) -> None:
@@ -203,5 +205,5 @@ class JudgeOptions(NetworkSettings):
             raise ValueError("pairwise and criteria cannot be combined; set only one of the two")
 
     def criteria_are_positive(self) -> bool:
-        """Return whether a criterion may have points above 0; true for rubrics that samples bring."""
+        """Return True if a criterion has points above 0, or if the samples contain the rubric."""
         return self.rubric or any(one.points > 0 for one in self.criteria)

@@ -1,7 +1,8 @@
-"""Presets of known models that verify or compare: the options of a judge. The file's own keys override them.
+"""Presets with the options of a judge for known verifiers and generative reward models.
 
-The answer formats are the models'. The templates are ours, unless the file names the model's own
-(`prompt_file`), with which it was trained. `docs/verifiers.md` says where to find those.
+Keys in the judge's file override the preset. The answer formats are those of the models. The templates were
+written for this package. To use the template with which a model was trained, name its file as `prompt_file`.
+`docs/verifiers.md` lists where to find these templates.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ Write what a good answer needs, then how each does, and end with <answer>[[A]]</
 _VERIFIER: dict[str, Any] = {"correct_from": 1.0, "scale_to": None}
 
 _SHIPPED: dict[str, dict[str, Any]] = {
-    # Ends with a letter, bare or in a box. C: the response was cut off, repeats itself or refuses.
+    # Its answer ends with a letter, bare or in a box. C means that the response is cut off, repetitive or a
+    # refusal.
     "compass-verifier": {
         **_VERIFIER,
         "prompt": _TASK
@@ -63,7 +65,7 @@ _SHIPPED: dict[str, dict[str, Any]] = {
         "verdicts": {"A": 1.0, "B": 0.0, "C": 0.0},
         "max_tokens": 4096,
     },
-    # "Final Decision: Yes" in the last line, after the reasons.
+    # Its answer ends with the line "Final Decision: Yes" or "Final Decision: No", after the reasons.
     "general-verifier": {
         **_VERIFIER,
         "prompt": _SHORT_TASK
@@ -72,7 +74,7 @@ _SHIPPED: dict[str, dict[str, Any]] = {
         "marker": "Final Decision:",
         "verdicts": {"Yes": 1.0, "No": 0.0},
     },
-    # One word; the variants that think write it after their thoughts.
+    # Its answer is one word, which the reasoning variants write after their thoughts.
     "tinyv": {
         **_VERIFIER,
         "prompt": _SHORT_TASK + "Answer True or False.",
@@ -80,13 +82,13 @@ _SHIPPED: dict[str, dict[str, Any]] = {
         "verdicts": {"True": 1.0, "False": 0.0},
         "max_tokens": 512,
     },
-    # The licence of its template forbids changes, so the file must supply it and name its placeholders.
+    # The template's licence forbids changes, so that the judge's file must supply the template.
     "xverify": {
         **_VERIFIER,
         "fields": {"question": "prompt", "output": "response", "answer": "ground_truth"},
         "verdicts": {"Correct": 1.0, "Incorrect": 0.0},
     },
-    # Any chat model as SimpleQA's grader.
+    # Any chat model, used as the grader of SimpleQA.
     "simpleqa": {
         **_VERIFIER,
         "prompt": _TASK
@@ -94,7 +96,7 @@ _SHIPPED: dict[str, dict[str, Any]] = {
         "verdicts": {"A": 1.0, "B": 0.0, "C": 0.0},
         "max_tokens": 64,
     },
-    # Generative reward models: which of two is better, asked in both orders.
+    # Generative reward models, which are asked in both orders which of two responses is better.
     "rm-r1": {
         "pairwise": True,
         "prompt": _COMPARE,
@@ -115,7 +117,7 @@ _SHIPPED: dict[str, dict[str, Any]] = {
 Preset = Mapping[str, Any]
 
 PRESETS: Table[Preset] = Table("judge_presets", Mapping, _SHIPPED)
-"""Options by the name of the preset, for the key `preset` of a file."""
+"""Name of a preset, for the key `preset` of a judge's file -> its options."""
 
 
 def needs_template(preset: Preset) -> bool:

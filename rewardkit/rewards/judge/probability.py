@@ -1,8 +1,8 @@
-"""A verdict from the probabilities of its token (G-Eval): sum p(v) v / sum p(v) over the verdicts.
+"""Expected verdict from the probabilities of its token (G-Eval): sum p(v) v / sum p(v) over the verdicts v.
 
-The token is the one right after the marker or, without one, the first token; it is not searched for. The
-sampled verdict must also be valid, and the verdicts need half of the probability together. Otherwise there is
-no verdict; the sampled one is not used instead.
+The verdict's token directly follows the marker or, without a marker, is the first token. The sampled verdict
+must be valid, and all verdicts together must have at least half of the probability. Otherwise the answer has
+no verdict, and the sampled verdict is not used instead.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from rewardkit.rewards.judge.options import JudgeOptions
 from rewardkit.rewards.judge.verdict import JudgeVerdict, NoVerdictError, read_verdict, scaled
 
 LEAST_MASS = 0.5
-"""Minimum probability of all verdicts together."""
+"""Minimum total probability of all verdicts."""
 
 TOP = 20
-"""Number of alternatives requested for each token; most servers allow no more."""
+"""Number of alternatives requested for each token, which is the maximum on most servers."""
 
 
 def expected_verdict(answer: JudgeAnswer, marker: str, options: JudgeOptions) -> JudgeVerdict:
     """Return the mean of the verdicts, weighted by the probabilities of their tokens.
 
     Raises:
-        NoVerdictError: the answer has no verdict, the verdict is not one token, or other tokens have most of
-            the probability.
+        NoVerdictError: The answer has no verdict, the verdict is not a single token, or other tokens have
+            most of the probability.
     """
     drawn = read_verdict(answer.text, marker, options)
     values = _values(options)

@@ -1,4 +1,4 @@
-"""Writes the question to the judge: the filled template, its fence and marker, and the retry."""
+"""Builds the question to the judge from a template with a fence and a marker, and the retry."""
 
 from __future__ import annotations
 
@@ -15,27 +15,31 @@ from rewardkit.types import Message, Sample
 
 
 class UnjudgeableError(ValueError):
-    """Raised if the sample itself cannot be judged; the message gives the reason."""
+    """Raised if the sample itself cannot be judged. The message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeQuestion:
-    """The messages for the judge."""
+    """Question to the judge, as messages."""
 
     messages: list[dict[str, str]]
     marker: str
-    """Text before the verdict in the answer; empty: the template asks for no marker."""
+    """Text before the verdict in the answer, or empty if no marker is expected."""
 
 
 def ask(sample: Sample, options: JudgeOptions, fields: Sequence[str] = (), **more: str) -> JudgeQuestion:
-    """Fill in the template in one pass, so that inserted text cannot act as a placeholder.
+    """Build the question about a sample from the judge's template.
 
-    The fence and marker contain a digest of the sample: the response cannot close its own fence or imitate
-    the judge's verdict without containing its own digest.
+    The template is filled in one pass, so that inserted text cannot act as a placeholder. Fence and marker
+    contain a digest of the sample. To close the fence or to imitate a verdict, the response would have to
+    contain its own digest.
 
     Args:
-        fields: the verdicts required in the JSON object; none: `score_field`, or a verdict in text.
-        more: values of further placeholders.
+        sample: Sample to judge.
+        options: Options of the judge.
+        fields: Names of the verdicts required in a JSON object. If empty, the question asks for `score_field`
+            or for a verdict in text.
+        more: Values of further placeholders.
     """
     prompt = prompt_text(sample.prompt)
     seen = f"{prompt}\0{sample.response}".encode("utf-8", "replace")
@@ -59,10 +63,12 @@ def ask(sample: Sample, options: JudgeOptions, fields: Sequence[str] = (), **mor
 
 
 def pair(sample: Sample, options: JudgeOptions, *, swapped: bool) -> JudgeQuestion:
-    """Return the question which of response and ground truth is better; `swapped`: the response is B.
+    """Build the question whether the response or the ground truth is better.
+
+    The response is A, or B if `swapped`.
 
     Raises:
-        UnjudgeableError: there is no ground truth.
+        UnjudgeableError: The ground truth is empty.
     """
     if not sample.ground_truth.strip():
         raise UnjudgeableError(
@@ -80,14 +86,14 @@ def pair(sample: Sample, options: JudgeOptions, *, swapped: bool) -> JudgeQuesti
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:
-    """Return a template with `{name}` or `{{name}}` replaced for each of some names, all in one pass."""
+    """Replace `{name}` and `{{name}}` in a template for each name in `values`, in one pass."""
     names = "|".join(map(re.escape, values))
     pattern = re.compile(rf"\{{\{{(?P<double>{names})\}}\}}|\{{(?P<single>{names})\}}")
     return pattern.sub(lambda found: values[found["double"] or found["single"]], template)
 
 
 def asked_again(question: JudgeQuestion, answer: str, why: Exception, form: str) -> list[dict[str, str]]:
-    """Return the messages that ask for a verdict again because `answer` has none."""
+    """Return the messages that ask again for a verdict because `answer` has no usable verdict."""
     wanted = f"one line: {question.marker} and {form}" if question.marker else form
     said = f"Your answer cannot be read: {why}. Write only {wanted}, once, and nothing behind it."
     return [
@@ -98,9 +104,9 @@ def asked_again(question: JudgeQuestion, answer: str, why: Exception, form: str)
 
 
 def answer_of(sample: Sample) -> str:
-    """Return the answer in the last frame of a response, or its text without thoughts.
+    """Return the answer in the last frame of a response, or the response without its thoughts.
 
-    Frames are a box, tags, `####` and "Answer:".
+    Frames are boxes, answer tags, `####` lines and texts after "Answer:".
     """
     text = own_text(sample.response, sample.prompt).strip()
     group = last_group(text)
@@ -108,7 +114,7 @@ def answer_of(sample: Sample) -> str:
 
 
 def prompt_text(prompt: str | Sequence[Message] | None) -> str:
-    """Return a prompt as one text; several messages are labelled with their roles."""
+    """Return a prompt as one text. Several messages are labelled with their roles."""
     if prompt is None or isinstance(prompt, str):
         return prompt or ""
     if len(prompt) == 1:

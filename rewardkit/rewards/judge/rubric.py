@@ -1,7 +1,7 @@
-"""Rubrics: reads the criteria of a file or a sample in the formats of published datasets, and scores them.
+"""Parses the rubrics of judges and samples, and computes their scores.
 
-Supports the rows of HealthBench (`criterion`, `points`), RaR and open-instruct (`title`, `description`,
-`weight`), verifiers (`name`, `text`) and NeMo-Gym (`question`, `pass_criteria`).
+The supported formats are those of HealthBench (`criterion`, `points`), RaR and open-instruct (`title`,
+`description`, `weight`), verifiers (`name`, `text`) and NeMo-Gym (`question`, `pass_criteria`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rewardkit.rewards.judge.question import UnjudgeableError
 from rewardkit.types import Sample
 
 _LISTS = ("rubrics", "rubric", "criteria")
-"""Keys under which a row has its rubric."""
+"""Keys of a row that may contain its rubric."""
 
 _TEXTS = ("text", "criterion", "description", "question")
 _NAMES = ("name", "title")
@@ -23,11 +23,11 @@ _WEIGHTS = ("weight", "points")
 
 
 class RubricScore(NamedTuple):
-    """The score of a rubric, with its details."""
+    """Score of a rubric with details."""
 
     score: float
     met: float
-    """Share of criteria that are met. An avoided pitfall counts as met."""
+    """Fraction of criteria that are met. A pitfall counts as met if the response avoids it."""
     detail: str
 
 
@@ -35,7 +35,7 @@ def items_of(sample: Sample, options: JudgeOptions) -> list[RubricItem]:
     """Return the criteria for a sample.
 
     Raises:
-        UnjudgeableError: the sample has no criteria, they cannot be read, or none has points above 0.
+        UnjudgeableError: The sample has no criteria, a criterion is malformed, or none has points above 0.
     """
     if not options.rubric:
         return options.criteria
@@ -93,14 +93,18 @@ def _first(given: Mapping[str, Any], names: Sequence[str]) -> Any:
 def rubric_score(
     items: Sequence[RubricItem], scores: Sequence[float | None], options: JudgeOptions
 ) -> RubricScore:
-    """Return the score of a rubric: the points of met criteria divided by the points available.
+    """Return the score of a rubric, aggregated as the options require.
+
+    The mean is the sum of the points of met criteria divided by the sum of all positive points.
 
     Args:
-        scores: the degree to which each criterion is met, from 0 to 1; None: it has no verdict and is left
-            out.
+        items: Criteria of the rubric.
+        scores: Degree to which each criterion is met, from 0 to 1, or None for a criterion without a verdict,
+            which is ignored.
+        options: Options of the judge.
 
     Raises:
-        UnjudgeableError: no criterion with points above 0 has a verdict.
+        UnjudgeableError: No criterion with points above 0 has a verdict.
     """
     known = [(item, score) for item, score in zip(items, scores, strict=True) if score is not None]
     most = sum(item.points for item, _ in known if item.points > 0)

@@ -1,4 +1,4 @@
-"""Limits, prices and budget of a judge, and the bill of a sample."""
+"""Limits, prices and budget of a judge, and the costs of a sample."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from rewardkit.types import COST_PARTS
 
 CHARACTERS = 4
-"""Characters per token, used if no server has counted."""
+"""Characters per token, for estimates where the server has not counted the tokens."""
 
 
 class OverBudgetError(RuntimeError):
@@ -17,7 +17,7 @@ class OverBudgetError(RuntimeError):
 
 @dataclass(frozen=True)
 class TokenPrice:
-    """Price of a model's tokens, in US dollars per million."""
+    """Price of a model's tokens, in US dollars per million tokens."""
 
     input: float
     output: float
@@ -25,22 +25,22 @@ class TokenPrice:
 
 @dataclass(frozen=True)
 class JudgeSpending:
-    """Limits of a judge's requests within one Scorer: further keys of the YAML file."""
+    """Limits on a judge's requests within one Scorer, which are keys of its YAML file."""
 
     concurrency: int = 32
-    """Maximum number of requests in flight, for each endpoint."""
+    """Maximum number of concurrent requests for each endpoint."""
     max_rpm: int = 0
-    """Maximum number of requests per minute, for each endpoint; 0: no limit."""
+    """Maximum number of requests per minute for each endpoint. 0: no limit."""
     max_tpm: int = 0
-    """Maximum number of tokens per minute, of questions and answers together; 0: no limit."""
+    """Maximum number of tokens per minute in questions and answers for each endpoint. 0: no limit."""
     cache: str = "memory"
-    """Storage of answers: a SQLite file, `memory`, or `off`."""
+    """Storage for answers: the path of a SQLite file, `memory`, or `off`."""
     prices: dict[str, TokenPrice] = field(default_factory=dict)
-    """Prices by model. Tokens of a model without a price are counted as free."""
+    """Prices by model. Tokens of a model without a price count as free."""
     budget_usd: float = 0.0
-    """Budget in US dollars. Requests that would exceed it are not sent; 0: no budget."""
+    """Budget in US dollars. Requests that might exceed the budget are not sent. 0: no budget."""
     budget_tokens: int = 0
-    """Budget in tokens. Requests that would exceed it are not sent; 0: no budget."""
+    """Budget in tokens. Requests that might exceed the budget are not sent. 0: no budget."""
 
     def __post_init__(self) -> None:
         if self.concurrency < 1:
@@ -50,26 +50,26 @@ class JudgeSpending:
                 raise ValueError(f"{name} must not be below 0, found {getattr(self, name)}")
 
     def cost_usd(self, model: str, input_tokens: int, output_tokens: int) -> float:
-        """Return the cost of a model's tokens in US dollars; 0 if its price is not known."""
+        """Return the cost of a model's tokens in US dollars, or 0 if its price is unknown."""
         price = self.prices.get(model)
         return (price.input * input_tokens + price.output * output_tokens) / 1e6 if price else 0.0
 
 
 class JudgeBill:
-    """The cost of one sample; its keys are those of `COST_PARTS`."""
+    """Costs of judging one sample."""
 
     def __init__(self) -> None:
         self.parts: dict[str, float] = dict.fromkeys(COST_PARTS, 0.0)
-        """Amounts by key, as in the parts of a Score."""
+        """Name in `COST_PARTS` -> amount, as in the parts of a Score."""
 
     def add(self, **amounts: float) -> None:
-        """Add amounts to some of the parts."""
+        """Add amounts to the parts with these names."""
         for name, amount in amounts.items():
             self.parts[name] += amount
 
 
 class JudgeBudget:
-    """Tokens and dollars spent, and those reserved for requests in flight."""
+    """Tokens and dollars that were spent or are reserved for requests in flight."""
 
     def __init__(self, spending: JudgeSpending) -> None:
         self._spending = spending
@@ -81,7 +81,7 @@ class JudgeBudget:
         """Reserve the expected tokens and dollars of a request, and return them.
 
         Raises:
-            OverBudgetError: they might exceed the budget.
+            OverBudgetError: The request might exceed the budget.
         """
         tokens, usd = self._expected(model, characters)
         most_usd, most_tokens = self._spending.budget_usd, self._spending.budget_tokens
@@ -100,7 +100,7 @@ class JudgeBudget:
         return tokens, usd
 
     def settle(self, reserved: tuple[int, float], tokens: int, usd: float, calls: int) -> None:
-        """Replace a request's reservation by its actual cost; `calls` is 0 for a failed request."""
+        """Replace the reservation for a request by its actual cost. `calls` is 0 for a failed request."""
         self._open_tokens -= reserved[0]
         self._open_usd -= reserved[1]
         self._tokens += tokens
@@ -108,7 +108,7 @@ class JudgeBudget:
         self._calls += calls
 
     def _expected(self, model: str, characters: int) -> tuple[int, float]:
-        """Return the average cost of the requests so far; before the first answer, that of the question."""
+        """Return the average cost of past requests or, before the first answer, the cost of the question."""
         if self._calls:
             return self._tokens // self._calls, self._usd / self._calls
         tokens = characters // CHARACTERS
@@ -116,14 +116,14 @@ class JudgeBudget:
 
 
 class RequestPace:
-    """Spreads an allowed amount evenly over each minute."""
+    """Rate limiter that spreads an allowed amount evenly over each minute."""
 
     def __init__(self, a_minute: int) -> None:
         self._seconds = 60.0 / a_minute if a_minute else 0.0
         self._free_at = 0.0
 
     async def wait(self, amount: float) -> None:
-        """Wait until a request may be sent."""
+        """Wait until a request that uses this amount may be sent."""
         now = asyncio.get_running_loop().time()
         at = max(now, self._free_at)
         self._free_at = at + amount * self._seconds
@@ -131,5 +131,5 @@ class RequestPace:
             await asyncio.sleep(at - now)
 
     def correct(self, amount: float) -> None:
-        """Add the part of a request's cost that exceeds its estimate."""
+        """Add the difference between a request's actual and estimated amounts, which may be negative."""
         self._free_at += amount * self._seconds

@@ -1,4 +1,4 @@
-"""Default prompts of judges and their answer formats, by the form of judging."""
+"""Default prompts and answer formats for each kind of judge."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ Consider in a sentence or two which response serves the request better. """
 
 
 def template_of(options: JudgeOptions) -> str:
-    """Return the template of the question, with `{how}` in place of the answer format."""
+    """Return the template of the question, with `{how}` as placeholder for the answer format."""
     if options.prompt:
         return options.prompt
     if options.one_call:
@@ -72,7 +72,7 @@ def template_of(options: JudgeOptions) -> str:
 
 
 def form_of(options: JudgeOptions) -> str:
-    """Return a description of a verdict: one of some words, or a number within the range."""
+    """Describe a valid verdict: one of the words in `verdicts`, or a number within the range."""
     if options.verdicts:
         *most, last = map(str, options.verdicts)
         return f"{', '.join(most)} or {last}" if most else last
@@ -84,7 +84,8 @@ def how_to_answer(options: JudgeOptions, fields: Sequence[str] = ()) -> str:
     """Return the sentence that describes the answer format.
 
     Args:
-        fields: the names of the verdicts in a JSON object; none: the verdict is text after the marker.
+        options: Options of the judge.
+        fields: Names of the verdicts in a JSON object. If empty, the verdict is text after the marker.
     """
     if fields:
         shown = ", ".join(['"reason": "..."', *(f'"{name}": ...' for name in fields)])
@@ -96,7 +97,7 @@ def how_to_answer(options: JudgeOptions, fields: Sequence[str] = ()) -> str:
 
 
 def response_format(options: JudgeOptions, fields: Sequence[str]) -> dict[str, object]:
-    """Return the `response_format` for a JSON object, in which the reason precedes the verdicts."""
+    """Return the `response_format` for a JSON object in which the reason precedes the verdicts."""
     kind: dict[str, object] = {"type": "number"}
     if options.verdicts:
         kind = {"type": "string", "enum": list(map(str, options.verdicts))}
@@ -111,5 +112,5 @@ def response_format(options: JudgeOptions, fields: Sequence[str]) -> dict[str, o
 
 
 def listed(texts: Sequence[str], names: Sequence[str]) -> str:
-    """Return criteria as a list, each with the field for its verdict."""
+    """Return criteria as JSON, each under the name of the field for its verdict."""
     return json.dumps(dict(zip(names, texts, strict=True)), ensure_ascii=False, indent=1)

@@ -1,8 +1,9 @@
-"""Reads a judge's answer: a number, a word of `verdicts`, or a field of a JSON object. Evaluates nothing.
+"""Parses the verdict in a judge's answer: a number, a word of `verdicts`, or a field of a JSON object.
 
-A verdict is the text directly after the marker, up to the end of the line or of the sentence. Prose may
-follow, but not another verdict: a number within the range, in digits or words, or another word of `verdicts`.
-Anything else could change the verdict ("7, nein, sechs"), so the judge is asked once more.
+A verdict is the text directly after the marker, up to the end of the line or the sentence. Prose may follow,
+but not another possible verdict, which is a number within the range, in digits or words, or another word of
+`verdicts`. Any other text after the verdict could change it ("7, nein, sechs"), so that the judge is asked
+once more.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from rewardkit.rewards.answers.place import reply
 from rewardkit.rewards.judge.options import JudgeOptions
 
 _READ_CHARS = 20_000
-"""Number of characters at the end of an answer that are searched for a verdict."""
+"""Number of characters at the end of an answer that `score_pattern` searches."""
 
 _NUMBER = r"-?(?:[0-9]{1,6}(?:\.[0-9]{1,6})?|\.[0-9]{1,6})"
 _OUT_OF = ("/", "out of", "of", "von", "sur", "de", "su", "av", "uit", "z", "из", "，满分")
-"""Text between a number and the end of its scale, as in `7/10`. The end must match the range's."""
+"""Text between a number and the maximum of its scale, as in `7/10`. The maximum must match the range."""
 _SCALE = rf"(?:{'|'.join(map(re.escape, _OUT_OF))})[\s*_]*+"
 _POINTS = r"(?:\s?(?:points?|pts?\.?|Punkte|puntos|punti|分|点)(?![^\W_]))?"
 _NUMBER_WORDS = (
@@ -40,7 +41,8 @@ _NUMBER_WORDS = (
     "noll två tre fyra fem sex sju åtta nio tio",
     "零 二 三 四 五 六 七 八 九 十",
 )
-"""0 and 2 to 10 in the languages of `_OUT_OF` and in Portuguese. In most, the word for 1 is an article."""
+"""Words for 0 and 2 to 10 in the languages of `_OUT_OF` and in Portuguese. The word for 1 is usually an
+article."""
 _VALUE_OF_WORD = {
     word: float(value)
     for words in _NUMBER_WORDS
@@ -54,7 +56,7 @@ _END = re.compile(rf"{_CLOSING}[.!。！]?{_CLOSING}\Z")
 _SENTENCE_END = re.compile(
     r"(?<=\s)[-–—](?=\s+[^\W\d_])|[.!](?=[*_`\"'”’“»)\]}]*(?:\s|\Z|</))|[。！]|\((?=\s*[^\W\d_])"
 )
-"""End of a sentence after a verdict, or the beginning of a remark in brackets or after a dash."""
+"""End of the sentence after a verdict, or the beginning of a remark in brackets or after a dash."""
 _ON_SCALE = re.compile(
     rf"{_OPENING}(?P<score>{_NUMBER}){_POINTS}"
     rf"(?:{_CLOSING}(?:{_SCALE}(?P<high>{_NUMBER})|(?P<percent>%)){_POINTS})?"
@@ -62,28 +64,32 @@ _ON_SCALE = re.compile(
 
 
 class NoVerdictError(ValueError):
-    """Raised if the answer has no usable verdict; the message gives the reason."""
+    """Raised if the answer has no usable verdict. The message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeVerdict:
-    """The verdict of a judge."""
+    """Verdict of a judge."""
 
     text: str
     value: float
     score: float
-    """The value on the scale of the reward."""
+    """Verdict on the scale of the reward."""
     reason: str = ""
-    """The end of the text before the verdict, on one line."""
+    """End of the text before the verdict, on one line."""
     mass: float | None = None
-    """Probability of all verdicts together, if the score is computed from the probabilities of tokens."""
+    """Total probability of all verdicts, or None if the score does not use token probabilities."""
 
 
 def read_verdict(answer: str, marker: str, options: JudgeOptions) -> JudgeVerdict:
-    """Read the verdict at the end of an answer: after the marker or, without one, alone on the last line.
+    """Parse the verdict in an answer.
+
+    The verdict is a JSON field or a match of `score_pattern` if the options say so. Otherwise it follows the
+    marker or, without a marker, is alone on the last or first line.
 
     Raises:
-        NoVerdictError: there is none or several, or it is not among the `verdicts` or within `score_range`.
+        NoVerdictError: The answer has no verdict or several, or the verdict is neither one of `verdicts` nor
+            within `score_range`.
     """
     if options.score_field:
         return json_verdicts(answer, [options.score_field], options, marker)[0]
@@ -100,14 +106,14 @@ def read_verdict(answer: str, marker: str, options: JudgeOptions) -> JudgeVerdic
 def json_verdicts(
     answer: str, fields: Sequence[str], options: JudgeOptions, marker: str = ""
 ) -> list[JudgeVerdict]:
-    """Read verdicts from fields (`a.b` for nested objects) of the JSON object in an answer.
+    """Parse verdicts from fields (`a.b` for nested objects) of the JSON object in an answer.
 
-    The object is the whole answer, the text after the marker, or the content of the answer's only fence, with
-    which the answer begins or ends.
+    The object is the whole answer, the text after the marker, or the content of the answer's only code fence,
+    which must be at the beginning or end of the answer.
 
     Raises:
-        NoVerdictError: There is no such object, a field is missing or duplicated, or its value is neither a
-            JSON number within `score_range` nor one of `verdicts`.
+        NoVerdictError: The answer has no such object, a field is missing or duplicated, or a value is neither
+            a number within `score_range` nor one of `verdicts`.
     """
     said = _said(answer)
     made = next(filter(None, map(_object, _places_of_object(said, marker))), None)
@@ -124,7 +130,7 @@ def json_verdicts(
 
 
 def _said(answer: str) -> str:
-    """Return the part of an answer after its thoughts, or its final channel."""
+    """Return the part of an answer after its thoughts, or its final channel; raise if it is empty."""
     said = reply(answer)
     if not said and answer.strip():
         raise NoVerdictError("the judge's answer consists of a thought")
@@ -144,7 +150,7 @@ def _places_of_object(said: str, marker: str) -> Iterator[str]:
 
 
 def _object(text: str) -> dict[str, Any] | None:
-    """Return the JSON object that makes up a text, or None."""
+    """Return the JSON object if a text consists of one, otherwise None."""
     try:
         made = json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
@@ -166,7 +172,7 @@ def _field(made: Any, field: str, options: JudgeOptions) -> str:
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object's fields; a duplicated field becomes a list, which is not a valid verdict."""
+    """Return the fields of an object. A duplicated field becomes a list, which is not a valid verdict."""
     found: dict[str, Any] = {}
     for key, value in pairs:
         found[key] = [found[key], value] if key in found else value
@@ -178,9 +184,9 @@ def _refuse_constant(name: str) -> float:
 
 
 def _at_the_end(said: str, marker: str, options: JudgeOptions) -> tuple[str, str]:
-    """Return the verdict's text and the text before it.
+    """Return the text of the verdict and the text before it.
 
-    Without a marker the verdict is the only text of the last line, or of the first.
+    Without a marker, the verdict is the whole last or first line.
     """
     if marker:
         before, found, after = said.rpartition(marker)
@@ -201,7 +207,7 @@ def _at_the_end(said: str, marker: str, options: JudgeOptions) -> tuple[str, str
 
 
 def _only_value(made: dict[str, Any], options: JudgeOptions) -> str:
-    """Return the only verdict among the values of an object, as text."""
+    """Return the only verdict among the values of a JSON object, as text."""
     words = {str(word).casefold() for word in options.verdicts}
     values = [json.dumps(value) if isinstance(value, bool) else value for value in made.values()]
     found = [
@@ -215,11 +221,13 @@ def _only_value(made: dict[str, Any], options: JudgeOptions) -> str:
 
 
 def _verdict_before_prose(after: str, options: JudgeOptions) -> str:
-    """Return the verdict at the beginning of a text, if it ends its line or sentence and the prose after it
-    has no other verdict."""
+    """Return the verdict at the beginning of a text.
+
+    The verdict must end its line or sentence, and the prose after it must contain no other verdict.
+    """
     text, end = _verdict_at_start(after, options)
     closing = re.compile(_CLOSING).match(after, end)
-    assert closing is not None  # it may be empty
+    assert closing is not None  # the pattern also matches the empty string
     prose = after[closing.end() :]
     ends = not prose or "\n" in closing[0] or _SENTENCE_END.match(after, closing.end())
     if not ends:
@@ -230,7 +238,7 @@ def _verdict_before_prose(after: str, options: JudgeOptions) -> str:
 
 
 def _verdict_alone(text: str, options: JudgeOptions) -> str:
-    """Return the verdict that makes up a text, without surrounding marks."""
+    """Return the verdict if a text consists of it, without surrounding marks; otherwise raise."""
     found, end = _verdict_at_start(text, options)
     if not _END.match(text, end):
         raise NoVerdictError(f"expected only a verdict, found {start_of(text)!r}")
@@ -238,7 +246,7 @@ def _verdict_alone(text: str, options: JudgeOptions) -> str:
 
 
 def _verdict_at_start(text: str, options: JudgeOptions) -> tuple[str, int]:
-    """Return the verdict at the beginning of a text, and its end, which follows the end of the scale."""
+    """Return the verdict at the beginning of a text, and the offset after it and its scale (`7/10`)."""
     if options.verdicts:
         words = sorted(map(str, options.verdicts), key=len, reverse=True)
         pattern = rf"{_OPENING}(?P<score>{'|'.join(map(re.escape, words))})"
@@ -258,7 +266,7 @@ def _verdict_at_start(text: str, options: JudgeOptions) -> tuple[str, int]:
 
 
 def _other_verdict(prose: str, text: str, options: JudgeOptions) -> str | None:
-    """Return the first text in prose that could be a verdict other than `text`."""
+    """Return the first word or number in prose that could be a verdict other than `text`, or None."""
     if options.verdicts:
         others = [word for word in map(str, options.verdicts) if word.casefold() != text.casefold()]
         pattern = rf"(?<!\w)(?:{'|'.join(map(re.escape, others))})(?!\w)"
@@ -274,7 +282,10 @@ def _other_verdict(prose: str, text: str, options: JudgeOptions) -> str | None:
 
 
 def _match(said: str, marker: str, options: JudgeOptions) -> tuple[str, str]:
-    """Return the match of `score_pattern` after the marker, or in the whole answer; all must agree."""
+    """Return the verdict that all matches of `score_pattern` agree on, and the text before it.
+
+    Matches are searched for after the marker or, without a marker, in the whole answer.
+    """
     before, _, after = said.rpartition(marker) if marker else ("", "", said)
     found = list(re.finditer(options.score_pattern, after[-_READ_CHARS:]))
     texts = {(one["score"] or "").strip().casefold() for one in found}
@@ -285,9 +296,9 @@ def _match(said: str, marker: str, options: JudgeOptions) -> tuple[str, str]:
 
 
 def _check_earlier(before: str, marker: str, value: float, options: JudgeOptions) -> None:
-    """Refuse an answer with a different verdict before its last.
+    """Raise if a different verdict precedes the last one.
 
-    A marker without a verdict is a mere mention.
+    Earlier markers without a verdict are ignored as mere mentions.
     """
     words = "|".join(re.escape(str(word)) for word in options.verdicts) or _NUMBER
     begins = re.compile(rf"{_OPENING}(?P<score>{words})(?!\w)", re.IGNORECASE)
@@ -319,7 +330,7 @@ def _value(text: str, options: JudgeOptions) -> float:
 
 
 def scaled(value: float, options: JudgeOptions) -> float:
-    """Return a verdict's score: that of its word in the options, or the scaled number."""
+    """Return the score of a verdict: the value itself for words, or the number scaled to `scale_to`."""
     if options.scale_to is None or options.verdicts:
         return value
     (low, high), (to_low, to_high) = options.score_range, options.scale_to
@@ -327,10 +338,10 @@ def scaled(value: float, options: JudgeOptions) -> float:
 
 
 def one_line(text: str) -> str:
-    """Return the end of a text, on one line."""
+    """Return the end of a text on one line."""
     return " ".join(text[-600:].split())[-200:]
 
 
 def start_of(text: str) -> str:
-    """Return the start of a text, on one line."""
+    """Return the beginning of a text on one line."""
     return " ".join(text[:200].split())[:80]

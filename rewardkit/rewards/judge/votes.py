@@ -1,4 +1,4 @@
-"""Combines several verdicts on one question: the median of numbers, the most frequent of words."""
+"""Combines several verdicts on one question into the median number or the most frequent word."""
 
 from __future__ import annotations
 
@@ -13,28 +13,29 @@ from rewardkit.rewards.judge.verdict import JudgeVerdict, NoVerdictError
 
 @dataclass(frozen=True, slots=True)
 class VotedVerdict:
-    """The combined verdict of all votes."""
+    """Combined verdict of all votes."""
 
     text: str
     value: float
     score: float
     agreement: float
-    """For words, the share of the most frequent. For numbers, 1 minus the mean distance from the median, on a
-    scale from 0 to 1."""
+    """For words, the fraction of votes with the most frequent score. For numbers, 1 minus the mean distance
+    from the median as a fraction of the range."""
     reason: str
     mass: float | None = None
-    """Smallest `mass` of the votes."""
+    """Smallest `mass` of the votes, or None if no vote has one."""
 
 
 def vote(verdicts: Sequence[JudgeVerdict], asked: int, options: JudgeOptions) -> VotedVerdict:
-    """Return the combined verdict; the mean if words tie.
+    """Combine the verdicts of several votes. Tied words are combined into the mean of their scores.
 
     Args:
-        verdicts: those of the votes that have one.
-        asked: number of votes requested.
+        verdicts: Verdicts of the votes that have one.
+        asked: Number of votes requested.
+        options: Options of the judge.
 
     Raises:
-        NoVerdictError: fewer than half of the votes have a verdict, or they agree too little.
+        NoVerdictError: Fewer than half of the votes have a verdict, or their agreement is too low.
     """
     if not verdicts or 2 * len(verdicts) < asked:
         raise NoVerdictError(

@@ -1,7 +1,8 @@
-"""The `math` reward: compares the answer in a response with a ground truth in any notation.
+"""The `math` reward, which compares the answer in a response with a ground truth in any notation.
 
-`score` is the reward; `compare`, `extract` and `explain` are its steps. Importing this module loads neither
-SymPy (which only runs in a worker process) nor mpmath (loaded at the first numeric comparison).
+`score` is the reward function. `extract`, `compare` and `explain` give access to its steps. Importing this
+module loads neither SymPy, which runs only in a worker process, nor mpmath, which is loaded at the first
+numeric comparison.
 """
 
 from rewardkit.rewards.math.comparing.grade import MathVerdict as MathVerdict

@@ -1,4 +1,4 @@
-"""Explains a verdict: the answer that was read, how it was parsed, and the tier that decided."""
+"""Explanation of a verdict: the extracted answer, its parsed form, and the tier that decided."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _LINE = 400
 
 @dataclass(frozen=True)
 class MathExplanation:
-    """Reasons why an answer is right or wrong, as printable texts."""
+    """Reasons why an answer is right or wrong, as printable strings."""
 
     extracted: str | None
     method: str
     ground_truth_text: str
     ground_truth_form: str
-    """The ground truth as it was parsed."""
+    """Parsed form of the ground truth as text."""
     answer_text: str
     answer_form: str
     outcome: str
@@ -40,7 +40,7 @@ class MathExplanation:
 
 
 def explain(ground_truth: str, response: str, options: MathOptions = DEFAULT) -> MathExplanation:
-    """Return the result of scoring a response, with the reasons."""
+    """Score a response and return the verdict with the reasons for it."""
     options = options.resolved
     found = extract(response, options)
     ground_truths = alternatives(ground_truth)

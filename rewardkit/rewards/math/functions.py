@@ -1,4 +1,4 @@
-"""Named functions of the maths reward, with the properties needed for comparing."""
+"""Named functions of the `math` reward, with the properties needed for comparing answers."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ from typing import NamedTuple
 
 
 class MathFunction(NamedTuple):
-    """Properties of one function."""
+    """Properties of one mathematical function."""
 
     sympy: str
-    """Name in SymPy."""
+    """Name of the function in SymPy."""
     mpmath: str = ""
-    """Name in mpmath; empty: it is computed differently, or not at all."""
+    """Name of the function in mpmath, or empty if it is computed differently or not at all."""
     breaks_at_one: bool = False
-    """True if it has an edge or a pole where its argument is 1 or -1."""
+    """True if the function has a pole or the edge of its domain at 1 or -1."""
     is_branch: bool = False
-    """True if it inverts another function only in a part of that function's range."""
+    """True if the function inverts another function only on a part of that function's domain."""
     levels_off: bool = False
-    """True if it is nearly constant far from 0."""
+    """True if the function is nearly constant far from 0."""
     reads_last_digits: bool = False
-    """True if its value depends on the last digits of its argument, which differ between precisions."""
+    """True if the value may change with the last digits of the argument, which differ between precisions."""
     takes_integers: bool = False
-    """True if its variables are integers."""
+    """True if variables in the arguments are integers."""
     keeps_zero: bool = False
-    """True if it is 0 at 0."""
+    """True if the function is 0 at 0."""
     of_complex: bool = False
-    """True if it is a part of a complex number."""
+    """True if the function returns a part of a complex number."""
     has_sign: bool = False
-    """True if formulas write it with a sign such as `!!` and never with this name."""
+    """True if formulas always write the function with a sign such as `!!` instead of a name."""
 
 
 FUNCTIONS = {
@@ -76,9 +76,9 @@ FUNCTIONS = {
     "gamma": MathFunction("gamma", "gamma"),
     "root": MathFunction("real_root", has_sign=True),
 }
-"""Functions by their name in the tree (`Fn.name`). `reading.words` has the spellings."""
+"""Name in the tree (`Fn.name`) -> properties of the function. `reading.words` lists the spellings."""
 
 
 def named(fact: str) -> frozenset[str]:
-    """Return the names of the functions for which a field of `MathFunction` is true."""
+    """Return the names of the functions for which the field `fact` of `MathFunction` is true."""
     return frozenset(name for name, function in FUNCTIONS.items() if getattr(function, fact))

@@ -1,7 +1,7 @@
-"""Size limits that keep every tier linear and every number small.
+"""Size limits that bound the cost of every tier and the size of every number.
 
-Exceeding a limit raises `TooLarge`, which never leaves this package: it becomes the verdict `undecided`, or
-"not equal" if size alone proves that.
+Exceeding a size limit raises `TooLarge`. The exception never leaves this package. It becomes the verdict
+`undecided`, or "not equal" if the size alone proves a difference.
 """
 
 from __future__ import annotations
@@ -9,30 +9,30 @@ from __future__ import annotations
 import threading
 
 MAX_ANSWER_CHARS = 4_000
-"""Maximum length of a parsed answer, in characters. Longer answers are only compared as strings."""
+"""Maximum length of a parsed answer, in characters. Longer answers are compared only as strings."""
 MAX_TOKENS = 1_500
 MAX_DEPTH = 64
 MAX_DIGITS = 1_500
-"""Maximum number of digits of a literal."""
+"""Maximum number of digits in a literal."""
 MAX_BITS = 1 << 15
 """Maximum number of bits of an exact integer."""
 MAX_LOG2 = 1 << 40
-"""Largest binary exponent of an approximate value; larger numbers are only compared by structure."""
+"""Largest binary exponent of an approximate value. Larger numbers are not evaluated."""
 MAX_TERMS = 512
-"""Maximum number of terms of an expanded sum or product, and of items of a list."""
+"""Maximum number of terms in an expanded sum or product, and of items in a list."""
 MAX_STEPS = 40_000
-"""Maximum cost of one answer with all its parts and readings, in steps of about a microsecond."""
+"""Maximum cost of comparing one answer in all its parts and readings, in steps of about a microsecond."""
 
 SYMPY_CPU_S = 2.0
-"""CPU time of SymPy for one answer with all its parts, in seconds."""
+"""CPU time that SymPy may use for one answer with all its parts, in seconds."""
 
 
 class AnswerBudget:
-    """Remaining budget of one answer, for all parts and alternatives with which it is compared."""
+    """Remaining budget of one answer, shared by all its parts and all acceptable answers."""
 
     def __init__(self, cpu_s: float) -> None:
         self.cpu_s = cpu_s
-        """CPU time of SymPy, in seconds."""
+        """Remaining CPU time for SymPy, in seconds."""
         self.steps = MAX_STEPS
 
 
@@ -44,13 +44,13 @@ _LOCAL = _Local()
 
 
 class budget:
-    """Context manager that opens a budget in this thread; inside another one, it uses the outer budget.
+    """Context manager that opens a budget in this thread, or uses the budget of an enclosing block.
 
-    Named like a function. A generator would take as long as comparing a short answer.
+    It is a class because a generator-based context manager would cost as much as comparing a short answer.
     """
 
     def __init__(self, cpu_s: float | None = None) -> None:
-        """Set SymPy's CPU time in seconds; 0: SymPy is not asked."""
+        """Create a budget with this CPU time for SymPy in seconds. With 0, SymPy is not used."""
         self._cpu_s = SYMPY_CPU_S if cpu_s is None else cpu_s
 
     def __enter__(self) -> AnswerBudget:
@@ -65,10 +65,10 @@ class budget:
 
 
 def spend(steps: int) -> None:
-    """Count work towards the budget that is open in this thread, if there is one.
+    """Count steps towards the budget that is open in this thread, if any.
 
     Raises:
-        Exhausted: the budget is used up.
+        Exhausted: The budget is used up.
     """
     budget = _LOCAL.budget
     if budget is not None:
@@ -78,12 +78,12 @@ def spend(steps: int) -> None:
 
 
 class Exhausted(Exception):
-    """Raised if the budget is used up. It ends the comparison: no rule may catch it and continue."""
+    """Raised if the budget is used up. No rule may catch this exception and continue the comparison."""
 
 
 class TooLarge(Exception):
-    """Raised if a guard stopped the work."""
+    """Raised if a value or list exceeds a size limit."""
 
 
 class Unparsable(Exception):
-    """Raised for a text outside of our grammar; the message gives the position."""
+    """Raised for a text that the grammar does not cover. The message gives the position."""

@@ -1,4 +1,4 @@
-"""Reward functions: a Sample in, a Score out. `reading` extracts the answer, `comparing` compares it."""
+"""Reward functions of `math`. `reading` extracts and parses answers, and `comparing` compares them."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from rewardkit.types import Sample, Score
 
 _LINE = 200
 _COMPATIBLE_CPU_S = 15.0
-"""CPU time for another grader's verdicts on one response, in seconds. Math-Verify allows itself five seconds
-each for the ground truth, the answer and their comparison."""
+"""CPU time for another grader's verdicts on one response, in seconds. Math-Verify itself allows five seconds
+each for parsing the ground truth, parsing the answer, and comparing them."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,10 @@ class DapoOptions(MathOptions):
 def score(sample: Sample, options: MathOptions = DEFAULT) -> Score:
     """Score a response: 1.0 if its answer equals the ground truth, otherwise 0.0.
 
-    `extra_info["answer_kind"]` may determine how an answer like `1,234` is read: as a `number`, a `list` or
-    `text`. `parts["format"]` is 1.0 if the answer is in a box or answer tags. An empty ground truth is
-    `invalid`; if SymPy could not be asked for lack of a process, the status is `error`. An answer that no
-    tier can decide within its time limit is wrong, because it was not shown to be right.
+    `extra_info["answer_kind"]` may determine whether an answer like `1,234` is read as a `number`, a `list`
+    or `text`. `parts["format"]` is 1.0 if the answer is in a box or answer tags. The status is `invalid` if
+    the ground truth is empty or malformed, and `error` if the SymPy process could not be reached. An answer
+    that no tier can decide within its limits is scored as wrong.
     """
     ground_truths = alternatives(sample.ground_truth)
     if not ground_truths:
@@ -80,14 +80,14 @@ _AROUND = " \t\r\n$.*"
 
 
 def _is_verbatim(slot: str, ground_truth: str) -> bool:
-    """Return whether a frame has a verbatim ground truth that parsing would cut, such as a sentence."""
+    """Return True if the answer's frame contains the ground truth verbatim, such as a whole sentence."""
     return bool(slot) and slot.strip(_AROUND) == ground_truth.strip(_AROUND)
 
 
 def _in_unasked_base(found: Extraction, ground_truths: tuple[str, ...], sample: Sample, kind: str) -> bool:
-    """Return whether an answer is in a base that is not ten and that nobody asked for: `12_3` for 12.
+    """Return True if an answer is in a base other than ten that was not asked for: `12_3` for 12.
 
-    Neither a ground truth nor the question names the base.
+    A base was asked for if a ground truth is in a stated base, or the question names the answer's base.
     """
     reading = prepare_answer(found, kind).reading
     if not isinstance(reading, Based) or reading.base == _TEN:
@@ -104,13 +104,13 @@ _BASE_NAMES = {2: "binary", 8: "octal", 16: "hexadecimal"}
 
 
 def score_dapo(sample: Sample, options: DapoOptions = DapoOptions()) -> Score:
-    """Score a response +1.0 or -1.0, with `acc` as a part and the prediction as the extracted answer."""
+    """Score a response with DAPO's scores, and replace the score's parts by `acc`, which is 1.0 if right."""
     found = score(sample, options)
     return msgspec.structs.replace(found, parts={"acc": float(bool(found.correct))})
 
 
 def alternatives(ground_truth: str) -> tuple[str, ...]:
-    """Return the acceptable answers: the ground truth itself, or each of a JSON list of strings."""
+    """Return the acceptable answers: the ground truth itself, or the items of a JSON list of strings."""
     if ground_truth.startswith('["') and ground_truth.endswith('"]'):
         try:
             return tuple(g for g in msgspec.json.decode(ground_truth, type=list[str]) if g.strip())
@@ -121,9 +121,10 @@ def alternatives(ground_truth: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4_096)
 def malformed(ground_truth: str) -> str:
-    """Return the reason why no answer can equal a ground truth: it is empty or was cut off; "" if one can.
+    """Return the reason why a ground truth is malformed, or "" if an answer can equal it.
 
-    A text that cannot be parsed as maths is no such reason, because an answer may repeat it.
+    A ground truth is malformed if it is empty, truncated, or a whole row instead of a field. A text that
+    cannot be parsed as maths is not malformed, because an answer may repeat it.
     """
     if (field := _field_of_row(ground_truth)) is not None:
         return f"the ground truth {ground_truth!r:.60} is an object; pass the value of the field {field!r}"
@@ -142,7 +143,7 @@ def malformed(ground_truth: str) -> str:
 
 
 def _field_of_row(ground_truth: str) -> str | None:
-    """Return the field with the ground truth if a whole row was given instead; otherwise None."""
+    """Return the name of the ground-truth field if the text is a whole row as JSON, otherwise None."""
     if not ground_truth.lstrip().startswith("{") or '"' not in ground_truth:
         return None
     try:
@@ -160,11 +161,10 @@ _ESCAPED = re.compile(r"\\[\\{}]")
 def best_verdict(
     ground_truths: tuple[str, ...], found: Extraction, options: MathOptions, kind: str = ""
 ) -> MathVerdict:
-    """Return the verdict against the first acceptable answer that matches, else a failure or the last
-    verdict.
+    """Return the verdict for the first acceptable answer that matches, else a failure or the last verdict.
 
-    Adjacent boxes are a list, unless all are equal; adjacent frames of other kinds must be equal. `kind` is
-    `extra_info["answer_kind"]`.
+    Adjacent boxes are a list unless all of them are equal. Adjacent frames of other kinds must be equal.
+    `kind` is `extra_info["answer_kind"]`.
     """
     if len(ground_truths) == 1 and not (found.slot or found.parts or found.beside):
         return compare_prepared(prepare(ground_truths[0], kind), prepare_answer(found, kind), options)
@@ -179,7 +179,7 @@ def best_verdict(
 
 
 def _verdict(ground_truth: PreparedAnswer, found: Extraction, options: MathOptions, kind: str) -> MathVerdict:
-    """Return the verdict on the answer, or on the whole slot if the ground truth is prose."""
+    """Return the verdict on the answer, or on the whole frame if its text or words match the ground truth."""
 
     def compared(text: str) -> MathVerdict:
         return compare_prepared(ground_truth, prepare_answer(Extraction(text, "whole"), kind), options)
@@ -206,7 +206,7 @@ def _score(
 
 
 def _compatible(response: str, ground_truths: tuple[str, ...], options: MathOptions) -> Score:
-    """Score as another grader does, with its own scores."""
+    """Score a response in the same way as another grader."""
     with budget(_COMPATIBLE_CPU_S) as left:
         found = [
             _compatible_one(options.compat, response, ground_truth, left) for ground_truth in ground_truths

@@ -1,4 +1,4 @@
-"""Options of the `math` reward, and presets (explained in docs/math_policies.md)."""
+"""Options of the `math` reward and their presets, as explained in docs/math_policies.md."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class MathOptions:
     """Score in the same way as another grader: `verl_math_reward`, `math_dapo`, `math_dapo_0_8` or
     `math_verify` (docs/math.md). All other options are then ignored."""
     methods: tuple[Method, ...] | None = None
-    """Places where an answer may be found: `tags`, `boxed`, `marker`, `display`, `inline` and `number`. The
-    last tags, box or marker is used. If there is none, the other places are tried in the given order. None:
+    """Places to search for an answer: `tags`, `boxed`, `marker`, `display`, `inline` and `number`. The last
+    tags, box or marker are used. Without any of these, the other places are tried in the given order. None:
     all places, or only `tags` and `boxed` with `preset=strict`."""
     units: Literal["optional", "required"] | None = None
     """`optional`: the answer may omit or add a unit, percent sign, degree sign or currency sign, and may omit
@@ -47,8 +47,8 @@ class MathOptions:
         """Check the options.
 
         Raises:
-            ValueError: a value has no meaning.
-            MissingDependencyError: the grader to reproduce is not installed.
+            ValueError: The value of an option is not allowed.
+            MissingDependencyError: The grader to reproduce is not installed.
         """
         if self.methods == ():
             raise ValueError(
@@ -61,7 +61,7 @@ class MathOptions:
 
     @cached_property
     def resolved(self) -> MathOptions:
-        """Return the options with the preset's values filled in where the user set none."""
+        """Return the options with unset values filled in from the preset."""
         preset = _PRESETS[self.preset]
         unset = {name: value for name, value in preset.items() if getattr(self, name) is None}
         return replace(self, **unset) if unset else self

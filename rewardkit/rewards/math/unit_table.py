@@ -1,6 +1,6 @@
-"""Units of measure as data: prefixes, and each unit's names and definition. `units` reads them.
+"""Table of units of measure: prefixes, and the names and definition of each unit. `units` parses it.
 
-Definitions are exact: from the SI brochure (9th edition), NIST SP 811 and the international yard and pound.
+Definitions follow the SI brochure (9th edition), NIST SP 811 and the international yard and pound.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ Y 24 yotta; Z 21 zetta; E 18 exa; P 15 peta; T 12 tera 太; G 9 giga 吉; M 6 me
 h 2 hecto 百; da 1 deca deka 十; d -1 deci 分; c -2 centi 厘; m -3 milli 毫; µ -6 micro 微; u -6;
 n -9 nano 纳; p -12 pico 皮; f -15 femto 飞; a -18 atto; z -21 zepto; y -24 yocto
 """
-"""Prefixes: a symbol, its power of ten, and its names in words."""
+"""Prefixes, each with its symbol, its power of ten, and its names in words."""
 
 UNITS = """
 m | meter metre 米 | | *
@@ -120,12 +120,12 @@ dyn | dyne | 1/100000 N |
 erg | | 1/10000000 J |
 | gauss | 1/10000 T | *
 """
-"""Symbols (case-sensitive) | words (in any case, also in the plural) | definition, none for a base unit | `*`
-if prefixes are allowed. A unit with two sizes under one name (a ton) is a base unit, so that it is not
-converted."""
+"""Units, one in each row: case-sensitive symbols | words in any case and number | definition, empty for a
+base unit | `*` if prefixes are allowed. A unit with several sizes under one name, such as the ton, is a base
+unit so that it is not converted."""
 
 EVERYDAY = table(
     "mm cm dm km in ft yd mi mg gm kg kgs lb lbs oz ml mL qt gal sec secs min mins hr hrs ms day yr yrs ton "
     "rad mph kph usd rmb cny eur gbp"
 )
-"""Short names that are a unit directly after a number even without a mark, `60km`."""
+"""Short names that count as a unit directly after a number even without a font or space, as in `60km`."""

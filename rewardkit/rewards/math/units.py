@@ -1,7 +1,7 @@
-"""Units of measure: their factors, their spellings, and the meaning of the words after a number.
+"""Units of measure: their sizes, their spellings, and the meaning of the words after a number.
 
-`unit_table` has the units, `reading/nouns` the counted nouns, and `comparing/quantities` compares two values
-with units.
+`unit_table` lists the units, `reading/nouns` lists the counted nouns, and `comparing/quantities` compares two
+values with units.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PLAIN_NOUNS = table(
 ORDINALS = frozenset({"th", "st", "nd", "rd"})
 _PHRASE = re.compile(r"[A-Za-z\s'.,()/-]*(?:\^?[23])?")
 _USUAL_POWERS = (0, 3, -2)
-"""Powers of ten whose prefixes are read in any case unless another unit has that spelling: `KG`, `kPA`."""
+"""Powers of ten whose prefixes are accepted in any case unless the spelling is ambiguous: `KG`, `kPA`."""
 _MAX_POWER = 20
 _MAX_FACTORS = 12
 _MAX_LETTERS = 30
@@ -29,10 +29,10 @@ _MAX_DEPTH = 4
 
 
 class Measure(NamedTuple):
-    """The size of a unit: `factor * pi**pi` of its base units."""
+    """Size of a unit: `factor` times pi to the power `pi`, in base units."""
 
     dimensions: tuple[tuple[str, int], ...] = ()
-    """Base units and their powers, in order of their names; no power is 0."""
+    """Base units with their nonzero powers, sorted by name."""
     factor: Fraction = Fraction(1)
     pi: int = 0
 
@@ -48,32 +48,32 @@ class Unit(NamedTuple):
     """Meaning of the words after a number."""
 
     measure: Measure | None
-    """The unit of measure; None if the words are only a noun."""
+    """Size of the unit of measure, or None if the words are not a unit of measure."""
     factors: tuple[tuple[str, int], ...]
-    """Names and powers of the factors of a unit of measure."""
+    """Names and powers of the factors of the unit of measure."""
     droppable: bool
     """False if the words qualify the number: `is wrong`, `or more`."""
     words: str
 
 
 class Run(NamedTuple):
-    """A unit of measure found in a text."""
+    """Unit of measure found in a text."""
 
     end: int
     spelling: str
-    """Names with their powers, `m s^-2`."""
+    """Names of the factors with their powers: `m s^-2`."""
     ends_text: bool
     marked: bool
-    """True if a font or a degree sign marks it as a unit; otherwise the letters may be variables."""
+    """True if a font or a degree sign marks the letters as a unit. Otherwise they may be variables."""
     certain: bool
-    r"""False for letters that are just as often variables: `5 J`, `5 \Omega`."""
+    r"""False if the letters are just as often variables: `5 J`, `5 \Omega`."""
 
 
 def run(text: str, start: int) -> Run | None:
-    """Return the unit of measure that begins at `start`, after a value; None if there is none.
+    """Return the unit of measure that begins at `start` after a value, or None if no unit begins there.
 
-    In a font it ends with its item. `reading/letters` decides whether plain letters are variables
-    nevertheless.
+    A unit in a font must be followed by the end of the item or a relation. `reading/letters` decides whether
+    plain letters are variables after all.
     """
     reader = _Reader(text, start)
     reader.product("")
@@ -90,7 +90,7 @@ def run(text: str, start: int) -> Run | None:
 
 
 def _is_no_product(factors: list[tuple[str, int]], *, spaced: bool) -> bool:
-    """Return whether plain letters are unlikely to be variables: `60km/h`, `5 kPa`, `5 m/s`."""
+    """Return True if plain letters are unlikely to be variables: `60km/h`, `5 kPa`, `5 m/s`."""
     if factors[0][0] in unit_table.EVERYDAY:
         return True
     names = [name for name, _ in factors]
@@ -111,7 +111,7 @@ def read(words: str) -> Unit:
 
 
 def is_prefix(word: str) -> bool:
-    """Return True for the name of a power of ten before a unit: `kilo`."""
+    """Return True if a word is the name of a unit prefix, such as `kilo`."""
     return word in _prefixes()[1]
 
 
@@ -121,19 +121,19 @@ def is_unit(word: str) -> bool:
 
 
 def _is_noun(words: str) -> bool:
-    """Return whether words that are no known unit may be left out because they do not qualify the number."""
+    """Return True if words that are no known unit can be omitted, since they do not qualify the number."""
     if words.isascii():
         phrase = len(words) > 1 and _PHRASE.fullmatch(words) is not None
         return words.casefold() in ORDINALS or (phrase and harmless(words))
     return all(word in PLAIN_NOUNS for word in words.split())
 
 
-# The names of units.
+# --- names of units ---
 
 
 @cache
 def _symbols() -> dict[str, tuple[str, int]]:
-    """Return the definition of the unit without prefix, and the power of ten, by symbol with prefix."""
+    """Map each symbol, with and without prefix, to the unit's definition and the prefix's power of ten."""
     found: dict[str, tuple[str, int]] = {}
     for symbols, _, unit, prefixed in _rows():
         for symbol in symbols if prefixed else ():
@@ -143,15 +143,15 @@ def _symbols() -> dict[str, tuple[str, int]]:
 
 @cache
 def _words() -> dict[str, tuple[str, bool]]:
-    """Return the definition of the unit, and whether prefixes are allowed, by word."""
+    """Map each word for a unit to the unit's definition, and to True if prefixes are allowed."""
     return {word: (unit, prefixed) for _, words, unit, prefixed in _rows() for word in words}
 
 
 @cache
 def _folded_symbols() -> dict[str, tuple[str, int] | None]:
-    """Return unit and power of ten by symbol in lower case.
+    """Map each symbol in lower case to the unit's definition and the prefix's power of ten.
 
-    The unit is None if its power is unusual, or capitals distinguish two units.
+    The value is None if the power is unusual, or if capitals distinguish two units.
     """
     found: dict[str, tuple[str, int] | None] = {}
     for symbol, unit in _symbols().items():
@@ -162,7 +162,10 @@ def _folded_symbols() -> dict[str, tuple[str, int] | None]:
 
 @cache
 def _rows() -> tuple[tuple[list[str], list[str], str, bool], ...]:
-    """Return symbols, words, definition (`=` and a name for a base unit), use of prefixes of each unit."""
+    """Return the symbols, words, definition and use of prefixes of each unit.
+
+    The definition of a base unit is `=` and its name.
+    """
     found = []
     for line in filter(None, unit_table.UNITS.splitlines()):
         symbols, words, definition, prefixed = (part.split() for part in line.split("|"))
@@ -172,14 +175,17 @@ def _rows() -> tuple[tuple[list[str], list[str], str, bool], ...]:
 
 @cache
 def _prefixes() -> tuple[dict[str, int], dict[str, int]]:
-    """Return the powers of ten by symbol, and by word."""
+    """Return the prefixes' powers of ten by symbol and by word."""
     rows = [row.split() for row in unit_table.PREFIXES.split(";")]
     return {row[0]: int(row[1]) for row in rows}, {word: int(row[1]) for row in rows for word in row[2:]}
 
 
 @lru_cache(maxsize=4_096)
 def _named(name: str) -> Measure | None:
-    """Return the unit of a symbol as written, a word in any case, or an unambiguous symbol in any case."""
+    """Return the measure of a unit with this name, or None.
+
+    The name may be an exact symbol, a word in any case, or an unambiguous symbol in any case.
+    """
     found = _symbols().get(name) or _in_words(name.casefold())
     if found is None and len(name) > 1:
         found = _folded_symbols().get(name.casefold())
@@ -187,7 +193,7 @@ def _named(name: str) -> Measure | None:
 
 
 def _in_words(word: str) -> tuple[str, int] | None:
-    """Return the unit of a word, in the singular or plural, with its prefix: `kilometers`."""
+    """Return the definition and power of ten of a word with or without prefix, like `kilometers`, or None."""
     for plural in ("", "s", "es"):
         stem = word.removesuffix(plural)
         if not stem or (plural and (not word.endswith(plural) or not stem.isascii())):
@@ -205,7 +211,7 @@ def _in_words(word: str) -> tuple[str, int] | None:
 def _defined(definition: str) -> Measure:
     """Return the measure of a definition in `unit_table`.
 
-    A definition is a number and other units; `=` precedes the name of a base unit.
+    A definition is a product of numbers and other units, or `=` and the name of a base unit.
     """
     if definition.startswith("="):
         return Measure(((definition[1:], 1),))
@@ -221,7 +227,7 @@ def _defined(definition: str) -> Measure:
     return measure
 
 
-# Spellings of units.
+# --- spellings of units ---
 
 _FONT = r"\\(?:text|mathrm|operatorname)\s*\{\s*"
 _LEXEME = re.compile(
@@ -248,11 +254,11 @@ _FOLLOWS = re.compile(
     r"\s*(?:\Z|[,;:.)\]}=<>\d]|\\[}\\]|(?:\\(?:text|le|ge|ne|approx|end|cup|cap|to)|and|or)(?![A-Za-z]))"
 )
 _LONG = 3
-"""Minimum number of letters of a name that cannot be a product of variables."""
+"""Minimum length of a name that is unlikely to be a product of variables, in letters."""
 
 
 def _name(lexeme: re.Match[str]) -> str:
-    r"""Return the name of a unit without its fonts, `kΩ` for `\mathrm{k}\Omega`."""
+    r"""Return the name of a unit without its fonts: `kΩ` for `\mathrm{k}\Omega`."""
     name = _FONTS.sub("", lexeme.group())
     if lexeme.lastgroup == "celsius":
         return "°" + ("F" if "F" in name or "fahr" in name else "C")
@@ -260,22 +266,22 @@ def _name(lexeme: re.Match[str]) -> str:
 
 
 class _Reader:
-    """Reads a product of units from a text, up to the end of the product."""
+    """Parser of a product of units at a position in a text."""
 
     def __init__(self, text: str, start: int = 0) -> None:
         self.text = text
         self.position = start
         self.end = start
-        """End of the longest product so far with all its braces closed."""
+        """End of the longest product so far in which all braces are closed."""
         self.factors: list[tuple[str, int]] = []
         self.complete = 0
         """Number of factors before `end`."""
         self.depth = 0
         self.marked = False
-        """True if a font shows that these are no variables."""
+        """True if a font shows that the letters are not variables."""
 
     def measure(self) -> Measure:
-        """Return the measure of the factors."""
+        """Return the measure of the product of the factors."""
         measure = Measure()
         for name, power in self.factors:
             part = _named(name)
@@ -283,7 +289,7 @@ class _Reader:
             measure = measure.times(part, power)
         powers = dict(measure.dimensions)
         if len(self.factors) > 1 or self.factors[0][1] != 1:
-            # Next to other units, degrees Celsius are temperature differences, like kelvins.
+            # In a product or power, degrees Celsius are temperature differences, like kelvins.
             for name, size in (("°C", Fraction(1)), ("°F", Fraction(5, 9))):
                 power = powers.get(name, 0)
                 measure = measure.times(Measure(((name, 1),)), -power).times(
@@ -292,9 +298,9 @@ class _Reader:
         return measure
 
     def product(self, closing: str, sign: int = 1) -> bool:
-        """Read factors up to a closing bracket, or as many as there are; False if there are none.
+        """Parse factors up to a closing bracket, or as many as possible, and return True on success.
 
-        Factors after a slash are in the denominator, up to the end: J/mol K is J/(mol K).
+        All factors after a slash are in the denominator: J/mol K is J/(mol K).
         """
         depth = 0
         before = 1
@@ -352,7 +358,7 @@ class _Reader:
         return all(abs(inner) <= _MAX_POWER for _, inner in self.factors)
 
     def _group(self, sign: int) -> bool:
-        """Read one argument of a fraction."""
+        """Parse one argument of a fraction and return True on success."""
         while self.text[self.position : self.position + 1] == " ":
             self.position += 1
         if self.text[self.position : self.position + 1] != "{":
@@ -361,7 +367,7 @@ class _Reader:
         return self.product("}", sign)
 
     def _power(self) -> int:
-        """Read a following power; 1 if there is none."""
+        """Parse a power that follows, and return it or 1."""
         found = _POWER.match(self.text, self.position)
         if found is None:
             return 1

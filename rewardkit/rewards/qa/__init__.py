@@ -1,5 +1,8 @@
-"""Questions with short answers: `qa_reward` scores and finds the answer and the accepted answers, `equal`
-compares two short answers, and `compat` is verl's rule."""
+"""The `qa` reward for questions with short answers.
+
+`qa_reward` extracts and scores the answer, `equal` compares two short answers, and `compat` reproduces verl's
+rule.
+"""
 
 from __future__ import annotations
 

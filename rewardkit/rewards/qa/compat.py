@@ -1,4 +1,4 @@
-"""verl's rule for `searchR1_*` (github.com/volcengine/verl, `search_r1_like_qa_em.py`, read in 0.9.1)."""
+"""verl's rule for `searchR1_*` (github.com/volcengine/verl, `search_r1_like_qa_em.py`, version 0.9.1)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MANY_TAGS = 10
 
 
 def verl_score(response: str, ground_truth: str) -> tuple[float, bool, str | None]:
-    """Return the score, whether the answer matches and the answer itself."""
+    """Return the score, True if the answer matches, and the answer or None if there is no answer."""
     answer = _last_answer(response)
     if answer is None:
         return 0.0, False, None
@@ -26,12 +26,12 @@ def verl_score(response: str, ground_truth: str) -> tuple[float, bool, str | Non
 
 
 def normalize(text: str) -> str:
-    """Return SQuAD's normal form: lower case, no ASCII punctuation, no articles, single blanks."""
+    """Return SQuAD's normal form: lower case, without ASCII punctuation and articles, with single spaces."""
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_WITHOUT_PUNCTUATION)).split())
 
 
 def _last_answer(response: str) -> str | None:
-    """Return the last match of `re.findall("<answer>(.*?)</answer>")`, in one pass."""
+    """Return the last match of `<answer>(.*?)</answer>` or None, in one pass."""
     position = 0
     found = None
     while (start := response.find("<answer>", position)) >= 0:

@@ -1,10 +1,10 @@
-"""Compares two short answers, and computes how much of one is in the other.
+"""Compares two short answers for equality and by the overlap of their words (F1).
 
-Uses SQuAD's normalisation (github.com/rajpurkar/SQuAD-explorer, `evaluate-v2.0.py`: letter case, punctuation,
-articles and blanks do not matter) without its mistakes: it deletes the sign of `-5`, the point of `3.5`, the
-letter of `vitamin A` and all of `!`. Here numbers are compared as numbers (in figures or in words, with a
-unit or a currency by its value), dates as dates, an article counts as one only before another word, accents
-may be left out, and nothing equals an answer without letters.
+As in SQuAD's normalisation (github.com/rajpurkar/SQuAD-explorer, `evaluate-v2.0.py`), letter case,
+punctuation, articles and whitespace do not matter. SQuAD also deletes the sign of `-5`, the point of `3.5`,
+the letter of `vitamin A` and all of `!`. This module avoids these mistakes. Numbers in figures or words are
+compared by value and unit, and dates as dates. An article is deleted only before another word. Accents may be
+omitted, and an answer without letters and digits equals no other answer.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from rewardkit.rewards.answers.number import Value
 from rewardkit.rewards.answers.same_value import is_mathematics, measured, same_value
 
 MAX_ANSWER = 1_000
-"""Maximum number of characters of a short answer."""
+"""Maximum length of a short answer, in characters."""
 
 ComparedDate = tuple[int, int, int]
-"""Year, month and day; 0 for each that is not given."""
+"""Year, month and day, each 0 if it is missing."""
 
 _QUOTES = dict.fromkeys((0x2018, 0x2019, 0xB4), "'") | dict.fromkeys((0x201C, 0x201D), '"')
 _QUOTES |= dict.fromkeys((0x2212, 0x2013, 0x2014), "-")
@@ -35,26 +35,26 @@ _DECORATION = " \t\r\n*_`\"'.,;:!?“”‘’。，"
 _LATEX = re.compile(r"\\(?:text|mathrm|mathbf|textbf|textit|mathit|emph)\s?\{|\\[,;!$%() ]|[{}$]")
 _RAISED = re.compile(r"(?<=[a-zA-Z)])(?=[²³⁴-⁹])")
 _BETWEEN_NUMBERS = re.compile(r"(?<=\d)\s?[-/]\s?(?=\d)")
-"""A dash or slash that is no arithmetic: `9-11` is `9/11`."""
+"""Dash or slash between numbers, which is not arithmetic: `9-11` is the same as `9/11`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedForm:
-    """A short answer in the form used for comparison."""
+    """Short answer in the form used for comparison."""
 
     number: Value | None
     unit: str
-    """Text after the number, if any: a unit by its dimensions, a currency by its code, otherwise words."""
+    """Unit after the number as its dimensions, a currency as its code, other text as words, or empty."""
     date: ComparedDate | None
     words: tuple[str, ...]
     joined: str
-    """The words without blanks, if deleting punctuation changes nothing else; otherwise empty."""
+    """Words joined without spaces, or empty if the text contains a digit, `+` or `#`."""
     mathematics: str = ""
-    """The text itself if it is mathematics, which is compared as such: `x/2` is not `x^2`."""
+    """Original text if it is mathematics, which is compared as mathematics: `x/2` is not `x^2`."""
 
     @property
     def empty(self) -> bool:
-        """Return True if nothing is left to compare."""
+        """Return True if the answer contains nothing to compare."""
         return not self.words
 
 
@@ -62,7 +62,7 @@ _EMPTY = ComparedForm(None, "", None, (), "")
 
 
 def form(text: str) -> ComparedForm:
-    """Return the form of a short answer; empty for a long one."""
+    """Return the form of a short answer, or an empty form if the text is too long."""
     if len(text) > MAX_ANSWER:
         return _EMPTY
     return _form(text)
@@ -84,7 +84,7 @@ def _form(text: str) -> ComparedForm:
 
 
 def words(text: str) -> tuple[str, ...]:
-    """Return the words of a text in lower case, as in SQuAD's normalisation."""
+    """Return the words of a lower-case text without articles and with short forms expanded."""
     found = _TOKEN.findall(_DROPPED.sub("", text))
     found = [word for word in found[:-1] if word not in _ARTICLES] + found[-1:]
     return tuple(
@@ -92,7 +92,7 @@ def words(text: str) -> tuple[str, ...]:
     )
 
 
-# Dates.
+# --- dates ---
 
 MONTHS = ("January", "February", "March", "April", "May", "June", "July",
           "August", "September", "October", "November", "December")  # fmt: skip
@@ -108,11 +108,11 @@ _IN_FIGURES = re.compile(
 )
 _IN_DATES = ("of", "the")
 _LONGEST_DATE = 6
-"""Maximum number of words of a date: Tuesday the 5th of May, 1945."""
+"""Maximum number of words in a date, such as "Tuesday the 5th of May, 1945"."""
 
 
 def _date(text: str) -> ComparedDate | None:
-    """Return a date with at least month and year, or month and day; None for any other text."""
+    """Return a date with at least month and year or month and day, or None for any other text."""
     figures = _IN_FIGURES.fullmatch(text)
     if figures:
         year, month, day = (int(part) for part in figures.groups() if part)
@@ -131,19 +131,19 @@ def _date(text: str) -> ComparedDate | None:
             return None
         kind = "month" if match[3] else "year" if match[2] else "day"
         if kind in found:
-            return None  # two days are no date
+            return None  # two days are not one date
         found[kind] = _MONTH_NUMBERS[match[3]] if match[3] else int(part if match[2] else match[1])
     year, month, day = (found.get(kind, 0) for kind in ("year", "month", "day"))
     return (year, month, day) if month and (year or day) else None
 
 
-# Comparing.
+# --- comparison ---
 
 
 def same(answer: ComparedForm, ground_truth: ComparedForm) -> bool:
-    """Return True if an answer equals the ground truth; an empty answer equals none.
+    """Return True if an answer equals the ground truth. An empty answer equals no ground truth.
 
-    A number may have a unit that the ground truth omits; two units must be the same.
+    A number may have a unit that the ground truth omits. If both have a unit, the units must be the same.
     """
     if not answer.words or not ground_truth.words:
         return False
@@ -161,14 +161,14 @@ def same(answer: ComparedForm, ground_truth: ComparedForm) -> bool:
 
 
 _REORDERED = 0.999
-"""Score of the same words in another order, which are not the same answer: "Wide World Web"."""
+"""Maximum F1 of different answers, such as the same words in another order ("Wide World Web")."""
 
 
 def f1(answer: ComparedForm, ground_truth: ComparedForm) -> float:
-    """Return the F1 of the words of two answers, 0 to 1.
+    """Return the F1 of the words of two answers, from 0 to 1.
 
-    It is 0 if one of them is yes or no and they differ (HotpotQA), and if the ground truth has numbers and
-    none of them is in the answer (DROP).
+    The F1 is 0 if "yes", "no" or "noanswer" is in only one answer (as in HotpotQA), if numbers differ, and if
+    the answer contains none of the ground truth's numbers (as in DROP).
     """
     if same(answer, ground_truth):
         return 1.0

@@ -1,14 +1,14 @@
-"""Short answers: the content of one frame equals an accepted answer.
+"""Reward for short answers: the content of a frame must equal an accepted answer.
 
-Serves NQ, TriviaQA, HotpotQA, PopQA, 2WikiMultihopQA, MuSiQue, Bamboogle, SQuAD and DROP.
+The reward is suitable for NQ, TriviaQA, HotpotQA, PopQA, 2WikiMultihopQA, MuSiQue, Bamboogle, SQuAD and DROP.
 
 - The answer is the whole content of the last frame of the response's own text (`answers/place.py`). Without a
-  frame, a response of one line is the answer. A sentence of prose is none: use a judge to read prose.
-- `metric="em"` accepts an accepted answer in any notation (`equal.py`). Several answers side by side are no
-  answer, unless the ground truth has several spans (DROP): then all of them are needed, in any order.
-- `metric="f1"` gives partial credit for shared words: long answers that name many things get little.
-- `metric="contains"` gives 1.0 if an accepted answer is anywhere in the response. Use it for evaluation only:
-  a list of guesses contains all answers, so a policy trained on it learns to list.
+  frame, a response of one line is the answer. Answers are not extracted from prose. Use a judge for that.
+- `metric="em"` accepts an accepted answer in any notation (`equal.py`). Several answers side by side are
+  wrong, unless the ground truth has several spans (DROP). Then all spans are required, in any order.
+- `metric="f1"` gives partial credit for shared words. Long answers that name many things get a low score.
+- `metric="contains"` gives 1.0 if an accepted answer is anywhere in the response. Use this metric for
+  evaluation only, because a policy trained on it learns to list guesses.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SHOWN = 200
 
 @dataclass(frozen=True)
 class QaOptions:
-    """Options of the qa reward."""
+    """Options of the `qa` reward."""
 
     metric: Literal["em", "f1", "contains"] = "em"
     """`em` (exact match): the answer must equal an accepted answer. `f1`: partial credit for the words shared
@@ -53,15 +53,15 @@ class QaOptions:
 
     @property
     def evaluation_only(self) -> str:
-        """Return the reason not to train a policy with these options; "" if there is none."""
+        """Return the reason why these options are unsuitable for training, or "" if they are suitable."""
         return "metric=contains also scores a list of guesses as right" if self.metric == "contains" else ""
 
 
 def score(sample: Sample, options: QaOptions) -> Score:
-    """Score one response by the rules at the top of this file.
+    """Score a response by the rules in the docstring of this module.
 
     `parts["f1"]` is the F1 of the words with the nearest accepted answer. The status is `invalid` if the
-    ground truth accepts nothing that can be compared.
+    ground truth contains no answer that can be compared.
     """
     if options.compat == "verl":
         value, right, found = verl_score(sample.response, sample.ground_truth)
@@ -88,10 +88,10 @@ def score(sample: Sample, options: QaOptions) -> Score:
     return Score(value, "ok", correct, _shown(said[-1]) if said else None, {"f1": near}, why)
 
 
-# Accepted answers of a ground truth.
+# --- accepted answers of a ground truth ---
 
 Accepted = tuple[ComparedForm, ...]
-"""One accepted answer as a tuple of its spans; most questions have one span."""
+"""Accepted answer as a tuple of its spans. Most answers have one span."""
 
 _KEYS = (
     "target",
@@ -104,16 +104,17 @@ _KEYS = (
     "normalized_aliases",
     "golden_answers",
 )
-"""Keys of a mapping under which a ground truth has accepted answers. All that are present count."""
+"""Keys of a ground truth's JSON object that may contain accepted answers. All keys present are used."""
 _MAX_ACCEPTED = 1_000
 
 
 @lru_cache(maxsize=65_536)
 def accepted(ground_truth: str) -> tuple[Accepted, ...]:
-    """Return the accepted answers; none if the ground truth has nothing that can be compared.
+    """Return the accepted answers, or an empty tuple if the ground truth contains nothing to compare.
 
-    A ground truth is a text, a JSON list (any of its items; for a list in it, all of its spans), or a JSON
-    object as in Search-R1 (`target`), TriviaQA (`value`, `aliases`) or DROP (`number`, `spans`, `date`).
+    A ground truth is a text, a JSON list of accepted answers, or a JSON object as in Search-R1 (`target`),
+    TriviaQA (`value`, `aliases`) or DROP (`number`, `spans`, `date`). A list within a list is one answer with
+    several spans.
     """
     value: Any = ground_truth
     if ground_truth.strip()[:1] in ("[", "{"):
@@ -139,7 +140,7 @@ def _answers(value: Any) -> list[tuple[str, ...]]:
 
 
 def _as_drop(value: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """Return the accepted answer of DROP's object: the number, else all of the spans, else the date."""
+    """Return the accepted answer of an object in DROP's format: the number, else all spans, else the date."""
     if str(value["number"]).strip():
         return [(_text(value["number"]),)]
     if value["spans"]:
@@ -153,7 +154,7 @@ def _all_numbers(ground_truths: tuple[Accepted, ...]) -> bool:
 
 
 def _holds_number(text: str) -> bool:
-    """Return True if a text has a digit or is a number in words, as all answers to such questions."""
+    """Return True if a text has a digit or is a number in words."""
     return _DIGIT.search(text) is not None or form(tidy(text)).number is not None
 
 
@@ -164,7 +165,7 @@ def _text(value: Any) -> str:
     return ("yes" if value else "no") if isinstance(value, bool) else str(value)
 
 
-# Scores of answers.
+# --- scores of answers ---
 
 _LATEX_TEXT = re.compile(r"\\(?:text|mathrm|mathbf|textbf|textit|underline|emph|mathit)\s?\{([^{}]*)\}")
 _LATEX_BLANK = re.compile(r"\\[ ,;:!~](?=\S|\s)|(?<=\d)~(?=\w)")
@@ -175,7 +176,7 @@ _SPLIT = re.compile(r"\s*[,;\n]\s*(?:and\s+)?|\s+and\s+")
 
 
 def tidy(text: str) -> str:
-    """Return an answer without the marks around it."""
+    """Remove LaTeX text commands, delimiters, brackets and quotation marks around an answer."""
     text = text.strip()
     if "\\" in text:
         text = _LATEX_TEXT.sub(r"\1", _LATEX_TEXT.sub(r"\1", text))
@@ -193,7 +194,7 @@ def _nearest(text: str, ground_truths: tuple[Accepted, ...]) -> float:
 
 
 def _nearness(text: str, given: ComparedForm, spans: Accepted) -> float:
-    """Return 1.0 if the answer is the accepted one, and less the fewer words agree."""
+    """Return the similarity of an answer and an accepted answer, which is 1.0 if they are equal."""
     if len(spans) == 1:
         return f1(given, spans[0])
     pieces = [form(piece) for piece in _SPLIT.split(text[:MAX_ANSWER]) if piece.strip()]
@@ -202,7 +203,7 @@ def _nearness(text: str, given: ComparedForm, spans: Accepted) -> float:
 
 
 def _contains(text: str, ground_truths: tuple[Accepted, ...]) -> bool:
-    """Return whether all spans of an accepted answer are in a text, word by word."""
+    """Return True if a text contains all spans of an accepted answer, word by word."""
     said = f" {' '.join(words(text.casefold()))} "
     return any(all(f" {' '.join(span.words)} " in said for span in spans) for spans in ground_truths)
 

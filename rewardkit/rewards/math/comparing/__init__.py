@@ -1,1 +1,1 @@
-"""Comparison of two answers: as text, as numbers, as trees."""
+"""Comparison of two answers as text, as numbers and as expression trees."""

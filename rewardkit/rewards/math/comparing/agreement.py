@@ -1,7 +1,7 @@
-"""Compares the values of two trees at one point: by floats, by 30 digits, and by as many as certainty needs.
+"""Comparison of the values of two trees at one point, first in floats, then with 30 digits, then with more.
 
-A clear difference decides at once. Equality counts only at a precision far beyond what the sizes of
-intermediate values could hide: `e^{-500}` is not 0, and `1+e^{-100}` is not 1.
+A clear difference decides at once. Equality counts only at a precision that would reveal a difference of any
+size the intermediate values allow: `e^{-500}` is not 0, and `1+e^{-100}` is not 1.
 """
 
 from __future__ import annotations
@@ -31,17 +31,16 @@ Env = Mapping[str, Fraction]
 
 
 def close(a: Node, b: Node, env: Env, real: bool = False) -> bool | str | None:
-    """Compare at one point, to a precision that distinguishes functions.
+    """Compare two trees at one point, with enough precision to tell different functions apart.
 
     Returns:
-        Whether the values agree; `pole` or `unreal` if exactly one side certainly has no value, or no real
-            one;
-        None if that is unknown.
+        True if the values agree and False if they differ. `pole` or `unreal` if exactly one tree certainly
+            has no finite or no real value. None if this could not be determined.
     """
     if real and plainly_differ(a, b, env):
         return False
     x, y = value_or_kind(a, env, real), value_or_kind(b, env, real)
-    if isinstance(x, str) != isinstance(y, str):  # `x + \\sqrt{x^2+1}` is 0 far out, at few digits
+    if isinstance(x, str) != isinstance(y, str):  # `x + \\sqrt{x^2+1}` rounds to 0 for a large negative x
         x, y = (value_or_kind(node, env, real, _SURE_DIGITS) for node in (a, b))
     if isinstance(x, str) or isinstance(y, str):
         return _one_sided(x, y)
@@ -53,14 +52,14 @@ def close(a: Node, b: Node, env: Env, real: bool = False) -> bool | str | None:
 
 
 def _one_sided(x: Value | str, y: Value | str) -> str | None:
-    """Return the reason why exactly one side has no value, if it is known."""
+    """Return the reason why one side has no value, or None if it is unknown or both sides have no value."""
     if isinstance(x, str) and isinstance(y, str):
         return None
     return (x if isinstance(x, str) else y) or None
 
 
 def value_or_kind(node: Node, env: Env, real: bool, digits: int = DIGITS) -> Value | str:
-    """Return the value of a tree, or the reason for having none: `pole`, `unreal`, or "" if it is unknown."""
+    """Return the value of a tree, or the reason why it has none: `pole`, `unreal`, or "" if unknown."""
     try:
         return evaluate(node, env, digits, real)
     except Unreal:
@@ -72,14 +71,14 @@ def value_or_kind(node: Node, env: Env, real: bool, digits: int = DIGITS) -> Val
 
 
 def surely(a: Node, b: Node, env: Env, real: bool = False) -> bool | None:
-    """Return whether two values agree at a precision that would show a difference despite cancellation.
+    """Return True if two values agree at a precision that would show a difference despite cancellation.
 
-    If that takes more digits than are computed, only a difference as large as the values counts (`5^{65536}`
-    is not 1); otherwise the result is None.
+    If this needs more digits than the maximum, return False for a difference as large as the values
+    (`5^{65536}` is not 1), and None otherwise.
     """
     try:
         low, high = log2_range((a, b), env, DIGITS)
-        # A small value may only have an effect in its second power; 302/1000 is the logarithm of 2.
+        # A small value may have an effect only through its square. 302/1000 approximates log10(2).
         digits = _SURE_DIGITS + (4 * high - 9 * low) * 302 // 3000
         unsure = digits > _MOST_DIGITS
         digits = _SURE_DIGITS if unsure else digits

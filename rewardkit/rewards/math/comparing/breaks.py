@@ -1,7 +1,7 @@
 """Breaks of real functions along a line: zeros of the arguments of `|.|`, max, floor, roots and logarithms.
 
-They are searched in machine floats, which need not be exact: a place that is no break only costs one more
-point. `identity` compares the functions at the points between them.
+Breaks are searched for in machine floats. The search need not be exact, because a false break only costs one
+more point. `identity` compares the functions at points between the breaks.
 """
 
 from __future__ import annotations
@@ -37,31 +37,31 @@ _AT_ZERO = frozenset({"abs", "ln", "log", "root"})
 _AT_ONE = named("breaks_at_one")
 _STEPS = frozenset({"floor", "ceil"})
 _MOST_PAIRS = 15
-"""Maximum number of pairs of a maximum's arguments."""
+"""Maximum number of pairs of arguments examined for a `max` or `min`."""
 _LEVELS = (-1, 0, 1, 2)
-"""Steps of a floor to search for, counted from the current one."""
+"""Steps of a floor function to search for, relative to its current value."""
 _LARGEST = 1e18
 _TINY, _VAST = (1e-15, 1e-9, 1e-5), (1e5, 1e7, 1e10, 1e16, 1e30)
-"""Sizes far beyond the scale of the constants, where roots, logarithms or quotients may still be 0."""
+"""Sizes far outside the scale of the constants, where roots, logarithms or quotients may still be 0."""
 
 _Line = Callable[[float], float | None]
-"""A function along a line; None if it has no value."""
+"""Function along a line that returns its value, or None if it has no value."""
 
 
 class Break(NamedTuple):
-    """A tree at whose zeros a function may break."""
+    """Tree at whose zeros a function may break."""
 
     tree: Node
     names: frozenset[str]
-    """Variables of the tree."""
+    """Names of the variables in the tree."""
     steps: bool = False
-    """True if the function breaks at every integer, as a floor does."""
+    """True if the function breaks at every integer value of the tree, as a floor does."""
     jumps: bool = False
     """True if the value at the break itself may differ from those on both sides."""
 
 
 def breaks(parts: Iterable[Node]) -> Iterator[Break]:
-    """Yield the arguments at whose zeros some functions break, if they have variables."""
+    """Yield the arguments with variables at whose zeros some functions break."""
     for part in parts:
         if isinstance(part, (Fn, Pow)):
             for tree, steps, jumps in _arguments(part):
@@ -71,7 +71,7 @@ def breaks(parts: Iterable[Node]) -> Iterator[Break]:
 
 
 def _arguments(node: Fn | Pow) -> Iterator[tuple[Node, bool, bool]]:
-    """Yield the trees at whose zeros a function breaks, whether at all integers, and whether it may jump."""
+    """Yield each tree at whose zeros a function breaks, with the flags `steps` and `jumps` of its `Break`."""
     match node:
         case Fn(name="root", args=(_, Num(num=degree))) if degree % 2:
             return
@@ -106,7 +106,7 @@ def _is_even_root(exponent: Node) -> bool:
 
 
 def constants(*nodes: Node) -> set[float]:
-    """Return the sizes of the constants in some trees, with constant subtrees evaluated."""
+    """Return the absolute values of the constants in some trees, evaluating constant subtrees."""
     found: set[float] = set()
     evaluator = FloatEvaluator({})
     for node in nodes:
@@ -118,7 +118,7 @@ def constants(*nodes: Node) -> set[float]:
 
 
 def _collect(node: Node, fixed: list[Node]) -> bool:
-    """Return whether a tree has no variable, and add the largest such subtrees of any other to `fixed`."""
+    """Return True if a tree is constant; otherwise append its largest constant subtrees to `fixed`."""
     below = children(node)
     if not below:
         return not isinstance(node, (Sym, App))
@@ -133,13 +133,13 @@ class Scale(NamedTuple):
     """Places along a line at which a function is evaluated."""
 
     reach: float
-    """Reach beyond the scale of the constants."""
+    """Distance from 0 that exceeds the scale of the constants."""
     rungs: list[float]
     """Increasing numbers of both signs, some of them far beyond `reach`."""
 
 
 def scale_of(sizes: set[float]) -> Scale:
-    """Return the scale for functions that have constants of these sizes."""
+    """Return the scale for functions whose constants have these absolute values."""
     low = min([0.5, *sizes]) / 10
     high = 100 * math.prod(sorted((max(1.0, size) for size in sizes), reverse=True)[:2])
     count = min(max(round(2 * math.log10(high / low)), 7), 13)
@@ -152,11 +152,14 @@ def scale_of(sizes: set[float]) -> Scale:
 def places(
     found: list[Break], env: dict[str, Fraction], name: str, scale: Scale, most: int
 ) -> dict[Fraction, bool]:
-    """Return places where functions may break along one variable, in order, and whether they may jump there.
+    """Return the sorted places where functions may break along one variable, with True for possible jumps.
 
     Args:
-        env: a point on the line.
-        most: maximum number of places, those nearest to that point.
+        found: Breaks to search for.
+        env: Point on the line.
+        name: Variable along the line.
+        scale: Places at which the functions are evaluated.
+        most: Maximum number of places. The places nearest to the point are kept.
     """
     evaluator = FloatEvaluator(env)
     seen: dict[Fraction, bool] = {}
@@ -177,7 +180,7 @@ def places(
 
 
 def _where(value: _Line, levels: list[float], scale: Scale) -> Iterator[Fraction]:
-    """Yield places where a function takes one of the levels; without a search if it is linear."""
+    """Yield places where a function takes one of the levels. A linear function needs no search."""
     slope = _slope(value, scale.reach)
     if slope is not None:
         for level in levels if slope else ():
@@ -193,7 +196,7 @@ def _where(value: _Line, levels: list[float], scale: Scale) -> Iterator[Fraction
 
 
 def _slope(value: _Line, reach: float) -> float | None:
-    """Return the slope of a function that seems to be linear."""
+    """Return the slope of a function that appears to be linear, or None for any other function."""
     low, near, beside, high = (value(t) for t in (-reach, 0.5, 17.25, reach))
     if low is None or near is None or beside is None or high is None:
         return None
@@ -206,7 +209,7 @@ def _slope(value: _Line, reach: float) -> float | None:
 def _zeros(value: _Line, level: float, scale: list[float], values: list[float | None]) -> Iterator[Fraction]:
     """Yield places where a function crosses a level between two rungs, touches it or dips below it.
 
-    Those nearest to 0 come first.
+    Crossings are sorted by distance from 0 and come before the dips.
     """
     above = [None if v is None else v - level for v in values]
     for index in sorted(range(len(scale) - 1), key=lambda k: abs(scale[k] + scale[k + 1])):
@@ -230,7 +233,7 @@ def _tidy(t: float) -> Fraction:
 
 
 def _crossing(value: _Line, level: float, t: float, u: float, y: float, z: float) -> float:
-    """Return the zero between two places of different signs, by the Illinois form of false position."""
+    """Find a zero between two places with different signs by the Illinois variant of false position."""
     for _ in range(60):
         far = t * u > 0 and not 0.01 < t / u < 100
         middle = math.copysign(math.sqrt(t * u), t) if far else (t * z - u * y) / (z - y)
@@ -254,12 +257,12 @@ _GOLDEN = (math.sqrt(5) - 1) / 2
 
 
 def _dip(value: _Line, level: float, low: float, high: float, y: float, z: float) -> Iterator[Fraction]:
-    """Yield the zeros of a function of one sign at both ends, on both sides of its minimum."""
+    """Yield the zeros on both sides of the extremum of a function that has the same sign at both ends."""
 
     sign = 1 if y > 0 else -1
 
     def beyond(t: float) -> float:
-        """Return the distance from the level, negative on the other side of it."""
+        """Return the distance from the level, which is negative on the far side of the level."""
         found = value(t)
         return math.nan if found is None else (found - level) * sign
 
@@ -268,7 +271,7 @@ def _dip(value: _Line, level: float, low: float, high: float, y: float, z: float
     ends, heights = [low, high], [abs(y), abs(z)]
     for _ in range(45):
         if not 0 < min(depths) < max(heights) / 2:
-            break  # it crosses the level, or is flat above it
+            break  # the function crosses the level, or is flat above it
         if depths[0] < depths[1]:
             ends[1], heights[1] = inner[1], depths[1]
             inner = [ends[1] - _GOLDEN * (ends[1] - ends[0]), inner[0]]

@@ -1,6 +1,6 @@
-"""Comparison of relations, conditions of several relations, and set-builder forms, with anything.
+"""Comparison of relations, of conditions made of several relations, and of set-builder forms with any tree.
 
-`relations` compares two relations; the comparison of their parts is passed in.
+`relations` compares two relations. The function that compares their parts is passed in.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from rewardkit.rewards.math.tree.nodes import (
 
 
 def named(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None:
-    """Compare a named value with anything: by name if both have one, otherwise by value."""
+    """Compare a named value with any tree: by name if both have a name, otherwise by value."""
     assert isinstance(a, NamedValue)
     if isinstance(b, NamedValue):
         return _two_named(a, b, options, equal)
@@ -48,11 +48,11 @@ def named(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None:
         if sequences.declared(b.items)[1]:
             return sequences.sequence(b, a, options, equal)
         own = names.names_of(a)
-        if len(b.items) == len(own) > 1:  # x = y = z = 1 and (1, 1, 1)
+        if len(b.items) == len(own) > 1:  # for example x = y = z = 1 and (1, 1, 1)
             value = names.value_of(a)
             return equal(Seq("", "", tuple(NamedValue(name, value) for name in own)), b, options)
     if isinstance(a.name, Text) and not harmless(a.name.text):
-        return False  # wrong: 5
+        return False  # for example `wrong: 5`
     return equal(names.value_of(a), b, options)
 
 
@@ -69,7 +69,7 @@ def _two_named(a: NamedValue, b: NamedValue, options: MathOptions, equal: Rule) 
 
 
 def part(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None:
-    """Compare the answer to a part of a question: by its label if both have one, otherwise by value."""
+    """Compare the answer to a part of a question with any tree, including the label if both have one."""
     assert isinstance(a, Part)
     if isinstance(b, Part):
         return a.label == b.label and equal(a.value, b.value, options)
@@ -77,7 +77,7 @@ def part(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None:
 
 
 def relation(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None:
-    """Compare a relation, a condition of several, or a set-builder form, with anything."""
+    """Compare a relation, a condition made of several relations, or a set-builder form with any tree."""
     if isinstance(b, Seq) and _has_values_and_bounds(b):
         return sequences.matched((a,), b.items, options, equal)
     if isinstance(a, Logic) and isinstance(b, Seq) and a.op in _IN_SIGNS:
@@ -110,7 +110,7 @@ _IN_SIGNS = {"both": "and", "either": "or"}
 
 
 def _has_values_and_bounds(listed: Seq) -> bool:
-    """Return whether a bare list has both values and bounds, `x>0, 1, 2`, and so is no set of numbers."""
+    """Return True if a bare list has both values and bounds (`x>0, 1, 2`) and so is not a set of numbers."""
     items, _ = sequences.declared(listed.items)
     bounds = [isinstance(item, Rel) and any(op != "=" for op in item.ops) for item in items]
     values = [not isinstance(item, (Rel, Logic)) for item in items]
@@ -118,7 +118,7 @@ def _has_values_and_bounds(listed: Seq) -> bool:
 
 
 def _other_unknowns(a: Node, b: Node) -> bool:
-    """Return whether one condition restricts more unknowns than the other: `x < 3` and `y < 3`."""
+    """Return True if one of two conditions has all unknowns of the other and more: `x < 3` and `x < y`."""
     if isinstance(a, Builder) or not all(_is_condition(side) for side in (a, b)):
         return False
     first = symbols(a)
@@ -132,7 +132,7 @@ def _is_condition(node: Node) -> bool:
 
 
 def _alternatives(a: Node, b: Node) -> tuple[Rel, Rel] | None:
-    """Return `a = 0 or b = 0` as the one equation `ab = 0`, and the equation to compare it with."""
+    """Return `a = 0 or b = 0` as the equation `ab = 0`, with the equation to compare it with, or None."""
     for this, other in ((a, b), (b, a)):
         if isinstance(this, Logic) and this.op == "or" and isinstance(other, Rel) and other.ops == ("=",):
             parts = [p for p in this.parts if isinstance(p, Rel) and p.ops == ("=",)]
@@ -146,7 +146,7 @@ _NO_RULE = object()
 
 
 def _relation_value(a: Rel, b: Node, options: MathOptions, equal: Rule) -> object:
-    """Compare a relation's statement about its subject with a plain value or set."""
+    """Compare the value or set that a relation states with a plain value or set, or return `_NO_RULE`."""
     if all(op in ("=", "~") for op in a.ops):
         if not symbols(a):
             value = names.chain_value(a)
@@ -163,7 +163,7 @@ def _relation_value(a: Rel, b: Node, options: MathOptions, equal: Rule) -> objec
 
 
 def _may_solve(equation: Rel, answers: Node) -> bool:
-    """Return whether an equation in one unknown may be compared with a list of its solutions."""
+    """Return True if an equation in one unknown may be compared with a list of its solutions."""
     return (
         equation.ops == ("=",)
         and len(symbols(equation)) == 1
@@ -172,7 +172,7 @@ def _may_solve(equation: Rel, answers: Node) -> bool:
 
 
 def _labels_of(node: Node) -> set[Node]:
-    """Return the names in a list if every item has one; otherwise a name that equals no other."""
+    """Return the names in a list if every item is named; otherwise a name that equals no other name."""
     items = node.items if isinstance(node, Seq) else (node,)
     return names.labels(items) if all(map(names.assignment, items)) else {Text("")}
 

@@ -1,7 +1,7 @@
-"""Typed comparison of two trees: each pair of families has one rule, in either order.
+"""Typed comparison of two trees, with one rule for each pair of families in either order.
 
-The rule belongs to the higher of two families, so equal(a, b) and equal(b, a) run the same code. A rule
-returns True, False, or None if it cannot decide. No symbolic algebra.
+The rule is that of the higher family, so that equal(a, b) and equal(b, a) run the same code. A rule returns
+True, False, or None if it cannot decide. No symbolic algebra is used.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _HUNDRED = Num(100)
 
 
 def equal(a: Node, b: Node, options: MathOptions) -> bool | None:
-    """Return whether two trees mean the same; None if that remains open."""
+    """Return True if two trees mean the same, False if they do not, or None if neither can be shown."""
     spend(20)
     if a == b:
         return True
@@ -70,14 +70,14 @@ def equal(a: Node, b: Node, options: MathOptions) -> bool | None:
 
 
 def _by_components(a: Node, b: Node, options: MathOptions) -> Node:
-    """Return a sum of unit vectors as a tuple, if it is compared with a tuple or column."""
+    """Return a sum of unit vectors as a tuple if it is compared with a tuple or column, else the tree."""
     if not vectors.has_units(a) or vectors.has_units(b):
         return a
     return vectors.components(a, b, lambda x, y: scalar.equal(x, y, options)) or a
 
 
 def _settled(node: Node) -> Node:
-    """Evaluate the matrix arithmetic in a tree, find its names, and turn sets of named members into lists."""
+    """Return a tree with matrix arithmetic evaluated, names resolved, and enumerable sets made lists."""
     if isinstance(node, Pow) and node.exponent == Sym("T"):
         return linear.transpose(node.base) or node
     if isinstance(node, (Add, Mul, Div, Pow)):
@@ -88,19 +88,19 @@ def _settled(node: Node) -> Node:
 
 
 def _members(node: Builder) -> Seq | None:
-    """Return a set as a list: of values named by its condition, of integers, or of a family."""
+    """Return a set as a list of integers, terms of a family or values named by its condition, or None."""
     try:
         return Seq("{", "}", realset.integers(node))
     except realset.NotASet:
         pass
     if not isinstance(node.head, Sym):
-        family_of = (node.head, node.condition)  # even numbers: 2k, k in Z
+        family_of = (node.head, node.condition)  # for example even numbers: 2k, k in Z
         return Seq("", "", family_of) if sequences.declared(family_of)[1] else None
     parts = node.condition.parts if isinstance(node.condition, Logic) else (node.condition,)
     return Seq("", "", parts) if node.head in names.labels(parts) else None
 
 
-# Numbers with units, signs or bases.
+# --- percentages, angles, bases, times, dates and ratios ---
 
 
 def _percent(a: Node, b: Node, options: MathOptions) -> bool | None:
@@ -112,7 +112,7 @@ def _percent(a: Node, b: Node, options: MathOptions) -> bool | None:
     found = equal(_hundredth(a.value), b, options)
     value = scalar.real_value(a.value)
     if found or options.units == "required" or (value is not None and abs(value) < 1):
-        return found  # without its sign, a number below one is the fraction itself: 0.25 is 25%
+        return found  # a number below one without a percent sign is the fraction itself: 0.25 is 25%
     plain = equal(a.value, b, options) if not isinstance(a.value, Percent) else False
     return plain if plain is not False else found
 
@@ -162,7 +162,7 @@ def _time(a: Node, b: Node, options: MathOptions) -> bool | None:
 
 
 def _date(a: Node, b: Node, options: MathOptions) -> bool | None:
-    """Return False: equal dates were found before, and a missing year matches no year."""
+    """Return False, because equal dates were recognised earlier and a missing year matches no year."""
     return False
 
 
@@ -216,6 +216,6 @@ _RULES: dict[str, Rule] = {
     "named": functools.partial(conditions.named, equal=equal),
     "part": functools.partial(conditions.part, equal=equal),
 }
-"""Rule of each family, lowest first. The higher family's rule is used, with its tree first."""
+"""Family -> its rule, lowest family first. The rule of the higher family is used, with its tree first."""
 
 _RANKS = {name: rank for rank, name in enumerate(_RULES)}

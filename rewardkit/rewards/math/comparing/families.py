@@ -1,7 +1,7 @@
 r"""Families of numbers counted by an integer, modulo their period: `\pi/4 + n\pi`, `x \equiv 3 \pmod 7`.
 
 A family is the union of classes `value + n period`. Two families are equal if they have the same classes
-modulo a common period, whatever the name of the integer, its start, and the split into classes.
+modulo a common period. The name of the integer, the starting values and the split into classes do not matter.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ ResidueFamily = list[ResidueClass]
 
 
 def family(items: Sequence[Node], letter: str) -> ResidueFamily | None:
-    """Return the classes of some values counted by an integer; None if they are no such family."""
+    """Return the classes of some values counted by the integer `letter`, or None if they form no family."""
     found: ResidueFamily = []
     for item in items:
         if isinstance(item, Rel) and item.ops == ("mod", "modulus"):
@@ -62,7 +62,7 @@ def family(items: Sequence[Node], letter: str) -> ResidueFamily | None:
 
 
 def _linear(node: Node, letter: str) -> ResidueFamily:
-    """Return the class of an expression that is linear in its only letter; empty for any other."""
+    """Return the class of an expression that is linear in its only letter, or an empty list."""
     zero, one, two, far = (_plain(substitute(node, letter, Num(n))) for n in (0, 1, 2, -5))
     period = Add((one, negate(zero)))
     steps = (
@@ -75,24 +75,24 @@ def _linear(node: Node, letter: str) -> ResidueFamily:
 
 
 def _by_parity(node: Node, letter: str) -> ResidueFamily:
-    r"""Return the two classes of `(-1)^n x + n\pi`."""
+    r"""Return the two classes of an expression like `(-1)^n x + n\pi`, or an empty list."""
     double = Mul((Num(2), Sym(letter)))
     halves = [_linear(substitute(node, letter, Add((double, Num(k)))), letter) for k in (0, 1)]
     return [*halves[0], *halves[1]] if all(halves) else []
 
 
 def _plain(node: Node) -> Node:
-    """Return a sum of degrees as a number, because numbers are added to it."""
+    """Return an angle in degrees as a product, so that other terms can be added to it."""
     return Mul((node.value, Degree(Num(1)))) if isinstance(node, Degree) else node
 
 
 def is_shifted(classes: ResidueFamily) -> bool:
-    """Return whether no class contains 0, so that a formula which merely depends on a number is unlikely."""
+    """Return True if no class contains 0, which makes a formula in an ordinary variable unlikely."""
     return all(_quotient(one.value, one.period) is None for one in classes)
 
 
 def same(a: ResidueFamily, b: ResidueFamily) -> bool | None:
-    """Return whether two families have the same members; None if their periods have no common multiple."""
+    """Return True if two families have the same members, or None if no small common period is found."""
     unit = a[0].period
     ratios = [[_ratio(one.period, unit) for one in side] for side in (a, b)]
     if any(ratio is None for side in ratios for ratio in side):
@@ -126,7 +126,7 @@ def _common_multiple(sizes: list[Fraction]) -> Fraction:
 
 
 def _ratio(a: Node, b: Node) -> Fraction | None:
-    """Return the quotient of two constants if it is a simple fraction; otherwise None."""
+    """Return the quotient of two constants if it is a simple fraction, otherwise None."""
     try:
         value = evaluate(Div(a, b), {}, _DIGITS)
     except (Undefined, TooLarge):
@@ -138,6 +138,6 @@ def _ratio(a: Node, b: Node) -> Fraction | None:
 
 
 def _quotient(a: Node, b: Node) -> int | None:
-    """Return the quotient of two constants if it is an integer; otherwise None."""
+    """Return the quotient of two constants if it is an integer, otherwise None."""
     found = _ratio(a, b)
     return int(found) if found is not None and found.denominator == 1 else None

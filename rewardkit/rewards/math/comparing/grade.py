@@ -1,7 +1,7 @@
-"""The cascade of tiers: string, number, words, tree, SymPy. Each decides or passes on the prepared sides.
+"""Cascade of comparison tiers: string, number, words, tree, SymPy. Each decides or passes to the next tier.
 
-No tier raises: if a guard stops it, the grammar does not cover the text or our code fails, the verdict is
-`undecided`, with the reason.
+No exception leaves the cascade. If a guard stops a tier, the grammar does not cover the text or the code
+fails, the verdict is `undecided` and states the reason.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ Tier = Literal["string", "number", "words", "tree", "symbolic", "none"]
 
 @dataclass(frozen=True)
 class MathVerdict:
-    """The result of comparing two answers."""
+    """Result of comparing two answers."""
 
     outcome: MathOutcome
     tier: Tier
     reason: str
     failure: Literal["", "error"] = ""
-    """Kind of failure: `error` if SymPy could not be asked."""
+    """`error` if SymPy could not be run, otherwise empty."""
 
     @property
     def equal(self) -> bool:
@@ -37,11 +37,11 @@ class MathVerdict:
 
 
 def compare(ground_truth: str, answer: str, options: MathOptions = DEFAULT) -> MathVerdict:
-    """Return whether an answer is the same as a ground truth.
+    """Compare an answer with a ground truth.
 
-    The order of arguments matters where only the ground truth may decide: a ground truth in prose is never
-    shortened, a bare list is neither a point nor an interval in brackets, and a decimal comma in the answer
-    is recognised if the ground truth has a decimal point.
+    The order of the arguments matters in three cases. A ground truth in prose is never shortened. A bare list
+    as ground truth equals neither a point nor an interval in brackets. A decimal comma in the answer is
+    recognised if the ground truth has a decimal point.
     """
     options = options.resolved
     verdict = compare_prepared(prepare(ground_truth), prepare(answer), options)
@@ -54,7 +54,7 @@ def compare(ground_truth: str, answer: str, options: MathOptions = DEFAULT) -> M
 def compare_prepared(
     ground_truth: PreparedAnswer, answer: PreparedAnswer, options: MathOptions
 ) -> MathVerdict:
-    """Run the cascade on two prepared sides."""
+    """Run the cascade of tiers on two prepared sides."""
     if not ground_truth.text or not answer.text:
         return MathVerdict("not_equal", "string", "one of the sides is empty")
     for tier in (_by_string, _by_number, _by_words, _by_tree):
@@ -115,7 +115,7 @@ def _plain_unequal(ground_truth: PreparedAnswer, answer: PreparedAnswer) -> Math
 def _by_words(
     ground_truth: PreparedAnswer, answer: PreparedAnswer, options: MathOptions
 ) -> MathVerdict | None:
-    """Compare choice letters, and answers that consist of words."""
+    """Compare choice letters and answers that consist of words."""
     if (ordered := _ordered(ground_truth.words, answer.words)) is not None:
         return ordered
     found = _choices(ground_truth, answer, options)
@@ -138,13 +138,13 @@ def _by_words(
 _ROMAN = re.compile(r"(?=.*[IVX])(?=..)M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
 
 
-"""Roman numerals with I, V or X, because `CD` may be a segment."""
+"""Roman numerals that contain I, V or X. `CD` is excluded because it may be a segment."""
 _LONGEST_RUN = 20
 _CAPITALS = re.compile(r"[A-Z]{3,}")
 
 
 def _ordered(first: str, second: str) -> MathVerdict | None:
-    """Compare letters whose order counts, and which are no product: `IV` and `VI`, `HTH` and `HHT`."""
+    """Compare letters whose order counts because they are no product: `IV` and `VI`, `HTH` and `HHT`."""
     if max(len(first), len(second)) > _LONGEST_RUN:
         return None
     joined = [side.replace(" ", "") for side in (first, second)]
@@ -161,7 +161,7 @@ _BETWEEN_ITEMS = re.compile(r"\s*[,;]\s*(?:and\s+)?|\s+and\s+")
 
 
 def _same_items(first: str, second: str) -> bool:
-    """Return whether two lists of words have the same items in order: "red, green" and "red and green"."""
+    """Return True if two lists of words have the same items in order: "red, green" and "red and green"."""
     if any(re.search(r"\b(?:or|not|nor|but)\b", side) for side in (first, second)):
         return False
     found = [
@@ -173,7 +173,7 @@ def _same_items(first: str, second: str) -> bool:
 
 
 def _choices(ground_truth: PreparedAnswer, answer: PreparedAnswer, options: MathOptions) -> bool | None:
-    """Compare letters of multiple choice, with or without the content of the option."""
+    """Compare multiple-choice letters, with or without the text of the option."""
     if ground_truth.choice and answer.choice:
         certain = any(
             side.words != side.words.casefold() or len(side.words) > 1 for side in (ground_truth, answer)
@@ -199,7 +199,7 @@ def _choices(ground_truth: PreparedAnswer, answer: PreparedAnswer, options: Math
         and compare_prepared(prepare(first[1]), answer, options).equal
     ):
         return True
-    alone = second is not None and not words.led_choice(second[1])  # `(B) (C) 12` chooses nothing
+    alone = second is not None and not words.led_choice(second[1])  # `(B) (C) 12` names no single option
     return (
         True
         if second and alone and compare_prepared(ground_truth, prepare(second[1]), options).equal
@@ -212,7 +212,7 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
 def _is_plain_content(text: str) -> bool:
-    """Return whether an option's content is a value and not a statement: "(C) 12", not "(C) or (D)"."""
+    """Return True if the text of an option is a value and not a statement: "(C) 12", not "(C) or (D)"."""
     if words.fold(text) in ("true", "yes"):
         return True
     reading = prepare(text).reading
@@ -268,7 +268,7 @@ def _unparsed(ground_truth: PreparedAnswer, answer: PreparedAnswer, reason: str)
 
 
 def _as_prose(text: str) -> str:
-    """Return an unparsable text for comparison: without spaces and capitals of words."""
+    """Normalise an unparsable text for comparison: collapse whitespace and lower-case capitalised words."""
     return _CAPITALISED.sub(lambda m: m.group().lower(), " ".join(text.split()))
 
 
@@ -280,7 +280,7 @@ def _is_prose(text: str) -> bool:
 
 
 def _by_sympy(ground_truth: PreparedAnswer, answer: PreparedAnswer) -> MathVerdict:
-    """Ask SymPy, with the sides in a fixed order so that both directions ask the same question."""
+    """Compare with SymPy, with the sides in a fixed order so that swapping them gives the same verdict."""
     from rewardkit.rewards.math.comparing.signs import write_signs
     from rewardkit.rewards.math.sympy import client
 
@@ -306,5 +306,5 @@ def _by_sympy(ground_truth: PreparedAnswer, answer: PreparedAnswer) -> MathVerdi
 
 
 def _exhausted(reason: str) -> MathVerdict:
-    """Return a verdict for an answer that exceeds the limits: not equal, and no failure."""
+    """Return the verdict for a comparison that exceeds SymPy's time limit, which is not a failure."""
     return MathVerdict("undecided", "symbolic", f"not shown to be equal within SymPy's time limit ({reason})")

@@ -1,7 +1,7 @@
-"""Compares two functions of variables at points that `points` chooses from the two trees.
+"""Comparison of two functions of variables at points that `points` chooses from the two trees.
 
-Without an imaginary unit they are real functions: they are equal if they agree wherever both are real, and
-are real at the same places.
+Functions without an imaginary unit are real functions. They are equal if they are real at the same places and
+agree there.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _OF_COMPLEX = named("of_complex")
 
 
 def same_function(a: Node, b: Node, names: list[str]) -> bool | None:
-    """Return whether two trees have the same value for all variables; None if that remains open."""
+    """Return True if two trees agree for all values of the variables, False if not, or None if undecided."""
     functions = Functions.of(a, b, names)
     if any(isinstance(part, Fn) and part.name in _OF_COMPLEX for part in functions.parts):
         a, b = _complex(a, names), _complex(b, names)
@@ -50,20 +50,20 @@ def same_function(a: Node, b: Node, names: list[str]) -> bool | None:
     if Const("i") in functions.parts:
         return _Comparison(functions, rational, real=False).same()
     found = _Comparison(functions, rational, real=True).same()
-    if found is None:  # not real at any point that was tried
+    if found is None:  # the functions were not real at any point tried
         return _Comparison(functions, rational, real=False).same()
     return found
 
 
 def _complex(node: Node, names: list[str]) -> Node:
-    """Return the tree with every variable replaced by a complex one."""
+    """Return the tree with every variable replaced by a complex variable."""
     for name in names:
         node = substitute(node, name, Add((Sym(name), Mul((Const("i"), Sym(f"{name} imaginary"))))))
     return node
 
 
 def held(node: Node, env: Env) -> Node:
-    """Return a tree with its variables and unknown functions replaced by their values at a point."""
+    """Return the tree with its variables and unknown functions replaced by their values at a point."""
     try:
         return number(exact(node, env))
     except (Irrational, TooLarge):
@@ -78,13 +78,13 @@ def held(node: Node, env: Env) -> Node:
 
 
 def same_up_to_constant(a: Node, b: Node) -> bool:
-    """Return whether two functions, each with a constant of integration `+C`, differ only by a constant."""
+    """Return True if two functions, each with a constant of integration `+C`, differ only by a constant."""
     rests = [_without_constant(node) for node in (a, b)]
     if rests[0] is None or rests[1] is None:
         return False
     names = sorted(symbols(rests[0]) | symbols(rests[1]))
     if not names or any(name[:1].isupper() for name in names):
-        return False  # A + B + C is a sum of three unknowns
+        return False  # in A + B + C, the C is an unknown and not a constant of integration
     difference = Add((rests[0], negate(rests[1])))
     for env in islice(points(Functions.of(difference, Num(0), names)), _GOOD_POINTS):
         try:
@@ -96,7 +96,7 @@ def same_up_to_constant(a: Node, b: Node) -> bool:
 
 
 def _without_constant(node: Node) -> Node | None:
-    """Return a sum without its only term C, of any sign and index; None if there is no such term."""
+    """Return a sum without its constant C of any sign and index, or None unless there is exactly one."""
     if not isinstance(node, Add):
         return None
     rest = [term for term in node.terms if not _is_constant_of_integration(term)]
@@ -137,7 +137,7 @@ class _Comparison(NamedTuple):
         return None if good is None else self._surely(good)
 
     def at(self, env: Env) -> bool | str | None:
-        """Compare at one point; see `close`."""
+        """Compare both functions at one point. See `close` for the result."""
         found = self._exactly(env) if self.rational else None
         return close(self.functions.a, self.functions.b, env, self.real) if found is None else found
 
@@ -148,14 +148,14 @@ class _Comparison(NamedTuple):
             return None
 
     def _other_ground(self, found: bool | str | None) -> bool:
-        """Return whether a missing value on one side proves a difference.
+        """Return True if a missing value on one side proves a difference.
 
-        An integer may merely be out of range.
+        A pole proves nothing if there are integer variables, since an integer may merely be out of range.
         """
         return self.real and (found == "unreal" or (found == "pole" and not self.functions.whole))
 
     def _differ_elsewhere(self) -> bool:
-        """Return whether a point shows a difference that the points for plain algebra do not."""
+        """Return True if a point between breaks or on a branch shows a difference."""
         return any(self._differ(point) for point in pieces(self.functions)) or any(
             self._differ(Point(env)) for env in branch_points(self.functions)
         )
@@ -174,7 +174,7 @@ class _Comparison(NamedTuple):
 
 
 def _is_irrational(part: Node) -> bool:
-    """Return whether a part is obviously irrational, so that exact arithmetic is not worth trying."""
+    """Return True if a part is obviously irrational, so that exact arithmetic is not worth trying."""
     match part:
         case Const() | App() | Degree() | Fn(name="root" | "ln" | "sin" | "cos" | "tan"):
             return True

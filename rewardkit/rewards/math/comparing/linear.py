@@ -1,4 +1,4 @@
-"""Matrix arithmetic inside an answer: evaluates sums, scalar multiples, products and small powers."""
+"""Matrix arithmetic inside an answer: evaluation of sums, scalar multiples, products and small powers."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _inner_product(row: tuple[Node, ...], column: tuple[Node, ...]) -> Node:
     if all(isinstance(cell, Num) and cell.places is None for cell in (*row, *column)):
         return number(sum((exact(x) * exact(y) for x, y in zip(row, column, strict=True)), Fraction(0)))
     cell = Add(tuple(Mul(pair) for pair in zip(row, column, strict=True)))
-    deque(walk(cell), maxlen=0)  # each power doubles a cell, so its size is counted before it is used
+    deque(walk(cell), maxlen=0)  # walking counts the cell, which doubles with each power, towards the budget
     return cell
 
 
@@ -89,14 +89,14 @@ def _map(matrix: Matrix, change: object) -> Matrix:
 
 
 def transpose(node: Node) -> Node | None:
-    """Return the transpose of a matrix; a tuple is its own, because rows and columns equal tuples."""
+    """Return the transpose of a matrix, or a tuple unchanged, because rows and columns both equal tuples."""
     if isinstance(node, Matrix):
         return Matrix(tuple(zip(*node.rows, strict=True)))
     return node if isinstance(node, Seq) else None
 
 
 def from_lists(seq: Seq) -> Matrix | None:
-    """Return `[[1,2],[3,4]]` as a matrix."""
+    """Return nested lists like `[[1,2],[3,4]]` as a matrix, or None for any other sequence."""
     rows = [item.items for item in seq.items if isinstance(item, Seq) and item.opening == "["]
     if len(rows) != len(seq.items) or len({len(r) for r in rows}) != 1 or not rows[0]:
         return None

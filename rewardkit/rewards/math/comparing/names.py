@@ -1,6 +1,6 @@
-"""Names of values: valid names, the names in a relation, and the values of a list by name.
+"""Names of values: valid names, the names in a relation, and the named values in a list.
 
-Named values are compared by name if both sides have names, and by order if one has none.
+Named values are compared by name if both sides have names, and in order if one side has none.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MEASURES = table("abs det max min sin cos tan cot sec csc deg dim gcd lcm floor
 
 
 def is_label(node: Node) -> bool:
-    """Return whether a node can be the name of a result: a variable, f(x), AB, |AB|, (p, q), V_1 : V_2."""
+    """Return True if a node can name a result: a variable, f(x), AB, |AB|, (p, q), V_1 : V_2."""
     match node:
         case Sym() | App() | Text():
             return True
@@ -61,13 +61,13 @@ def _is_head(factors: tuple[Node, ...]) -> bool:
 
 
 def _is_segment(node: Node) -> bool:
-    """Return whether a node is a geometric name: a capital or a product of capitals."""
+    """Return True if a node is a geometric name: a capital or a product of capitals."""
     names = node.factors if isinstance(node, Mul) else (node,)
     return all(isinstance(n, Sym) and (n.name[:1].isupper() or " " in n.name) for n in names)
 
 
 def _is_differential(node: Node) -> bool:
-    """Return whether a node is `dy`, `d x` or `d`: half of a derivative."""
+    """Return True if a node is `dy`, `d x` or `d`, which is one half of a derivative."""
     first = node.factors[0] if isinstance(node, Mul) else node
     return first in (Sym("d"), Sym("partial"))
 
@@ -77,16 +77,16 @@ def _is_greek(node: Node) -> bool:
 
 
 def assignment(node: Node) -> tuple[Node, Node] | None:
-    """Return name and value of `x = 5`, `5 = x`, `x = 2 + 3 = 5`, `A(1, 2)`; None for any other node.
+    """Return name and value of `x = 5`, `5 = x`, `x = 2 + 3 = 5` or `A(1, 2)`, or None for any other node.
 
-    A chain whose constant sides disagree is false and has no value. The number after an approximation sign
-    only approximates the number before it.
+    A chain whose constant sides disagree is false and has no value. The value is the number before an
+    approximation sign, not the approximation after it.
     """
     match node:
         case NamedValue(name=name, value=value):
             return name, value
         case Mul(factors=(Sym() as name, Seq(opening="(", items=(_, _, *_)) as point)):
-            return name, point  # A(1, 2)
+            return name, point  # for example A(1, 2)
     if not isinstance(node, Rel) or any(op not in ("=", "~") for op in node.ops):
         return None
     sides = list(node.sides)
@@ -112,7 +112,7 @@ def assignment(node: Node) -> tuple[Node, Node] | None:
 
 
 def _sides_differ(a: Node, b: Node) -> bool:
-    """Return whether two sides of a chain are known to be different."""
+    """Return True if two sides of a chain are known to differ."""
     a, b = (n.value if isinstance(n, Quantity) else n for n in (a, b))
     if is_scalar(a) and is_scalar(b):
         return equal(a, b, DEFAULT) is False
@@ -120,7 +120,7 @@ def _sides_differ(a: Node, b: Node) -> bool:
 
 
 def chain_value(node: Rel) -> Node | None:
-    """Return the value of a chain of equal constants, `3 + 4 = 7`; None if it is false or no such chain."""
+    """Return the value of a chain of equal constants like `3 + 4 = 7`, or None for any other relation."""
     if any(op not in ("=", "~") for op in node.ops) or symbols(node):
         return None
     if "~" in node.ops:
@@ -130,9 +130,9 @@ def chain_value(node: Rel) -> Node | None:
 
 
 def same_label(a: Node, b: Node) -> bool:
-    """Return whether two labels name the same thing; the names of a definition's arguments do not matter.
+    """Return True if two labels name the same thing. The names of a definition's arguments do not matter.
 
-    `y` is the name of any function; a function and its derivative or inverse are different.
+    `y` may name any function. A function differs from its derivative and its inverse.
     """
     if a == b or (isinstance(a, Text) and isinstance(b, Text) and fold(a.text) == fold(b.text)):
         return True
@@ -146,7 +146,7 @@ def same_label(a: Node, b: Node) -> bool:
 
 
 def base_name(label: Node) -> str:
-    """Return the name of a variable without a numeric index: `x` for `x_1`; empty for other labels."""
+    """Return the name of a variable without a numeric index (`x` for `x_1`), or "" for other labels."""
     if not isinstance(label, Sym):
         return ""
     name, _, index = label.name.partition("_")
@@ -154,14 +154,14 @@ def base_name(label: Node) -> str:
 
 
 def captures(label: Node, value: Node, model: Node) -> bool:
-    """Return whether renaming a definition's arguments would capture another letter: `f(y) = x^2`."""
+    """Return True if renaming a definition's arguments as in `model` would capture a letter: `f(y) = x^2`."""
     if not (isinstance(label, App) and isinstance(model, App)):
         return False
     return bool((symbols(model) - symbols(label)) & symbols(value))
 
 
 def _function_head(node: Node) -> str:
-    """Return the function name at the head of a definition, with primes; empty for other labels."""
+    """Return the function name with primes at the head of a definition, or "" for other labels."""
     if isinstance(node, App):
         dummies = all(isinstance(arg, Sym) and not arg.name[:1].isupper() for arg in node.args)
         return node.name if dummies else ""  # P(A) is not P(B)
@@ -169,7 +169,7 @@ def _function_head(node: Node) -> str:
 
 
 def rename_head(label: Node, value: Node, model: Node) -> Node:
-    """Return the value of a definition with its dummy variables named as the model's head names them."""
+    """Return the value of a definition with its arguments renamed to those of the model's label."""
     if not (isinstance(label, App) and isinstance(model, App) and len(label.args) == len(model.args)):
         return value
     for mine, other in zip(label.args, model.args, strict=True):
@@ -179,7 +179,7 @@ def rename_head(label: Node, value: Node, model: Node) -> Node:
 
 
 def named(node: Node) -> Node:
-    """Return a node that names values as `NamedValue`, or as a tuple or list of these."""
+    """Return a node that names values as a `NamedValue` or a tuple or list of them, other nodes unchanged."""
     match node:
         case Rel() | Mul() if (found := assignment(node)) is not None:
             return _with_name(*found)
@@ -193,7 +193,7 @@ def named(node: Node) -> Node:
 
 
 def _with_name(name: Node, value: Node) -> Node:
-    """Return a named value; a tuple of them for a tuple of names, the plain value for "the answer is"."""
+    """Return a named value, a tuple of them for a tuple of names, or the plain value for "the answer is"."""
     if isinstance(name, Text) and LEADS.issuperset(name.text.casefold().replace(":", " ").split()):
         return value
     if parts := _components(name):
@@ -205,7 +205,7 @@ def _with_name(name: Node, value: Node) -> Node:
 
 
 def _components(value: Node) -> Sequence[Node]:
-    """Return the components of a tuple, list, row or column."""
+    """Return the components of a tuple, list, row or column, or nothing for other values."""
     match value:
         case Seq(opening="(" | "[" | "", items=items):
             return items
@@ -215,9 +215,10 @@ def _components(value: Node) -> Sequence[Node]:
 
 
 def _spread(items: tuple[Node, ...]) -> tuple[Node, ...]:
-    """Return the items of a list, each with the name that is written only once.
+    """Return the items of a list, each with a name that is written only once.
 
-    For example `(x, y) = (1, 2), (3, 4)`; also `x: 1, y: 2`, which is not a list of ratios.
+    For example, both points in `(x, y) = (1, 2), (3, 4)` are named. The items of `x: 1, y: 2` are named
+    values, not ratios.
     """
     pairs = [item.parts for item in items if isinstance(item, Ratio) and len(item.parts) == 2]
     if len(pairs) == len(items) and all(is_label(name) and not symbols(value) for name, value in pairs):

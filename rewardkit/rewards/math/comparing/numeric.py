@@ -1,7 +1,7 @@
-"""Approximate evaluation at any precision, with guards on the cost of each step. mpmath only, no SymPy.
+"""Approximate evaluation of trees with mpmath at any precision, with a guard on the cost of each step.
 
-Each thread has its own mpmath context, because the global one is shared state. A value is an mpf or mpc; at a
-point where a tree has no finite value, evaluation raises `Undefined`, or a subclass if the reason is certain.
+Each thread has its own mpmath context, because the global context is shared state. A value is an mpf or mpc.
+If a tree has no finite value at a point, evaluation raises `Undefined`, or a subclass for a certain reason.
 """
 
 from __future__ import annotations
@@ -38,26 +38,24 @@ from rewardkit.rewards.math.tree.nodes import (
 )
 
 Value = Any
-"""An mpmath mpf or mpc; mpmath has no type information."""
+"""An mpf or mpc of mpmath, which has no type information."""
 _LOCAL = threading.local()
 
 
 class Undefined(Exception):
-    """Raised if there is no finite value, or none that we can compute."""
+    """Raised if a tree has no finite value, or no value that can be computed."""
 
 
 class Pole(Undefined):
-    """Raised if there is certainly no finite value: a division by zero, the factorial of a negative
-    integer."""
+    """Raised if a tree certainly has no finite value, as for a division by zero or the factorial of -1."""
 
 
 class Unreal(Undefined):
-    """Raised if a part of a real function certainly has no real value: a logarithm or even root of a
-    negative."""
+    """Raised if a part of a real function certainly has no real value, as for an even root of -1."""
 
 
 def context(digits: int) -> Any:
-    """Return this thread's mpmath context, set to a precision."""
+    """Return this thread's mpmath context, set to a precision of this many decimal digits."""
     found = getattr(_LOCAL, "context", None)
     if found is None:
         found = _LOCAL.context = MPContext()
@@ -67,11 +65,11 @@ def context(digits: int) -> Any:
 
 
 def evaluate(node: Node, env: Mapping[str, Fraction], digits: int, real: bool = False) -> Value:
-    """Return the value of a tree at a point. A `real` function has no value if a part of it has none.
+    """Return the value of a tree at a point. With `real`, every part of the tree must have a real value.
 
     Raises:
-        Undefined: no finite value.
-        TooLarge: a guard stopped the evaluation.
+        Undefined: The tree has no finite value.
+        TooLarge: A guard stopped the evaluation.
     """
     return Evaluator(env, digits, real).value(node)
 
@@ -84,9 +82,9 @@ def as_fraction(value: Value) -> Fraction:
 
 
 def plainly_differ(a: Node, b: Node, env: Mapping[str, Fraction]) -> bool:
-    """Return whether machine floats already prove two real values different, beyond any rounding.
+    """Return True if machine floats prove that two real values differ by more than rounding errors.
 
-    Decides most wrong answers at a tenth of the cost; False proves nothing.
+    This check decides most wrong answers at a tenth of the cost. False proves nothing.
     """
     evaluator = FloatEvaluator(env, _LAST_DIGITS)
     x, y = evaluator.get(a), evaluator.get(b)
@@ -94,14 +92,15 @@ def plainly_differ(a: Node, b: Node, env: Mapping[str, Fraction]) -> bool:
         return False
     gap = abs(x - y)
     size = max(abs(x), abs(y))
-    # Cancellation can magnify the error of a float, but only as far as the largest intermediate value allows.
+    # Cancellation can magnify a rounding error only in proportion to the largest intermediate value.
     return math.isfinite(gap) and size > 1e-6 and gap > 1e-3 * size and evaluator.largest < 1e6 * gap
 
 
 def log2_range(nodes: tuple[Node, ...], env: Mapping[str, Fraction], digits: int) -> tuple[int, int]:
     """Return the binary exponents of the smallest and largest intermediate values of some trees.
 
-    Their distance determines the precision that distinguishes the trees. Raises as `evaluate` does.
+    The difference of the exponents determines the precision needed to tell the trees apart. Exceptions are as
+    for `evaluate`.
     """
     evaluator = _RangeEvaluator(env, digits)
     for node in nodes:
@@ -114,12 +113,12 @@ class Evaluator:
         self.mp = context(digits)
         self.env: dict[str, Value] = {k: self.mp.mpf(v.numerator) / v.denominator for k, v in env.items()}
         self.cost = 2 + digits // 40
-        """Steps that a node costs."""
+        """Number of budget steps that evaluating a node costs."""
         self.power_cost = 10 * self.cost
         self.function_cost = self.power_cost + (digits // 30) ** 2
         self.real = real
         self.free = len(env)
-        """Number of variables with values outside of sums."""
+        """Number of variables that have values outside sums."""
 
     def value(self, node: Node) -> Value:
         spend(self.cost)
@@ -129,7 +128,7 @@ class Evaluator:
         return rule(self, node)
 
     def _at_a_point(self) -> bool:
-        """Return whether variables have arbitrary values here, outside of a counting sum."""
+        """Return True if the variables have arbitrary values, outside any sum or product over an index."""
         return len(self.env) == self.free > 0
 
     def num(self, node: Num) -> Value:
@@ -178,9 +177,9 @@ class Evaluator:
         return self.power(base, exponent)
 
     def _real_power(self, base: Value, exponent: Value, written: Node) -> Value:
-        """Return a negative number to a fractional power: real if the fraction has an odd denominator.
+        """Return a negative number raised to a fractional power, which must have an odd denominator.
 
-        A variable in the exponent assumes a positive base.
+        A variable in the exponent leaves the power undefined, because it presupposes a positive base.
         """
         if symbols(written):
             raise Undefined("a variable power of a negative number")
@@ -235,12 +234,12 @@ class Evaluator:
         return self.value(node.value) * self.mp.pi / 180
 
     def app(self, node: App) -> Value:
-        """Return an arbitrary value of an unknown function for each argument, different at each point."""
+        """Return an arbitrary value for a call of an unknown function, fixed by arguments and point."""
         found = self.unknown(node)
         return self.mp.mpf(found.numerator) / found.denominator
 
     def unknown(self, node: App) -> Fraction:
-        """Return the arbitrary value of an unknown function."""
+        """Return the arbitrary value for a call of an unknown function as a Fraction."""
         arguments = [self.mp.nstr(self.value(a), 12) for a in node.args]
         point = self.mp.nstr(self.env[node.name], 12) if node.name in self.env else ""
         return Fraction(2 * seed(f"{node.name}{point}({','.join(arguments)})") - (1 << 20), 1_000_003)
@@ -348,7 +347,7 @@ class Evaluator:
         return self.mp.mpf(combine(*(int(self.mp.re(v)) for v in values)))
 
     def _root(self, value: Value, degree: Value) -> Value:
-        """Return the real root if there is one, otherwise the principal root."""
+        """Return the real root if it exists, otherwise the principal root."""
         mp = self.mp
         if not mp.isint(degree) or degree == 0:
             return self.power(value, 1 / degree)
@@ -360,7 +359,7 @@ class Evaluator:
         return self.power(value, mp.mpf(1) / count)
 
     def _round(self, name: str, value: Value) -> Value:
-        """Return the floor or ceiling; a value too near an integer to distinguish counts as that integer."""
+        """Return the floor or ceiling. A value that cannot be told from an integer counts as that integer."""
         mp = self.mp
         nearest = mp.nint(value)
         if abs(value - nearest) < mp.mpf(10) ** (-mp.dps * 2 // 3):
@@ -369,7 +368,7 @@ class Evaluator:
 
 
 class FloatEvaluator(Evaluator):
-    """Evaluates real functions by the same rules in machine floats."""
+    """Evaluator of real functions in machine floats."""
 
     def __init__(self, env: Mapping[str, Fraction], barred: frozenset[str] = frozenset()) -> None:
         self.mp = fp
@@ -380,11 +379,11 @@ class FloatEvaluator(Evaluator):
         self.real = True
         self.free = len(env)
         self.barred = barred
-        """Functions that are not evaluated."""
+        """Names of functions that are treated as undefined."""
         self.largest = 0.0
 
     def get(self, node: Node) -> float | None:
-        """Return the value of a tree, None if there is none."""
+        """Return the value of a tree, or None if it has no real value."""
         try:
             value = self.value(node)
         except (Undefined, TooLarge, ArithmeticError, ValueError, TypeError, NotImplementedError):
@@ -409,7 +408,7 @@ class FloatEvaluator(Evaluator):
 
 
 class _RangeEvaluator(Evaluator):
-    """Records the sizes of intermediate values, except those that may be rounding errors."""
+    """Evaluator that records the sizes of intermediate values, except possible rounding errors."""
 
     def __init__(self, env: Mapping[str, Fraction], digits: int) -> None:
         super().__init__(env, digits)
@@ -426,7 +425,7 @@ class _RangeEvaluator(Evaluator):
         return value
 
     def _function(self, name: str, values: list[Value]) -> Value:
-        """Evaluate a function; its distance from a limit counts as an intermediate value."""
+        """Evaluate a function and record its distance from its limit as an intermediate value."""
         if name in _LEVELLING and self.mp.mag(values[0]) > 3:
             size = abs(values[0])
             self.low = min(self.low, -int(2 * size ** (2 if name == "erf" else 1)) - 1)
@@ -437,9 +436,9 @@ _LEVELLING = named("levels_off")
 _LAST_DIGITS = named("reads_last_digits")
 _ELEMENTARY = {name: function.mpmath for name, function in FUNCTIONS.items() if function.mpmath}
 _OF_RECIPROCAL = {"arccoth": "arctanh", "arcsech": "arccosh", "arccsch": "arcsinh"}
-"""Functions -> the function to apply to the reciprocal."""
+"""Function -> function to apply to the reciprocal of its argument."""
 _OF_FLOATS = {"arcsinh": math.asinh, "arccosh": math.acosh, "arctanh": math.atanh}
-"""Functions that mpmath lacks for machine floats."""
+"""Functions that mpmath does not provide for machine floats."""
 _RULES: dict[type, Any] = {
     Num: Evaluator.num, Const: Evaluator.const, Sym: Evaluator.sym, Add: Evaluator.add, Mul: Evaluator.mul,
     Div: Evaluator.div, Pow: Evaluator.pow, Fn: Evaluator.fn, App: Evaluator.app, BigOp: Evaluator.big,
@@ -448,7 +447,7 @@ _RULES: dict[type, Any] = {
 
 
 def seed(name: str) -> int:
-    """Return a fixed pseudo-random number below 2**20 for a name."""
+    """Return a pseudo-random number below 2**20 that depends only on the name."""
     return int.from_bytes(hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=8).digest()) % (
         1 << 20
     )

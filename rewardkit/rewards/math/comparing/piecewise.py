@@ -1,6 +1,6 @@
-"""Comparison of values by cases with others and plain functions: in each piece of the line and at its ends.
+"""Comparison of piecewise functions with each other and with plain functions, in each piece and at its ends.
 
-The comparison of values is passed in.
+The function that compares the values is passed in.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class _CasePiece(NamedTuple):
 
 
 def cases(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None:
-    """Return whether values by cases have the same rows in any order, or the same values everywhere."""
+    """Return True if piecewise functions have the same rows in any order, or the same values everywhere."""
     assert isinstance(a, Cases)
     if isinstance(b, Cases):
         first, second = ([Seq("(", ")", row) for row in side.rows] for side in (a, b))
@@ -55,7 +55,7 @@ def _conditions(node: Node) -> list[Node]:
 
 
 def _pieces(node: Node) -> list[_CasePiece]:
-    """Return each value with the set where it holds; a value without a condition holds elsewhere."""
+    """Return each value with the set on which it holds. An "otherwise" value holds on the remaining set."""
     if not isinstance(node, Cases):
         return [_CasePiece(realset.ALL, node)]
     said = [condition for _, condition in node.rows if not isinstance(condition, Text)]
@@ -84,13 +84,13 @@ def _agree(pieces: list[list[_CasePiece]], name: str, options: MathOptions, equa
 
 
 def _at(pieces: list[_CasePiece], place: Node, name: str) -> list[Node]:
-    """Return all values at a place, which must agree where pieces overlap."""
+    """Return the values of all pieces that contain a place. Overlapping pieces must agree."""
     x = real_value(place)
     return [substitute(piece.value, name, place) for piece in pieces if realset.inside(piece.where, x)]
 
 
 def _places(pieces: list[list[_CasePiece]]) -> Iterator[Node]:
-    """Yield the ends of all pieces, and numbers between them and beyond."""
+    """Yield the ends of all pieces and the constants in their values, and numbers between and beyond them."""
     ends: dict[Fraction, Node] = {}
     for side in pieces:
         for piece in side:

@@ -1,5 +1,7 @@
-"""Points at which functions are compared, chosen from the two trees: few for plain algebra, one in each piece
-if functions break, and several parities and residues if only integers make sense.
+"""Choice of the points at which two functions are compared.
+
+Plain algebra needs few points. Functions that break need one point in each piece, and integer variables need
+values of several parities and residues.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ from rewardkit.rewards.math.tree.nodes import (
 _INTEGER_LETTERS = frozenset("ijklmnpq")
 """Variables that are assumed to be integers inside a floor or ceiling."""
 _SIGNS = ("+", "-+", "+-", "+", "--++", "++--", "-", "+", "+", "+")
-"""Signs of the variables at each point, in the order of their names."""
+"""Signs of the variables, in the order of their names, for each point."""
 _SIZES = (
     (0.2, 0.95),
     (1.1, 4.0),
@@ -44,15 +46,15 @@ _SIZES = (
     (0.3, 9.0),
 )
 _GRID = 89
-"""Denominator of all coordinates, none of which is an integer: functions have no holes at such places."""
+"""Denominator of all coordinates. No coordinate is an integer, since functions may have holes at integers."""
 _INSIDE = Fraction(41, 97)
-"""Position of a point between two breaks, at which functions are unlikely to have a hole."""
+"""Relative position of a point between two breaks. Functions are unlikely to have a hole at this position."""
 _BRANCH_EXPONENTS = (Fraction(2), Fraction(1, 2), Fraction(1))
 _WHOLE_EXPONENTS = (Fraction(1), Fraction(2), Fraction(3))
 _MAX_BRANCH_NAMES = 3
 _MOST_LINES = 6
 _MOST_ON_LINES = 48
-"""Maximum number of points in the pieces of all lines together."""
+"""Maximum total number of points in the pieces of all lines."""
 _MOST_INTEGER_POINTS = 48
 _BRANCHES = named("is_branch")
 _OF_INTEGERS = named("takes_integers")
@@ -66,8 +68,7 @@ Env = dict[str, Fraction]
 class Point(NamedTuple):
     env: Env
     isolated: bool = False
-    """True if the point was chosen for the behaviour of a function just there. A hole in it proves
-    nothing."""
+    """True if the point lies exactly at a jump, so that a missing value there proves nothing."""
 
 
 class Functions(NamedTuple):
@@ -77,9 +78,9 @@ class Functions(NamedTuple):
     b: Node
     names: list[str]
     parts: list[Node]
-    """Functions, powers, constants and sums in the trees."""
+    """Functions, powers, constants, degrees, sums and products with bounds in the trees."""
     whole: frozenset[str]
-    """Variables that only make sense as integers."""
+    """Variables that are meaningful only as integers."""
 
     @classmethod
     def of(cls, a: Node, b: Node, names: list[str]) -> Functions:
@@ -88,7 +89,7 @@ class Functions(NamedTuple):
 
 
 def points(functions: Functions) -> Iterator[Env]:
-    """Yield fixed pseudo-random points of independent signs; integer variables get positive integers."""
+    """Yield fixed pseudo-random points with independent signs. Integer variables get positive integers."""
     for index in range(len(_SIGNS)):
         yield _point(functions, index)
 
@@ -102,7 +103,7 @@ def _point(functions: Functions, index: int) -> Env:
 
 @lru_cache(maxsize=4_096)
 def _coordinate(name: str, rank: int, index: int, whole: bool) -> Fraction:
-    """Return the value of the variable with rank `rank` at the point with index `index`."""
+    """Return the value at point number `index` of the variable that is number `rank` in name order."""
     draw = seed(f"{name}/{index}")
     if whole:
         return Fraction(1 + draw % (3 + 2 * index))
@@ -113,9 +114,10 @@ def _coordinate(name: str, rank: int, index: int, whole: bool) -> Fraction:
 
 
 def _integer_names(parts: list[Node]) -> frozenset[str]:
-    """Return the variables that are integers.
+    """Return the variables that must be integers.
 
-    These are in a factorial, a bound, a power of a negative or a remainder; in a floor, their letter decides.
+    These occur in a factorial, a bound, a remainder or the exponent of a negative number. In a floor or
+    ceiling, only letters that usually stand for integers count.
     """
     found: set[str] = set()
     for part in parts:
@@ -133,7 +135,7 @@ def _integer_names(parts: list[Node]) -> frozenset[str]:
 
 
 def _is_negative(node: Node) -> bool:
-    """Return whether a node is certainly below 0 for all values of the variables."""
+    """Return True if a node is a negative constant or a product with a negative leading number."""
     if isinstance(node, Mul) and isinstance(node.factors[0], Num):
         return node.factors[0].num < 0
     if isinstance(node, Num):
@@ -143,7 +145,7 @@ def _is_negative(node: Node) -> bool:
 
 
 def pieces(functions: Functions) -> Iterator[Point]:
-    """Yield a point in each piece of functions that break, and various integers; none for other functions."""
+    """Yield a point in each piece if the functions break, and various integers for integer variables."""
     found = list(dict.fromkeys(breaks(functions.parts)))
     kinds = {type(part) for part in functions.parts}
     undoing = Fn in kinds and any(isinstance(p, Fn) and p.name in _BRANCHES for p in functions.parts)
@@ -181,9 +183,9 @@ def _on_lines(found: list[Break], functions: Functions, scale: Scale) -> Iterato
 
 
 def _together(functions: Functions, scale: Scale) -> Iterator[Point]:
-    """Yield points with all variables far out on one side.
+    """Yield points at which all variables have similar values, from far below 0 to far above.
 
-    Only there is a constant among them the largest or smallest.
+    Only at extreme points is a constant argument of `max` or `min` the largest or smallest.
     """
     for rung in scale.rungs:
         env = _point(functions, 0)
@@ -194,7 +196,7 @@ def _together(functions: Functions, scale: Scale) -> Iterator[Point]:
 
 
 def _between(breaks: list[Fraction]) -> Iterator[Fraction]:
-    """Yield a number in each of the pieces into which some increasing numbers cut the line."""
+    """Yield a number in each of the pieces into which some increasing numbers divide the line."""
     if not breaks:
         return
     step = Fraction(1, 3) + max(map(abs, breaks)) / 7
@@ -205,16 +207,16 @@ def _between(breaks: list[Fraction]) -> Iterator[Fraction]:
 
 
 def _whole_sizes(sizes: set[float], summed: bool) -> list[int]:
-    """Return whole numbers among some constants, the smallest of those not covered by small integers.
+    """Return the four smallest integers above 12 among some constants.
 
-    For a sum, which is written out term by term, only a small one counts.
+    If `summed`, return at most one integer below 150, because sums are evaluated term by term.
     """
     found = sorted(int(size) for size in sizes if size.is_integer() and 12 < size < 1e15)[:4]
     return [size for size in found[:1] if size < 150] if summed else found
 
 
 def _integers(functions: Functions, sizes: list[int]) -> Iterator[Point]:
-    """Yield points with integers of both parities and signs, small or suggested by the constants."""
+    """Yield points with integers of both parities and signs that are small or derived from the constants."""
     moving = [name for name in functions.names if name in functions.whole]
     rows = _single(sizes) if len(moving) == 1 else _several(moving, sizes)
     for count, row in enumerate(rows):
@@ -229,7 +231,7 @@ def _single(sizes: list[int]) -> Iterator[tuple[int, ...]]:
 
 
 def _several(moving: list[str], sizes: list[int]) -> Iterator[tuple[int, ...]]:
-    """Yield independent draws: small integers, both signs, multiples of one number and neighbours."""
+    """Yield pseudo-random tuples of small integers, multiples of a common factor and their neighbours."""
     factors = [*sizes, 2, 3, 4, 6, 10]
     for index in range(_MOST_INTEGER_POINTS):
         draws = [seed(f"{name}/whole/{index}") for name in moving]
@@ -246,9 +248,9 @@ def _several(moving: list[str], sizes: list[int]) -> Iterator[tuple[int, ...]]:
 
 
 def branch_points(functions: Functions) -> Iterator[Env]:
-    """Yield points that distinguish `(a^b)^c` from `a^{bc}`: negative bases, even and halved exponents.
+    """Yield points with negative bases and small exponents that distinguish `(a^b)^c` from `a^{bc}`.
 
-    Yield none if both functions have the same powers with a variable in both base and exponent.
+    Yield nothing if both functions have the same powers with variables in both base and exponent.
     """
     powers = [p for p in functions.parts if isinstance(p, Pow) and not isinstance(p.exponent, Num)]
     raised = sorted({name for p in powers if symbols(p.base) for name in symbols(p.exponent)})

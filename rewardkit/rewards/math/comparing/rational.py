@@ -1,5 +1,6 @@
-"""Exact evaluation of a tree to a Fraction, if its value is rational and of bounded size, and residues of
-integers that are far too large to write out. No floating point.
+"""Exact evaluation of trees with rational values of bounded size, and residues of very large integers.
+
+No result depends on the rounding of floats.
 """
 
 from __future__ import annotations
@@ -36,11 +37,11 @@ class Irrational(Exception):
 
 
 def exact(node: Node, env: Mapping[str, Fraction] | None = None) -> Fraction:
-    """Return the exact value of a tree, its variables taken from `env`.
+    """Return the exact value of a tree with the variables' values in `env`.
 
     Raises:
-        Irrational: the tree has no value that can be found exactly.
-        TooLarge: the value, or an intermediate value, has more than `MAX_BITS` bits.
+        Irrational: The tree has no value that can be found exactly.
+        TooLarge: The value, or an intermediate value, is too large to compute.
     """
     return _Exact(env or {}).value(node)
 
@@ -50,7 +51,7 @@ def bits(value: Fraction) -> int:
 
 
 def power(base: Fraction, exponent: Fraction) -> Fraction:
-    """Return base ** exponent if that is rational and small enough."""
+    """Return base ** exponent if the result is rational and small enough; otherwise raise."""
     if exponent.denominator != 1:
         return root(power(base, Fraction(exponent.numerator)), exponent.denominator)
     count = exponent.numerator
@@ -65,7 +66,7 @@ def power(base: Fraction, exponent: Fraction) -> Fraction:
 
 
 def root(value: Fraction, degree: int) -> Fraction:
-    """Return the real root if it is rational; the root of a negative number only for odd degrees."""
+    """Return the real root if it is rational; otherwise raise. Negative numbers need an odd degree."""
     if degree < 1 or degree > 64 or bits(value) > MAX_BITS:
         raise Irrational("a root")
     if value < 0:
@@ -98,7 +99,7 @@ class _Exact:
         self.free = len(env)
 
     def _at_a_point(self) -> bool:
-        """Return whether variables have arbitrary values here, outside of a counting sum."""
+        """Return True if the variables have arbitrary values, outside any sum or product over an index."""
         return len(self.env) == self.free > 0
 
     def value(self, node: Node) -> Fraction:
@@ -186,7 +187,7 @@ class _Exact:
                 raise Irrational(name)
 
     def remainder(self, value: Node, modulus: Node) -> Fraction:
-        """Return the remainder, also of a power that is too large to write out."""
+        """Return the remainder, even if the value itself is too large to compute."""
         below = self.value(modulus)
         if below == 0:
             raise Irrational("a remainder modulo zero")
@@ -217,7 +218,7 @@ class _Exact:
         return math.comb(n, k)
 
     def _logarithm(self, value: Fraction, base: Fraction) -> Fraction:
-        """Return the exponent if the value is a rational power of the base with a small denominator."""
+        """Return the logarithm if it is a fraction with a small denominator; otherwise raise."""
         if value <= 0 or base <= 0 or base == 1 or max(bits(value), bits(base)) > 1024:
             raise Irrational("a logarithm")
         guess = Fraction(_log2(value) / _log2(base)).limit_denominator(12)
@@ -272,12 +273,12 @@ def _log2(value: Fraction) -> float:
 
 
 def residue(node: Node, modulus: int) -> int:
-    """Return the value of an integer or rational expression modulo a number, without writing it out.
+    """Return an integer or rational expression modulo a number, without computing its full value.
 
     Raises:
-        Irrational: it is not a rational expression with integer exponents, or divides by a factor of the
-            modulus.
-        TooLarge: a factorial is too long to multiply out.
+        Irrational: The tree is not a rational expression with integer exponents, or contains a division by a
+            number that is not invertible modulo `modulus`.
+        TooLarge: A factorial has too many factors to multiply.
     """
     spend(2)
     match node:

@@ -1,7 +1,7 @@
 """Sets of real numbers: intervals, unions, inequalities and set-builder forms as `Span`s.
 
-A set is a tuple of `Span`s, in order and merged. Other conditions are tested at the other side's boundaries
-and between them.
+A set is a tuple of `Span`s, sorted and merged. A condition without spans is tested at, next to and between
+the ends of the other side's spans.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ ALL: Spans = (Span(negate(INFINITY), False, INFINITY, False),)
 
 
 def spans(node: Node) -> Spans:
-    """Return the set that a tree represents.
+    """Return the set of real numbers that a tree represents.
 
     Raises:
-        NotASet: it has no such form, or its ends cannot be ordered.
+        NotASet: The set cannot be written as spans, or the ends of its spans cannot be ordered.
     """
     match node:
         case Seq(opening="(" | "[" | "]" as opening, closing=closing, items=(low, high)):
@@ -86,9 +86,9 @@ def spans(node: Node) -> Spans:
 
 
 def _whole_condition(node: Builder) -> tuple[Node, Node]:
-    """Return head and condition of `{x in D | ...}`.
+    """Return the head and the condition of a set-builder form.
 
-    The membership is added to the conditions unless D is the reals.
+    The head of `{x in D | ...}` is x, and membership in D is added to the condition unless D is the reals.
     """
     match node.head:
         case Rel(ops=("in",), sides=(Sym() as name, domain)):
@@ -103,18 +103,18 @@ def _whole_condition(node: Builder) -> tuple[Node, Node]:
 
 
 _INTEGERS = {"Z": None, "Z^+": 1, "Z^*+": 1, "Z_+": 1, "N^*": 1, "N^+": 1, "N_+": 1, "Z^{+}": 1, "N": 0}
-"""Sets of integers -> their first member, if they have one; N may begin at 0 or at 1."""
+"""Set of integers -> its smallest member, or None for all integers. N is listed with 0 but may begin at 1."""
 _MOST_MEMBERS = 500
 _PROBED = 50
 _FAR = (*range(51, 70), 100, 200, 1_000, 10_000, 10**6, 10**9)
-"""Places that no member of a set with unsolved bounds may have."""
+"""Sizes of integers beyond the probed range. A set with unsolved bounds must contain none of them."""
 
 
 def integers(node: Builder) -> tuple[Node, ...]:
-    """Return the members of a set of integers, or of values at integers, between bounds: `{2k : 0 < k < 4}`.
+    """Return the members of a bounded set of integers or of values at integers, like `{2k : 0 < k < 4}`.
 
     Raises:
-        NotASet: the set has another form, or membership of 0 is unclear.
+        NotASet: The set has another form, or membership of 0 is unclear.
     """
     head, condition = _whole_condition(node)
     parts = condition.parts if isinstance(condition, Logic) and condition.op == "and" else (condition,)
@@ -158,7 +158,7 @@ def _between_ends(items: Spans) -> list[int]:
 
 
 def variable(node: Node) -> str | None:
-    """Return the only free variable that a condition restricts; None for plain sets."""
+    """Return the only free variable that a condition restricts, or None for sets and other conditions."""
     match node:
         case Rel() | Logic():
             names = symbols(node)
@@ -179,7 +179,7 @@ def _combine(op: str, parts: list[Spans]) -> Spans:
 
 
 def _relation(node: Rel) -> Spans:
-    """Intersect the links of a chain, each of which compares the same variable expression with a constant."""
+    """Return the intersection of the sets given by the links of a chain, or the set of a membership."""
     if len(node.ops) == 1 and node.ops[0] in ("in", "notin"):
         target = spans(node.sides[1])
         if not symbols(node.sides[0]) or symbols(node.sides[1]):
@@ -211,7 +211,7 @@ def _link(op: str, left: Node, right: Node) -> Spans:
 
 
 def _solve_linear(op: str, left: Node, right: Node, name: str) -> tuple[str, Node]:
-    """Solve `left op right` for the variable if the difference is linear in it and breaks nowhere."""
+    """Solve `left op right` for the variable if the difference of the sides is linear in it."""
     difference = Add((left, negate(right)))
     if any(breaks(walk(difference))):
         raise NotASet("not linear")
@@ -230,11 +230,11 @@ def _solve_linear(op: str, left: Node, right: Node, name: str) -> tuple[str, Nod
 
 
 _LINEAR_PROBES = (0, 2, 5, 14, -3, -20)
-"""Twice the places at which linearity is tested: a kink near the origin shows up as a deviation."""
+"""Twice the places at which linearity is tested. They reveal a kink near the origin."""
 
 
 def _normal(items: list[Span]) -> Spans:
-    """Return spans in order, without empty ones and with touching ones merged."""
+    """Return the spans sorted, without empty spans and with touching spans merged."""
     if len(items) == 1 and (symbols(items[0].low) or symbols(items[0].high)):
         return tuple(items)
     keyed: list[tuple[Any, Any, Span]] = []
@@ -266,7 +266,7 @@ def _normal(items: list[Span]) -> Spans:
 
 
 def _same(a: Any, b: Any, one: Node, other: Node) -> bool:
-    """Return whether two ends of spans, given as values and as trees, are equal."""
+    """Return True if two ends of spans, given as values and as trees, are equal."""
     if not _true("=", a, b):
         return False
     if one != other and not same_constant(one, other):
@@ -278,7 +278,7 @@ def complement(node: Node) -> Spans:
     """Return the complement of the set that a tree represents.
 
     Raises:
-        NotASet: as `spans` does.
+        NotASet: The set cannot be written as spans, as in `spans`.
     """
     return _complement(spans(node))
 
@@ -305,11 +305,11 @@ def _intersect(first: Spans, second: Spans) -> Spans:
     return _complement(_normal([*_complement(first), *_complement(second)]))
 
 
-# Sets defined only by a test at a point.
+# --- conditions tested at points ---
 
 
 def holds(node: Node, name: str, x: Any) -> bool | None:
-    """Return whether a real x satisfies a condition or belongs to a set; None if that is undefined."""
+    """Return True if a real x satisfies a condition or belongs to a set, or None if this is undefined."""
     match node:
         case Logic(op=op, parts=parts):
             found = [holds(p, name, x) for p in parts]
@@ -368,7 +368,7 @@ def _true(op: str, a: Any, b: Any) -> bool:
 
 
 def inside(items: Spans, x: Any) -> bool | None:
-    """Return whether a real number is in some spans; None if their ends have no value."""
+    """Return True if a real number is in some spans, or None if an end of a span has no value."""
     for item in items:
         low, high = real_value(item.low), real_value(item.high)
         if low is None or high is None:
@@ -381,7 +381,10 @@ def inside(items: Spans, x: Any) -> bool | None:
 
 
 def agrees(items: Spans, node: Node, name: str) -> bool | None:
-    """Return whether a condition holds exactly on the spans, tested at, next to and between their ends."""
+    """Test whether a condition holds exactly on the spans, at points at, near and between their ends.
+
+    Return None if the spans have no finite ends, or an end has no value.
+    """
     mp = context(30)
     ends = [
         v for s in items for end in (s.low, s.high) if (v := real_value(end)) is not None and mp.isfinite(v)

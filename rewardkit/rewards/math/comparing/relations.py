@@ -1,4 +1,4 @@
-"""Equations and inequalities: proportional sides, statements. `names` handles relations that name a value."""
+"""Comparison of equations, inequalities and statements. `names` handles relations that name a value."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from rewardkit.rewards.math.tree.nodes import (
 )
 
 _FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!=", "~": "~"}
-"""Relations of numbers -> the same relation read from the right."""
+"""Relation of numbers -> equivalent relation with the sides swapped."""
 _TURNED = _FLIPPED | {
     "sub": "sup", "sup": "sub", "subeq": "supeq", "supeq": "subeq", "par": "par", "perp": "perp",
     "prop": "prop", "iff": "iff",
 }  # fmt: skip
-"""All relations that can be read from the right. Arrows and memberships have a direction and are not here."""
+"""Any relation that has a swapped form -> that form. Arrows and memberships have none."""
 
 
 def same_relation(a: Rel, b: Rel, options: MathOptions) -> bool | None:
-    """Return whether two relations mean the same: side by side, or with proportional differences."""
+    """Return True if two relations have equal sides or proportional differences, or None if undecided."""
     if len(a.ops) != len(b.ops):
         return None
     if a.ops == b.ops and _sides_equal(a.sides, b.sides, options):
@@ -46,15 +46,15 @@ def same_relation(a: Rel, b: Rel, options: MathOptions) -> bool | None:
 
 
 def same_statement(a: Rel, b: Rel) -> bool:
-    """Return whether two statements without an unknown have the same sides as written.
+    """Return True if two statements without unknowns have the same sides as written, in either order.
 
-    Their values would make all true statements equal: `2+2=4` and `5=5`.
+    Comparing by value would make all true statements equal, such as `2+2=4` and `5=5`.
     """
     return (a.ops, a.sides) in ((b.ops, b.sides), (_turned(b), tuple(reversed(b.sides))))
 
 
 def _turned(relation: Rel) -> tuple[str, ...] | None:
-    """Return the operators of a chain read from the right; None if one of them has a direction."""
+    """Return the operators of a chain with the sides reversed, or None if an operator cannot be reversed."""
     if not _TURNED.keys() >= set(relation.ops):
         return None
     return tuple(_TURNED[op] for op in reversed(relation.ops))
@@ -68,7 +68,10 @@ def _sides_equal(first: tuple[Node, ...], second: tuple[Node, ...], options: Mat
 
 
 def _proportional(a: Rel, b: Rel) -> bool | None:
-    """Return whether lhs - rhs of both differ by a constant factor (of the right sign for an inequality)."""
+    """Return True if `lhs - rhs` of the two relations differ by a constant factor, or None if undecided.
+
+    For inequalities, the sign of the factor must agree with their directions.
+    """
     left, right = Add((a.sides[0], negate(a.sides[1]))), Add((b.sides[0], negate(b.sides[1])))
     names = sorted(symbols(left) | symbols(right))
     at = _where_neither_is_zero(left, right, names)
@@ -79,7 +82,7 @@ def _proportional(a: Rel, b: Rel) -> bool | None:
     if same_function(Mul((left, held(right, env))), Mul((right, here)), names) is not True:
         return None
     if same_function(left, here, names):
-        return False  # x = x + 1 and x = x + 2 have no unknown left
+        return False  # the unknown cancels, as in x = x + 1 and x = x + 2
     if a.ops[0] in ("=", "!=", "~"):
         return a.ops == b.ops
     if context(DIGITS).im(ratio) != 0:
@@ -90,7 +93,7 @@ def _proportional(a: Rel, b: Rel) -> bool | None:
 def _where_neither_is_zero(
     left: Node, right: Node, names: list[str]
 ) -> tuple[dict[str, Fraction], Value] | None:
-    """Return a point at which neither tree is 0, and the ratio of their values; None if there is none."""
+    """Return a point at which neither tree is 0 and the ratio of their values, or None if none is found."""
     for env in points(Functions.of(left, right, names)) if names else ():
         try:
             x, y = evaluate(left, env, DIGITS), evaluate(right, env, DIGITS)
@@ -102,9 +105,9 @@ def _where_neither_is_zero(
 
 
 def refuted(a: Rel, b: Rel) -> bool:
-    """Return whether a real point satisfies one of two equations and clearly not the other.
+    """Return True if a real point satisfies one of two equations and clearly not the other.
 
-    Points are searched along the variables in which an equation is linear or quadratic.
+    Such points are searched for along the variables in which an equation is linear or quadratic.
     """
     left, right = (Add((r.sides[0], negate(r.sides[1]))) for r in (a, b))
     names = sorted(symbols(left) | symbols(right))
@@ -117,7 +120,7 @@ def refuted(a: Rel, b: Rel) -> bool:
 
 
 def _roots(node: Node, env: dict[str, Fraction], name: str) -> list[Fraction]:
-    """Return the real zeros along one variable, if the tree is linear or quadratic in it."""
+    """Return the real zeros of a tree along a variable in which the tree is linear or quadratic, else []."""
     mp = context(40)
     try:
         f0, f1, f2, f3 = (evaluate(node, env | {name: Fraction(x)}, 40) for x in range(4))

@@ -1,7 +1,6 @@
-"""Numbers written as decimals: their values, and the exact values that round to them.
+"""Comparison of numbers written as decimals with exact values that round to them.
 
-A decimal equals a value that rounds to it in its last place, if it shows enough digits (the option
-`rounding_digits`).
+A decimal with enough digits (option `rounding_digits`) equals a value that rounds to it at its last place.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from rewardkit.rewards.math.tree.nodes import Mul, Node, Num, Percent, Pow
 
 
 def as_decimal(node: Node) -> tuple[Fraction, int] | None:
-    """Return the value and decimal places of a number written as a decimal, `0.333` or `1.5 \\times 10^3`."""
+    """Return the value and decimal places of a decimal like `0.333` or `1.5 \\times 10^3`, or None."""
     match node:
         case Num(places=int(places)):
             return node.value, places
@@ -32,7 +31,7 @@ def as_decimal(node: Node) -> tuple[Fraction, int] | None:
 
 
 def rounds(a: Node, x: Fraction, b: Node, y: Fraction, options: MathOptions) -> bool:
-    """Return whether one side is a decimal to which the other, exact and not an integer, rounds correctly."""
+    """Return True if one side is a decimal and the other is exact, not an integer, and rounds to it."""
     first, second = as_decimal(a), as_decimal(b)
     if (first is None) == (second is None):
         return False
@@ -43,7 +42,7 @@ def rounds(a: Node, x: Fraction, b: Node, y: Fraction, options: MathOptions) -> 
 
 
 def _enough_digits(decimal: tuple[Fraction, int], options: MathOptions) -> bool:
-    """Return whether a decimal has the required digits, or as many decimal places and one digit fewer."""
+    """Return True if a decimal has the required digits, or that many decimal places and one digit fewer."""
     wanted = options.rounding_digits or 0
     if wanted <= 0 or decimal[1] > 1_000:
         return False
@@ -52,7 +51,7 @@ def _enough_digits(decimal: tuple[Fraction, int], options: MathOptions) -> bool:
 
 
 def rounds_to(decimal: tuple[Fraction, int], other: Node, options: MathOptions) -> bool | None:
-    """Return whether the value of an irrational tree rounds to the decimal; None if it has no value."""
+    """Return True if the value of an irrational tree rounds to the decimal, or None if it has no value."""
     try:
         value = evaluate(other, {}, max(30, decimal[1] + 15))
     except Undefined:
@@ -68,7 +67,10 @@ def rounds_to(decimal: tuple[Fraction, int], other: Node, options: MathOptions) 
 
 
 def _tolerance(decimal: tuple[Fraction, int]) -> Fraction:
-    """Return half a unit in the last place, or the rounding of a double for a decimal of that length."""
+    """Return half a unit in the last place.
+
+    For a decimal with as many digits as a double, return the rounding error of a double if that is larger.
+    """
     value, places = decimal
     half = Fraction(1, 2 * 10**places)
     double = abs(value) / (1 << 51)

@@ -1,7 +1,7 @@
-"""The type of every comparison of two trees, and the family of a tree, which selects the rule.
+"""Type of the rules that compare two trees, and the family of a tree, which selects the rule.
 
-Rules for composite trees get the comparison of the parts, `equal`, as an argument, so that they need not
-import it.
+Rules for composite trees get `equal`, the function that compares their parts, as an argument to avoid a
+circular import.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from rewardkit.rewards.math.policies import MathOptions
 from rewardkit.rewards.math.tree.nodes import NAMED_SETS, Add, Const, Node, Quantity
 
 Rule = Callable[[Node, Node, MathOptions], bool | None]
-"""Function that returns whether two trees mean the same; None if that remains open."""
+"""Function that returns True if two trees mean the same, False if not, or None if neither can be shown."""
 
 
 def family(node: Node) -> str:
-    """Return the family of a tree; most node classes define it themselves."""
+    """Return the family of a tree, which most node classes define themselves."""
     if isinstance(node, Const):
         return "set" if node.name in NAMED_SETS else "scalar"
     return "quantity" if is_quantity(node) else node.family
 
 
 def is_quantity(node: Node) -> bool:
-    """Return whether a node is a quantity, or a sum that contains one."""
+    """Return True if a node is a quantity or a sum that contains a quantity."""
     return isinstance(node, Quantity) or (
         isinstance(node, Add) and any(isinstance(term, Quantity) for term in node.terms)
     )

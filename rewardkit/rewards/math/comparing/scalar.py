@@ -1,4 +1,4 @@
-"""Compares two scalars: constants exactly or to a sure precision, others as functions.
+"""Comparison of two scalars: constants exactly or to a safe precision, other scalars as functions.
 
 `None` means that neither equality nor difference was shown. `identity` compares functions of variables.
 """
@@ -37,7 +37,7 @@ _PRIMES = ((1 << 61) - 1, (1 << 89) - 1, (1 << 107) - 1)
 
 
 def equal(a: Node, b: Node, options: MathOptions) -> bool | None:
-    """Return whether two scalar trees have the same value under the rounding rule of the options."""
+    """Return True if two scalar trees have the same value under the rounding rule of the options."""
     if a == b:
         return True
     spend(50)
@@ -57,11 +57,11 @@ def equal(a: Node, b: Node, options: MathOptions) -> bool | None:
 
 
 def is_scalar(node: Node) -> bool:
-    """Return True for a tree that is a single value: not a list, a relation or words."""
+    """Return True if a tree is a single value and not a list, a relation or words."""
     return isinstance(node, (Num, Const, Sym, Add, Mul, Div, Pow, Fn, App, Linear))
 
 
-# Constants.
+# --- constants ---
 
 
 def _constants(a: Node, b: Node, options: MathOptions) -> bool | None:
@@ -84,7 +84,7 @@ def _exact_or_none(node: Node) -> Fraction | None:
 
 
 def same_constant(a: Node, b: Node) -> bool | None:
-    """Return whether two constants are equal, without any rounding."""
+    """Return True if two constants are equal without rounding, or None if this cannot be decided."""
     x, y = _exact_or_none(a), _exact_or_none(b)
     return x == y if x is not None and y is not None else _constant_identity(a, b)
 
@@ -110,14 +110,14 @@ def _has_bare_log(node: Node) -> bool:
 
 
 def _base_ten(node: Node) -> Node:
-    """Return the tree with every bare `log` read as base ten."""
+    """Return the tree with base ten added to every `log` without a base."""
     if isinstance(node, Fn) and node.name == "log" and len(node.args) == 1:
         return Fn("log", (_base_ten(node.args[0]), Num(10)))
     return rebuild(node, tuple(_base_ten(c) for c in children(node)))
 
 
 def real_value(node: Node) -> Value | None:
-    """Return the approximate value of a constant real tree, infinite for `inf`; None if it has none."""
+    """Return the approximate value of a constant, infinite for `inf`, or None if it has no real value."""
     spend(10)
     if node == Const("inf"):
         return context(30).inf

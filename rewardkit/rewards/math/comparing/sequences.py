@@ -1,6 +1,6 @@
 """Comparison of composite values: lists, sets of values, tuples, vectors, matrices.
 
-The comparison of items is passed in.
+The function that compares the items is passed in.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _BOUNDS = {"<", ">", "<=", ">="}
 _BRACKETS = {"]": "("}
 _CLOSINGS = {"[": ")"}
 _COUNTERS = frozenset("klmn")
-"""Letters that count periods even if they are not declared."""
+"""Letters that usually count periods, even without a declaration."""
 
 
 def sequence(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None:
@@ -68,13 +68,14 @@ def sequence(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None
 
 
 def is_point_for_list(ground_truth: Node, answer: Node) -> bool:
-    """Return whether an answer puts brackets around the ground truth's bare list: `(-2, 2)` for `-2, 2`.
+    """Return True if an answer puts brackets around the ground truth's bare list: `(-2, 2)` for `-2, 2`.
 
-    Named values, points and points with signs in brackets are lists too: `(x = -2, 2)`, `((1,2), (3,4))`.
+    Named values, points or signs in the brackets do not count, because these are lists: `(x = -2, 2)`,
+    `((1,2), (3,4))`.
     """
     match answer:
         case Rel(sides=(Seq(), _)):
-            return False  # (x, y) = (1, 2)
+            return False  # for example (x, y) = (1, 2)
         case Rel(sides=(name, value)) if names.is_label(name):
             answer = value
     if isinstance(ground_truth, Logic) and ground_truth.op in ("both", "either"):
@@ -82,14 +83,14 @@ def is_point_for_list(ground_truth: Node, answer: Node) -> bool:
     if not (isinstance(ground_truth, Seq) and isinstance(answer, Seq)) or ground_truth.opening:
         return False
     if len(names.labels(ground_truth.items)) > 1 or any(_is_bound(item) for item in ground_truth.items):
-        return False  # x = 1, y = 2 and -2 < x, x < 2
+        return False  # for example x = 1, y = 2 or -2 < x, x < 2
     return answer.opening == "(" and not any(
         isinstance(part, (Rel, Seq, Text, Pm, Part)) for item in answer.items for part in walk(item)
     )
 
 
 def is_restated(ground_truth: Node, answer: Node, options: MathOptions, equal: Rule) -> bool:
-    """Return whether an answer lists one value in several notations, each right: `1/2, 0.5`."""
+    """Return True if an answer lists the right value in several notations: `1/2, 0.5`."""
     if isinstance(ground_truth, Seq) or not isinstance(answer, Seq) or answer.opening:
         return False
     return len(names.labels(answer.items)) < 2 and all(
@@ -110,7 +111,7 @@ def _is_bound(node: Node) -> bool:
 
 
 def _bounds_and_interval(a: Seq, b: Seq) -> tuple[Node, Node] | None:
-    """Return `x > -2, x < 2` as one condition, and the interval to compare it with; None for other lists."""
+    """Return a list `x > -2, x < 2` as one condition, with the interval to compare it with, or None."""
     for this, other in ((a, b), (b, a)):
         if (
             this.opening
@@ -126,7 +127,7 @@ def _bounds_and_interval(a: Seq, b: Seq) -> tuple[Node, Node] | None:
 
 
 def _is_interval(seq: Seq) -> bool:
-    """Return whether square brackets make an interval: `[1,3]`, but not `[3,1]` and `[1,2,3]`."""
+    """Return True if square brackets enclose an interval: `[1,3]`, but not `[3,1]` or `[1,2,3]`."""
     if len(seq.items) != 2 or not {seq.opening, seq.closing} & {"[", "]"}:
         return False
     low, high = map(scalar.real_value, seq.items)
@@ -138,9 +139,9 @@ def _brackets(seq: Seq) -> tuple[str, str]:
 
 
 def _lists(a: Seq, b: Seq, options: MathOptions, equal: Rule) -> bool | None:
-    """Compare bare lists and sets: unordered, without repetitions.
+    """Compare bare lists and sets, ignoring order and repetitions.
 
-    Named values keep their order if one side has no names.
+    Values are compared in order if only one side names them.
     """
     first, domains = declared(a.items)
     second, others = declared(b.items)
@@ -149,7 +150,7 @@ def _lists(a: Seq, b: Seq, options: MathOptions, equal: Rule) -> bool | None:
     if same_families(first, second, counted=False):
         return True
     if all(map(_is_truth, (*first, *second))):
-        return in_order(first, second, options, equal)  # each is the truth value of another statement
+        return in_order(first, second, options, equal)  # truth values of successive statements
     labels = [names.labels(first), names.labels(second)]
     named = all(labels) and labels[0] != labels[1]
     if named and (indexed := _indexed_values(first, second)) is not None:
@@ -165,14 +166,17 @@ def _is_truth(node: Node) -> bool:
 
 
 def _both_named(first: tuple[Node, ...], second: tuple[Node, ...]) -> bool:
-    """Return whether two tuples both have names for their values."""
+    """Return True if two tuples both name their values or consist of labelled parts."""
     if all(isinstance(item, Part) for item in (*first, *second)):
         return True
     return all(map(names.assignment, (*first, *second))) and len(names.labels(first)) > 1
 
 
 def _indexed_values(first: Sequence[Node], second: Sequence[Node]) -> tuple[list[Node], list[Node]] | None:
-    """Return the values of `x_1 = 2, x_2 = 3` and `x = 2 or x = 3`, whose only name implies no order."""
+    """Return the values of lists like `x_1 = 2, x_2 = 3` and `x = 2, x = 3`, whose one name implies no order.
+
+    Return None if the lists have other or several names.
+    """
     bases = set()
     lists = []
     for items in (first, second):
@@ -187,9 +191,9 @@ def _indexed_values(first: Sequence[Node], second: Sequence[Node]) -> tuple[list
 
 
 def declared(items: tuple[Node, ...]) -> tuple[tuple[Node, ...], dict[str, bool]]:
-    r"""Split off declarations like `k \in \mathbb{Z}`.
+    r"""Separate declarations like `k \in \mathbb{Z}` from the other items.
 
-    Returns the other items, and each declared name with whether it may be any integer.
+    Return the other items, and a mapping of each declared name to True if it may be any integer.
     """
     letters = {}
     rest = []
@@ -216,11 +220,15 @@ def _with_integers(
     options: MathOptions,
     equal: Rule,
 ) -> bool | None:
-    """Compare families in an integer parameter, whatever its name.
+    """Compare families in an integer parameter, ignoring its name.
 
     Args:
-        domains: the letters declared by the first side, and whether each may be any integer.
-        others_domains: those of the second side.
+        first: Items of the first side without its declarations.
+        second: Items of the second side without its declarations.
+        domains: Letter declared by the first side -> True if it may be any integer.
+        others_domains: Letter declared by the second side -> True if it may be any integer.
+        options: Options of the comparison.
+        equal: Function that compares items.
     """
     if domains and others_domains and set(domains.values()) != set(others_domains.values()):
         return False
@@ -241,18 +249,20 @@ def _with_integers(
 
 
 def may_count(node: Node) -> bool:
-    """Return whether a formula may be a member of a family: its only letter is one that usually counts."""
+    """Return True if a formula may be a member of a family: its only letter usually counts periods."""
     return isinstance(node, (Add, Mul, Div)) and len(found := symbols(node)) == 1 and found <= _COUNTERS
 
 
 def same_families(first: Sequence[Node], second: Sequence[Node], *, counted: bool = True) -> bool | None:
-    """Compare values counted by an integer, whatever its name, and residue classes.
+    """Compare residue classes and values counted by an integer, ignoring the name of the integer.
 
-    Return None if one side is no such family, or nothing indicates an integer.
+    Return None if one side is not a family, or nothing indicates that the letter is an integer.
 
     Args:
-        counted: whether a side declares its letter as any integer. Otherwise the letter must be one that
-            usually counts, in multiples of pi or degrees, and not a number given by the question.
+        first: Items of the first side.
+        second: Items of the second side.
+        counted: True if a side declares its letter as any integer. Otherwise the letter must be one that
+            usually counts periods, in multiples of pi or degrees, and must not be a variable of the question.
     """
     labels = [_subjects(items) for items in (first, second)]
     if all(labels) and not any(names.same_label(x, y) for x in labels[0] for y in labels[1]):
@@ -284,7 +294,7 @@ def _is_residue(node: Node) -> bool:
 
 
 def _subjects(items: Sequence[Node]) -> list[Node]:
-    """Return the subjects of congruences and the names of named values among the items."""
+    """Return the subjects of the congruences and the names of the named values among the items."""
     found = [item.sides[0] for item in items if isinstance(item, Rel) and _is_residue(item)]
     return [name for name in (*found, *names.labels(items)) if name != ANYTHING]
 
@@ -310,7 +320,7 @@ def in_order(a: Sequence[Node], b: Sequence[Node], options: MathOptions, equal: 
 
 
 def _is_set(x: Node, y: Node) -> bool:
-    """Return whether one member of a collection is a set of one value, and the other a plain value."""
+    """Return True if one of two members of a collection is a set in braces and the other a plain value."""
     first, second = (isinstance(item, Seq) and item.opening == "{" for item in (x, y))
     return first != second and not isinstance(
         y if first else x, (Seq, SetOp, Matrix, Text, Rel, Logic, Const)
@@ -318,7 +328,7 @@ def _is_set(x: Node, y: Node) -> bool:
 
 
 def matched(a: Sequence[Node], b: Sequence[Node], options: MathOptions, equal: Rule) -> bool | None:
-    """Return whether every item of each side has an equal item on the other; None if that remains open."""
+    """Return True if every item of each side has an equal item on the other side, or None if undecided."""
     if len(a) > MAX_TERMS or len(b) > MAX_TERMS:
         raise TooLarge("a list")
     left, right = _exact_values(a), _exact_values(b)
@@ -340,7 +350,7 @@ def matched(a: Sequence[Node], b: Sequence[Node], options: MathOptions, equal: R
 
 
 def _exact_values(items: Sequence[Node]) -> set[object] | None:
-    """Return the values of a list of plain integers and fractions; None if it contains anything else."""
+    """Return the values of a list of integers and fractions, or None if the list has any other item."""
     try:
         values = {exact(item) for item in items}
     except (Irrational, TooLarge):

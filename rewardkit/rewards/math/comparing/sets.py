@@ -1,6 +1,6 @@
 """Comparison of sets of reals, given by conditions, intervals, operations or a name, as spans.
 
-The comparison of the ends of spans is passed in.
+The function that compares the ends of spans is passed in.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def named_set(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | Non
 
 
 def set_of_reals(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None:
-    """Compare two sets of reals as spans, or test one's condition on the other's spans."""
+    """Compare two sets of reals as spans, or test the condition of one set on the spans of the other."""
     if isinstance(b, Text):
         return text(b, a, options, equal)
     if family(b) == "scalar":
@@ -57,7 +57,7 @@ def _spans(node: Node) -> realset.Spans | None:
 
 
 def _agrees(spans: realset.Spans, node: Node, name: str) -> bool | None:
-    """Return False if a point distinguishes them; a few points prove nothing, so SymPy decides the rest."""
+    """Return False if a point distinguishes the two sets, or None so that SymPy decides."""
     try:
         return False if realset.agrees(spans, node, name) is False else None
     except NotASet:

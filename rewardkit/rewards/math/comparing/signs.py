@@ -1,6 +1,6 @@
-"""Plus-or-minus signs: an answer with such signs is the list of its values.
+"""Comparison of answers with plus-or-minus signs, which stand for the list of their values.
 
-The comparison of items is passed in.
+The function that compares the items is passed in.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ def has_pm(node: Node) -> bool:
 
 
 def with_signs(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None:
-    """Compare with the signs of both sides expanded.
+    """Compare two trees with their plus-or-minus signs expanded.
 
-    Several signs may be tied or independent, so either reading is accepted.
+    Several signs may be tied or independent, so that either reading is accepted.
     """
     found: bool | None = False
     for x, y in itertools.product(_signed(a), _signed(b)):
@@ -33,7 +33,7 @@ def with_signs(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | No
 
 
 def _signed(node: Node) -> list[Node]:
-    """Return the readings of a tree with its signs expanded to a list."""
+    """Return the possible readings of a tree, each with its signs expanded to a list."""
     if not has_pm(node):
         return [node]
     if isinstance(node, Seq) and node.opening in ("", "{"):
@@ -53,7 +53,7 @@ def _signed(node: Node) -> list[Node]:
 
 
 def write_signs(node: Node) -> Node:
-    """Return the tree with plus-or-minus expanded to a list, with its signs tied."""
+    """Return the tree with its plus-or-minus signs, taken as tied, expanded to a list."""
     return _signed(node)[0]
 
 

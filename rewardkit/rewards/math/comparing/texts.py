@@ -1,6 +1,6 @@
-"""Comparison of words with anything: names of numbers and sets, counted things, single letters.
+"""Comparison of words with any tree: names of numbers and sets, counted things, single letters.
 
-The comparison of the words' meanings is passed in.
+The function that compares the meanings of the words is passed in.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Comparison of formulas with vectors and matrices: by their values for random ones, and by components."""
+"""Comparison of formulas with vectors and matrices by components and by their values at random points."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _DIGITS = 60
 _TOLERANCE = Fraction(1, 10**30)
 _UNITS = ("hat i", "hat j", "hat k")
 Grid = tuple[tuple[Fraction, ...], ...]
-"""A matrix of Fractions; a scalar has one cell, a vector one column."""
+"""Matrix of Fractions. A scalar has one cell, and a vector one column."""
 
 
 class Misfit(Exception):
@@ -42,10 +42,10 @@ class Misfit(Exception):
 
 
 def same_products(a: Node, b: Node) -> bool | None:
-    """Return whether two formulas are equal for all vectors and matrices; None if that remains open.
+    """Return True if two formulas are equal for all vectors and matrices, or None if this is undecided.
 
     Raises:
-        Misfit: no shapes fit both formulas, so that the letters are numbers in bold.
+        Misfit: No shapes fit both formulas, so that the letters must be numbers in bold.
     """
     names = {
         name for side in (a, b) for part in walk(side) if isinstance(part, Linear) for name in part.names
@@ -59,7 +59,7 @@ def same_products(a: Node, b: Node) -> bool | None:
 
 
 def without_marks(node: Node) -> Node:
-    """Return a formula with its vectors and matrices replaced by numbers."""
+    """Return a formula with its vectors and matrices turned into ordinary variables."""
     if isinstance(node, Linear):
         return without_marks(node.value)
     below = children(node)
@@ -89,12 +89,16 @@ def _close(a: Grid, b: Grid) -> bool:
 
 
 class _Values:
-    """Values of formulas at one point."""
+    """Evaluator of formulas with vectors and matrices at one random point."""
 
     def __init__(self, names: set[str], columns: int | None, point: int) -> None:
-        """Set the number of columns of all vectors and matrices.
+        """Create an evaluator for the vectors and matrices with these names.
 
-        None: capitals are square matrices, other letters are vectors.
+        Args:
+            names: Names of the vectors and matrices.
+            columns: Number of columns of each of them. None makes capitals square matrices and other letters
+                vectors.
+            point: Number of the random point.
         """
         self.names = names
         self.columns = columns
@@ -128,7 +132,7 @@ class _Values:
         return _cell(self._number(node))
 
     def _number(self, node: Node) -> Fraction:
-        """Return the value of a formula without vectors, to far more digits than are compared."""
+        """Return the value of a formula without vectors, exactly or to far more digits than are compared."""
         if not symbols(node).isdisjoint(self.names):
             raise Irrational("a function of a vector or matrix")
         env = {name: self._draw(name, 0) for name in symbols(node)}
@@ -202,7 +206,7 @@ def _scaled(grid: Grid, factor: Fraction) -> Grid:
 
 
 def _times(a: Grid, b: Grid) -> Grid:
-    """Return the product; of two vectors, the scalar product."""
+    """Return the matrix product, or the scalar product of two vectors."""
     for one, other in ((a, b), (b, a)):
         if len(one) == len(one[0]) == 1:
             return _scaled(other, one[0][0])
@@ -243,18 +247,19 @@ def _inverse(grid: Grid) -> Grid:
     return tuple(tuple(row[size:]) for row in rows)
 
 
-# By components.
+# --- components ---
 
 
 def has_units(node: Node) -> bool:
-    """Return whether a formula contains unit vectors."""
+    """Return True if a formula contains unit vectors."""
     return isinstance(node, (Sym, Add, Mul, Div, Linear)) and not symbols(node).isdisjoint(_UNITS)
 
 
 def components(node: Node, other: Node, same: Callable[[Node, Node], bool | None]) -> Seq | None:
-    """Return a sum of unit vectors as a tuple of components, as many as another tuple or column has.
+    """Return a sum of unit vectors as a tuple with as many components as another tuple or column.
 
-    `same` compares two scalars. None if the node is no such sum, or has more components than the other.
+    `same` compares two scalars. The result is None if the node is not a sum of unit vectors, or has more
+    components than the other tuple or column.
     """
     match other:
         case Seq(opening="(" | "[" as opening, closing=closing, items=items):
@@ -272,7 +277,7 @@ def components(node: Node, other: Node, same: Callable[[Node, Node], bool | None
 
 
 def _is_sum_of_units(node: Node) -> bool:
-    """Return whether every term has one unit vector as a factor."""
+    """Return True if every term has exactly one unit vector as a factor."""
     match node:
         case Linear(value=value):
             return _is_sum_of_units(value)

@@ -1,1 +1,1 @@
-"""Exact reproductions of other graders' verdicts: verl's and Math-Verify's."""
+"""Exact reproduction of the verdicts of verl's graders and of Math-Verify."""

@@ -1,7 +1,7 @@
-"""`compat="math_dapo"` and `"math_dapo_0_8"`: the verdicts of verl's `math_dapo`, as of 0.9 and of 0.8.
+"""Verdicts of verl's `math_dapo` for `compat="math_dapo"` (verl 0.9) and `compat="math_dapo_0_8"` (verl 0.8).
 
-Reproduces that grader exactly, including its errors; do not improve it. 0.9 falls back to a box in the last
-hundred characters if there is no `Answer:` line; 0.8 does not.
+This code reproduces the grader exactly, including its errors, and must not be improved. Without an `Answer:`
+line, 0.9 falls back to a box in the last hundred characters, and 0.8 does not.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class DapoVerdict(NamedTuple):
 
 
 def reproduce(response: str, ground_truth: str, *, box_fallback: bool) -> DapoVerdict:
-    """Return that grader's verdict and prediction; `box_fallback` as in 0.9."""
+    """Return the verdict and prediction of `math_dapo`. Set `box_fallback` for 0.9."""
     tail = response[-_TAIL:]
     stated = _ANSWER.findall(tail)
     pred = normal(stated[-1] if stated else INVALID)
@@ -55,7 +55,7 @@ def reproduce(response: str, ground_truth: str, *, box_fallback: bool) -> DapoVe
 
 
 def normal(text: str) -> str:
-    """Return that grader's normal form of an answer."""
+    """Return the normal form of an answer as in `math_dapo`."""
     text = text.rpartition("=")[2]
     for old, new in _REPLACED.items():
         text = text.replace(old, new)

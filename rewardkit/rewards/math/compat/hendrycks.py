@@ -1,7 +1,7 @@
-"""`compat="verl_math_reward"`: the verdicts of verl's `math_reward` (0.8 and 0.9 agree).
+"""Verdicts of verl's `math_reward` for `compat="verl_math_reward"` (the same in verl 0.8 and 0.9).
 
-Reproduces that grader exactly, including its errors; do not improve it. A step at which it fails (an
-assertion or index error there) raises `_Fails` here, and then the raw strings are compared.
+This code reproduces the grader exactly, including its errors, and must not be improved. If the grader would
+raise an assertion or index error, this module raises `_Fails` and compares the raw strings.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ _INTEGER = re.compile(r"-?[0-9]+")
 
 
 class _Fails(Exception):
-    """Raised where the reproduced grader raises an exception."""
+    """Raised if the reproduced grader would raise an exception."""
 
 
 def extracted(response: str) -> str | None:
-    """Return the content of the last box, as that grader reads it; None if it finds none."""
+    """Return the content of the last box as `math_reward` extracts it, or None if it finds no box."""
     if "\\boxed " in response:
         return response.rpartition("\\boxed ")[2].partition("$")[0]
     start = response.rfind("\\boxed")
@@ -36,13 +36,13 @@ def extracted(response: str) -> str | None:
 
 
 def correct(response: str, ground_truth: str) -> bool:
-    """Return whether that grader accepts a response."""
+    """Return True if `math_reward` accepts a response."""
     answer = extracted(response)
     return answer is not None and equivalent(answer, ground_truth)
 
 
 def equivalent(a: str, b: str) -> bool:
-    """Return whether two answers have the same normal form."""
+    """Return True if two answers have the same normal form."""
     try:
         return normal(a) == normal(b)
     except _Fails:
@@ -50,10 +50,10 @@ def equivalent(a: str, b: str) -> bool:
 
 
 def normal(text: str) -> str:
-    """Return that grader's normal form of an answer.
+    """Return the normal form of an answer as in `math_reward`.
 
     Raises:
-        _Fails: the grader's own code would raise.
+        _Fails: The grader's own code would raise an exception.
     """
     for piece in _DELETED:
         text = text.replace(piece, "")
@@ -107,7 +107,7 @@ def _braced_fractions(text: str) -> str:
 
 
 def _slash_fraction(text: str) -> str:
-    """Return `3/4` in plain canonical integers as a fraction; `03/4` and `3/-0` remain as they are."""
+    """Return `3/4` as a LaTeX fraction if both integers are canonical; return `03/4` and `3/-0` unchanged."""
     top, slash, bottom = text.partition("/")
     plain = slash and all(
         _INTEGER.fullmatch(part) and len(part) < 4_300 and str(int(part)) == part for part in (top, bottom)

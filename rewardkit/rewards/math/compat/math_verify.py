@@ -1,6 +1,7 @@
-"""`compat="math_verify"`: Math-Verify's verdict, from its own package, in a worker that can be killed.
+"""Verdict of Math-Verify for `compat="math_verify"`, computed by its own package in a worker process.
 
-Its timeouts need the main thread of a process. The worker has one, so this works from any thread.
+Math-Verify's timeouts work only in the main thread of a process. The worker runs it in its main thread, so
+that callers may use any thread.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ _SERVER = ForkServer("rewardkit.rewards.math.compat.math_verify_worker:answer")
 
 
 def reproduce(response: str, ground_truth: str, left: AnswerBudget) -> MathVerdict:
-    """Return Math-Verify's verdict on a response, with the ground truth in a box, as verl passes it.
+    """Return Math-Verify's verdict on a response. The ground truth is passed in a box, as verl does.
 
     Raises:
         MissingDependencyError: Math-Verify is not installed.

@@ -1,4 +1,4 @@
-"""The worker of `compat_math_verify`: runs Math-Verify, one pair at a time."""
+"""Worker of `compat.math_verify`, which runs Math-Verify on one pair at a time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ANSWER = (math_verify.ExprExtractionConfig(), math_verify.LatexExtractionConfig
 
 
 def answer(question: dict[str, Any]) -> dict[str, Any]:
-    """Compare as verl does: any reading of the ground truth with any reading of the response."""
+    """Compare a ground truth and a response as verl does, accepting a match between any of their readings."""
     ground_truths = math_verify.parse(question["ground_truth"], _GOLD)
     answers = math_verify.parse(question["response"], _ANSWER)
     equal = any(

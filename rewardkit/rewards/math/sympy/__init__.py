@@ -1,1 +1,1 @@
-"""The last tier: symbolic algebra in a process that can be killed."""
+"""Last comparison tier: symbolic algebra in a process that can be killed."""

@@ -1,4 +1,4 @@
-"""Client of the last tier: sends two trees to SymPy and reads its verdict."""
+"""Client of the SymPy tier, which sends two trees to a worker process and reads the verdict."""
 
 from __future__ import annotations
 
@@ -33,18 +33,21 @@ SERVER = ForkServer("rewardkit.rewards.math.sympy.worker:answer")
 
 
 class SympyAnswer(NamedTuple):
-    """SymPy's verdict, or the reason why there is none."""
+    """SymPy's verdict, or the reason why there is no verdict."""
 
     equal: bool | None
     reason: str
     spent_s: float
     """CPU time used, in seconds."""
     failure: Literal["", "exhausted", "error"] = ""
-    """`exhausted`: the question used up its time or memory. `error`: SymPy could not be reached."""
+    """`exhausted` if the question used up its time or memory, `error` if SymPy could not be reached."""
 
 
 def decide(a: Node, b: Node, cpu_s: float) -> SympyAnswer:
-    """Ask SymPy whether two trees are equal, within `cpu_s` seconds of CPU time. Never raises."""
+    """Ask SymPy whether two trees are equal, within `cpu_s` seconds of CPU time.
+
+    Failures are reported in the result and not raised.
+    """
     question = {"a": msgspec.to_builtins(a), "b": msgspec.to_builtins(b)}
     try:
         return _read(SERVER.ask(question, cpu_s))
@@ -55,9 +58,9 @@ def decide(a: Node, b: Node, cpu_s: float) -> SympyAnswer:
 
 
 def can_decide(a: Node, b: Node) -> bool:
-    """Return whether SymPy has a chance to decide.
+    """Return True if SymPy may be able to decide.
 
-    It has no objects for some nodes, and sets need exactly one unknown.
+    Some nodes have no SymPy counterpart, and comparing sets requires exactly one unknown.
     """
     if any(isinstance(part, _WITHOUT_OBJECT) for side in (a, b) for part in walk(side)):
         return False
@@ -83,10 +86,10 @@ def _read(reply: dict[str, Any]) -> SympyAnswer:
 
 
 def warm() -> None:
-    """Start SymPy before the first question."""
+    """Start the SymPy server ahead of the first question."""
     SERVER.warm()
 
 
 def close() -> None:
-    """End the processes that this process started; they start again when needed."""
+    """Stop the worker processes that this process started. They are restarted when needed."""
     worker_lifeline.close()

@@ -1,8 +1,8 @@
-"""A server that has imported a heavy library once and answers questions in forks of itself.
+"""Server that imports a heavy library once and answers questions in forks of itself.
 
-A fork takes milliseconds and shares the library's memory. A question that exceeds its CPU time or crashes
-costs only its fork: the client is told the reason, and the next question gets another fork. The server is
-independent of the questions and the clients.
+Forking takes milliseconds and shares the library's memory. A question that exceeds its CPU time or crashes
+ends only its fork. The client is sent the reason, and the next question gets another fork. The server does
+not depend on particular questions or clients.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ import msgspec
 from rewardkit import processes
 
 MEMORY_BYTES = 1 << 30
-"""Address space of a fork beyond that of the server, in bytes: far more than a decidable question takes."""
+"""Additional address space allowed to a fork, in bytes. Questions that SymPy can decide need far less."""
 _IDLE = 2
-"""Number of forks that wait for a question; more are added while more questions are asked at once."""
+"""Maximum number of idle forks to keep. More forks run while more questions are asked at once."""
 _TOO_LONG = "too long"
 _CRASHED = "crashed"
 _KILLED = "killed"
@@ -37,8 +37,8 @@ AnswerQuestion = Callable[[dict[str, Any]], dict[str, Any]]
 def main(parent: int) -> None:
     """Serve until the owner has exited.
 
-    Standard input has one line of JSON: `listening` and `alive` (file descriptors), and `target`
-    (`module:function`, which answers; if the module has a function `prepare`, it is called first).
+    Standard input contains one line of JSON with the file descriptors `listening` and `alive`, and `target`,
+    the `module:function` that answers questions. If the module has a function `prepare`, it is called first.
     """
     requests, _ = processes.take_standard_streams()
     order = json.loads(requests.readline())
@@ -58,7 +58,7 @@ def main(parent: int) -> None:
 
 
 def _refuse(listening: socket.socket, reason: str) -> None:
-    """Tell waiting clients that there will be no answer."""
+    """Send all waiting clients the reason why there will be no answer."""
     listening.settimeout(1.0)
     with contextlib.suppress(OSError):
         while True:
@@ -67,7 +67,7 @@ def _refuse(listening: socket.socket, reason: str) -> None:
 
 
 class _Fork:
-    """One child process, and the connection whose question it answers."""
+    """Child process with the connection whose question it is answering."""
 
     def __init__(self, process: int, control: socket.socket) -> None:
         self.process = process
@@ -91,14 +91,14 @@ class _ForkServer:
             self.listen(len([f for f in self.forks if f.connection]) < self.limit)
             for key, _ in self.selector.select():
                 if key.fileobj == self.alive:
-                    return  # the forks end with us
+                    return  # the kernel ends the forks when this process exits
                 if key.data is None:
                     self.take_question()
                 else:
                     self.hear(key.data)
 
     def listen(self, wanted: bool) -> None:
-        """Accept questions only while a fork may be free; others wait in the kernel's queue."""
+        """Start or stop accepting questions. Connections not accepted wait in the kernel's queue."""
         listening = self.listening in self.selector.get_map()
         if wanted and not listening:
             self.selector.register(self.listening, selectors.EVENT_READ)
@@ -118,7 +118,7 @@ class _ForkServer:
             self.hear(idle)
 
     def hear(self, fork: _Fork) -> None:
-        """Handle a fork that has answered or ended."""
+        """Handle a fork that has answered its question or exited."""
         try:
             done = fork.control.recv(1)
         except OSError:
@@ -136,7 +136,7 @@ class _ForkServer:
             self.bury(extra)
 
     def bury(self, fork: _Fork) -> str:
-        """Close a fork's control, which ends a running fork; return how it ended."""
+        """Close a fork's control socket, which ends the fork, and return the reason why it exited."""
         self.forks.remove(fork)
         self.selector.unregister(fork.control)
         fork.control.close()
@@ -159,7 +159,7 @@ class _ForkServer:
         return fork
 
     def be_fork(self, control: socket.socket) -> None:
-        """Run the loop of a fork until its control closes."""
+        """Run the loop of a child process until its control socket closes, then exit."""
         try:
             server = os.getppid()
             if processes.die_with_parent(server):
@@ -188,27 +188,28 @@ def _work(control: socket.socket, answer: AnswerQuestion) -> None:
 
 
 def _guarded(answer: AnswerQuestion, line: bytes) -> dict[str, Any]:
-    """Answer one question within its CPU time, after which the kernel ends this process."""
+    """Answer one question. The kernel kills this process when the question's CPU time is used up."""
     try:
         question = msgspec.json.decode(line, type=dict[str, Any])
         signal.setitimer(signal.ITIMER_PROF, float(question["cpu_s"]))
         found = answer(question)
     except MemoryError:
         return {"died": "out of memory"}
-    except Exception as error:  # a library's failure on one question is an answer and must not end the fork
+    except Exception as error:  # an error on one question must not end the fork
         found = {"outcome": "undecided", "reason": f"{type(error).__name__}"}
     left, _ = signal.setitimer(signal.ITIMER_PROF, 0)
     return found | {"spent_s": max(0.0, question["cpu_s"] - left)}
 
 
 def _send(connection: socket.socket, message: dict[str, Any], *, close: bool = True) -> None:
-    with contextlib.suppress(OSError):  # the client may have gone
+    with contextlib.suppress(OSError):  # the client may have disconnected
         connection.sendall(msgspec.json.encode(message) + b"\n")
     if close:
         connection.close()
 
 
 def peer(connection: socket.socket) -> int:
-    """Return the user id of the process at the other end (Linux: pid, uid and gid as three integers)."""
+    """Return the user id of the process at the other end of a Unix socket."""
+    # On Linux, the credentials are pid, uid and gid as three 32-bit integers.
     credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
     return int.from_bytes(credentials[4:8], sys.byteorder)

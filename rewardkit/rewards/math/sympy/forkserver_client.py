@@ -1,7 +1,7 @@
-"""Client of `forkserver`: asks one question, and starts the server if none is running.
+"""Client of `forkserver`, which sends one question at a time and starts the server if none is running.
 
-All processes that share an owner ask the same server. It uses no signals, main thread or event loop, and no
-state outside the kernel, so it works from any thread and from forked children.
+All processes that share an owner use the same server. The client needs no signals, main thread or event loop,
+and finds the server through the kernel alone, so that it works in any thread and in forked children.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from rewardkit.worker_lifeline import Shared, shared
 _START_S = 60.0
 """Time limit for starting the server and importing its library, in seconds of elapsed time."""
 _SLOWDOWN = 10.0
-"""Ratio of elapsed time to CPU time that a question may take on a busy machine."""
+"""Maximum ratio of elapsed time to CPU time of a question, for busy machines."""
 
 
 class Undecided(Exception):
@@ -33,14 +33,15 @@ class Undecided(Exception):
 
 
 class ServerFailed(Exception):
-    """Raised if there is no answer for a reason other than the question."""
+    """Raised if there is no answer for a reason unrelated to the question."""
 
 
 class ForkServer:
-    """A server that answers one kind of question.
+    """Client of a server that answers one kind of question.
 
     Args:
-        target: `module:function`; it takes a question, a dict with `cpu_s` in it, and returns a dict.
+        target: Function that answers, as `module:function`. It accepts a question, which is a dict that
+            includes `cpu_s`, and returns a dict.
     """
 
     def __init__(self, target: str) -> None:
@@ -51,12 +52,12 @@ class ForkServer:
         """Return the answer to a question that may use `cpu_s` seconds of CPU time.
 
         Raises:
-            Undecided: it used more, or too much memory, or crashed its process.
-            ServerFailed: the server cannot be started or reached, or lost the question twice.
+            Undecided: The question exceeded its CPU time or memory, or crashed its process.
+            ServerFailed: The server cannot be started or reached, or failed on the question twice.
         """
         line = msgspec.json.encode(dict(question, cpu_s=cpu_s)) + b"\n"
         reason = ""
-        for _ in range(2):  # retry once if something else killed the process
+        for _ in range(2):  # retry once in case another process killed the fork
             reply = self._exchange(line, _START_S + cpu_s * _SLOWDOWN)
             died = reply.get("died")
             if died not in (None, "killed"):
@@ -67,7 +68,7 @@ class ForkServer:
         raise ServerFailed(reason)
 
     def warm(self) -> None:
-        """Start the server without waiting for it."""
+        """Start the server without waiting until it is ready."""
         with contextlib.suppress(ServerFailed):
             self._connect(time.monotonic() + 1.0).close()
 
@@ -76,7 +77,7 @@ class ForkServer:
         with self._connect(until) as connection:
             connection.settimeout(patience_s)
             try:
-                with contextlib.suppress(BrokenPipeError):  # a server that cannot start only reports why
+                with contextlib.suppress(BrokenPipeError):  # a failed server replies without reading
                     connection.sendall(line)
                 with connection.makefile("rb") as replies:
                     reply = replies.readline()
@@ -89,7 +90,7 @@ class ForkServer:
         return msgspec.json.decode(reply, type=dict[str, Any])
 
     def _connect(self, until: float) -> socket.socket:
-        """Connect, starting the server if none listens: the first process that binds its address does."""
+        """Connect to the server. If none is listening, the first process to bind the address starts it."""
         ours = shared()
         address = f"\0rewardkit-{ours.name}-{self.target}"
         while time.monotonic() < until:
@@ -112,7 +113,7 @@ class ForkServer:
             except OSError as error:
                 if error.errno != errno.EADDRINUSE:
                     raise ServerFailed(str(error)) from None
-                time.sleep(0.001)  # another process has bound it and will listen in a moment
+                time.sleep(0.001)  # another process has bound the address and is about to listen
                 return
             listening.listen(128)
             descriptors = (listening.fileno(), ours.alive)

@@ -1,7 +1,7 @@
-"""Worker of the last tier: builds SymPy objects from trees, node by node, and compares them.
+"""Worker of the SymPy tier, which builds SymPy objects from trees node by node and compares them.
 
-Runs only as a subprocess that may be killed. SymPy never gets any text: every object is built from a typed
-node, so nothing in an answer can be executed.
+The worker runs only in a subprocess that may be killed. SymPy never parses text: every object is built from a
+typed node, so that nothing in an answer can be executed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from rewardkit.rewards.math.tree.nodes import (
 )
 
 Expr = Any
-"""A SymPy object; SymPy's own annotations do not cover the parts used here."""
+"""SymPy object. SymPy's annotations do not cover the parts used in this module."""
 _CONSTANTS = {"pi": sympy.pi, "e": sympy.E, "i": sympy.I, "inf": sympy.oo}
 _SETS = {
     "R": sympy.S.Reals, "Z": sympy.S.Integers, "N": sympy.S.Naturals, "Q": sympy.S.Rationals,
@@ -49,7 +49,7 @@ class NoCounterpart(Exception):
 
 
 def prepare() -> None:
-    """Make SymPy import its lazy modules before the forks share its memory."""
+    """Make SymPy import its lazy modules before forking, so that forks share their memory."""
     x = sympy.Symbol("x", real=True)
     sympy.simplify(sympy.sin(x) ** 2 + sympy.cos(x) ** 2 - sympy.integrate(1 / (x**2 + 1), (x, 0, 1)))
     sympy.Sum(sympy.Rational(1, 2) ** x, (x, 0, sympy.oo)).doit()
@@ -59,14 +59,14 @@ def prepare() -> None:
 
 
 def answer(question: dict[str, Any]) -> dict[str, Any]:
-    """Compare the trees `a` and `b` of a question."""
+    """Compare the trees `a` and `b` of a question and return the outcome."""
     a, b = (msgspec.convert(question[side], Node) for side in "ab")
     outcome = decide(a, b)
     return {"outcome": {True: "equal", False: "not_equal", None: "undecided"}[outcome], "reason": "SymPy"}
 
 
 def decide(a: Node, b: Node) -> bool | None:
-    """Return whether SymPy finds two trees equal; None if it cannot decide."""
+    """Return True if SymPy finds two trees equal, False if different, or None if it cannot decide."""
     if _is_scalar(a) and _is_scalar(b):
         return _same_value(build(a), build(b))
     if isinstance(a, Rel) and isinstance(b, Rel) and a.ops == b.ops == ("=",):
@@ -99,7 +99,7 @@ def _same_value(a: Expr, b: Expr) -> bool | None:
 
 
 def _same_equation(a: Rel, b: Rel) -> bool | None:
-    """Return whether two equations have the same zero set, by their numerators or their solutions."""
+    """Return True if two equations have the same zeros, or None if their solutions must be compared."""
     first, second = (sympy.together(build(r.sides[0]) - build(r.sides[1])) for r in (a, b))
     ratio = sympy.cancel(sympy.numer(first) / sympy.numer(second))
     if ratio.is_number and ratio != 0:
@@ -112,7 +112,7 @@ def _same_equation(a: Rel, b: Rel) -> bool | None:
 
 
 def _same_set(a: Node, b: Node) -> bool | None:
-    """Return whether two conditions on one unknown have the same solutions.
+    """Return True if two conditions on one unknown have the same solutions, or None if undecided.
 
     Two conditions without solutions, or with all numbers as solutions, remain undecided: `x^2+1=0` and
     `x^2+4=0` have the same real solutions.
@@ -132,7 +132,7 @@ def _same_set(a: Node, b: Node) -> bool | None:
 
 
 def _polynomial(node: Node, variable: Expr) -> bool:
-    """Return whether a side is a value, or equations between polynomials in the unknown."""
+    """Return True if a side is made of values and of equations between polynomials in the unknown."""
     if isinstance(node, (Seq, Logic)):
         return all(_polynomial(p, variable) for p in (node.items if isinstance(node, Seq) else node.parts))
     if isinstance(node, Rel):
@@ -157,9 +157,9 @@ def _same_points(a: Expr, b: Expr) -> bool | None:
 
 
 def _variable(node: Node) -> Expr | None:
-    """Return the only unknown of a condition."""
+    """Return the only unknown of a condition, or None if it has none or several."""
     if isinstance(node, Seq):
-        names = {_variable(item) for item in node.items}  # an item with several unknowns, or none, gives None
+        names = {_variable(item) for item in node.items}  # None for an item with no or several unknowns
         return names.pop() if len(names) == 1 else None
     if isinstance(node, (Rel, Logic)):
         parts = node.sides if isinstance(node, Rel) else node.parts
@@ -178,7 +178,7 @@ def _free(node: Node) -> set[Expr]:
 
 
 def _solutions(node: Node, variable: Expr, domain: Expr) -> Expr:
-    """Return the set of values of the unknown that a condition, a list of values or a set allows."""
+    """Return the set of values of the unknown allowed by a condition, a list of values or a set."""
     match node:
         case Seq(opening="" | "{", items=items):
             return sympy.Union(*(_solutions(i, variable, domain) for i in items))

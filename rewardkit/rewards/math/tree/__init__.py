@@ -1,1 +1,1 @@
-"""The tree of an answer, and its display for people."""
+"""Expression tree of an answer, and its display as readable text."""

@@ -1,6 +1,6 @@
-"""The typed, immutable tree of an answer. Plain data: no evaluation, no parsing.
+"""Typed, immutable expression tree of an answer. It is plain data, without evaluation or parsing.
 
-The nodes are msgspec structs, so that a tree can be sent to the SymPy worker as JSON and is checked against
+The nodes are msgspec structs, so that a tree can be sent to the SymPy worker as JSON and is validated against
 these types on arrival.
 """
 
@@ -17,14 +17,14 @@ from rewardkit.rewards.math.guards import spend
 
 
 class _Node(msgspec.Struct, frozen=True, tag=True):
-    """Base of all nodes; the tag in JSON is the class name."""
+    """Base class of all nodes. The tag in JSON is the class name."""
 
     family: ClassVar[str] = "scalar"
-    """Family that selects the rule of comparison, see `comparing/equality.py`."""
+    """Family that selects the comparison rule (see `comparing/equality.py`)."""
 
 
 class Num(_Node, frozen=True):
-    """An exact rational. `places` is the number of decimals as written, None if written exactly."""
+    """Rational number. `places` is the number of decimal places as written, or None if written exactly."""
 
     num: int
     den: int = 1
@@ -36,13 +36,13 @@ class Num(_Node, frozen=True):
 
 
 class Const(_Node, frozen=True):
-    """`pi`, `e`, `i`, `inf`, or a named set: `R`, `Z`, `N`, `Q`, `C`, `empty`."""
+    """Constant `pi`, `e`, `i` or `inf`, or named set `R`, `Z`, `N`, `Q`, `C` or `empty`."""
 
     name: str
 
 
 class Sym(_Node, frozen=True):
-    """A variable, with its subscript and primes in the name: `x`, `x_1`, `f'`."""
+    """Variable, with its subscript and primes in the name: `x`, `x_1`, `f'`."""
 
     name: str
 
@@ -66,21 +66,21 @@ class Pow(_Node, frozen=True):
 
 
 class Fn(_Node, frozen=True):
-    """A known function: `sin`, `ln`, `log` (value, base), `root` (value, degree), `abs`, `factorial`, ..."""
+    """Call of a known function: `sin`, `ln`, `log` (value, base), `root` (value, degree), `abs`, ..."""
 
     name: str
     args: tuple[Node, ...]
 
 
 class App(_Node, frozen=True):
-    """An unknown function applied: `f(x)`."""
+    """Call of an unknown function: `f(x)`."""
 
     name: str
     args: tuple[Node, ...]
 
 
 class BigOp(_Node, frozen=True):
-    """`sum`, `prod`, `int` or `lim` over a bound variable. A limit has its point in `lower`."""
+    """Operator `sum`, `prod`, `int` or `lim` over a bound variable. `lower` is the point of a limit."""
 
     op: str
     var: str
@@ -90,7 +90,7 @@ class BigOp(_Node, frozen=True):
 
 
 class Pm(_Node, frozen=True):
-    """Plus or minus `value`; `flipped` for minus or plus, tied to the other signs of the same answer."""
+    """Plus or minus `value`. `flipped` marks minus-or-plus, which is tied to the answer's other signs."""
 
     value: Node
     flipped: bool = False
@@ -107,7 +107,7 @@ class Degree(_Node, frozen=True):
 
 
 class Based(_Node, frozen=True):
-    """Digits in a stated base: `1010_2`."""
+    """Number in a stated base: `1010_2`."""
 
     family = "based"
     digits: str
@@ -115,17 +115,17 @@ class Based(_Node, frozen=True):
 
 
 class Quantity(_Node, frozen=True):
-    """A value and the words after it: a unit of measure or a noun."""
+    """Value with the unit of measure or the noun after it."""
 
     family = "quantity"
     value: Node
     unit: str
     bare: bool = False
-    """True if the unit is plain letters, which may also be variables: `5 J`."""
+    """True if the unit is written in plain letters, which may also be variables: `5 J`."""
 
 
 class Seq(_Node, frozen=True):
-    """Items in brackets. `opening` is `(`, `[`, `]`, `{`, or empty for a bare list."""
+    """Sequence of items in brackets. `opening` is `(`, `[`, `]`, `{`, or empty for a bare list."""
 
     family = "sequence"
     opening: str
@@ -134,7 +134,7 @@ class Seq(_Node, frozen=True):
 
 
 class SetOp(_Node, frozen=True):
-    """`cup`, `cap` or `minus` of sets."""
+    """Union (`cup`), intersection (`cap`) or difference (`minus`) of sets."""
 
     family = "set"
     op: str
@@ -142,7 +142,7 @@ class SetOp(_Node, frozen=True):
 
 
 class Rel(_Node, frozen=True):
-    """A chain of relations: `sides[0] ops[0] sides[1] ops[1] ...` with = != < <= > >= ~ in notin mod."""
+    """Chain of relations `sides[0] ops[0] sides[1] ops[1] ...` with = != < <= > >= ~ in notin mod."""
 
     family = "relation"
     ops: tuple[str, ...]
@@ -150,7 +150,7 @@ class Rel(_Node, frozen=True):
 
 
 class Logic(_Node, frozen=True):
-    """`and` or `or` of relations and propositions; `both` or `either` of values that words join."""
+    """Relations or propositions joined by `and` or `or`, or values joined by words (`both` or `either`)."""
 
     family = "relation"
     op: str
@@ -158,14 +158,14 @@ class Logic(_Node, frozen=True):
 
 
 class Linear(_Node, frozen=True):
-    """A formula with products of vectors or matrices, named in `names`: bold, hatted or under an arrow."""
+    """Formula with products of the vectors or matrices in `names`, written bold, hatted or with an arrow."""
 
     value: Node
     names: tuple[str, ...]
 
 
 class NamedValue(_Node, frozen=True):
-    """A value with its name: `x = 5`; several names of one value are nested."""
+    """Value with its name: `x = 5`. Several names of one value are nested."""
 
     family = "named"
     name: Node
@@ -173,7 +173,7 @@ class NamedValue(_Node, frozen=True):
 
 
 class Part(_Node, frozen=True):
-    """The answer to one part of a question: `(b) 5`. `label` is the number of the part, from 1."""
+    """Answer to one part of a question: `(b) 5`. `label` is the number of the part, counted from 1."""
 
     family = "part"
     label: int
@@ -181,7 +181,7 @@ class Part(_Node, frozen=True):
 
 
 class Builder(_Node, frozen=True):
-    """A set given by a condition: the x such that ..."""
+    """Set-builder form: the set of all `head` for which `condition` holds."""
 
     family = "relation"
     head: Node
@@ -194,7 +194,7 @@ class Matrix(_Node, frozen=True):
 
 
 class Cases(_Node, frozen=True):
-    """A value by cases: pairs of a value and the condition under which it holds."""
+    """Piecewise value: pairs of a value and the condition under which it holds."""
 
     family = "cases"
     rows: tuple[tuple[Node, Node], ...]
@@ -206,7 +206,7 @@ class Ratio(_Node, frozen=True):
 
 
 class Time(_Node, frozen=True):
-    """A clock time in minutes since midnight (or noon when `meridiem` is given)."""
+    """Clock time in minutes since midnight, or since noon if `meridiem` is `p`."""
 
     family = "time"
     minutes: int
@@ -214,7 +214,7 @@ class Time(_Node, frozen=True):
 
 
 class Date(_Node, frozen=True):
-    """A calendar date; `year` is None if it is missing."""
+    """Calendar date. `year` is None if it is missing."""
 
     family = "date"
     year: int | None
@@ -223,7 +223,7 @@ class Date(_Node, frozen=True):
 
 
 class Text(_Node, frozen=True):
-    """Words that are not mathematics, folded to the form used for comparison."""
+    """Words that are not mathematics."""
 
     family = "text"
     text: str
@@ -239,7 +239,7 @@ NAMED_SETS = frozenset({"R", "Z", "N", "Q", "C", "empty"})
 
 
 def number(value: Fraction | int) -> Num:
-    """Return the exact Num of a rational."""
+    """Return a rational number as an exact Num."""
     return Num(value.numerator, value.denominator)
 
 
@@ -290,11 +290,11 @@ _CHILDREN: dict[type, Callable[[Any], tuple[Node, ...]]] = {
 
 
 _WALKED = 16
-"""Number of nodes that are counted towards the budget at once; nodes of many small trees add up too."""
+"""Number of nodes after which the walked nodes are counted towards the budget."""
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """Yield a node and everything below it, without recursion."""
+    """Yield a node and all its descendants without recursion."""
     pending = [node]
     seen = 0
     while pending:
@@ -308,6 +308,6 @@ def walk(node: Node) -> Iterator[Node]:
 
 
 def symbols(node: Node) -> frozenset[str]:
-    """Return the names of the free variables and unknown functions."""
+    """Return the names of the free variables and unknown functions in a tree."""
     bound = {n.var for n in walk(node) if isinstance(n, BigOp)}
     return frozenset(n.name for n in walk(node) if isinstance(n, (Sym, App)) and n.name not in bound)

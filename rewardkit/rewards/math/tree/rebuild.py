@@ -1,4 +1,4 @@
-"""Builds trees from trees: the same node with other children, or a variable replaced by a tree."""
+"""Construction of trees from other trees, by replacing the children of a node or a variable."""
 
 from __future__ import annotations
 

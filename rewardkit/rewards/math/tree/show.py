@@ -1,5 +1,4 @@
-"""Shows a tree as one line of text for people. Never used for comparison, and bounded like the tree
-itself."""
+"""Display of a tree as one line of readable text, which is never used for comparison."""
 
 from __future__ import annotations
 
@@ -40,7 +39,7 @@ _CLOSING = {"(": ")", "[": "]", "{": "}", "": ""}
 
 
 def show(node: Node) -> str:
-    """Return a readable form, fully bracketed."""
+    """Return a tree as readable text with explicit brackets."""
     match node:
         case Num(num=num, den=den, places=places):
             digits = num.bit_length()
