@@ -32,6 +32,10 @@ budget did not allow. A failed Score may have these parts too."""
 OVERRULED = "overruled"
 """Part of a composition's Score that is 1 if a model judged "right" after a rule had not."""
 
+UNDECIDED = "undecided"
+"""Part of a Score that is 1 if the reward could not read or compare the answer and scored it as wrong.
+Metrics count these responses, and a composition passes them on to its next item."""
+
 COSTS = frozenset(COST_PARTS)
 """Set of the cost parts. `COSTS <= parts.keys()` is true if a Score reports the cost of asking models."""
 

@@ -12,7 +12,7 @@ from math import prod
 
 from rewardkit.composition.tree import Combine, CompositionNode, Member
 from rewardkit.rewards.shaping import SPANS
-from rewardkit.types import Score, failure
+from rewardkit.types import UNDECIDED, Score, failure
 
 Lookup = Callable[[Member], Score | None]
 """Function that returns the score of a member, or requests the score and returns None if it is not known."""
@@ -38,6 +38,17 @@ def combine(node: CompositionNode, lookup: Lookup) -> Score | None:
 def is_right(score: Score, threshold: float) -> bool:
     """Return True if a score counts as right."""
     return score.correct if score.correct is not None else score.score >= threshold
+
+
+def is_decided(score: Score) -> bool:
+    """Return True if a score reports correctness, and not only because the answer could not be read."""
+    return score.correct is not None and not score.parts.get(UNDECIDED)
+
+
+def _parts(correct: bool | None, found: Sequence[tuple[CompositionNode, Score]]) -> dict[str, float]:
+    """Return the part `undecided` if a node is wrong only because of items that could not decide."""
+    wrong = [score for _, score in found if score.correct is False]
+    return {UNDECIDED: 1.0} if correct is False and wrong and not any(map(is_decided, wrong)) else {}
 
 
 def _below(
@@ -74,7 +85,14 @@ def _sum(node: Combine, lookup: Lookup) -> Score | None:
     if not isinstance(found, list):
         return found
     total = sum(item.weight * score.score for item, score in found)
-    return Score(total, correct=_correct(found), extracted=_extracted(found), detail=f"sum of {len(found)}")
+    correct = _correct(found)
+    return Score(
+        total,
+        correct=correct,
+        extracted=_extracted(found),
+        parts=_parts(correct, found),
+        detail=f"sum of {len(found)}",
+    )
 
 
 def _product(node: Combine, lookup: Lookup) -> Score | None:
@@ -82,8 +100,13 @@ def _product(node: Combine, lookup: Lookup) -> Score | None:
     if not isinstance(found, list):
         return found
     value = prod(item.weight * score.score for item, score in found)
+    correct = _correct(found)
     return Score(
-        value, correct=_correct(found), extracted=_extracted(found), detail=f"product of {len(found)}"
+        value,
+        correct=correct,
+        extracted=_extracted(found),
+        parts=_parts(correct, found),
+        detail=f"product of {len(found)}",
     )
 
 
@@ -101,7 +124,13 @@ def _extreme(node: Combine, lookup: Lookup, *, largest: bool) -> Score | None:
         return found
     item, score = (max if largest else min)(found, key=lambda pair: pair[0].weight * pair[1].score)
     value = item.weight * score.score
-    return Score(value, correct=score.correct, extracted=score.extracted, detail=f"{item.path} decided")
+    return Score(
+        value,
+        correct=score.correct,
+        extracted=score.extracted,
+        parts=_parts(score.correct, [(item, score)]),
+        detail=f"{item.path} decided",
+    )
 
 
 def _all(node: Combine, lookup: Lookup) -> Score | None:
@@ -110,7 +139,13 @@ def _all(node: Combine, lookup: Lookup) -> Score | None:
         return found
     wrong = next((item.path for item, score in found if not is_right(score, node.threshold)), None)
     detail = f"{wrong} is wrong" if wrong else "all items are right"
-    return Score(float(wrong is None), correct=wrong is None, extracted=_extracted(found), detail=detail)
+    return Score(
+        float(wrong is None),
+        correct=wrong is None,
+        extracted=_extracted(found),
+        parts=_parts(wrong is None, found),
+        detail=detail,
+    )
 
 
 def _any(node: Combine, lookup: Lookup) -> Score | None:
@@ -119,7 +154,13 @@ def _any(node: Combine, lookup: Lookup) -> Score | None:
         return found
     right = next(((i, s) for i, s in found if is_right(s, node.threshold)), None)
     if right is None:
-        return Score(0.0, correct=False, extracted=_extracted(found), detail="no item is right")
+        return Score(
+            0.0,
+            correct=False,
+            extracted=_extracted(found),
+            parts=_parts(False, found),
+            detail="no item is right",
+        )
     return Score(1.0, correct=True, extracted=right[1].extracted, detail=f"{right[0].path} is right")
 
 
@@ -135,6 +176,7 @@ def _vote(node: Combine, lookup: Lookup) -> Score | None:
         float(right),
         correct=right,
         extracted=_extracted(found),
+        parts=_parts(right, found),
         detail=f"{votes:g} of {total:g} votes for right",
     )
 
@@ -158,9 +200,10 @@ def _first(node: Combine, lookup: Lookup) -> Score | None:
             item.weight * score.score,
             correct=score.correct,
             extracted=score.extracted,
+            parts=_parts(score.correct, [(item, score)]),
             detail=f"{item.path} decided",
         )
-        if score.correct or (node.until == "decided" and score.correct is not None):
+        if score.correct or (node.until == "decided" and is_decided(score)):
             return last
     return last
 

@@ -20,7 +20,7 @@ from rewardkit.registry import Registry, Reward, Running
 from rewardkit.reward_options import NoOptions
 from rewardkit.scoring.runner import RewardRunner, is_async
 from rewardkit.scoring.scorer import Scorer
-from rewardkit.types import COST_PARTS, COSTS, OVERRULED, Sample, Score
+from rewardkit.types import COST_PARTS, COSTS, OVERRULED, UNDECIDED, Sample, Score
 from rewardkit.user_files import UserFile, import_as_read, user_reward_file
 
 BATCH_TIMEOUT_S = 86_400.0
@@ -47,6 +47,7 @@ def reward_from(composition: Composition) -> Reward:
         parts=(
             *(member.path for member in composition.members),
             *((*COST_PARTS, OVERRULED) if asks_models(composition.root) else ()),
+            *((UNDECIDED,) if any(UNDECIDED in m.reward.parts for m in composition.members) else ()),
         ),
         options_type=NoOptions,
         reads=reads if inline else tuple(sorted({*reads, "extra_info", "prompt"})),
@@ -194,6 +195,8 @@ def with_parts(found: Score, known: dict[str, Score], root: CompositionNode) -> 
     if judged:
         costs = {name: sum(one[name] for one in judged) for name in COST_PARTS}
         parts |= costs | {OVERRULED: float(any(_overruled(node, known) for node in walk(root)))}
+    if any(UNDECIDED in score.parts for score in known.values()):
+        parts[UNDECIDED] = found.parts.get(UNDECIDED, 0.0)
     value = found.score if found.status == "ok" else 0.0
     return Score(value, found.status, found.correct, found.extracted, parts, found.detail)
 

@@ -22,6 +22,7 @@ from rewardkit.evaluation.metrics import (
     pass_hat_k,
 )
 from rewardkit.evaluation.scored import Groups, ScoredResponse
+from rewardkit.types import UNDECIDED
 
 OVERALL = "overall"
 
@@ -49,6 +50,8 @@ class Figures:
     score: Estimate | None
     accuracy: Estimate | None
     format_rate: Estimate | None
+    undecided: int
+    """Number of scored responses whose answer could not be read or compared, and which count as wrong."""
     mean_length: float | None
     truncated: float | None
     """Share of the responses that were truncated at the length limit."""
@@ -87,6 +90,7 @@ def figures(groups: Sequence[Sequence[ScoredResponse]]) -> Figures:
         score=estimate(scores, share=within_unit(scores)),
         accuracy=estimate(decided, share=True),
         format_rate=estimate(in_format, share=True),
+        undecided=sum(one.parts.get(UNDECIDED, 0.0) > 0 for group in scored for one in group),
         mean_length=sum(one.length for one in everyone) / len(everyone) if everyone else None,
         truncated=sum(cut) / len(cut) if cut else None,
         solved=sum(1 for group in decided if any(group)),

@@ -13,6 +13,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from rewardkit.evaluation.scored import Groups, ScoredResponse
+from rewardkit.types import UNDECIDED
 
 CORRECT = "correct"
 REST = "rest"
@@ -131,7 +132,7 @@ def signal_under(estimator: str, groups: Sequence[Sequence[ScoredResponse]]) -> 
 def components(one: ScoredResponse) -> dict[str, float]:
     """Return the possible components of a score: its parts, and its correctness as 0 or 1."""
     correct = {} if one.correct is None else {CORRECT: float(one.correct)}
-    return {**one.parts, **correct}
+    return {name: value for name, value in one.parts.items() if name != UNDECIDED} | correct
 
 
 def fit_weights(responses: Sequence[ScoredResponse]) -> dict[str, float]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from rewardkit.types import COST_PARTS, COSTS, OVERRULED, Sample, Score
+from rewardkit.types import COST_PARTS, COSTS, OVERRULED, UNDECIDED, Sample, Score
 
 
 class SourceReport(msgspec.Struct):
@@ -23,6 +23,8 @@ class SourceReport(msgspec.Struct):
     correct: int = 0
     scored_format: int = 0
     format_sum: float = 0.0
+    undecided: int = 0
+    """Number of samples whose answer could not be read or compared, and which were scored as wrong."""
     first_failure: str | None = None
     costs: dict[str, float] = msgspec.field(default_factory=dict)
     """Cost of requests to models: the sums of `COST_PARTS` and of `overruled`, and the number of samples for
@@ -51,6 +53,7 @@ class SourceReport(msgspec.Struct):
                     self.correct += times * score.correct
                 if (in_format := score.parts.get("format")) is not None:
                     formats[in_format] += times
+                self.undecided += times * int(score.parts.get(UNDECIDED, 0.0))
             if len(score.parts) >= len(COSTS) and score.parts.keys() >= COSTS:
                 self._add_costs(score.parts, times)
         for status, times in statuses.items():
@@ -81,6 +84,7 @@ class SourceReport(msgspec.Struct):
         self.correct += other.correct
         self.scored_format += other.scored_format
         self.format_sum += other.format_sum
+        self.undecided += other.undecided
         self.first_failure = self.first_failure or other.first_failure
         self._count_costs(other.costs)
 
@@ -117,6 +121,7 @@ class SourceReport(msgspec.Struct):
             "mean_score": self.mean_score,
             "accuracy": self.accuracy,
             "format_rate": self.format_rate,
+            "undecided": self.undecided,
             "failures": self.failures,
             "first_failure": self.first_failure,
             **({"costs": self.costs} if self.costs else {}),

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rewardkit.registry import reward
+from rewardkit.types import UNDECIDED
 
 Function = Callable[..., Any]
 """A scoring function: (Sample, Options) -> Score."""
@@ -36,7 +37,7 @@ reach the limit. Otherwise a slow response could choose to be a `timeout`."""
         "openbookqa",
         "multiple_choice",
     ),
-    version=16,
+    version=17,
     runs="process",
     timeout_s=BACKSTOP_S,
     parts=("format",),
@@ -54,7 +55,7 @@ def choice() -> Function:
     "openai/gsm8k",
     "rewardkit/arithmetic",
     aliases=("gsm8k", "arithmetic"),
-    version=12,
+    version=13,
     runs="inline",
     parts=("format",),
     reads=("prompt",),
@@ -88,9 +89,9 @@ def gsm8k() -> Function:
         "minerva_math",
         "olympiadbench",
     ),
-    version=15,
+    version=16,
     timeout_s=BACKSTOP_S,
-    parts=("format",),
+    parts=("format", UNDECIDED),
     reads=("prompt", "extra_info"),
     explain="rewardkit.rewards.math:explain",
     readings=("",),
@@ -107,9 +108,9 @@ def math() -> Function:
     "math_dapo_reasoning",
     "BytedTsinghua-SIA/DAPO-Math-17k",
     aliases=("dapo",),
-    version=15,
+    version=16,
     timeout_s=60.0,
-    parts=("acc",),
+    parts=("acc", UNDECIDED),
     reads=("prompt", "extra_info"),
     explain="rewardkit.rewards.math:explain",
 )
@@ -172,7 +173,7 @@ def code() -> Function:
         ),
         *("squad*", "popqa", "2wikimultihopqa", "musique", "bamboogle", "web_questions"),
     ),
-    version=15,
+    version=16,
     runs="process",
     timeout_s=BACKSTOP_S,
     parts=("f1",),
@@ -189,10 +190,10 @@ def qa() -> Function:
 @reward(
     "hiyouga/geometry3k",
     aliases=("geometry3k", "geo3k"),
-    version=15,
+    version=16,
     runs="process",
     timeout_s=20.0,
-    parts=("acc", "format"),
+    parts=("acc", "format", UNDECIDED),
     reads=("prompt", "extra_info"),
 )
 def geometry3k() -> Function:
@@ -243,7 +244,7 @@ def regex() -> Function:
     return regex
 
 
-@reward("number", version=10, runs="process", timeout_s=BACKSTOP_S, reads=("prompt",), readings=("",))
+@reward("number", version=11, runs="process", timeout_s=BACKSTOP_S, reads=("prompt",), readings=("",))
 def number() -> Function:
     """1.0 if the number in the response equals the ground truth within a tolerance, otherwise 0.0"""
     from rewardkit.rewards.structure.plain import number

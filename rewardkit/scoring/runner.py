@@ -24,7 +24,7 @@ from rewardkit.groups import group_places
 from rewardkit.http_addresses import public_text
 from rewardkit.registry import Reward
 from rewardkit.text import writable
-from rewardkit.types import STATUSES, VERDICT_FIELDS, Sample, Score, failure
+from rewardkit.types import STATUSES, UNDECIDED, VERDICT_FIELDS, Sample, Score, failure
 from rewardkit.users_code import Raised, raised, report, running
 
 if TYPE_CHECKING:
@@ -139,7 +139,8 @@ class RewardRunner:
         faults.note(self.scorer, error, sample.response)
         value = float(getattr(self.options, "wrong_score", 0.0))
         detail = f"the response could not be judged ({type(error).__name__}), scored as wrong"
-        return Score(value, "ok", False, None, dict.fromkeys(self.reward.parts, 0.0), detail, self.scorer)
+        parts = {name: float(name == UNDECIDED) for name in self.reward.parts}
+        return Score(value, "ok", False, None, parts, detail, self.scorer)
 
     def stream(self, samples: Sequence[Sample]) -> Iterator[list[Score]]:
         """Score samples with a synchronous per-sample reward, and yield scores as they become available."""

@@ -40,6 +40,10 @@ def broken(sample: Sample) -> float:
     raise ValueError("broken")
 
 
+def unread(sample: Sample) -> Score:
+    return Score(0.0, correct=False, parts={"undecided": 1.0})
+
+
 def silent(sample: Sample) -> Score:
     return Score(0.0, "invalid", detail="nobody knows")
 
@@ -54,6 +58,7 @@ def registry() -> Registry:
     made = Registry()
     for function in (right, wrong, half, same, number, broken, silent):
         made.register(Reward(function.__name__, 1, function, (function.__name__,)))
+    made.register(Reward("unread", 1, unread, ("unread",), parts=("undecided",)))
     made.register(Reward("slow", 1, slow, ("slow",), running=Running(runs="process", timeout_s=0.5)))
     made.register(Reward("same_process", 1, same, ("same_process",), running=Running(runs="process")))
     return made
@@ -303,3 +308,25 @@ def test_every_way_to_combine_is_tried_with_right_and_wrong_answers(
 
 def test_a_reward_that_is_no_composition_is_warned_of_nothing() -> None:
     assert not check(REGISTRY.resolve("gsm8k"))
+
+
+@pytest.mark.parametrize(
+    ("spec", "correct", "undecided"),
+    [
+        ({"first": ["unread", "right"]}, True, 0.0),
+        ({"first": ["unread", "wrong"]}, False, 0.0),
+        ({"first": ["unread", "half"]}, None, 0.0),
+        ({"first": [{"sum": ["unread", "half"]}, "right"]}, True, 0.0),
+        ({"first": ["wrong", "unread"]}, False, 0.0),
+        ({"sum": ["unread", "half"]}, False, 1.0),
+        ({"all": ["right", "unread"]}, False, 1.0),
+        ({"all": ["wrong", "unread"]}, False, 0.0),
+        ({"any": ["unread", "unread"]}, False, 1.0),
+        ({"any": ["unread", "right"]}, True, 0.0),
+    ],
+)
+def test_an_item_that_cannot_decide_passes_on_and_says_so(
+    registry: Registry, spec: dict[str, Any], correct: bool | None, undecided: float
+) -> None:
+    found = score(registry, spec)
+    assert found.correct is correct and found.parts.get("undecided", 0.0) == undecided, found

@@ -643,3 +643,19 @@ def test_names_of_columns_that_are_not_utf_8_are_refused(
     (tmp_path / "rows.csv").write_bytes("response,ground_truth,année\na,b,c\n".encode("latin-1"))
     assert run(["score", str(tmp_path / "rows.csv"), "--data-source", "gsm8k"]) == 2
     assert "not UTF-8" in capsys.readouterr().err
+
+
+def test_answers_that_cannot_be_read_are_counted_by_score_and_eval(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    responses = ("\\boxed{x^2+}", "\\boxed{3 \\heartsuit}", "\\boxed{35}", "\\boxed{34}")
+    rows = [
+        {"data_source": "math", "prompt": "?", "ground_truth": "34", "response": one} for one in responses
+    ]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert run(["score", str(path), "--out", str(tmp_path / "scored.jsonl")]) == 0
+    assert "could not be read or compared: 2" in capsys.readouterr().out
+    assert [row["parts"]["undecided"] for row in _lines(tmp_path / "scored.jsonl")] == [1.0, 1.0, 0.0, 0.0]
+    assert run(["eval", str(tmp_path / "scored.jsonl"), "--json"]) == 0
+    assert '"undecided": 2' in capsys.readouterr().out

@@ -23,7 +23,7 @@ def test_answer_and_format_are_weighed_nine_to_one() -> None:
     assert scored(thought + "\\boxed{6}", format_needs_answer=True).score == 0.0
     assert scored(thought + "5").score == 0.0
     assert scored(thought + "\\boxed{5}", format_weight=0.0).score == 1.0
-    assert scored(thought + "\\boxed{5}").parts == {"acc": 1.0, "format": 1.0}
+    assert scored(thought + "\\boxed{5}").parts == {"acc": 1.0, "format": 1.0, "undecided": 0.0}
 
 
 @pytest.mark.parametrize(

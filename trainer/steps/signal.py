@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 from rewardkit.evaluation.gradient import IN_GROUPS, OVER_ALL, signal_under
 from rewardkit.evaluation.ledger import Pairs, ledger, shares_of
-from rewardkit.evaluation.scored import ScoredResponse, grouped
+from rewardkit.evaluation.scored import Groups, ScoredResponse, grouped
 from rewardkit.trainer.algorithms.reductions import masked_row_means
 from rewardkit.trainer.batch import Batch, ScoredRollout, policy_lengths
 from rewardkit.trainer.config.root import AlgorithmConfig
 from rewardkit.trainer.training_run import TrainingRun
+from rewardkit.types import UNDECIDED
 
 
 def outcome_metrics(
@@ -25,9 +26,10 @@ def outcome_metrics(
         kept: Groups that are trained on, or None for all.
 
     Returns:
-        `ledger/failed` and, for the kept groups, `ledger/right`. If scores are compared in groups, also
-        `ledger/equal`. If the estimator is also in `evaluation.gradient`, `ledger/failures` and
-        `signal/<data_source>/part/<name>` for each component of the score.
+        `ledger/failed`, `signal/<data_source>/undecided` if the reward reports it and, for the kept groups,
+        `ledger/right`. If scores are compared in groups, also `ledger/equal`. If the estimator is also in
+        `evaluation.gradient`, `ledger/failures` and `signal/<data_source>/part/<name>` for each component of
+        the score.
     """
     places = zip(batch["groups"].tolist(), policy_lengths(batch).tolist(), scored, strict=True)
     mine = [(group, _plain(group, length, one)) for group, length, one in places]
@@ -40,14 +42,26 @@ def outcome_metrics(
     found = {"failed": of_drawn.failed, "right": of_learned.right}
     if compared:
         found["equal"] = of_learned.equal
-    if not compared or estimator is None:
-        return {f"ledger/{name}": float(value) for name, value in found.items() if value is not None}
-    found["failures"] = of_drawn.failures
+    if compared and estimator is not None:
+        found["failures"] = of_drawn.failures
     metrics = {f"ledger/{name}": float(value) for name, value in found.items() if value is not None}
+    metrics |= _undecided(drawn)
+    if not compared or estimator is None:
+        return metrics
     for source, prompts in sorted(learned.items()):
         parts = signal_under(estimator, list(prompts.values())).parts
         metrics |= {f"signal/{source}/part/{name}": float(share) for name, share in parts.items()}
     return metrics
+
+
+def _undecided(groups: Groups) -> dict[str, float]:
+    """Return the share of responses whose answer could not be read or compared, for each data source."""
+    found = {}
+    for source, prompts in sorted(groups.items()):
+        said = [one.parts[UNDECIDED] for group in prompts.values() for one in group if UNDECIDED in one.parts]
+        if said:
+            found[f"signal/{source}/undecided"] = sum(said) / len(said)
+    return found
 
 
 class _Learned(NamedTuple):

@@ -54,6 +54,8 @@ def _lines(one: Figures) -> Iterator[tuple[str, str, str, str]]:
         for at in of_k:
             left_out = f"{at.left_out:,} prompts with fewer responses skipped" if at.left_out else ""
             yield (what.replace("k", str(at.k)), *_estimate(at.estimate), left_out)
+    if one.undecided:
+        yield "undecided", f"{one.undecided:,}", "", "unreadable answers, which count as wrong"
     if one.mean_length is not None:
         cut = "" if one.truncated is None else f"{one.truncated:.1%} cut off"
         yield "mean length", f"{one.mean_length:,.0f}", "", cut

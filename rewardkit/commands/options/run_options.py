@@ -172,6 +172,9 @@ def print_report(report: Report, out: str, console: Console) -> None:
         table.add_row(name or "(none)", f"{source.n:,}", scored, *figures, failures or "0")
     console.print(table)
     for name, source in sorted(report.sources.items()):
+        if source.undecided:
+            said = f"{name}: answers that could not be read or compared: {source.undecided:,}"
+            console.print(f"{said} (scored as wrong; part 'undecided')", highlight=False, soft_wrap=True)
         if source.costs:
             console.print(f"{name}: {_costs(source.costs)}", highlight=False, soft_wrap=True)
     if len(report.files) > 1 or any(file.why_not for file in report.files):

@@ -18,7 +18,7 @@ import msgspec
 
 from rewardkit.rewards.math import MathOptions, extract
 from rewardkit.rewards.math import score as math_score
-from rewardkit.types import Sample, Score
+from rewardkit.types import UNDECIDED, Sample, Score
 
 
 @dataclass(frozen=True)
@@ -48,20 +48,30 @@ def score(sample: Sample, options: GeometryOptions) -> Score:
         return _combined(right, in_format(sample.response), options, box(sample.response), "compat=verl")
     found = math_score(sample, _BOXED)
     if found.status != "ok":
-        return msgspec.structs.replace(found, parts={"acc": 0.0, "format": 0.0})
+        return msgspec.structs.replace(found, parts=_parts(False, False))
     if extract(sample.response, _BOXED).answer is None:
-        return Score(0.0, "ok", False, None, {"acc": 0.0, "format": 0.0}, "no box")
+        return Score(0.0, "ok", False, None, _parts(False, False), "no box")
     formatted = _in_format(sample.response) and bool(found.extracted)
     if options.format_needs_answer and not found.correct:
         formatted = False
-    return _combined(bool(found.correct), formatted, options, found.extracted, found.detail)
+    undecided = bool(found.parts[UNDECIDED])
+    return _combined(bool(found.correct), formatted, options, found.extracted, found.detail, undecided)
 
 
 def _combined(
-    right: bool, formatted: bool, options: GeometryOptions, answer: str | None, why: str | None
+    right: bool,
+    formatted: bool,
+    options: GeometryOptions,
+    answer: str | None,
+    why: str | None,
+    undecided: bool = False,
 ) -> Score:
     value = (1.0 - options.format_weight) * right + options.format_weight * formatted
-    return Score(value, "ok", right, answer, {"acc": float(right), "format": float(formatted)}, why)
+    return Score(value, "ok", right, answer, _parts(right, formatted, undecided), why)
+
+
+def _parts(right: bool, formatted: bool, undecided: bool = False) -> dict[str, float]:
+    return {"acc": float(right), "format": float(formatted), UNDECIDED: float(undecided)}
 
 
 def _in_format(response: str) -> bool:

@@ -18,7 +18,7 @@ from rewardkit.rewards.math.reading.phrases import is_prose
 from rewardkit.rewards.math.reading.prepared import PreparedAnswer, prepare, prepare_answer
 from rewardkit.rewards.math.tree.nodes import Based
 from rewardkit.rows import GROUND_TRUTH
-from rewardkit.types import Sample, Score
+from rewardkit.types import UNDECIDED, Sample, Score
 
 _LINE = 200
 _COMPATIBLE_CPU_S = 15.0
@@ -44,11 +44,11 @@ def score(sample: Sample, options: MathOptions = DEFAULT) -> Score:
     """
     ground_truths = alternatives(sample.ground_truth)
     if not ground_truths:
-        return Score(0.0, "invalid", detail="the ground truth is empty", parts={"format": 0.0})
+        return Score(0.0, "invalid", detail="the ground truth is empty", parts=_parts(0.0))
     if options.compat != "none":
         return _compatible(sample.response, ground_truths, options)
     if all(map(malformed, ground_truths)):
-        return Score(0.0, "invalid", detail=malformed(ground_truths[0]), parts={"format": 0.0})
+        return Score(0.0, "invalid", detail=malformed(ground_truths[0]), parts=_parts(0.0))
     options = options.resolved
     found = extract(sample.response, options, sample.prompt)
     if found.method in ("inline", "number", "none") and sample.response.strip() in ground_truths:
@@ -68,12 +68,13 @@ def score(sample: Sample, options: MathOptions = DEFAULT) -> Score:
         verdict = MathVerdict("equal", "string", "identical to the ground truth")
     if verdict.failure:
         return Score(
-            0.0, verdict.failure, extracted=found.answer, detail=verdict.reason, parts={"format": in_format}
+            0.0, verdict.failure, extracted=found.answer, detail=verdict.reason, parts=_parts(in_format)
         )
     detail = f"{found.method}; {verdict.tier}: {verdict.reason}"
-    if verdict.outcome == "undecided":
+    undecided = verdict.outcome == "undecided"
+    if undecided:
         detail = f"{detail} (undecided, scored as wrong)"
-    return _score(options, verdict.equal, found.answer, in_format, detail)
+    return _score(options, verdict.equal, found.answer, in_format, detail, undecided=undecided)
 
 
 _AROUND = " \t\r\n$.*"
@@ -103,10 +104,15 @@ _TEN = 10
 _BASE_NAMES = {2: "binary", 8: "octal", 16: "hexadecimal"}
 
 
+def _parts(in_format: float, undecided: bool = False) -> dict[str, float]:
+    return {"format": in_format, UNDECIDED: float(undecided)}
+
+
 def score_dapo(sample: Sample, options: DapoOptions = DapoOptions()) -> Score:
     """Score a response with DAPO's scores, and replace the score's parts by `acc`, which is 1.0 if right."""
     found = score(sample, options)
-    return msgspec.structs.replace(found, parts={"acc": float(bool(found.correct))})
+    parts = {"acc": float(bool(found.correct)), UNDECIDED: found.parts.get(UNDECIDED, 0.0)}
+    return msgspec.structs.replace(found, parts=parts)
 
 
 def alternatives(ground_truth: str) -> tuple[str, ...]:
@@ -196,12 +202,22 @@ def _verdict(ground_truth: PreparedAnswer, found: Extraction, options: MathOptio
 
 
 def _score(
-    options: MathOptions, correct: bool, extracted: str | None, in_format: float, detail: str
+    options: MathOptions,
+    correct: bool,
+    extracted: str | None,
+    in_format: float,
+    detail: str,
+    *,
+    undecided: bool = False,
 ) -> Score:
     value = options.correct_score if correct else options.format_score if in_format else options.wrong_score
     shown = extracted if extracted is None or len(extracted) <= _LINE else extracted[:_LINE] + "…"
     return Score(
-        value, correct=correct, extracted=shown, parts={"format": in_format}, detail=detail.replace("\n", " ")
+        value,
+        correct=correct,
+        extracted=shown,
+        parts=_parts(in_format, undecided),
+        detail=detail.replace("\n", " "),
     )
 
 
@@ -224,7 +240,7 @@ def _compatible_one(compat: Compat, response: str, ground_truth: str, left: Answ
             float(right),
             correct=right,
             extracted=answer,
-            parts={"format": float(answer is not None)},
+            parts=_parts(float(answer is not None)),
             detail=compat,
         )
     if compat in ("math_dapo", "math_dapo_0_8"):
@@ -237,12 +253,12 @@ def _compatible_one(compat: Compat, response: str, ground_truth: str, left: Answ
             1.0 if right else -1.0,
             correct=right,
             extracted=verdict.pred,
-            parts={"format": stated},
+            parts=_parts(stated),
             detail=compat,
         )
     from rewardkit.rewards.math.compat import math_verify
 
     graded = math_verify.reproduce(response, ground_truth, left)
     if graded.failure:
-        return Score(0.0, graded.failure, detail=graded.reason, parts={"format": 0.0})
-    return Score(float(graded.equal), correct=graded.equal, parts={"format": 0.0}, detail=graded.reason)
+        return Score(0.0, graded.failure, detail=graded.reason, parts=_parts(0.0))
+    return Score(float(graded.equal), correct=graded.equal, parts=_parts(0.0), detail=graded.reason)

@@ -23,10 +23,15 @@ def test_right_wrong_and_missing_answers() -> None:
         1.0,
         True,
         "\\frac12",
-        {"format": 1.0},
+        {"format": 1.0, "undecided": 0.0},
     )
     wrong = score(Sample("math", "so it is 3", "0.5"))
-    assert (wrong.score, wrong.correct, wrong.extracted, wrong.parts) == (0.0, False, "3", {"format": 0.0})
+    assert (wrong.score, wrong.correct, wrong.extracted, wrong.parts) == (
+        0.0,
+        False,
+        "3",
+        {"format": 0.0, "undecided": 0.0},
+    )
     missing = score(Sample("math", "no idea", "0.5"))
     assert (missing.score, missing.status, missing.extracted) == (0.0, "ok", None)
     assert "no answer" in (missing.detail or "")
@@ -105,8 +110,8 @@ def test_the_strict_preset_demands_a_box_units_and_exactness() -> None:
 def test_dapo_pays_plus_and_minus_one_and_reports_acc() -> None:
     right = score_dapo(Sample("math_dapo", "Answer: 34", "34"))
     wrong = score_dapo(Sample("math_dapo", "Answer: 35", "34"), DapoOptions())
-    assert (right.score, right.parts, right.extracted) == (1.0, {"acc": 1.0}, "34")
-    assert (wrong.score, wrong.parts) == (-1.0, {"acc": 0.0})
+    assert (right.score, right.parts, right.extracted) == (1.0, {"acc": 1.0, "undecided": 0.0}, "34")
+    assert (wrong.score, wrong.parts) == (-1.0, {"acc": 0.0, "undecided": 0.0})
 
 
 # What verl 0.8 and 0.9 answer, as observed: string equality after its own normalisation.
@@ -184,3 +189,11 @@ def test_a_ground_truth_that_nothing_can_equal_is_invalid_whatever_is_said(groun
 def test_a_ground_truth_that_can_be_repeated_is_scored(ground_truth: str) -> None:
     assert score(Sample("math", f"\\boxed{{{ground_truth}}}", ground_truth)).correct
     assert score(Sample("math", "\\boxed{5}", ground_truth)).status == "ok"
+
+
+@pytest.mark.parametrize("answer", ["x^2+", "\\frac{1}{", "3 \\heartsuit 4", "\\begin{matrix} 1"])
+def test_an_answer_that_cannot_be_read_is_undecided_and_a_wrong_one_is_not(answer: str) -> None:
+    unread = score(Sample("math", f"<answer>{answer}</answer>", "34"))
+    assert (unread.score, unread.correct, unread.parts["undecided"]) == (0.0, False, 1.0)
+    for read in ("<answer>35</answer>", "no answer", "<answer>34</answer>"):
+        assert score(Sample("math", read, "34")).parts["undecided"] == 0.0
