@@ -1,6 +1,6 @@
-"""`deepseek`: `<｜tool▁call▁begin｜>name<｜tool▁sep｜>{...}<｜tool▁call▁end｜>` (V3.1).
+"""Format `deepseek` for DeepSeek V3.1: `<｜tool▁call▁begin｜>name<｜tool▁sep｜>{...}<｜tool▁call▁end｜>`.
 
-V3 and R1 write `function<｜tool▁sep｜>name` and a code fence. `minimax.py` reads the format of V3.2.
+V3 and R1 write `function<｜tool▁sep｜>name` and a code fence. `minimax.py` parses the format of V3.2.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""`glm`, of GLM 4.5 and later: `<tool_call>name<arg_key>k</arg_key><arg_value>v</arg_value></tool_call>`.
+"""Format `glm`: `<tool_call>name<arg_key>k</arg_key><arg_value>v</arg_value></tool_call>`.
 
-All values are strings.
+GLM 4.5 and later models use this format. All values are strings.
 """
 
 from __future__ import annotations

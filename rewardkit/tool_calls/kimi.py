@@ -1,4 +1,4 @@
-"""`kimi`, of Kimi K2: `<|tool_call_begin|>f:0<|tool_call_argument_begin|>{...}<|tool_call_end|>`."""
+"""Format `kimi` for Kimi K2: `<|tool_call_begin|>f:0<|tool_call_argument_begin|>{...}<|tool_call_end|>`."""
 
 from __future__ import annotations
 

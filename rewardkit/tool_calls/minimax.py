@@ -1,7 +1,7 @@
-"""`minimax`, of MiniMax M2: `<invoke name="f"><parameter name="k">v</parameter></invoke>`.
+"""Format `minimax` for MiniMax M2: `<invoke name="f"><parameter name="k">v</parameter></invoke>`.
 
-All values are strings. DeepSeek V3.2 writes the same format with `｜DSML｜` in each tag, and marks which
-values are strings.
+All values are strings. DeepSeek V3.2 writes the same format with `｜DSML｜` in each tag, and marks the values
+that are strings.
 """
 
 from __future__ import annotations

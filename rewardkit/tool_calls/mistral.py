@@ -1,4 +1,7 @@
-"""`mistral`: `[TOOL_CALLS][{"name": ..., "arguments": {...}}]`, or `[TOOL_CALLS]f[ARGS]{...}` per call."""
+"""Format `mistral`: `[TOOL_CALLS][{"name": ..., "arguments": {...}}]`.
+
+Some models write `[TOOL_CALLS]f[ARGS]{...}` for each call instead.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ def read(text: str) -> tuple[str, list[Call]]:
 
 
 def _calls_at(text: str, position: int) -> tuple[list[Call], int]:
-    """Return the calls after a mark, and the position after them."""
+    """Return the calls after a mark, and the position after the calls."""
     if not text.startswith(MARK, position):
         raise UnreadableCall(
             f"expected {MARK} or the end after the call's JSON, found {shown(text[position:])}"
