@@ -28,7 +28,7 @@ class NemoGymOptions(NetworkSettings):
     """Field in which the server expects the ground truth. A field with this name in `extra_info` takes
     precedence."""
     session: Literal["auto", "always", "never"] = "auto"
-    """Condition for sending the row to `/seed_session` first. `auto`: unless the server is stateless."""
+    """Condition for sending the row to `/seed_session` first. `auto` sends it only to stateful servers."""
     request_timeout_s: float = 60.0
     retries: int = 3
 

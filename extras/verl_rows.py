@@ -278,7 +278,7 @@ def _release(named: str | None, like: str) -> str:
 def _made_in(versions: Mapping[str, MakeRow | None], release: str) -> MakeRow | None:
     """Return the function that creates rows as in a release, or None if the release has no such script.
 
-    It is the entry for the latest release in `versions` up to the given release.
+    The function is the entry in `versions` for the latest release that is not newer than `release`.
     """
     upto = RELEASES[: RELEASES.index(release) + 1]
     return next((versions[one] for one in reversed(upto) if one in versions), None)

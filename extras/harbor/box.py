@@ -61,7 +61,7 @@ def command_job(command: str, state: bytes, limits: Limits) -> Job:
         state: Archive with the files in `/app` from an earlier run. Empty if there is no earlier run.
         limits: Limits of the run.
     """
-    inner = f"bash -c {shlex.quote(command)} < /dev/null"  # a separate shell, which `exit` may end
+    inner = f"bash -c {shlex.quote(command)} < /dev/null"  # a separate shell, so that `exit` is harmless
     return _job(f"(cd /app && {inner})\ncode=$?\n{_PACK}\nexit $code", state, limits, (_STATE,))
 
 

@@ -52,7 +52,7 @@ _RUN_TEST_MAIN = 'TestMain(all); return int(_reflect.ValueOf(all).Elem().FieldBy
 
 
 def with_runner(source: str) -> tuple[str, str]:
-    """Return the test source as a part of package main, and the source of a file that runs the tests."""
+    """Return the test source as part of package main, and the source of a file that runs the tests."""
     tokens = list(_TOKEN.finditer(source))
     package = next((token for token in tokens if token["package"]), None)
     if package is not None:
@@ -71,7 +71,7 @@ def with_runner(source: str) -> tuple[str, str]:
 
 
 def _is_name(rest: str) -> bool:
-    """Return True if a function is a test. `rest` is `Xxx` in `TestXxx`, and must not start in lower case."""
+    """Return True unless `rest`, such as `Xxx` in `TestXxx`, starts in lower case, as tests must not."""
     return not rest[:1].islower()
 
 

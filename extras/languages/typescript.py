@@ -48,7 +48,7 @@ _JEST = {
 
 
 def _resolve(node: str, names: tuple[str, ...], expression: str) -> str:
-    """Evaluate an expression that requires packages in Node.js, and return the output.
+    """Evaluate an expression in Node.js that requires packages, and return the output.
 
     Raises:
         LanguageUnavailable: A package is missing.

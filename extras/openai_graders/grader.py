@@ -215,7 +215,7 @@ async def _ask(
 
 
 def _call(source: str, fields: Mapping[str, Any], options: GraderOptions) -> float:
-    """Call the function `grade(sample, item)` in a Python source in the sandbox.
+    """Run the function `grade(sample, item)` from a Python source in the sandbox.
 
     Raises:
         GradeFailed: The function raised an exception, took too long, or returned no number.

@@ -17,7 +17,7 @@ from rewardkit.rewards.structure.overlap import words
 _MAX_CHARS = 20_000
 """Number of leading characters to compare, since the time grows with the product of the lengths."""
 PACKAGES = {"fuzzy_match": "rapidfuzz", "rouge_l": "rapidfuzz", "bleu": "sacrebleu"}
-"""Packages in the extra `metrics` that are needed, by metric."""
+"""Packages that metrics need, by metric. The extra `metrics` installs the packages."""
 REFUSED = {
     "cosine": "cosine needs OpenAI's own embeddings, which rewardkit does not have",
     "meteor": "meteor needs WordNet's data, which rewardkit does not have",

@@ -1,7 +1,7 @@
 """Templates of OpenAI's graders, with fields such as `{{ item.answer }}` and `{{ sample.output_text }}`.
 
 A template is filled in a single pass, so inserted text is never treated as a template. A path consists only
-of names and numbers, and no code in it is called.
+of names and numbers, so it cannot call any code.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _STEP = re.compile(r"\.(\w+)|\[(\d+)\]|\[['\"]([^'\"]*)['\"]\]")
 
 
 class FieldMissing(LookupError):
-    """Raised if a path does not exist. `of_response` is True for a path in the response, False in the row."""
+    """Raised if a path does not exist. `of_response` is True if the path is in the response, not the row."""
 
     def __init__(self, path: str) -> None:
         self.of_response = path.startswith("sample")

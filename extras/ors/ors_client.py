@@ -34,7 +34,7 @@ class OrsTool:
     name: str
     description: str
     parameters: Mapping[str, Any]
-    """JSON schema for the arguments as an object."""
+    """JSON schema of an object with the arguments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +43,8 @@ class OrsTools:
 
     tools: tuple[OrsTool, ...]
     terminal: tuple[str, str] | None = None
-    """Names of the tool for the model's plain messages and of the tool's argument. None if the server has no
-    such tool."""
+    """Names of the tool that accepts the model's plain messages and of its argument. None if the server has
+    no such tool."""
 
 
 @dataclass(frozen=True, slots=True)

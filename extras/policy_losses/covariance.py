@@ -35,7 +35,10 @@ def choose_largest(step: StepTokens, options: PolicyOptions) -> Tensor:
 
 
 def covariance(log_probs: Tensor, advantages: Tensor, mask: Tensor, reduce: Reduce) -> Tensor:
-    """Return (A - mean A) * (log p - mean log p) per token, (B, T) float64, with any value where masked."""
+    """Return (A - mean A) * (log p - mean log p) per token, (B, T) float64.
+
+    Values at masked positions are arbitrary.
+    """
     mean_a, _ = masked_moments(advantages, mask, reduce)
     mean_p, _ = masked_moments(log_probs, mask, reduce)
     return (advantages.double() - mean_a) * (log_probs.double() - mean_p)
@@ -63,7 +66,7 @@ def _share(step: StepTokens, ratio: float) -> int:
 
 
 def _draws(step: StepTokens) -> Tensor:
-    """Draw uniform random numbers, (B, T). Numbers drawn for a response depend only on its own seed."""
+    """Draw uniform random numbers, (B, T). The numbers in a row depend only on the seed of its response."""
     width = step.mask.shape[1]
     generator = torch.Generator()
     rows = [

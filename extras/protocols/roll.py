@@ -3,7 +3,7 @@
 POST /roll/submit {"prompt", "response", "reward_info": {"ground_truth"}, "timeout", ...}
 -> {"errcode": 0, "reward_request_id": id}
 GET /roll/result with the body {"reward_request_id": id}
--> {"errcode": 1} while it runs, then {"errcode": 0, "reward_score": number, ...}
+-> {"errcode": 1} while the sample is being scored, then {"errcode": 0, "reward_score": number, ...}
 """
 
 from __future__ import annotations

@@ -151,7 +151,7 @@ class Episode:
 
     @property
     def answer(self) -> str:
-        """Text of the model's last turn, or an empty string before the first."""
+        """Text of the model's last turn, or an empty string before the first turn."""
         return next((turn.text for turn in reversed(self.turns) if turn.role == "assistant"), "")
 
     def count(self, *roles: str) -> int:
@@ -277,7 +277,7 @@ class Episode:
         return said
 
     async def append(self, messages: Sequence[Message]) -> None:
-        """Append a turn that the model did not generate, rendered with the chat template and with mask 0.
+        """Append a turn that the model did not generate. The chat template renders it, and its mask is 0.
 
         If the turn exceeds the token limits, or the model cannot take another turn after it, the turn is kept
         as messages and as a `Turn` without tokens.
@@ -294,7 +294,7 @@ class Episode:
         self._append(messages, "tool" if messages[0]["role"] == "tool" else "user", [])
 
     def why_answered(self) -> str:
-        """Return the reason for the end after the loop: `answered`, or the limit that cut off the answer."""
+        """Return why the episode ends after its loop returns: `answered`, or the limit that was reached."""
         last = self.turns[-1] if self.turns else None
         if last is None or last.finish_reason != "length":
             return "answered"
@@ -380,7 +380,7 @@ class Episode:
         Args:
             reply: Turn that the model generated.
             turn: Record of the turn, to which the calls are added.
-            text: Text of the turn with special tokens, in which calls are searched.
+            text: Text of the turn with special tokens, in which to search for calls.
         """
         content = reply.text
         calls = list(reply.calls or ())
@@ -443,7 +443,7 @@ class Episode:
         return left if limits.turn_tokens is None else min(left, limits.turn_tokens)
 
     def _check_prompt(self) -> None:
-        """End the episode if the prompt exceeds its limit. An environment may have extended the prompt."""
+        """End the episode if the prompt, which an environment may have extended, exceeds its limit."""
         length, most = len(self.prompt_ids), self.limits.prompt_tokens
         if most is not None and length > most:
             self._stop(

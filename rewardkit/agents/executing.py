@@ -108,7 +108,7 @@ async def _stop(task: asyncio.Future[Any]) -> None:
     task.cancel()
     await asyncio.wait({task}, timeout=_GRACE_S)
     if task.done() and not task.cancelled():
-        task.exception()  # asyncio would log an exception that is never retrieved
+        task.exception()  # asyncio logs exceptions that are never retrieved
     else:
         task.add_done_callback(_look_at)
 
@@ -119,7 +119,7 @@ def _look_at(task: asyncio.Future[Any]) -> None:
 
 
 def cut(text: str, limit: int, side: str) -> str:
-    """Truncate a text to `limit` characters and add verl's truncation mark. Return a shorter text unchanged.
+    """Truncate a text to `limit` characters, and mark the truncation as verl does.
 
     Args:
         text: Text to truncate.
@@ -137,5 +137,5 @@ def cut(text: str, limit: int, side: str) -> str:
 
 
 def describe(error: BaseException) -> str:
-    """Describe an exception to the model in one line, without the source location."""
+    """Describe an exception in one line for the model, without the source location."""
     return public_text(raised(error).said)

@@ -160,7 +160,7 @@ def tool_names(path: Path) -> list[str]:
 
 
 def load_interactions(source: SourceNames) -> Mapping[str, Maker]:
-    """Load the interactions in a source. Return, by name, functions that create them for an episode.
+    """Load the interactions in a source. Return a mapping from names to functions that create interactions.
 
     Args:
         source: Names and YAML files of interactions.
@@ -323,7 +323,7 @@ def _class(name: str) -> Any:
     return found
 
 
-# Names and files, for both kinds.
+# Names and files of both kinds.
 
 
 def _found(name: str, kind: _Kind) -> tuple[ModuleType | None, Any, str]:
@@ -398,7 +398,7 @@ def _entries(path: Path, key: str) -> list[Mapping[str, Any]]:
 
 
 def _checked(path: Path, kind: _Kind) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Check the entries in a file. Yield each with a prefix for error messages that gives its position."""
+    """Check each entry in a file, and yield it with its position as a prefix for error messages."""
     for place, entry in enumerate(_entries(path, kind.key), 1):
         where = f"{path}, {kind.what} {place}: "
         unknown = entry.keys() - set(kind.fields)

@@ -21,7 +21,7 @@ from rewardkit.types import Message
 
 @dataclass(frozen=True, slots=True)
 class Speaking:
-    """Model of an episode, and settings for requesting its turns by token ids or by messages."""
+    """Model of an episode, and the settings with which turns are requested by token ids or by messages."""
 
     model: TokenModel | ChatModel
     transcript: Transcript | None
@@ -60,7 +60,7 @@ def turn_seed(seed: int, turn: int) -> int:
 
 def branch_seed(seed: int, branch: int) -> int:
     """Return the seed for the branch with the index `branch`. The first branch uses the episode's seed."""
-    return turn_seed(turn_seed(seed, branch), branch)  # hashed twice, to differ from all seeds for turns
+    return turn_seed(turn_seed(seed, branch), branch)  # hashed twice, to differ from every turn's seed
 
 
 async def continue_ids(speaking: Speaking, ids: Sequence[int], wanted: TurnRequest) -> Reply:

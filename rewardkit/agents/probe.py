@@ -39,7 +39,7 @@ class TemplateReport:
     refused: Mapping[str, str] = field(default_factory=dict)
     """Reasons why turns cannot be appended, by kind of turn (`user`, `tool`, `parallel tools`)."""
     rewrites: Mapping[str, str] = field(default_factory=dict)
-    """Changes that the template makes to earlier turns, by kind of turn. Episodes ignore these changes."""
+    """Changes that the template makes to earlier turns, by kind. Episodes keep the turns as generated."""
     notes: Sequence[str] = ()
     """Additional lines for the user."""
 
@@ -59,7 +59,7 @@ class TemplateReport:
 
 
 def probe(transcript: Transcript) -> TemplateReport:
-    """Test a template on short conversations that some templates cannot render, or rewrite."""
+    """Test a template on short conversations that some templates reject or rewrite."""
     refused = {}
     kinds: dict[str, tuple[list[Message], Schemas]] = {
         "user": ([_MORE], ()),

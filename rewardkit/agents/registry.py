@@ -44,7 +44,7 @@ class Agent:
     tools: ToolsBy = "template"
     """Way in which tools are presented to the model. `template`: by the chat template, which must support
     tool messages. `text`: in the text that `prepare` writes. `program`: by the chat template, with tools from
-    a program or an environment. `none`: not at all. The last two do not use the tools of the run."""
+    a program or an environment. `none`: not at all. `program` and `none` do not use the run's tools."""
     prepare: Prepare | None = None
     """Function that takes messages and tool schemas, and returns the messages of the prompt. It must be pure,
     since prompts are also built only to count their tokens."""
@@ -97,7 +97,7 @@ class Agents:
         return new
 
     def resolve(self, name: str) -> Agent:
-        """Return the loop that has the given name, or is at `path.py:name`.
+        """Return the loop with the given name, or the loop at `path.py:name`.
 
         Raises:
             InputError: The loop does not exist. The message suggests a similar name.
@@ -131,7 +131,7 @@ class Agents:
 
 
 AGENTS = Agents()
-"""Registry for training, generation and evaluation."""
+"""Registry that training, generation and evaluation share."""
 
 
 def agent(

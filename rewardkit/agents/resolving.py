@@ -217,7 +217,7 @@ def notes_on(
     return notes
 
 
-# Settings in the keys of a row.
+# Settings in a row's `extra_info`.
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +250,7 @@ def tools_of(extra_info: Mapping[str, Any]) -> RowTools:
 
 
 def says_nothing(settings: Any) -> bool:
-    """Return True if a row's settings for a tool are only padding, so that all values are null or empty.
+    """Return True if a row's settings for a tool are only padding, with all values null or empty.
 
     All rows in a file have the same columns, so a row also has columns for tools that only other rows use.
     `prep` fills these columns with empty strings, since verl's loader does not accept nulls.
@@ -262,7 +262,7 @@ def says_nothing(settings: Any) -> bool:
 
 
 def interaction_of(extra_info: Mapping[str, Any]) -> tuple[str | None, Mapping[str, Any]]:
-    """Return the name of the row's interaction, or None if it has none, and the other `interaction_kwargs`.
+    """Return the name of the row's interaction, or None if it has no name, and the other settings.
 
     If there is no name, null and empty values are dropped as padding. See `says_nothing`.
 

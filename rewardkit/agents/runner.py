@@ -41,7 +41,7 @@ class EpisodePrompt:
 
 
 def begin(row: EpisodeRow, setting: EpisodeSetup) -> EpisodePrompt:
-    """Return the prompt and tools for the start of a row's episode.
+    """Prepare the prompt and the tools for a row's episode.
 
     Raises:
         InputError: The row names an agent, a tool or an interaction that does not exist.
@@ -57,7 +57,7 @@ def begin(row: EpisodeRow, setting: EpisodeSetup) -> EpisodePrompt:
 
 
 def prompt_ids(row: EpisodeRow, setting: EpisodeSetup) -> list[int]:
-    """Return the token ids of the prompt for a row without starting an episode, or [] for a ChatModel.
+    """Return the prompt's token ids for a row without starting an episode. Empty for a ChatModel.
 
     Raises:
         InputError: The row names an agent, a tool or an interaction that does not exist.
@@ -157,7 +157,7 @@ async def _create(
 
 
 async def _ask_rewards(episode: Episode) -> None:
-    """Collect rewards from the episode's tools and interaction. If one raises, set the episode's status."""
+    """Collect the rewards from the tools and the interaction. If one fails, mark the episode as failed."""
     if episode.status != "ok":
         return
     seconds = episode.limits.tool_seconds

@@ -1,4 +1,4 @@
-"""Converts turns to token ids with a model's chat template, without retokenising the tokens it generated.
+"""Converts turns to token ids with a model's chat template, without retokenising the model's own tokens.
 
 To append a turn, this module appends only the text that the template writes between the end of one assistant
 turn and the start of the next. The text is derived from a short conversation of placeholders. Many templates
@@ -38,7 +38,7 @@ class Skeleton:
     parts: tuple[str, ...]
     """Text before the content of each message, and the text after the last content."""
     closing: tuple[int, ...]
-    """Token ids at the start of the first part, which close the assistant turn."""
+    """Token ids at the start of the first part that close the assistant turn."""
     contents: tuple[Callable[[str], str], ...]
     """Functions that change each content as the template does: identity, trimming or JSON encoding."""
 
@@ -119,7 +119,7 @@ class Transcript:
         return self.encoder.decode(ids, special=special)
 
     def ids_of(self, tokens: Sequence[str]) -> tuple[int, ...]:
-        """Return the ids of special tokens, without tokens that the tokenizer does not have."""
+        """Return the ids of special tokens. Tokens that the tokenizer does not have are skipped."""
         special = self.tokenizer.get_added_vocab()
         return tuple(special[token] for token in tokens if token in special)
 
@@ -254,7 +254,7 @@ def _tail_of_call(
 
 
 def _closing(transcript: Transcript, ids: Sequence[int], schemas: Schemas) -> list[int]:
-    """Return the last of `ids` that close a turn. `ids` are the tokens after the arguments of a call."""
+    """Return the end of `ids` that closes the turn. `ids` are the tokens after the arguments of a call."""
     ends = [i for i, token_id in enumerate(ids) if token_id in transcript.end_ids]
     if ends:
         return list(ids[ends[-1] :])

@@ -28,7 +28,7 @@ ENDED = (
     "cancelled",
     "error",  # the loop or the model raised an exception
 )
-"""Reasons for the end of an episode. Each episode has exactly one, and its tokens are kept in every case."""
+"""Reasons why an episode ends. Each episode ends for exactly one reason, and its tokens are always kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,23 +36,23 @@ class EpisodeLimits:
     """Limits of one episode. None means no limit."""
 
     response_tokens: int
-    """Number of tokens in the response, including tokens from tools and the user."""
+    """Maximum number of tokens in the response, including tokens from tools and the user."""
     context_tokens: int | None = None
-    """Number of tokens in the prompt and the response together."""
+    """Maximum number of tokens in the prompt and the response together."""
     prompt_tokens: int | None = None
-    """Number of tokens in a prompt that a program or an environment writes."""
+    """Maximum number of tokens in a prompt that a program or an environment writes."""
     turn_tokens: int | None = None
-    """Number of tokens in one turn of the model."""
+    """Maximum number of tokens in one turn of the model."""
     assistant_turns: int | None = None
     user_turns: int | None = None
     seconds: float | None = None
-    """Duration of the episode in seconds. The limit is checked between turns, and also limits the time to
-    wait for a tool or an interaction. It does not interrupt a turn of the model."""
+    """Time limit for the whole episode in seconds. It is checked between turns and also applies to waiting
+    for a tool or an interaction, but it does not interrupt a turn of the model."""
     parallel_calls: int = 1
-    """Number of calls in one turn that are executed, concurrently. Any further call is answered with the
-    observation that it was not executed."""
+    """Maximum number of calls in one turn that are executed, concurrently. For each further call, the
+    observation says that the call was not executed."""
     tool_response_chars: int = 256
-    """Number of characters after which an observation is truncated, as `max_tool_response_length` in verl."""
+    """Maximum number of characters in an observation before truncation. verl's `max_tool_response_length`."""
     tool_response_truncate_side: Literal["left", "middle", "right"] = "middle"
     tool_seconds: float = 30.0
     """Time limit in seconds for one execution of a tool, or for one reply from an interaction."""
@@ -111,7 +111,7 @@ class Observation:
 
     text: str
     reward: float | None = None
-    """Reward that is added to the turn with the call. None for no reward."""
+    """Reward to add to the turn that made the call. None for no reward."""
     done: bool = False
     """True if the observation ends the episode."""
     status: Literal["ok", "bad_call", "error", "timeout"] = "ok"
@@ -155,19 +155,19 @@ class UserTurn:
     text: str = ""
     """Text of the next user turn. The model does not see it if `done` is True."""
     reward: float | None = None
-    """Reward that is added to the model's turn. None for no reward."""
+    """Reward to add to the model's turn. None for no reward."""
     done: bool = False
     metrics: Mapping[str, float] = field(default_factory=dict)
 
 
 class Interaction(Protocol):
-    """User in one episode, who gives feedback or plays a person.
+    """Simulated user in one episode, who gives feedback or plays a person.
 
     Each episode has its own instance. Once `start` has been called, `finish` is called exactly once.
     """
 
     async def start(self, **kwargs: Any) -> None:
-        """Start with the row's `ground_truth`, `data_source` and `interaction_kwargs` except `name`."""
+        """Start the interaction with the row's `ground_truth`, `data_source` and `interaction_kwargs`."""
         ...
 
     async def respond(self, messages: Sequence[Message]) -> UserTurn:
@@ -191,8 +191,8 @@ class Turn:
     text: str
     start: int = 0
     end: int = 0
-    """End of the turn's tokens, exclusive. The tokens of a tool or user turn include those that the template
-    writes around its text, all with mask 0."""
+    """Exclusive end of the turn's tokens. In a tool or user turn, these include the tokens that the template
+    adds around the text, all with mask 0."""
     calls: list[Call] = field(default_factory=list)
     reward: float | None = None
     """Sum of the rewards from tools, the interaction and the loop for an assistant turn."""

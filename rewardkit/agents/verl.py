@@ -177,7 +177,7 @@ def _tool_parts(shared: Any) -> ToolParts:
 
 
 def _flat(create: Any, kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments that `create` names as parameters. Some of verl's examples name `ground_truth`."""
+    """Return the arguments that match parameters of `create`, such as `ground_truth` in verl's examples."""
     named = inspect.signature(create).parameters
     return {name: value for name, value in kwargs.items() if name in named and name != "create_kwargs"}
 
@@ -209,7 +209,7 @@ def _function_of(schema: Mapping[str, Any] | None, target: Any) -> Mapping[str, 
 
 
 def interaction_parts(shared: Any) -> InteractionParts:
-    """Return the interaction's functions for one episode, which has its own instance id in `shared`.
+    """Return the functions that run one episode of the interaction `shared`, under a new instance id.
 
     `calculate_score` is not called at the end of the episode. verl's classes already call it to score each
     turn, so a second call would reward the same answer twice.

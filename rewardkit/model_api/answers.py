@@ -129,7 +129,7 @@ def answer_texts(answer: Mapping[str, Any]) -> list[str] | None:
 def _single(answer: Mapping[str, Any]) -> str | None:
     """Return the text in an API response with at most one message or text, or None for any other object."""
     output = answer.get("output")
-    for holder in (answer, output if isinstance(output, Mapping) else {}):  # Ollama, Cohere; Bedrock
+    for holder in (answer, output if isinstance(output, Mapping) else {}):  # Ollama and Cohere, or Bedrock
         message = holder.get("message")
         if isinstance(message, Mapping) and _is_message(message):
             return conversation_text([message])
@@ -172,7 +172,7 @@ def role_of(message: Mapping[str, Any]) -> str | None:
 
 
 def is_said(message: Mapping[str, Any]) -> bool:
-    """Return True if a message is from the model, which is also assumed if the message has no role."""
+    """Return True if a message is from the model. Messages without a role are assumed to be."""
     role = role_of(message)
     return role is None or role.lower() in _SPEAKERS
 
@@ -223,12 +223,12 @@ def said_in(message: Mapping[str, Any]) -> str:
 
 
 def _block(call: Mapping[str, Any]) -> str:
-    """Write a call in the format of Hermes' templates."""
+    """Format a call as in Hermes' templates."""
     return f"<tool_call>\n{json.dumps(call, ensure_ascii=False)}\n</tool_call>"
 
 
 def _calls(calls: Any) -> list[dict[str, Any]]:
-    """Return OpenAI's function calls. Their arguments, which OpenAI encodes as JSON strings, are parsed."""
+    """Return OpenAI's function calls with parsed arguments, which OpenAI encodes as JSON strings."""
     held = calls if isinstance(calls, list | tuple) else ()
     functions = [call.get("function", call) for call in held if isinstance(call, Mapping)]
     found = [function for function in functions if isinstance(function, Mapping) and "name" in function]

@@ -36,7 +36,7 @@ _LIMIT = "max_tokens"
 _NEW_LIMIT = "max_completion_tokens"
 """Field that OpenAI's reasoning models require in place of `max_tokens`."""
 _LONGEST_REST_S = 120.0
-"""Longest pause in seconds that a server can ask for. `openai` does not wait longer either."""
+"""Maximum time in seconds to wait if a server asks for a pause. `openai` does not wait longer either."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,14 @@ class _OldLimitError(EndpointError):
 
 
 def require_openai(what: str) -> None:
-    """Raise MissingDependencyError, which names `what`, unless a recent package `openai` is installed."""
+    """Check that a recent version of the package `openai` is installed.
+
+    Args:
+        what: Name of the feature that needs the package, for the error message.
+
+    Raises:
+        MissingDependencyError: The package is missing or too old.
+    """
     try:
         version = metadata.version("openai")
     except metadata.PackageNotFoundError:
@@ -95,11 +102,11 @@ def require_openai(what: str) -> None:
 
 
 async def complete(endpoint: Endpoint, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Request a completion that the server did not cut short and whose first choice has a message.
+    """Request a completion whose first choice has a message and was not aborted by the server.
 
     Requests are retried after an overload, a server error, a lost connection or an invalid response. The
-    pauses between attempts double and have jitter. They are at least as long as a Retry-After header says,
-    and such a header delays all requests to the server. Callers must set their own deadline.
+    pauses between attempts double and have jitter. They are at least as long as a Retry-After header
+    requires, and the header delays all requests to the server. Callers must set their own deadline.
 
     Args:
         endpoint: Server and model.
@@ -141,7 +148,7 @@ def text_of(completion: Mapping[str, Any], endpoint: Endpoint, max_tokens: int |
 
     Args:
         completion: Completion from `complete`.
-        endpoint: Server that returned it, for messages.
+        endpoint: Server that returned the completion, for error messages.
         max_tokens: Token limit in the request. If None, a text that was cut off is accepted.
 
     Raises:

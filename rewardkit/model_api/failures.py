@@ -19,14 +19,14 @@ _UNFINISHED = frozenset({"failed", "cancelled", "queued", "in_progress"})
 """Statuses of OpenAI's responses without a result. A response that is `incomplete` has a partial result."""
 
 _BROKEN = frozenset({"abort", "aborted", "error"})
-"""Finish reasons that mean that the server ended the generation, not the model."""
+"""Finish reasons for generations that the server ended, not the model."""
 
 _WITHHELD = frozenset(
     {"content_filter", "safety", "recitation", "blocklist", "prohibited_content", "spii", "image_safety"}
     | {"guardrail_intervened", "content_filtered", "refusal"}
 )
-"""Finish reasons of OpenAI, Gemini, Bedrock and Anthropic that mean that the provider's filter withheld the
-text. If the model itself refuses to answer, the refusal is a normal text."""
+"""Finish reasons that OpenAI, Gemini, Bedrock and Anthropic return if the provider's filter withheld the
+text. A refusal that the model itself wrote is a normal text."""
 
 _OF_ANSWERS = frozenset({"model", "id", "done", "created_at", "usage", "finish_reason", "meta_info"})
 """Keys that may occur next to the text in an API response."""
@@ -89,7 +89,7 @@ def why_silent(message: Mapping[str, Any]) -> str | None:
 
 
 def why_broken(reason: Any) -> str | None:
-    """Return an error message if the server caused a finish reason, or None for any other finish reason."""
+    """Return an error message for a finish reason that the server caused, or None for any other reason."""
     kind = str(reason.get("type") if isinstance(reason, Mapping) else reason)  # SGLang returns an object
     if kind.lower() in _WITHHELD:
         return f"the server's filter withheld the answer: {kind}"

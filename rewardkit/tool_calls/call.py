@@ -215,7 +215,7 @@ def _from_object(value: Any) -> Call:
 
 
 def _name_and_arguments(value: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Return the name and the arguments in an object, or None for each if no known key for it is present."""
+    """Return the name and the arguments in an object, with None in place of a missing value."""
     name = next((value[key] for key in _NAMES if key in value), None)
     return name, next((value[key] for key in _ARGUMENTS if key in value), None)
 

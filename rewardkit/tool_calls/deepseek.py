@@ -17,7 +17,7 @@ _AROUND = re.compile(r"<｜tool▁calls▁(?:begin|end)｜>")
 
 
 def read(text: str) -> tuple[str, list[Call]]:
-    """Return the text outside the calls, and the calls."""
+    """Return the text outside the calls and the parsed calls."""
     content, calls = blocks(text, _OPENING, "<｜tool▁call▁end｜>", _FORM, _call)
     if MARK in content and not calls:
         calls.append(failed(f"the call is not finished: it is {_FORM}"))

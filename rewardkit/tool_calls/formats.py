@@ -30,7 +30,7 @@ from rewardkit.tool_calls import (
 from rewardkit.tool_calls.call import MAX_CALLS, Call, failed
 
 MAX_CHARS = 100_000
-"""Length limit in characters for texts in which `read_any` searches for calls."""
+"""Maximum length in characters of a text that `read_any` searches for calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ def read_any(text: str, names: Sequence[str] = FORMATS.shipped) -> list[Call]:
 
 
 def announced(text: str) -> list[str]:
-    """Return the names of the formats whose marks are in a text. Three formats share the tag of `hermes`."""
+    """Return the names of the formats whose marks occur in a text. Three formats use the tag of `hermes`."""
     found = [name for name, form in FORMATS.items() if any(mark in text for mark in form.marks)]
     if found == ["hermes"] and glm.NAME_ALONE.search(text):
         return ["glm"]

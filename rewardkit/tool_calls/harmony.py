@@ -35,7 +35,7 @@ class _TurnMessage:
 
 
 def read(text: str) -> tuple[str, list[Call]]:
-    """Return the text for the user, and the calls in all channels."""
+    """Return the text for the user and the parsed calls from all channels."""
     said: list[str] = []
     calls: list[Call] = []
     for message in _messages(text):

@@ -24,7 +24,7 @@ OPEN, CLOSE = "<tool_call>", "</tool_call>"
 
 
 def read(text: str) -> tuple[str, list[Call]]:
-    """Return the text outside the calls, and the calls."""
+    """Return the text outside the calls and the parsed calls."""
     content: list[str] = []
     calls: list[Call] = []
     position = 0

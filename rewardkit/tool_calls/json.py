@@ -39,7 +39,7 @@ _SINGLE_QUOTES = re.compile(r"\{\s{0,20}'name'\s{0,20}:")
 
 
 def read(text: str) -> tuple[str, list[Call]]:
-    """Return the text before the first call, and the calls."""
+    """Return the text before the first call and the parsed calls."""
     if _is_name_alone(text):
         return "", calls_of(json_of(text))
     calls: list[Call] = []

@@ -15,7 +15,7 @@ _AROUND = re.compile(r"<\|tool_calls_section_(?:begin|end)\|>")
 
 
 def read(text: str) -> tuple[str, list[Call]]:
-    """Return the text outside the calls, and the calls."""
+    """Return the text outside the calls and the parsed calls."""
     content, calls = blocks(text, _OPENING, "<|tool_call_end|>", _FORM, _call)
     return _AROUND.sub("", content).strip(), calls
 

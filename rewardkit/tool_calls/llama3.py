@@ -16,7 +16,7 @@ _END = re.compile(r"<\|(?:eot_id|eom_id)\|>")
 
 
 def read(text: str) -> tuple[str, list[Call]]:
-    """Return the text before the calls, and the calls."""
+    """Return the text before the calls and the parsed calls."""
     text = _END.split(text, maxsplit=1)[0]
     before, tag, rest = text.partition(TAG)
     if not tag:

@@ -23,7 +23,7 @@ _AROUND = re.compile(r"</?(?:minimax:tool_call|function_calls)>")
 
 
 def read(text: str) -> tuple[str, list[Call]]:
-    """Return the text outside the calls, and the calls."""
+    """Return the text outside the calls and the parsed calls."""
     content, calls = blocks(text.replace(DSML, ""), _OPENING, "</invoke>", _FORM, _call)
     return _AROUND.sub("", content).strip(), calls
 

@@ -24,7 +24,7 @@ _HEAD = re.compile(r"\s*([A-Za-z_][\w.-]{0,199})\s*(?:\[CALL_ID\]\s*\w{1,40})?\s
 
 
 def read(text: str) -> tuple[str, list[Call]]:
-    """Return the text before the calls, and the calls."""
+    """Return the text before the calls and the parsed calls."""
     start = text.find(MARK)
     if start < 0:
         return text.strip(), []

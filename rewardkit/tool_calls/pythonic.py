@@ -15,7 +15,7 @@ from rewardkit.fences import fences
 from rewardkit.tool_calls.call import Call, UnreadableCall, by_name, checked, failed, said_before
 
 MARKS = re.compile(r"<\|python_(?:start|end)\|>")
-"""Special tokens around the calls of Llama 4."""
+"""Pattern for the special tokens around calls by Llama 4."""
 _MAX_CHARS = 10_000
 _OPENING = re.compile(r"^[ \t]*\[\s{0,20}[A-Za-z_][\w.]{0,200}\(", re.MULTILINE)
 _CLOSING = re.compile(r"\)\s{0,20}\](?=[ \t`]*$)", re.MULTILINE)
@@ -25,7 +25,7 @@ _JSON_NAMES = {"true": True, "false": False, "null": None}
 
 
 def read(text: str) -> tuple[str, list[Call]]:
-    """Return the text before the calls, and the calls."""
+    """Return the text before the calls and the parsed calls."""
     text = MARKS.sub("", text)
     body = _in_answer(text)
     body = body.strip("`\n ") if "```" not in text else body

@@ -29,7 +29,7 @@ _OUTER_CLOSE = re.compile(r"(?:\s*</tool_call>)?")
 
 
 def read(text: str) -> tuple[str, list[Call]]:
-    """Return the text outside the calls, and the calls."""
+    """Return the text outside the calls and the parsed calls."""
     content: list[str] = []
     calls: list[Call] = []
     position = 0

@@ -2,9 +2,9 @@
 
 Each branch is an `Episode`, with turns, limits and tokens as in an episode that a built-in loop drives. If
 the messages in a request begin with all messages of a branch, the request continues the branch with exactly
-the same tokens. If they diverge after one of the model's turns, a new branch reuses the tokens up to that
-turn, which are trained on in the first branch only. Any other request starts a new branch, whose prompt is
-rendered with the chat template.
+the same tokens. If the messages diverge from a branch after one of the model's turns, a new branch reuses the
+tokens up to that turn, which are trained on in the first branch only. Any other request starts a new branch,
+whose prompt is rendered with the chat template.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class EpisodeBranches:
         return len(self.all) >= self._most
 
     def find(self, asked: AskedTurn) -> tuple[EpisodeBranch, list[Message]] | None:
-        """Return the branch and the new messages with which a request continues it, or None if none matches.
+        """Return the branch that a request continues and the new messages, or None if no branch matches.
 
         If the request diverges from a branch after one of the model's turns, a new branch is created.
         """
@@ -197,9 +197,9 @@ def _canonical(arguments: str) -> str:
 
 
 def _shared(branch: EpisodeBranch, keys: Sequence[Key]) -> int:
-    """Return the number of messages that a request and a branch share, up to the last shared model turn.
+    """Return the number of shared messages up to and including the last shared turn of the model.
 
-    The shared turn itself is included. Return 0 if no turn of the model is shared.
+    Return 0 if the request and the branch share no turn of the model.
     """
     equal = next((i for i, (a, b) in enumerate(zip(branch.keys, keys, strict=False)) if a != b), None)
     length = min(len(branch.keys), len(keys)) if equal is None else equal

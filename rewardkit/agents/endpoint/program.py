@@ -69,7 +69,7 @@ class HarnessProgram:
             load_function(self.function)
 
     async def run(self, base_url: str, row: EpisodeRow) -> str | None:
-        """Run the program until it exits. Return the reason in one line if it fails, or else None."""
+        """Run the program until it exits. If it fails, return the reason in one line, or else None."""
         given = {"prompt": list(row.messages), "data_source": row.data_source, "extra_info": row.extra_info}
         plain = json.loads(json.dumps(given, default=_plain))
         if self.function:

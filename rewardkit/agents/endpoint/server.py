@@ -25,7 +25,7 @@ MOST_BYTES = 256 * 1024**2
 
 @dataclass(frozen=True, slots=True)
 class ApiForm:
-    """Functions for one of the APIs, which parse requests and write responses."""
+    """Functions that parse requests and write responses for one API."""
 
     read: Callable[[dict[str, Any], ProgramSession], AskedTurn]
     answer: Callable[[AskedTurn, SaidTurn], dict[str, Any]]
@@ -180,7 +180,7 @@ def _refusal(error: ApiError) -> web.Response:
 async def _stream(
     request: web.Request, events: Iterable[tuple[str | None, Any]], end: str
 ) -> web.StreamResponse:
-    """Send a turn as a stream. The turn must already be recorded, since the program may exit at the end."""
+    """Send a turn, which must already be recorded, as a stream. The program may exit when the stream ends."""
     response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache"})
     text = "".join(
         f"event: {name}\ndata: {json.dumps(data)}\n\n" if name else f"data: {json.dumps(data)}\n\n"

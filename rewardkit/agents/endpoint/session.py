@@ -15,7 +15,7 @@ from rewardkit.row_reports import FAILED_ENDS
 from rewardkit.types import Message
 
 REFUSALS = 16
-"""Number of consecutive refused requests after which the episode ends, whatever the program does."""
+"""Number of consecutive rejected requests after which the episode ends, even if the program continues."""
 KEPT_ANSWERS = 8
 """Number of responses kept for retried requests."""
 OF_A_BRANCH = ("response_tokens", "context_tokens", "user_turns")

@@ -1,4 +1,4 @@
-"""Interface between environments and episodes, and the syntax with which runs and rows name environments."""
+"""Interface between environments and episodes, and the syntax for naming environments in runs and rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class EnvironmentFailed(RuntimeError):
 
 
 class EnvironmentSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Specification of an environment, and of the way in which its rewards are used."""
+    """Specification of an environment and of the use of its rewards."""
 
     kind: str
     target: Address
@@ -34,7 +34,7 @@ class EnvironmentSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     without_reward: float | None = None
     """Reward for an episode whose steps have no rewards. If None, the episode is `invalid` and not scored."""
     python: str = ""
-    """Python interpreter that runs a Python environment. If empty, the interpreter of this process."""
+    """Python interpreter that runs a Python environment. If empty, this process's interpreter is used."""
     cpu_s: float = 60.0
     """CPU time limit in seconds for one command in a Harbor task."""
 
@@ -52,7 +52,7 @@ class Opening:
 
 
 class Environment(Protocol):
-    """Environment in one episode. Its methods are called one at a time, and `close` is always called last.
+    """Environment for one episode. Its methods are called one at a time, and `close` is always called last.
 
     A method raises an exception if the environment fails. If the model makes a mistake, the method returns an
     observation with the status `bad_call`.

@@ -127,7 +127,10 @@ class OpenEnvEnvironment:
         return data
 
     async def _sent(self, kind: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Send a message and return the next one. Messages have no ids, so requests must not overlap."""
+        """Send a message and return the server's next message.
+
+        Messages have no ids, so requests must not overlap.
+        """
         assert self._socket is not None
         try:
             await self._socket.send_json({"type": kind, "data": data})
@@ -135,7 +138,7 @@ class OpenEnvEnvironment:
         except (TypeError, ValueError, aiohttp.ClientError, OSError) as error:
             raise EnvironmentFailed(f"the connection to {self._service.who} failed: {error}") from None
         except asyncio.CancelledError:
-            await self._socket.close()  # a late response would be mistaken for that to the next request
+            await self._socket.close()  # otherwise the next request would receive this response
             raise
         if not isinstance(answer, Mapping):
             raise EnvironmentFailed(f"{self._service.who} answered {answer!r:.80}; expected a JSON object")

@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class EnvironmentSession:
-    """Environment as the `Interaction` in one episode. `begin` passes its prompt and tools to the episode."""
+    """Interaction with an environment. `begin` passes the environment's prompt and tools to the episode."""
 
     def __init__(self, row: EpisodeRow, of_run: str) -> None:
         """Create the environment that the run or the row names, without contacting it.
@@ -44,7 +44,7 @@ class EnvironmentSession:
         self._opening = await self._asked(self._environment.open())
 
     def begin(self, episode: Episode) -> None:
-        """Pass the environment's prompt and tools to the episode, before its first turn."""
+        """Pass the environment's prompt and tools to the episode before the first turn."""
         episode.messages = prompt_of(episode.messages, self._opening)
         episode.prompt_messages = len(episode.messages)
         episode.schemas = list(self._opening.tools)
@@ -64,7 +64,7 @@ class EnvironmentSession:
         return UserTurn(found.text, found.reward, found.done, found.metrics)
 
     async def score(self) -> float:
-        """Return the reward of the episode.
+        """Return the reward for the episode.
 
         Raises:
             EpisodeUnscored: The episode has no reward.

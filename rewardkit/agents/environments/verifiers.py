@@ -85,7 +85,7 @@ def _prompt(data: Mapping[str, Any]) -> list[Message]:
 
 @functools.cache
 def _tasks(target: str, python: str) -> list[dict[str, Any]]:
-    """Return the data of a taskset's tasks.
+    """Return the data of the tasks in a taskset.
 
     Raises:
         InputError: The interpreter cannot load the taskset.

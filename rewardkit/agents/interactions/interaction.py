@@ -14,7 +14,7 @@ from rewardkit.types import Message
 
 @dataclass(frozen=True, slots=True)
 class InteractionParts:
-    """Functions of an interaction in one episode. A function that is None is not called."""
+    """Functions of an interaction in one episode. Optional functions may be None."""
 
     respond: Callable[..., Any]
     start: Callable[..., Any] | None = None
@@ -23,7 +23,7 @@ class InteractionParts:
 
     @classmethod
     def of(cls, instance: Any) -> InteractionParts:
-        """Return the functions of an instance that has them as methods."""
+        """Return the methods of an instance as the functions of an interaction."""
         return cls(
             instance.respond,
             getattr(instance, "start", None),
@@ -68,8 +68,8 @@ def user_turn(said: Any) -> UserTurn:
     """Convert the return value of an interaction to a turn.
 
     Args:
-        said: A `UserTurn`, a string, None to end the episode, or a tuple as in verl, which contains a bool
-            that is True to end the episode, a text, a score and metrics.
+        said: A `UserTurn`, a string, None to end the episode, or a tuple as in verl with a bool (True to end
+            the episode), a text, a score and metrics.
 
     Raises:
         TypeError: The value has none of these forms.

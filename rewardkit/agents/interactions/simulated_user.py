@@ -60,14 +60,14 @@ class UserSettings(NetworkSettings):
             raise ConfigError("simulated_user: `stop_word` is empty; leave `stop_word` out to use [DONE]")
 
     def extra_body_of(self, turn: int) -> RequestFields:
-        """Return the extra fields for the request for a turn, including the seed."""
+        """Return the extra request fields for a turn, including the seed if it is set."""
         if self.seed is None:
             return self.extra_body
         return RequestFields({"seed": self.seed + turn, **self.extra_body})
 
 
 class SimulatedUser:
-    """User in one episode, who is played by a model."""
+    """Simulated user in one episode, played by a model."""
 
     def __init__(self, **config: Any) -> None:
         try:

@@ -30,7 +30,7 @@ async def external(episode: Episode, program: HarnessProgram) -> None:
 async def _run(program: HarnessProgram, base_url: str, session: ProgramSession) -> tuple[str, str] | None:
     """Run the program until it exits or times out. After the last turn, it has `tool_seconds` to exit.
 
-    Return the reason for the end and a description if the program failed, or None if it succeeded.
+    Return the reason and a description if the episode ends because of the program, or else None.
     """
     limits = session.episode.limits
     left = session.episode.seconds_left()

@@ -41,7 +41,7 @@ def fit(parameters: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str
     """Return the arguments of a call, converted to the types in the schema.
 
     Args:
-        parameters: JSON schema of an object.
+        parameters: JSON schema of an object with the tool's arguments.
         arguments: Arguments as the model wrote them.
 
     Raises:

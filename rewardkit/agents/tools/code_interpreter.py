@@ -1,4 +1,4 @@
-"""Tool `code_interpreter`, which runs Python in the sandbox and keeps state in an episode like a notebook.
+"""Tool `code_interpreter`, which runs Python code in the sandbox and keeps the state like a notebook.
 
 `cells.py` describes how the state is kept. The result of a cell is always an observation, even if the cell
 raises an exception, or loops or prints without end. The tool fails only if the sandbox fails or the machine

@@ -35,10 +35,10 @@ _ENTRY = re.compile(r"^(\s+)\*{0,2}(\w+)(?:\s*\([^)]*\))?:\s*(.*)$")
 
 @dataclass(frozen=True, slots=True)
 class ToolParts:
-    """Functions of a tool in one episode. A function that is None is not called."""
+    """Functions of a tool in one episode. Optional functions may be None."""
 
     execute: Callable[..., Any]
-    """Function that is called with the arguments as keyword arguments."""
+    """Function that executes a call. It receives the arguments of the call as keyword arguments."""
     create: Callable[..., Any] | None = None
     reward: Callable[[], Any] | None = None
     release: Callable[[], Any] | None = None
@@ -55,7 +55,7 @@ class ToolKind:
     convert: Callable[[Mapping[str, Any]], dict[str, Any]]
     """Function that converts the arguments of a call for `execute`, or raises BadCall if they are invalid."""
     inline: bool = False
-    """True to call a pure function that takes only microseconds in the event loop, not in a thread."""
+    """True to run the tool in the event loop instead of a thread. See the function `tool`."""
 
     def open(self) -> OpenTool:
         """Create a tool for one episode."""
@@ -105,7 +105,7 @@ class OpenTool:
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """Function or class that is declared as a tool, and the arguments of `@tool`."""
+    """Declaration of a function or class as a tool, with the arguments of `@tool`."""
 
     name: str
     target: Any
@@ -140,7 +140,8 @@ def tool(
     Args:
         target: Typed function, or class with a typed `execute`.
         name: Name of the tool. If None, the function's name, or the class's name in snake case, is used.
-        inline: True to call a pure function that takes only microseconds in the event loop, not in a thread.
+        inline: True to run the tool in the event loop instead of a thread. This requires a pure function that
+            takes only microseconds.
         parameters: JSON schema of the arguments, if type hints cannot express it.
 
     Example:
@@ -287,7 +288,7 @@ class Signature:
     """Parameters of a tool's function, read from its type hints and docstring."""
 
     parameters: Mapping[str, Any]
-    """JSON schema for the arguments as an object."""
+    """JSON schema of an object with the arguments."""
     description: str
     """Docstring text before the first section."""
     arguments: type

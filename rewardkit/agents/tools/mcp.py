@@ -219,7 +219,7 @@ class McpConnection:
 
 @functools.cache
 def connection_to(server: bytes) -> McpConnection:
-    """Return the connection to a server that this process shares. The first use opens it.
+    """Return this process's shared connection to a server, which is opened on first use.
 
     Args:
         server: `Server` encoded as JSON, with its full address.

@@ -27,7 +27,7 @@ def observation_of(result: Any) -> Observation:
     attribute (verl's ToolResponse), or anything that can be encoded as JSON.
 
     Raises:
-        TypeError: The value is none of these, or the reward is not a finite number.
+        TypeError: The value has none of these types, or the reward is not a finite number.
     """
     if isinstance(result, Observation):
         return result
@@ -92,7 +92,8 @@ async def called(function: Callable[..., Any], *args: Any, inline: bool = False,
     Args:
         function: Function to call with `args` and `kwargs`.
         args: Positional arguments.
-        inline: True to call a function that takes only microseconds in the event loop, not in a thread.
+        inline: True to call the function in the event loop instead of a thread. This requires a function that
+            takes only microseconds.
         kwargs: Keyword arguments.
     """
     if inline or inspect.iscoroutinefunction(function):

@@ -43,7 +43,7 @@ def open_index(path: str, index: str | None, text_field: str | None) -> Index:
 
 @tool(name="search")
 class Search:
-    """Search tool over a collection of documents.
+    """Tool that searches a collection of documents.
 
     The arguments of the constructor are the tool's `config`.
 
