@@ -71,7 +71,7 @@ def with_runner(source: str) -> tuple[str, str]:
 
 
 def _is_name(rest: str) -> bool:
-    """Return True unless `rest`, such as `Xxx` in `TestXxx`, starts in lower case, as tests must not."""
+    """Return True if `rest` can follow `Test` in the name of a test. It must not start in lower case."""
     return not rest[:1].islower()
 
 

@@ -262,7 +262,7 @@ def says_nothing(settings: Any) -> bool:
 
 
 def interaction_of(extra_info: Mapping[str, Any]) -> tuple[str | None, Mapping[str, Any]]:
-    """Return the name of the row's interaction, or None if it has no name, and the other settings.
+    """Return the name of the row's interaction, or None if unnamed, and the other `interaction_kwargs`.
 
     If there is no name, null and empty values are dropped as padding. See `says_nothing`.
 

@@ -57,7 +57,7 @@ def begin(row: EpisodeRow, setting: EpisodeSetup) -> EpisodePrompt:
 
 
 def prompt_ids(row: EpisodeRow, setting: EpisodeSetup) -> list[int]:
-    """Return the prompt's token ids for a row without starting an episode. Empty for a ChatModel.
+    """Return the prompt's token ids for a row without starting an episode. The list is empty for a ChatModel.
 
     Raises:
         InputError: The row names an agent, a tool or an interaction that does not exist.

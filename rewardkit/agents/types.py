@@ -167,7 +167,10 @@ class Interaction(Protocol):
     """
 
     async def start(self, **kwargs: Any) -> None:
-        """Start the interaction with the row's `ground_truth`, `data_source` and `interaction_kwargs`."""
+        """Start the interaction.
+
+        The arguments are `ground_truth`, `data_source` and the row's `interaction_kwargs` except `name`.
+        """
         ...
 
     async def respond(self, messages: Sequence[Message]) -> UserTurn:

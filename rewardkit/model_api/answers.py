@@ -172,7 +172,7 @@ def role_of(message: Mapping[str, Any]) -> str | None:
 
 
 def is_said(message: Mapping[str, Any]) -> bool:
-    """Return True if a message is from the model. Messages without a role are assumed to be."""
+    """Return True if a message is from the model. Any message without a role is assumed to be."""
     role = role_of(message)
     return role is None or role.lower() in _SPEAKERS
 
