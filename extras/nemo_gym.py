@@ -1,7 +1,7 @@
-"""`nemo-gym:URL`: a NeMo-Gym resources server scores a response with its `/verify` endpoint.
+"""Reward `nemo-gym:URL`, for which a NeMo-Gym resources server scores a response with its `/verify` endpoint.
 
 The row's fields are sent with the response, as in the server's data sets. If the server masks a response or
-cannot score it, the status is `error`. A result without a reward is never a 0.
+cannot score it, the status is `error`. A response without a reward is never scored as 0.
 """
 
 from __future__ import annotations
@@ -21,26 +21,27 @@ from rewardkit.types import Sample, Score, failure
 
 @dataclass(frozen=True)
 class NemoGymOptions(NetworkSettings):
-    """Settings of the server, and the form in which it receives a row."""
+    """Options for the server, and for the form in which it receives a row."""
 
     url: Address = NO_ADDRESS
     ground_truth_field: str = "expected_answer"
-    """Row field in which the server looks for the ground truth. Fields of `extra_info` take precedence."""
+    """Field in which the server expects the ground truth. A field with this name in `extra_info` takes
+    precedence."""
     session: Literal["auto", "always", "never"] = "auto"
-    """Condition for calling `/seed_session` with the row first. `auto`: unless the server is stateless."""
+    """Condition for sending the row to `/seed_session` first. `auto` sends it only to stateful servers."""
     request_timeout_s: float = 60.0
     retries: int = 3
 
 
 def nemo_gym(spec: ForeignSpec) -> Reward:
-    """Return the reward of a server. The first request is sent with the first sample."""
+    """Return the reward for a server. No request is sent before the first sample is scored."""
     return made(
         spec, score, NemoGymOptions, url=True, summary=f"NeMo-Gym's /verify of {Address(spec.target)}"
     )
 
 
 async def score(sample: Sample, options: NemoGymOptions) -> Score:
-    """Score a sample with the server's `/verify`."""
+    """Score a sample with the server's `/verify` endpoint."""
     server = Service(
         options.url,
         who="the NeMo-Gym server",
@@ -57,13 +58,13 @@ async def score(sample: Sample, options: NemoGymOptions) -> Score:
         if seeded:
             await _close(server, cookies)
     except ServiceError as error:
-        # 422 means that the row lacks a field that the server's data sets have.
+        # The status 422 means that the row lacks a field that the server requires.
         return failure("invalid" if error.status == 422 else "error", str(error))
     return read_verdict(answer)
 
 
 def read_verdict(answer: Any) -> Score:
-    """Return the score in an answer of `/verify`."""
+    """Read the score from a `/verify` response."""
     if not isinstance(answer, Mapping):
         return failure("error", f"/verify answered {answer!r:.80}; expected an object with a reward")
     kind = answer.get("failure_kind") or answer.get("_ng_failure_class")

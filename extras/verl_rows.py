@@ -1,10 +1,10 @@
-"""Rows in the form that verl's own scripts produce, for `--like`. They have verl's columns and no others.
+"""Rows in the form that verl's own scripts produce, for `--like`. They have exactly verl's columns.
 
-They follow verl's data format (verl-project/verl, `examples/data_preprocess`, and the recipe ReTool), with
-verl's prompts and the settings of its tools and interactions. `verl` is the script named after the dataset,
-`verl:tool` its `*_multiturn_w_tool`, and `verl:tool_agent` and `verl:interaction` the scripts of those names.
-`verl:retool` stands for the rows of the recipe ReTool. `verl@0.7:tool` is the script of that release. Rows in
-rewardkit's own schema are made by the dataset's own file.
+The rows follow verl's data format (verl-project/verl, `examples/data_preprocess`, and the recipe ReTool),
+with verl's prompts and the settings for its tools and interactions. `verl` is the script named after the
+dataset, and `verl:tool` is its `*_multiturn_w_tool`. `verl:tool_agent` and `verl:interaction` are the scripts
+with these names, and `verl:retool` is the recipe ReTool. `verl@0.7:tool` is the script in that release. Rows
+in rewardkit's own schema are created by the dataset's own file.
 """
 
 from __future__ import annotations
@@ -40,26 +40,26 @@ _RETOOL = "\nThe answer format must be: \\boxed{'The final answer goes here.'}"
 
 @dataclass(frozen=True, slots=True)
 class AskedProblem:
-    """Script whose prompt is the problem of a raw record."""
+    """Script that uses the problem in a raw record as the prompt."""
 
     data_source: str
     columns: tuple[str, str]
-    """Columns of the problem and of its solution. Columns that the script does not use stay in the rows."""
+    """Columns of the problem and the solution. Columns that the script does not use are kept in the rows."""
     instruction: str
-    """Instruction after the problem, separated by a space."""
+    """Instruction that follows the problem after a space."""
     truth: Callable[[str], str | None] = str
-    """Function that returns the ground truth in a solution, or None if the solution has none."""
+    """Function that returns the ground truth in a solution, or None if it finds no ground truth."""
     keeps: bool = True
     """True if `extra_info` contains the problem and the solution."""
     system: str = ""
     agent: str = ""
     tool: str = ""
     interaction: Mapping[str, str] | None = None
-    """Fields of `interaction_kwargs` besides the prompt and the ground truth. None for no interaction."""
+    """Fields in `interaction_kwargs` besides the prompt and the ground truth. None for no interaction."""
     images: bool = False
 
     def __call__(self, record: Record, split: str, own: Mapping[str, object]) -> FormedRow:
-        """Return the row for a record, see `MakeRow`."""
+        """Create the row for a record. See `MakeRow`."""
         problem, solution = (record.text(column) for column in self.columns)
         truth = self.truth(solution)
         if truth is None:
@@ -95,7 +95,7 @@ def _tool(name: str, **create: object) -> dict[str, Any]:
 
 
 def _number(solution: str) -> str | None:
-    """Return the first number after `####`, without commas, or None."""
+    """Return the first number after `####` without commas, or None if there is no such number."""
     found = _NUMBER.search(solution)
     return found[1].replace(",", "") if found else None
 
@@ -121,7 +121,7 @@ def _search(record: Record, split: str, own: Mapping[str, object]) -> FormedRow:
 
 
 def _interpreter(record: Record, split: str, own: Mapping[str, object]) -> FormedRow:
-    """Return the published row with the settings of its tool added."""
+    """Return the published row with settings for its tool added."""
     truth = _dapo(record)["reward_model"]["ground_truth"]
     return {
         **record.values,
@@ -137,7 +137,7 @@ def _retool(record: Record, split: str, own: Mapping[str, object]) -> FormedRow:
 
 
 def _dapo(record: Record) -> dict[str, Any]:
-    """Return the columns of a row published by DAPO, after checking its prompt and ground truth."""
+    """Check the prompt and the ground truth of a row published by DAPO, and return the row's columns."""
     prompt, told = record.value("prompt"), record.value("reward_model")
     if not isinstance(prompt, list) or not prompt or not isinstance(told, dict) or "ground_truth" not in told:
         raise InputError(
@@ -231,13 +231,14 @@ FORMS: Mapping[str, Mapping[str, Mapping[str, MakeRow | None]]] = {
     "dapo-math": {"verl:tool": {"0.4.0": _interpreter}, "verl:retool": {"0.5.0": _retool}},
     "aime": {"verl:tool": {"0.4.0": _interpreter}, "verl:retool": {"0.5.0": _retool_aime}},
 }
-"""Row makers by dataset, by form, and by the first release with such rows. None if a release has none."""
+"""Functions that create rows, by dataset, by form, and by the first release of verl with these rows. None if
+verl has had no such script since that release."""
 
 _LIKE = re.compile(r"(?P<who>\w+)(?:@v?(?P<release>[\w.]+))?(?P<script>:.*)?")
 
 
 def form_of(dataset: str, like: str) -> RowForm:
-    """Return the form that a user requested. Without a release, the newest release is used.
+    """Return the form that the user requested. If the request names no release, use the newest release.
 
     Raises:
         InputError: The dataset has no such form, verl has no such release, or the release has no such script.
@@ -266,7 +267,7 @@ def form_of(dataset: str, like: str) -> RowForm:
 
 
 def _release(named: str | None, like: str) -> str:
-    """Return the newest release that matches a name, such as 0.7.1 for `0.7`. None matches all releases."""
+    """Return the newest release that matches a name, such as 0.7.1 for `0.7`. None matches every release."""
     fitting = [one for one in RELEASES if named is None or f"{one}.".startswith(f"{named}.")]
     if not fitting:
         known = ", ".join(RELEASES)
@@ -275,6 +276,9 @@ def _release(named: str | None, like: str) -> str:
 
 
 def _made_in(versions: Mapping[str, MakeRow | None], release: str) -> MakeRow | None:
-    """Return the row maker of a release, which is the latest one introduced up to that release."""
+    """Return the function that creates rows as in a release, or None if the release has no such script.
+
+    The function is the entry in `versions` for the latest release that is not newer than `release`.
+    """
     upto = RELEASES[: RELEASES.index(release) + 1]
     return next((versions[one] for one in reversed(upto) if one in versions), None)

@@ -1,8 +1,8 @@
 """Runs the commands and the grader of a Harbor task in the sandbox, and reads the grader's reward.
 
-The files of `/app` pass from run to run as an archive that is packed and unpacked only inside the jail. The
-grader's own files are written after the archive is unpacked, by a script that bash has already read in full,
-so nothing in the archive can replace them.
+The files in `/app` are passed from run to run as an archive, which is packed and unpacked only inside the
+jail. The grader's own files are written after the archive is unpacked, by a script that bash has already read
+in full, so that nothing in the archive can replace them.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ _JSON = "logs/verifier/reward.json"
 _TEXT = "logs/verifier/reward.txt"
 _SAID = "logs/verifier/test-stdout.txt"
 _OUTPUT = 48 << 20
-"""Limit on the bytes of the files that a run returns."""
+"""Limit on the total size in bytes of the files that a run returns."""
 
 _UNPACK = "mkdir -p /box/w/app && if [ -e app.tar ]; then tar -xf app.tar -C app; fi; rm -f /box/w/app.tar"
 _PACK = "tar -cf app.tar -C app ."
-# The archive is removed by its path in the jail, which does not exist outside.
+# The archive is removed under its path in the jail, since this path does not exist outside the jail.
 
 
 class BoxError(RuntimeError):
-    """Raised if the sandbox failed or the files of a run cannot be saved. The message gives the reason."""
+    """Raised if the sandbox fails or the files from a run cannot be saved. The message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,37 +43,37 @@ class BoxRun:
 
     outcome: Outcome
     state: bytes
-    """Archive of the files in `/app` after the command."""
+    """Archive with the files in `/app` after the command."""
 
     @property
     def text(self) -> str:
-        """Output of the command, followed by its status if it failed."""
+        """Output of the command, followed by the status if the command failed."""
         said = (self.outcome.stdout + self.outcome.stderr).decode("utf-8", "replace").strip()
         ended = "" if self.outcome.ok else f"[{self.outcome.status}, exit code {self.outcome.exit_code}]"
         return "\n".join(part for part in (said, ended) if part)
 
 
 def command_job(command: str, state: bytes, limits: Limits) -> Job:
-    """Return a sandbox job for a shell command in `/app`.
+    """Return a sandbox job that runs a shell command in `/app`.
 
     Args:
         command: Shell command.
-        state: Files of `/app` from an earlier run. Empty for none.
+        state: Archive with the files in `/app` from an earlier run. Empty if there is no earlier run.
         limits: Limits of the run.
     """
-    inner = f"bash -c {shlex.quote(command)} < /dev/null"  # a separate shell confines its settings and exit
+    inner = f"bash -c {shlex.quote(command)} < /dev/null"  # a separate shell, so that `exit` is harmless
     return _job(f"(cd /app && {inner})\ncode=$?\n{_PACK}\nexit $code", state, limits, (_STATE,))
 
 
 def read_command(outcome: Outcome, before: bytes) -> BoxRun:
-    """Return the result of a command's run.
+    """Read the result of a command's run.
 
     Args:
         outcome: Outcome of the sandbox job.
-        before: Files of `/app` before the run.
+        before: Archive with the files in `/app` before the run.
 
     Raises:
-        BoxError: The sandbox failed, or `/app` has become too large to save.
+        BoxError: The sandbox failed, or the files in `/app` cannot be saved.
     """
     left = _fetched(outcome).get(_STATE)
     if left is not None:
@@ -86,7 +86,7 @@ def read_command(outcome: Outcome, before: bytes) -> BoxRun:
 
 
 def grader_job(task: HarborTask, state: bytes) -> Job:
-    """Return a sandbox job that runs a task's grader on the files of `/app`."""
+    """Return a sandbox job that runs a task's grader on the files in `/app`."""
     lines = ["rm -rf /box/w/tests /box/w/logs", "mkdir -p tests logs/verifier"]
     for name, content in task.tests:
         path = shlex.quote(f"tests/{name}")
@@ -99,7 +99,7 @@ def grader_job(task: HarborTask, state: bytes) -> Job:
 
 
 def read_grade(outcome: Outcome, task: HarborTask) -> Score:
-    """Return the score from a grader's run.
+    """Read the score from a grader's run.
 
     Raises:
         BoxError: The sandbox failed.
@@ -112,9 +112,10 @@ def read_grade(outcome: Outcome, task: HarborTask) -> Score:
 
 
 def read_reward(as_json: bytes | None, as_text: bytes | None, said: str = "") -> Score:
-    """Return the score in a grader's files.
+    """Read the score from a grader's files.
 
-    `reward.json` takes precedence. Its number named `reward` is the score, or else its only number.
+    `reward.json` takes precedence over `reward.txt`. Its number named `reward`, or else its only number, is
+    the score.
     """
     if as_json is None and as_text is None:
         return failure("error", f"the grader wrote neither reward.json nor reward.txt; its output: {said}")
@@ -138,7 +139,7 @@ def read_reward(as_json: bytes | None, as_text: bytes | None, said: str = "") ->
 
 
 def _job(script: str, state: bytes, limits: Limits, fetch: tuple[str, ...]) -> Job:
-    # The script is a function, which bash reads in full first, because the archive could replace the file.
+    # Bash reads a function in full before running it. Otherwise the archive could replace the script's file.
     whole = f"main() {{\n{_UNPACK}\n{script}\n}}\nmain; exit $?\n"
     return Job(
         whole.encode("utf-8", "replace"),
@@ -150,7 +151,7 @@ def _job(script: str, state: bytes, limits: Limits, fetch: tuple[str, ...]) -> J
 
 
 def _fetched(outcome: Outcome) -> dict[str, bytes]:
-    """Return the files that a run left, without files that were too large.
+    """Return the files that a run wrote, except files that are too large.
 
     Raises:
         BoxError: The sandbox failed.

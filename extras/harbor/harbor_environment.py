@@ -1,6 +1,7 @@
-"""`harbor:FOLDER`: an episode of a Harbor task in the sandbox. The model has a shell and is then graded.
+"""Environment `harbor:FOLDER`, in which the model works on a Harbor task in a shell and is then graded.
 
-FOLDER is a task, or it contains tasks and the row's `env_kwargs.task` selects one.
+FOLDER contains either a task, or folders of tasks from which the row's `env_kwargs.task` selects one. The
+shell and the grader run in the sandbox.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _TOOL = {
 
 
 class HarborEnvironment:
-    """One attempt at a task. A turn without a call ends it, and then the task's own grader runs."""
+    """One attempt at a task. A turn without a call ends the attempt, and then the task's own grader runs."""
 
     def __init__(self, spec: EnvironmentSpec, row: EpisodeRow) -> None:
         self._task = cached_task(task_folder(Path(spec.target), row_arguments(row).get("task")))

@@ -1,8 +1,8 @@
-"""`harbor:FOLDER`: a Harbor task's own grader scores a response in the sandbox.
+"""Reward `harbor:FOLDER`, for which a Harbor task's own grader scores a response in the sandbox.
 
-The response is a shell script that solves the task (its last fenced block, or all of it), like the task's own
-`solve.sh`. With the option `file` it is the text of one file in `/app`. FOLDER is a task, or it contains
-tasks and `extra_info.task` names one.
+The response is a shell script that solves the task, like the task's own `solve.sh`. The last fenced block of
+the response is used, or else the whole response. With the option `file`, the response is instead the text of
+a file in `/app`. FOLDER contains either a task, or folders of tasks from which `extra_info.task` selects one.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from rewardkit_extras.harbor.task import cached_task, read_task, task_folder
 
 @dataclass(frozen=True)
 class HarborOptions:
-    """Options for the tasks, and for the form of a response."""
+    """Options for the task, and for the form of a response."""
 
     folder: str = file_option("")
     file: str = ""
-    """Path in `/app` to which the response is written, such as `answer.txt`. If empty, the response is a
-    script that runs in `/app`."""
+    """Path in `/app` of the file to which the response is written, such as `answer.txt`. If empty, the
+    response is a script that runs in `/app`."""
     cpu_s: float = 60.0
-    """CPU time of the response's script in seconds. The grader has the task's own limit."""
+    """CPU time limit in seconds for the response's script. The grader has the limit that the task sets."""
     level: Literal["auto", "full", "warm"] = "auto"
     """Isolation level of the sandbox. Scripts run only at levels with namespaces."""
 
@@ -44,7 +44,7 @@ def harbor(spec: ForeignSpec) -> Reward:
     """Return the reward for a task's folder, or for a folder of tasks.
 
     Raises:
-        InputError: The folder does not exist, or is a task that is not supported.
+        InputError: The folder does not exist, or contains a task that is not supported.
     """
     folder = Path(spec.target).resolve()
     timeout_s = spec.timeout_s
@@ -79,7 +79,7 @@ def score(sample: Sample, options: HarborOptions) -> Score:
 
 
 def _digests(folder: Path) -> bytes:
-    """Return the names and checksums of the files that determine scores: the tasks' settings and tests."""
+    """Return the names and checksums of the files that determine scores: settings and tests of the tasks."""
     files = sorted(path for path in folder.rglob("*") if path.name == "task.toml" or "tests" in path.parts)
     lines = (
         f"{path.relative_to(folder)} {hashlib.sha256(path.read_bytes()).hexdigest()}"

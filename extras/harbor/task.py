@@ -1,7 +1,7 @@
-"""Reads a Harbor task from its folder: its instruction, its grader, and whether the sandbox supports it.
+"""Reads the instruction and the grader of a Harbor task, and checks that the sandbox supports the task.
 
-Images are neither built nor pulled, so a task whose image has more than a basic system is refused with a
-reason. This module only reads files. `box` runs the task's commands.
+Images are neither built nor pulled, so a task whose image contains more than a basic system is rejected with
+a reason. This module only reads files. `box` runs the task's commands.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from typing import Any
 from rewardkit.errors import InputError
 
 _BASES = ("alpine", "bash", "busybox", "debian", "python", "ubuntu")
-"""Images that contain nothing beyond the sandbox's own system, provided that the tests are scripts."""
+"""Images for which the sandbox's own system is a substitute, provided that the tests are scripts."""
 _HARMLESS = ("FROM", "WORKDIR", "CMD", "LABEL")
 _VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 _MOST_BYTES = 4 << 20
-"""Limit on the total size of the test files in bytes."""
+"""Limit on the total size in bytes of the test files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,18 +34,18 @@ class HarborTask:
     tests: tuple[tuple[str, bytes], ...]
     """Relative paths and contents of the test files, including `test.sh`."""
     timeout_s: float = 600.0
-    """Time limit of the grader in seconds."""
+    """Time limit in seconds for the grader."""
     agent_timeout_s: float | None = None
     memory_mb: int = 1024
     env: Mapping[str, str] = field(default_factory=dict)
-    """Environment of the grader, with variables resolved from the environment of this process."""
+    """Environment variables for the grader, with references resolved from this process's environment."""
 
 
 def read_task(folder: Path) -> HarborTask:
-    """Read the folder of a task.
+    """Read a task from its folder.
 
     Raises:
-        InputError: The folder is not a task, or the task needs its own image.
+        InputError: The folder does not contain a task, or the sandbox cannot run the task.
     """
     try:
         said = tomllib.loads((folder / "task.toml").read_text(encoding="utf-8"))
@@ -69,11 +69,11 @@ def read_task(folder: Path) -> HarborTask:
 
 
 cached_task = functools.lru_cache(maxsize=256)(read_task)
-"""`read_task` with a cache, so that a process reads each folder once."""
+"""`read_task` with a cache, so that each process reads a folder only once."""
 
 
 def task_folder(root: Path, name: Any) -> Path:
-    """Return the folder of a row's task: `root` if it is a task, or else the folder `name` in it.
+    """Return the folder of a row's task: `root` if it contains a task, or else the folder `name` in `root`.
 
     Raises:
         InputError: The task does not exist.
@@ -89,7 +89,7 @@ def task_folder(root: Path, name: Any) -> Path:
 
 
 def _why_not_here(folder: Path, said: Mapping[str, Any]) -> str | None:
-    """Return the reason why the sandbox cannot run a task, or None if it can."""
+    """Return why the sandbox cannot run a task, or None if it can."""
     environment = _table(said, "environment")
     image = str(environment.get("docker_image") or "")
     if (folder / "steps").is_dir() or said.get("steps"):
@@ -107,7 +107,7 @@ def _why_not_here(folder: Path, said: Mapping[str, Any]) -> str | None:
 
 
 def _why_image(folder: Path) -> str | None:
-    """Return the reason why an environment needs its own image, or None if it does not."""
+    """Return why an environment needs its own image, or None if it does not."""
     if any(folder.glob("docker-compose.y*ml")):
         return "the task has several containers"
     try:

@@ -1,8 +1,8 @@
-"""Go, compiled and linked in the jail by its own tools, without the command `go`.
+"""Go, compiled and linked in the jail by Go's own tools, without the command `go`.
 
-`go list -export` compiles the packages of the standard library and of GOPATH into Go's build cache. It does
-so once per machine, unless the distribution includes compiled packages. If there is no cache, for example
-because the user has no home directory, a private temporary folder is used.
+`go list -export` compiles the packages in the standard library and in GOPATH into Go's build cache. This
+happens once per machine, unless the distribution includes compiled packages. If there is no cache, for
+example because the user has no home directory, a private temporary folder is used.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ def discover(prepare: Callable[[str], tuple[str, Files]]) -> Toolchain:
     """Find Go's toolchain.
 
     Args:
-        prepare: Function from a program to its file name for the compiler and the files to compile. With no
-            files, the program itself is compiled.
+        prepare: Function that takes a program and returns its file name for the compiler and the files to
+            compile. If there are no files, the program itself is compiled.
 
     Raises:
-        LanguageUnavailable: Go is not on PATH, or it fails.
+        LanguageUnavailable: Go is not on PATH, or the command `go` fails.
     """
     go = program("go", "install it (Debian: apt-get install golang-go)")
     env = _environment(go)
@@ -72,7 +72,7 @@ def _packages(go: str, env: dict[str, str]) -> list[str]:
 
 
 def _environment(go: str) -> dict[str, str]:
-    """Return the environment of `go`, with its own package cache if possible, or else a private cache."""
+    """Return the environment for `go`, with Go's own package cache if possible, or else a private cache."""
     cache = ask(go, "env", "GOCACHE", env=_ENV).strip()  # "off" if HOME is not set
     return _ENV if os.path.isabs(cache) and can_hold(cache) else {**_ENV, "GOCACHE": private_folder("go")}
 

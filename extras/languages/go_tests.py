@@ -1,6 +1,6 @@
-"""`go test` for tests in one file, compiled like a program in `go.py`.
+"""Substitute for `go test` with tests in one file, which is compiled like a program in `go.py`.
 
-`go test` generates a `main` that passes its tests to the package `testing`. This module generates an `init`
+`go test` generates a `main` that passes the tests to the package `testing`. This module generates an `init`
 instead, because the file may have its own `main`. Examples and benchmarks are compiled but not run. The
 language is for `/run_code` only.
 """
@@ -52,7 +52,7 @@ _RUN_TEST_MAIN = 'TestMain(all); return int(_reflect.ValueOf(all).Elem().FieldBy
 
 
 def with_runner(source: str) -> tuple[str, str]:
-    """Return the test source as part of package main, and the source of the file that runs the tests."""
+    """Return the test source as part of package main, and the source of a file that runs the tests."""
     tokens = list(_TOKEN.finditer(source))
     package = next((token for token in tokens if token["package"]), None)
     if package is not None:
@@ -71,7 +71,7 @@ def with_runner(source: str) -> tuple[str, str]:
 
 
 def _is_name(rest: str) -> bool:
-    """Return True if the rest of a name makes it a test: `Xxx` in `TestXxx` must not start in lower case."""
+    """Return True if `rest` can follow `Test` in the name of a test. It must not start in lower case."""
     return not rest[:1].islower()
 
 

@@ -1,4 +1,4 @@
-"""JUnit tests, run by JUnit's console launcher. Compiler, runtime and jar files are those of Java."""
+"""JUnit tests, run by JUnit's console launcher with the compiler, runtime and jar files for Java."""
 
 from __future__ import annotations
 

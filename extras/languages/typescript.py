@@ -1,6 +1,6 @@
-"""TypeScript, and Jest tests written in it, on Node.js. Babel strips the types when a file is loaded.
+"""TypeScript and Jest tests in TypeScript, on Node.js. Babel removes the types when a file is loaded.
 
-As with tsx, types are not checked. Babel and Jest are npm packages that are installed for all users.
+As with tsx, types are not checked. Babel and Jest are npm packages that must be installed for all users.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ module.exports = (jest.default || jest).createTransformer(options)
 _JEST = {
     "rootDir": ".",
     "testEnvironment": "node",
-    "haste": {"forceNodeFilesystemAPI": True},  # otherwise Jest starts a process to search for files
+    "haste": {"forceNodeFilesystemAPI": True},  # otherwise Jest starts a process that searches for files
     "watchman": False,
     "cacheDirectory": ".jest",
     "transform": {r"\.[jt]sx?$": "./.jest.transform.js"},
@@ -48,7 +48,7 @@ _JEST = {
 
 
 def _resolve(node: str, names: tuple[str, ...], expression: str) -> str:
-    """Return Node.js's output for an expression that requires packages.
+    """Evaluate an expression in Node.js that requires packages, and return the output.
 
     Raises:
         LanguageUnavailable: A package is missing.

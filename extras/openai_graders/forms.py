@@ -1,6 +1,6 @@
-"""Typed trees for the JSON of OpenAI's graders, checked before scoring starts. `grader` runs them.
+"""Types for the JSON of OpenAI's graders, which is checked before scoring starts. `grader` runs the graders.
 
-Fields without an effect on the score (an image tag, display settings) are ignored.
+Fields that have no effect on the score, such as an image tag or display settings, are ignored.
 """
 
 from __future__ import annotations
@@ -18,11 +18,14 @@ from rewardkit_extras.openai_graders.similarity import METRICS, REFUSED, require
 from rewardkit_extras.openai_graders.template import check_template
 
 _DEEPEST = 5
-"""Largest nesting depth of `multi` graders."""
+"""Maximum nesting depth of `multi` graders."""
 
 
 class StringCheck(msgspec.Struct, frozen=True, tag="string_check"):
-    """Check with the result 1 or 0. `eq` and `ne` compare exactly. `like` and `ilike` find the reference."""
+    """Grader that compares the input with a reference. The result is 1 or 0.
+
+    `eq` and `ne` compare exactly. `like` and `ilike` search for the reference in the input.
+    """
 
     input: str
     reference: str
@@ -31,7 +34,7 @@ class StringCheck(msgspec.Struct, frozen=True, tag="string_check"):
 
 
 class TextSimilarity(msgspec.Struct, frozen=True, tag="text_similarity"):
-    """Similarity of two texts, from 0 to 1."""
+    """Grader that computes the similarity of two texts, from 0 to 1."""
 
     input: str
     reference: str
@@ -48,20 +51,20 @@ class PythonGrader(msgspec.Struct, frozen=True, tag="python"):
 
 
 class ModelMessage(msgspec.Struct, frozen=True):
-    """Message to the model that grades."""
+    """Message to the model that grades the response."""
 
     content: str | dict[str, Any] | list[Any]
     role: Literal["user", "assistant", "system", "developer"] = "user"
 
     @property
     def texts(self) -> list[str]:
-        """Templates in the message. Raises ValueError for a part that is not text."""
+        """Templates in the message. ValueError is raised for a part that is not text."""
         parts = self.content if isinstance(self.content, list) else [self.content]
         return [_text_of(part) for part in parts]
 
 
 class LabelModel(msgspec.Struct, frozen=True, tag="label_model"):
-    """Label chosen by a model. The result is 1 for a passing label and 0 for any other label."""
+    """Grader that asks a model for a label. The result is 1 for a passing label and 0 for any other label."""
 
     input: list[ModelMessage]
     labels: list[str]
@@ -71,7 +74,7 @@ class LabelModel(msgspec.Struct, frozen=True, tag="label_model"):
 
 
 class ScoreModel(msgspec.Struct, frozen=True, tag="score_model"):
-    """Number chosen by a model, within `range` and not rescaled."""
+    """Grader that asks a model for a number within `range`. The number is not rescaled."""
 
     input: list[ModelMessage]
     model: str = ""
@@ -82,7 +85,7 @@ class ScoreModel(msgspec.Struct, frozen=True, tag="score_model"):
 
 
 class Multi(msgspec.Struct, frozen=True, tag="multi"):
-    """Formula over the results of other graders."""
+    """Grader that computes a formula from the results of other graders."""
 
     graders: dict[str, AnyGrader]
     calculate_output: str
@@ -110,7 +113,7 @@ def read_grader(text: str | bytes) -> AnyGrader:
 
 
 def members(grader: AnyGrader, path: str = "") -> Iterator[tuple[str, AnyGrader]]:
-    """Yield a grader and all graders inside it, each with its path, such as `tidy` or `both.tidy`."""
+    """Yield a grader and all graders within it, each preceded by its path, such as `tidy` or `both.tidy`."""
     yield path, grader
     if isinstance(grader, Multi):
         for name, one in grader.graders.items():
@@ -118,13 +121,13 @@ def members(grader: AnyGrader, path: str = "") -> Iterator[tuple[str, AnyGrader]
 
 
 def asking_members(grader: AnyGrader) -> dict[str, ModelGrader]:
-    """Return the members that ask a model, by path."""
+    """Return the members that call a model, by path."""
     return {path: one for path, one in members(grader) if isinstance(one, ModelGrader)}
 
 
 @functools.lru_cache(maxsize=64)
 def formula_of(text: str, names: frozenset[str]) -> Expression:
-    """Parse a formula over the names of graders. Parsed formulas are cached.
+    """Parse a formula whose variables are the names of graders. Parsed formulas are cached.
 
     Raises:
         BadExpression: The text is not a formula, or contains an unknown name.

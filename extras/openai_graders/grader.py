@@ -1,7 +1,8 @@
-"""OpenAI's graders as a reward. Each part is scored, and `multi` combines the parts with its formula.
+"""OpenAI's graders as a reward. Each part is graded, and `multi` combines the results with its formula.
 
-If a part cannot be graded, the whole score is a failure, never 0. Only a defect of the response counts as 0:
-for example, if a template refers to `sample.output_json.x` and the response has no such JSON field.
+If a part cannot be graded, the whole score is a failure instead of 0. A part is graded as 0 only because of a
+defect in the response, for example if a template refers to `sample.output_json.x` and the response has no
+such JSON field.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ _CHECK: Mapping[str, Callable[[str, str], bool]] = {
 
 
 class GradeFailed(RuntimeError):
-    """Raised if a grader could not grade. `status` tells who is at fault."""
+    """Raised if a grader could not grade a response. `status` is the status of the resulting score."""
 
     def __init__(self, status: Status, why: str) -> None:
         super().__init__(why)
@@ -63,15 +64,15 @@ class GradeFailed(RuntimeError):
 
 
 ModelAnswers = Mapping[str, float | GradeFailed]
-"""Results from models, by the path of the grader that asked for them."""
+"""Results from models, by the path of the grader that called the model."""
 
 
 def openai_grader(spec: ForeignSpec) -> Reward:
-    """Return the reward of a grader's JSON file.
+    """Return the reward for a grader in a JSON file.
 
     Raises:
         InputError: The file cannot be read, or contains no supported grader.
-        OptionsError: The grader asks a model, and the option `url` is not set.
+        OptionsError: The grader calls a model, and the option `url` is not set.
         MissingDependencyError: A package that the grader needs is not installed.
     """
     text = _text(Path(spec.target))
@@ -105,12 +106,12 @@ def openai_grader(spec: ForeignSpec) -> Reward:
 
 
 def score(sample: Sample, options: GraderOptions) -> Score:
-    """Score a sample with a grader that asks no model."""
+    """Score a sample with a grader that calls no model."""
     return _scored(sample, options, {})
 
 
 async def score_by_model(sample: Sample, options: GraderOptions) -> Score:
-    """Score a sample with a grader that asks models. All models are asked concurrently."""
+    """Score a sample with a grader that calls models. All models are called concurrently."""
     asked = asking_members(_grader(options.grader))
     bill = JudgeBill()
     answers = await asyncio.gather(*(_ask(one, sample, options, bill) for one in asked.values()))
@@ -151,7 +152,7 @@ class _Grading:
         """Return the result of a grader and record it under its path.
 
         Raises:
-            GradeFailed: The grader could not grade.
+            GradeFailed: The grader could not grade the response.
         """
         try:
             value = self._value(grader, path)
@@ -214,7 +215,7 @@ async def _ask(
 
 
 def _call(source: str, fields: Mapping[str, Any], options: GraderOptions) -> float:
-    """Call `grade(sample, item)` of a source in the sandbox.
+    """Run the function `grade(sample, item)` from a Python source in the sandbox.
 
     Raises:
         GradeFailed: The function raised an exception, took too long, or returned no number.

@@ -1,7 +1,7 @@
-"""Builds the questions for a grader's model. A judge asks them and reads its verdict from a JSON object.
+"""Builds the questions for a grader's model. A judge sends them, and the model's verdict is a JSON object.
 
-The judge applies its cache, limits and budget, and nothing in an answer is executed. The grader's messages
-are sent unchanged, followed by a message that describes the form of the answer.
+The judge applies its cache, limits and budget. Nothing in an answer is executed. The grader's messages are
+sent unchanged, followed by a message that describes the form of the answer.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rewardkit_extras.openai_graders.template import fill
 
 
 def question_of(grader: ModelGrader, fields: Mapping[str, Any], judge: JudgeOptions) -> JudgeQuestion:
-    """Return the question for the grader's model.
+    """Build the question for the grader's model.
 
     Raises:
         FieldMissing: A path in a template does not exist.
@@ -35,7 +35,7 @@ def question_of(grader: ModelGrader, fields: Mapping[str, Any], judge: JudgeOpti
 
 
 def judge_of(grader: ModelGrader, options: GraderOptions) -> JudgeOptions:
-    """Return the judge settings of a grader: the model to ask, and how its answer is parsed.
+    """Return the judge settings for a grader, which specify the model and the form of its answer.
 
     Raises:
         ValueError: A setting is invalid.

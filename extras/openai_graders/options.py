@@ -12,19 +12,19 @@ from rewardkit.rewards.judge.spending import JudgeSpending
 
 @dataclass(frozen=True)
 class GraderOptions(NetworkSettings, JudgeSpending):
-    """Options for the grader, the models it asks, their costs, and the resources of its Python code."""
+    """Options for the grader, the models that it calls, their costs, and the limits of its Python code."""
 
     grader: str = text_option()
     """JSON of the grader."""
     url: Address = NO_ADDRESS
     """Base URL of an OpenAI-compatible API for `label_model` and `score_model`."""
     model: str = ""
-    """Model that is asked in place of the grader's own."""
+    """Model that is called in place of the grader's own model."""
     api_key_env: str = ""
     request_timeout_s: float = 60.0
     retries: int = 4
     cpu_s: float = 10.0
-    """CPU time of one call of a `python` grader in seconds."""
+    """CPU time limit in seconds for one call of a `python` grader."""
     memory_mb: int = 1024
     level: Literal["auto", "full", "warm", "guard", "none"] = "auto"
     """Isolation level of the sandbox."""
@@ -35,5 +35,5 @@ class GraderOptions(NetworkSettings, JudgeSpending):
 
     @property
     def spending(self) -> JudgeSpending:
-        """Spending limits without the other options. As with judges, graders with equal limits share them."""
+        """Spending limits without the other options. Like judges, graders with equal limits share them."""
         return JudgeSpending(**{one.name: getattr(self, one.name) for one in fields(JudgeSpending)})

@@ -1,9 +1,9 @@
 """Metrics of a `text_similarity` grader, from 0 to 1, computed from two texts without a model.
 
 `fuzzy_match` is rapidfuzz's ratio, `bleu` is sacrebleu's sentence BLEU with effective order, and `rouge_l` is
-the F-measure of rapidfuzz's longest common subsequence. `gleu` is the lesser of precision and recall over 1
-to 4 words (Wu et al. 2016), and `rouge_N` is the F-measure over N words. OpenAI does not publish its own
-settings, so results may differ from its service in the last digits.
+the F-measure of rapidfuzz's longest common subsequence. `gleu` is the lesser of precision and recall for
+sequences of 1 to 4 words (Wu et al. 2016), and `rouge_N` is the F-measure for sequences of N words. OpenAI
+does not publish its own settings, so results may differ from those of its service in the last digits.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from rewardkit.errors import require
 from rewardkit.rewards.structure.overlap import words
 
 _MAX_CHARS = 20_000
-"""Number of leading characters that are compared, since the time grows with the product of the lengths."""
+"""Number of leading characters to compare, since the time grows with the product of the lengths."""
 PACKAGES = {"fuzzy_match": "rapidfuzz", "rouge_l": "rapidfuzz", "bleu": "sacrebleu"}
-"""Package that a metric needs, from the extra `metrics`."""
+"""Packages that metrics need, by metric. The extra `metrics` installs the packages."""
 REFUSED = {
     "cosine": "cosine needs OpenAI's own embeddings, which rewardkit does not have",
     "meteor": "meteor needs WordNet's data, which rewardkit does not have",

@@ -1,7 +1,7 @@
 """Templates of OpenAI's graders, with fields such as `{{ item.answer }}` and `{{ sample.output_text }}`.
 
 A template is filled in a single pass, so inserted text is never treated as a template. A path consists only
-of names and numbers. Nothing is called.
+of names and numbers, so it cannot call any code.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _STEP = re.compile(r"\.(\w+)|\[(\d+)\]|\[['\"]([^'\"]*)['\"]\]")
 
 
 class FieldMissing(LookupError):
-    """Raised if a path does not exist. `of_response` is True if it belongs to the response, not the row."""
+    """Raised if a path does not exist. `of_response` is True if the path is in the response, not the row."""
 
     def __init__(self, path: str) -> None:
         self.of_response = path.startswith("sample")
@@ -29,11 +29,11 @@ class FieldMissing(LookupError):
 
 
 def fields_of(sample: Sample) -> dict[str, Any]:
-    """Return the root objects of paths in a template.
+    """Return the root objects for the paths in a template.
 
-    `item` has the row's ground truth, data source and prompt, then the fields of the ground truth if it is a
-    JSON object, then the fields of `extra_info`. `sample` has `output_text`, `output_tools`, `choices`, and
-    `output_json` if the response is JSON.
+    `item` contains the row's ground truth, data source and prompt, the fields of the ground truth if it is a
+    JSON object, and the fields of `extra_info`. Later fields take precedence. `sample` contains
+    `output_text`, `output_tools`, `choices`, and, if the response is JSON, `output_json`.
     """
     truth = _json(sample.ground_truth)
     item = {
@@ -94,7 +94,7 @@ def _as_text(value: Any) -> str:
 
 
 def _json(text: str) -> Any:
-    """Return the value of a JSON text, or None if the text is not JSON."""
+    """Parse a JSON text, or return None if the text is not JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

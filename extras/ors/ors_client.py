@@ -1,7 +1,7 @@
-"""Client for one session of an Open Reward Standard server: its prompt, its tools, and calls with rewards.
+"""Client for a session on an Open Reward Standard server: fetches the prompt and tools, and calls tools.
 
-The reward `ors` and the environment in `rewardkit_extras.ors.ors_environment` use it. A call that has been
-sent is never repeated, because a tool might be applied twice.
+The reward `ors` and the environment in `rewardkit_extras.ors.ors_environment` use this client. A tool call is
+never sent twice, because its effects might then be applied twice.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from rewardkit.json_objects import NOT_JSON
 from rewardkit.types import Message
 
 PING_S = 30.0
-"""Seconds between two pings. Servers end a session after 900 s without one."""
+"""Time between two pings in seconds. Servers end a session after 900 s without a ping."""
 _LONGEST = 16 << 20
-"""Largest number of characters in one answer."""
+"""Maximum number of characters in one response."""
 
 
 @dataclass(frozen=True, slots=True)
 class OrsTool:
-    """Tool as described by the server."""
+    """Tool on the server, as the server describes it."""
 
     name: str
     description: str
     parameters: Mapping[str, Any]
-    """JSON schema of an object."""
+    """JSON schema of an object with the arguments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,8 @@ class OrsTools:
 
     tools: tuple[OrsTool, ...]
     terminal: tuple[str, str] | None = None
-    """Tool that accepts the model's plain message, and its argument. None if the server has no such tool."""
+    """Names of the tool that accepts the model's plain messages and of its argument. None if the server has
+    no such tool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ class OrsOutcome:
     reward: float | None = None
     finished: bool = False
     refused: bool = False
-    """True if the server rejected the call. This is the model's mistake, and the episode continues."""
+    """True if the server rejected the call because of a mistake by the model. The episode continues."""
 
 
 class OrsSession:
@@ -70,7 +71,7 @@ class OrsSession:
         """Start a session.
 
         Args:
-            task: Either `split` and `index`, or `task_spec`.
+            task: Fields that select the task: either `split` and `index`, or `task_spec`.
 
         Raises:
             ServiceError: The server cannot be reached, or the task does not exist.
@@ -87,12 +88,12 @@ class OrsSession:
         self._pinging = asyncio.ensure_future(self._ping())
 
     async def prompt(self) -> list[Message]:
-        """Return the prompt of the task. Raises ServiceError if the request fails."""
+        """Return the prompt of the session's task, or raise ServiceError if the request fails."""
         blocks = await self._get("prompt")
         return [{"role": "user", "content": text_of(blocks)}]
 
     async def tools(self) -> OrsTools:
-        """Return the tools of the session's task, or of all tasks if the server cannot list them per task."""
+        """Return the tools for the session's task, or for all tasks if the server lists no tools per task."""
         try:
             found = await self._get("task_tools")
         except ServiceError as error:
@@ -118,7 +119,7 @@ class OrsSession:
         return self._outcome("".join(pieces))
 
     async def close(self) -> None:
-        """End the session. If the server cannot be reached, do nothing."""
+        """End the session. Do nothing if the server cannot be reached."""
         if self._pinging is not None:
             self._pinging.cancel()
         if self._headers:
@@ -172,7 +173,7 @@ async def first_environment(service: Service) -> str:
 
 
 def text_of(blocks: Sequence[Mapping[str, Any]]) -> str:
-    """Return the text of content blocks. A block of another type is replaced by the name of the type."""
+    """Return the text of content blocks. A block that is not text is replaced by the name of its type."""
     texts = (
         str(one.get("text") or "") if one.get("type") == "text" else f"[{one.get('type')}]" for one in blocks
     )
@@ -180,7 +181,7 @@ def text_of(blocks: Sequence[Mapping[str, Any]]) -> str:
 
 
 async def events(answer: aiohttp.ClientResponse) -> AsyncIterator[tuple[str, str]]:
-    """Yield the type and data of each server-sent event in an HTTP response, without comments."""
+    """Yield the type and data of each server-sent event in an HTTP response. Comments are skipped."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     kind, data, rest = "message", list[str](), ""
     async for piece in answer.content.iter_any():

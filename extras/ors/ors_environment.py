@@ -1,4 +1,4 @@
-"""`ors:URL`: an episode on an Open Reward Standard server. The row selects the task."""
+"""Environment `ors:URL` for episodes on an Open Reward Standard server. The row selects the task."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ from rewardkit_extras.ors.ors_client import OrsOutcome, OrsSession
 from rewardkit_extras.ors.ors_reward import task_of
 
 REQUEST_S = 600.0
-"""Time limit of one request in seconds. The episode's own limits usually end it earlier."""
+"""Time limit in seconds for one request. The episode's own limits usually end a request earlier."""
 
 
 class OrsEnvironment:
-    """Session for one episode. If the server has a tool for plain messages, turns without a call go to it."""
+    """Session on the server for one episode.
+
+    If the server has a tool for plain messages, turns without a call are passed to this tool.
+    """
 
     def __init__(self, spec: EnvironmentSpec, row: EpisodeRow) -> None:
         task = task_of(row_arguments(row))
@@ -33,7 +36,7 @@ class OrsEnvironment:
         self._terminal: tuple[str, str] | None = None
 
     async def open(self) -> Opening:
-        """Start a session of the task, and return its prompt and tools."""
+        """Start a session for the task, and return the task's prompt and tools."""
         await self._session.open(self._task)
         found = await self._session.tools()
         self._terminal = found.terminal
@@ -51,7 +54,7 @@ class OrsEnvironment:
         return Opening(await self._session.prompt(), tools=tools)
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> Observation:
-        """Call a tool of the server."""
+        """Call a tool on the server."""
         return _observation(await self._session.call(name, arguments))
 
     async def say(self, text: str) -> Observation | None:
@@ -62,7 +65,7 @@ class OrsEnvironment:
         return _observation(await self._session.call(name, {argument: text}))
 
     async def grade(self) -> None:
-        """Return None, since each call has its own reward."""
+        """Return None, since the server returns a reward for each call."""
 
     async def close(self) -> None:
         """End the session."""

@@ -1,8 +1,8 @@
-"""`ors:URL`: an Open Reward Standard server scores a response as the final turn of an episode.
+"""Reward `ors:URL`, for which an Open Reward Standard server scores a response as an episode's last turn.
 
-The response is passed to the tool for the model's plain message. If the server has no such tool, it is passed
-to the tool that the options name, or to the server's only tool if that has a single string argument. Without
-a reward from the server there is no score.
+The response is passed to the tool that the options name, or else to the server's tool for plain messages, or
+else to the server's only tool. If the tool is not for plain messages and the options do not name its
+argument, it must have a single string argument. If the server returns no reward, the response is not scored.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ class OrsOptions(NetworkSettings):
 
     url: Address = NO_ADDRESS
     environment: str = ""
-    """Environment of the server. If empty, the server's first."""
+    """Name of an environment on the server. If empty, the first environment is used."""
     tool: str = ""
-    """Tool that receives the response. If empty, the tool for plain messages, or else the only tool."""
+    """Tool that receives the response. If empty, it is the tool for plain messages, or else the only tool."""
     argument: str = ""
-    """Argument of the tool that receives the response. If empty, the tool's only string argument."""
+    """Argument of the tool that receives the response. If empty, the only string argument is used."""
     request_timeout_s: float = 60.0
     retries: int = 3
 
 
 def ors(spec: ForeignSpec) -> Reward:
-    """Return the reward of a server. The first request is sent with the first sample."""
+    """Return the reward for a server. No request is sent before the first sample is scored."""
     return made(
         spec, score, OrsOptions, url=True, summary=f"The Open Reward Standard server {Address(spec.target)}"
     )
 
 
 async def score(sample: Sample, options: OrsOptions) -> Score:
-    """Start a session of the row's task, submit the response, and return the server's reward."""
+    """Start a session for the row's task, submit the response, and return the server's reward."""
     task = task_of(sample.extra_info)
     if task is None:
         return failure("invalid", "the row has no task: extra_info needs split and index, or task_spec")
@@ -65,7 +65,7 @@ async def score(sample: Sample, options: OrsOptions) -> Score:
 
 
 def task_of(extra_info: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the task that a row names, in the form that `/create` expects, or None if it names no task."""
+    """Return the task that a row names in the form that `/create` expects, or None if it names no task."""
     if isinstance(extra_info.get("task_spec"), Mapping):
         return {"task_spec": dict(extra_info["task_spec"])}
     split, index = extra_info.get("split"), extra_info.get("index")
@@ -75,7 +75,7 @@ def task_of(extra_info: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def where_answers_go(found: OrsTools, tool: str = "", argument: str = "") -> tuple[str, str]:
-    """Return the tool that receives a whole response, and the argument for it.
+    """Return the name of the tool that receives a whole response, and the name of its argument.
 
     Raises:
         LookupError: No tool or several tools qualify. The message names the option to set.

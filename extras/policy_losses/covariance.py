@@ -1,8 +1,9 @@
-"""Selects the tokens that Clip-Cov and KL-Cov treat differently. These are tokens with a high covariance of
-log-probability and advantage, whose updates cost the most entropy (Cui et al. 2025, arXiv:2505.22617).
+"""Selects the tokens that Clip-Cov and KL-Cov treat differently (Cui et al. 2025, arXiv:2505.22617).
 
-Tokens are selected once over the whole batch of a step and all processes, under the policy that generated it,
-so the selection does not depend on mini- and micro-batches. verl selects in each micro-batch separately.
+These are tokens with a high covariance between log-probability and advantage, whose updates reduce the
+entropy most. Tokens are selected once from a step's whole batch on all processes, with log-probabilities from
+the policy that generated the batch. The selection therefore does not depend on mini- and micro-batches. verl
+selects tokens in each micro-batch separately.
 """
 
 from __future__ import annotations
@@ -18,34 +19,39 @@ from rewardkit.trainer.algorithms.reductions import Reduce, masked_moments
 
 
 def choose_by_lot(step: StepTokens, options: PolicyOptions) -> Tensor:
-    """Select tokens for Clip-Cov: a share `clip_cov_ratio` of all tokens, drawn at random from the tokens
-    whose covariance is within the bounds."""
+    """Select tokens for Clip-Cov at random from the tokens whose covariance is within the bounds.
+
+    The number of selected tokens is the fraction `clip_cov_ratio` of all tokens.
+    """
     cov = covariance(step.log_probs, step.advantages, step.mask, step.reduce)
     within = step.mask.bool() & (cov > options.clip_cov_lb) & (cov < options.clip_cov_ub)
     return largest(_draws(step), within, _share(step, options.clip_cov_ratio), step.gather)
 
 
 def choose_largest(step: StepTokens, options: PolicyOptions) -> Tensor:
-    """Select tokens for KL-Cov: the share `kl_cov_ratio` of all tokens with the largest covariance."""
+    """Select tokens for KL-Cov: the fraction `kl_cov_ratio` of all tokens with the largest covariance."""
     cov = covariance(step.log_probs, step.advantages, step.mask, step.reduce)
     return largest(cov, step.mask.bool(), _share(step, options.kl_cov_ratio), step.gather)
 
 
 def covariance(log_probs: Tensor, advantages: Tensor, mask: Tensor, reduce: Reduce) -> Tensor:
-    """Return (A - mean A) * (log p - mean log p) per token, (B, T) float64. Masked values are arbitrary."""
+    """Return (A - mean A) * (log p - mean log p) per token, (B, T) float64.
+
+    Values at masked positions are arbitrary.
+    """
     mean_a, _ = masked_moments(advantages, mask, reduce)
     mean_p, _ = masked_moments(log_probs, mask, reduce)
     return (advantages.double() - mean_a) * (log_probs.double() - mean_p)
 
 
 def largest(keys: Tensor, candidates: Tensor, n: int, gather: Callable[[Any], list[Any]]) -> Tensor:
-    """Return a bool mask of the `n` largest `keys` among the candidates of all processes, ties included.
+    """Return a bool mask of the `n` largest `keys` among the candidates on all processes, including ties.
 
     Args:
         keys: Values to compare, (B, T).
         candidates: Mask of the tokens that may be selected, (B, T).
         n: Number of tokens to select.
-        gather: Function that returns the items of all processes.
+        gather: Function that returns the items from all processes.
     """
     mine = keys[candidates.bool()]
     everyone = torch.cat(gather(mine.topk(min(n, len(mine))).values.cpu()))
@@ -60,7 +66,7 @@ def _share(step: StepTokens, ratio: float) -> int:
 
 
 def _draws(step: StepTokens) -> Tensor:
-    """Return uniform random numbers, (B, T). The numbers of a response depend only on its own seed."""
+    """Draw uniform random numbers, (B, T). The numbers in a row depend only on the seed of its response."""
     width = step.mask.shape[1]
     generator = torch.Generator()
     rows = [

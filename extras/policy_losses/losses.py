@@ -16,8 +16,8 @@ from rewardkit_extras.policy_losses.covariance import choose_by_lot, choose_larg
 def clip_cov(terms: Terms, options: PolicyOptions) -> PerToken:
     """Compute the Clip-Cov loss (Cui et al. 2025, arXiv:2505.22617).
 
-    This is PPO without the chosen tokens, whose update would cost the most entropy. A chosen token that the
-    ratio clips keeps its loss, since it has no gradient anyway.
+    This is the PPO loss without the chosen tokens, whose updates would reduce the entropy most. A chosen
+    token keeps its loss if its ratio is clipped, since it then has no gradient anyway.
     """
     unclipped, clipped = clip_surrogates(terms.ratio, terms.advantages, options)
     left_out = terms.chosen & (clipped <= unclipped)
@@ -26,23 +26,26 @@ def clip_cov(terms: Terms, options: PolicyOptions) -> PerToken:
 
 
 def kl_cov(terms: Terms, options: PolicyOptions) -> PerToken:
-    """Compute the KL-Cov loss (Cui et al. 2025): no clip, a penalty on |log-ratio| of the chosen tokens."""
+    """Compute the KL-Cov loss (Cui et al. 2025): no clipping, but a |log-ratio| penalty on chosen tokens."""
     penalty = options.ppo_kl_coef * terms.log_ratio.abs()
     loss = -terms.advantages * terms.ratio + torch.where(terms.chosen, penalty, torch.zeros_like(penalty))
     return loss, {}
 
 
 def dppo_tv(terms: Terms, options: PolicyOptions) -> PerToken:
-    """Compute the DPPO loss (arXiv:2602.04879) with a bound on the total variation of a token."""
+    """Compute the DPPO loss (arXiv:2602.04879) with bounds on the change in a token's probability.
+
+    The change is the total variation between choosing the token and not choosing it.
+    """
     moved = terms.log_probs.exp() - (terms.log_probs - terms.log_ratio).exp()
     within = torch.where(terms.advantages > 0, moved <= options.clip_high, moved >= -options.clip_low)
     return _dppo(terms, within, options)
 
 
 def dppo_kl(terms: Terms, options: PolicyOptions) -> PerToken:
-    """Compute the DPPO loss with the KL between choosing a token and not choosing it.
+    """Compute the DPPO loss with bounds on the KL divergence between choosing a token and not choosing it.
 
-    A token whose update moves its probability back towards the old policy is always within the bounds.
+    A token is always within the bounds if its update moves its probability back towards the old policy.
     """
     new, old = terms.log_probs.exp(), (terms.log_probs - terms.log_ratio).exp()
     kl = -old * terms.log_ratio + (1 - old) * ((1 - old + 1e-8) / (1 - new + 1e-8)).log()
@@ -52,7 +55,7 @@ def dppo_kl(terms: Terms, options: PolicyOptions) -> PerToken:
 
 
 def _dppo(terms: Terms, within: Tensor, options: PolicyOptions) -> PerToken:
-    """Return the REINFORCE loss of tokens within bounds, weighted by the detached ratio, at most `clip_c`."""
+    """Return the REINFORCE loss for tokens within bounds, weighted by the detached ratio up to `clip_c`."""
     ratio = terms.ratio.detach()
     weight = ratio.clamp(max=options.clip_c) * within
     return -weight * terms.advantages * terms.log_probs, {
@@ -62,13 +65,13 @@ def _dppo(terms: Terms, within: Tensor, options: PolicyOptions) -> PerToken:
 
 
 def dro(terms: Terms, options: PolicyOptions) -> PerToken:
-    """Compute the DRO loss (arXiv:2405.19107, as in verl): no clip, a penalty on the squared log-ratio."""
+    """Compute the DRO loss (arXiv:2405.19107, as in verl): no clipping, but a squared log-ratio penalty."""
     assert options.dro_beta is not None
     return 0.5 * options.dro_beta * terms.log_ratio.square() - terms.advantages * terms.log_probs, {}
 
 
 def luspo(terms: Terms, options: PolicyOptions) -> PerToken:
-    """Compute the LUSPO loss (arXiv:2602.05261): PPO with the sequence's geometric-mean ratio.
+    """Compute the LUSPO loss (arXiv:2602.05261), which is PPO with the geometric mean of a response's ratios.
 
     Longer responses have more weight.
     """
@@ -80,8 +83,8 @@ def luspo(terms: Terms, options: PolicyOptions) -> PerToken:
 def vespo(terms: Terms, options: PolicyOptions) -> PerToken:
     """Compute the VESPO loss (arXiv:2602.10693).
 
-    This is REINFORCE, weighted by a smooth function of the whole response's ratio. The function is 1 at ratio
-    1 and falls on both sides.
+    This is the REINFORCE loss, weighted by a smooth function of the whole response's ratio. The function is 1
+    at a ratio of 1 and decreases on both sides.
     """
     log_w = (terms.log_ratio.detach().clamp(-20, 20) * terms.mask).sum(dim=1, keepdim=True)
     log_w = log_w.clamp(math.log(1e-8), 20)

@@ -2,7 +2,7 @@
 
     {"model": "model", "messages": [prompt + response, ...]} -> {"scores": [number, ...]}
 
-The texts contain special tokens and padding. No ground truth is sent.
+The texts contain special tokens and padding. The client sends no ground truth.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class LlamaFactoryAnswer(msgspec.Struct):
 
 
 TIMEOUT_S = 600.0
-"""Time limit of a request in seconds. The client waits without a limit, but a proxy in between may not."""
+"""Time limit in seconds for a request. The client waits without a limit, but a proxy in between may not."""
 
 _EXAMPLE = {"model": "model", "messages": ["<|user|>6 * 12 = ?<|assistant|>#### 72"]}
 
@@ -45,7 +45,7 @@ _decode: BodyDecoder[LlamaFactoryRequest] = BodyDecoder(LlamaFactoryRequest, "a 
 
 
 def router(context: ProtocolContext) -> APIRouter:
-    """Return the routes `/llama_factory`, also with a data source, and `/v1/score/evaluation`."""
+    """Return the routes `/llama_factory`, with an optional data source, and `/v1/score/evaluation`."""
 
     async def score(body: bytes, data_source: str | None) -> Response:
         request = _decode(body)

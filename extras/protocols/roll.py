@@ -3,7 +3,7 @@
 POST /roll/submit {"prompt", "response", "reward_info": {"ground_truth"}, "timeout", ...}
 -> {"errcode": 0, "reward_request_id": id}
 GET /roll/result with the body {"reward_request_id": id}
--> {"errcode": 1} while it runs, then {"errcode": 0, "reward_score": number, ...}
+-> {"errcode": 1} while the sample is being scored, then {"errcode": 0, "reward_score": number, ...}
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from rewardkit.types import Message, Score
 
 RUNNING = 1
 GONE = 2
-"""`errcode` of a sample that is being scored, and of an unknown or expired sample."""
+"""Values of `errcode` for a sample that is being scored, and for an unknown or expired sample."""
 
 TIMEOUT_S = 300.0
-"""Time limit of a sample in seconds. The client stops polling after this time."""
+"""Time limit in seconds for a sample. The client stops polling after this time."""
 
 
 class Submission(msgspec.Struct):
@@ -58,7 +58,7 @@ _decode_poll: BodyDecoder[Poll] = BodyDecoder(Poll, "a poll of ROLL's reward sys
 
 
 def router(context: ProtocolContext) -> APIRouter:
-    """Return the routes `/roll/submit`, also with a data source, and `/roll/result`."""
+    """Return the routes `/roll/submit`, with an optional data source, and `/roll/result`."""
     store = Store(context.admission)
 
     async def submit(body: bytes, data_source: str | None) -> Response:
@@ -105,7 +105,7 @@ def router(context: ProtocolContext) -> APIRouter:
 
 
 def _result(store: Store, request_id: str) -> Any:
-    """Return the JSON-ready answer to a poll."""
+    """Return the response to a poll as a value that can be encoded as JSON."""
     kept = store.get(request_id)
     if kept is None:
         return _GONE
@@ -119,14 +119,14 @@ def _result(store: Store, request_id: str) -> Any:
 
 
 def _label(info: Any) -> Any:
-    """Return the ground truth in `reward_info`, or all of it if it has a data source or `extra_info`."""
+    """Return the ground truth in `reward_info`, or `reward_info` itself if it contains other row fields."""
     if not isinstance(info, dict) or "data_source" in info or {"ground_truth", "extra_info"} <= info.keys():
         return info
     return next((info[name] for name in ("ground_truth", "test_cases") if name in info), None)
 
 
 def _answer(context: ProtocolContext, asked: SampleOrProblem, score: Score) -> dict[str, Any]:
-    """Return the answer with the reward. Dimensions are objects, in which the client reads `debug_info`."""
+    """Return the response with the reward. Every dimension has `debug_info`, which the client reads."""
     parts = parts_of(asked, score).items()
     answer = {
         "errcode": 0,

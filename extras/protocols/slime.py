@@ -1,4 +1,4 @@
-"""slime's remote reward model (`--rm-type remote_rm --rm-url`), which miles uses, too.
+"""slime's remote reward model (`--rm-type remote_rm --rm-url`), which miles also uses.
 
 {"prompt": text or messages, "response": text, "label": anything}
 -> a number under `/slime`, or {"score": number, ...} under `/slime_dict` for `--reward-key score`
@@ -40,7 +40,7 @@ class SlimeAnswer(msgspec.Struct):
 
 
 TIMEOUT_S = 115.0
-"""Time limit of a request in seconds. The client waits 120 s for the answer to arrive."""
+"""Time limit in seconds for a request. The client waits 120 s for the response."""
 
 _EXAMPLE = {"prompt": "6 * 12 = ?", "response": "#### 72", "label": "72"}
 
@@ -48,7 +48,7 @@ _decode: BodyDecoder[SlimeRequest] = BodyDecoder(SlimeRequest, "a slime reward r
 
 
 def router(context: ProtocolContext) -> APIRouter:
-    """Return the routes `/slime` for a number and `/slime_dict` for a dict, also with a data source."""
+    """Return the routes `/slime` for numbers and `/slime_dict` for dicts, with an optional data source."""
 
     async def answer(body: bytes, data_source: str | None) -> tuple[SlimeAnswer, dict[str, str]]:
         request = _decode(body)

@@ -1,7 +1,7 @@
-"""Agent files: YAML files that register a user's own loops and give settings to loops that accept them.
+"""Agent files: YAML files that register the user's own loops and provide settings for loops.
 
-The format is verl's: a list of entries with `name` and `_target_`. An entry without `_target_` refers to an
-existing loop by its name.
+As in verl, an agent file is a list of entries with `name` and `_target_`. An entry without `_target_` refers
+to an existing loop by name.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from rewardkit.errors import ConfigError, InputError, OptionsError, reason_of
 
 
 def register_agents(path: str | None, option: str) -> tuple[str, ...]:
-    """Register the agents of a file and return their names, or an empty tuple if `path` is None.
+    """Register the agents in a file and return their names. If `path` is None, return an empty tuple.
 
     Args:
         path: Path of the agent file.
-        option: Name of the option that gave the path, for messages.
+        option: Name of the option that contained the path, for error messages.
 
     Raises:
-        InputError: The file cannot be read, is not such a list, or names a loop that does not exist.
-        ConfigError: A target is not a loop, or its settings do not fit.
+        InputError: The file cannot be read or is not a list of entries, or an entry names an unknown loop.
+        ConfigError: A target is not a loop, or the settings of a loop are invalid.
     """
     if path is None:
         return ()
@@ -56,7 +56,7 @@ def register_agents(path: str | None, option: str) -> tuple[str, ...]:
 
 
 def _given(name: str, found: Agent, settings: Mapping[str, Any]) -> Any:
-    """Return the settings object of a loop, built from its entry in the file."""
+    """Create the settings object for a loop from the loop's entry in the file."""
     if found.settings is None:
         if settings:
             raise ConfigError(
@@ -75,7 +75,7 @@ def _given(name: str, found: Agent, settings: Mapping[str, Any]) -> Any:
 
 
 def _target(name: str, target: str) -> Agent:
-    """Return the loop at `path.py:name` or `package.module.name`."""
+    """Import the loop at `path.py:name` or `package.module.name`, and return it."""
     if target.partition(":")[0].endswith(".py"):
         return load_agent(target)
     module, _, attribute = target.replace(":", ".").rpartition(".")

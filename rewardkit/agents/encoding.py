@@ -1,6 +1,6 @@
 """Tokenises text from tools and users so that no part of it becomes a special token.
 
-The text may contain the spelling of a template marker, which a tokenizer would turn into the marker itself.
+The text may contain the spelling of a template marker, which a tokenizer would encode as the marker itself.
 This module encodes the spelling as ordinary tokens instead.
 """
 
@@ -30,7 +30,7 @@ class TextEncoder:
         self.protected = frozenset(tokenizer.all_special_ids) | {
             token_id for text, token_id in added.items() if len(text) > 1
         }
-        """Ids that only a template or the model may produce, never untrusted text."""
+        """Token ids that only a template or the model may produce, never untrusted text."""
         texts = sorted({*added, *tokenizer.all_special_tokens}, key=len, reverse=True)
         pattern = "|".join(re.escape(text) for text in texts if len(text) > 1)
         self._markers = re.compile(pattern) if pattern else None
@@ -58,12 +58,12 @@ class TextEncoder:
         return [token_id for token_id in ids if token_id in self.protected]
 
     def decode(self, ids: Iterable[int], *, special: bool = False) -> str:
-        """Return the text of the ids, with the text of special tokens if `special` is True."""
+        """Decode ids to text. If `special` is True, include the text of special tokens."""
         text: str = self._tokenizer.decode(list(ids), skip_special_tokens=not special)
         return text
 
     def _split(self, text: str) -> list[str]:
-        """Cut every marker in two, so that no piece contains a marker when it is tokenised on its own."""
+        """Split a text inside every marker, so that no piece contains a whole marker."""
         pieces: list[str] = []
         start = 0
         while self._markers and (found := self._markers.search(text, start)):

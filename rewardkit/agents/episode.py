@@ -1,4 +1,4 @@
-"""One episode: its turns as messages and as token ids, its remaining limits, and the reason for its end.
+"""An episode: its turns as messages and as token ids, its limits, and the reason for its end.
 
 Loops drive an episode with four methods: `generate`, `execute`, `respond` and `append`. Each raises
 `EpisodeEnded` when a limit is reached, so loops need not check limits. `runner.py` creates and ends episodes.
@@ -45,7 +45,7 @@ from rewardkit.users_code import running, told
 
 
 class EpisodeUnscored(Exception):
-    """Raised if an episode cannot be scored. `status` tells who is at fault."""
+    """Raised if an episode cannot be scored. `status` is the resulting status of the episode."""
 
     def __init__(self, status: Status, why: str) -> None:
         super().__init__(why)
@@ -74,29 +74,29 @@ class Episode:
         interaction: Interaction | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Start an episode with its prompt.
+        """Create an episode that consists only of a prompt.
 
         Args:
-            row: Row that the episode plays.
-            speaking: The model, and how it is called.
+            row: Row of the episode.
+            speaking: Model, and settings for requesting its turns.
             limits: Limits of the episode.
             seed: Seed of the whole episode.
-            agent_name: Name of the agent. If empty, the row's.
-            messages: Messages of the prompt. If None, the row's.
-            schemas: Schemas of the tools that the chat template or the chat endpoint shows.
+            agent_name: Name of the agent. If empty, the name in the row is used.
+            messages: Messages of the prompt. If None, the messages in the row are used.
+            schemas: Schemas of the tools that the chat template or the chat endpoint receives.
             tools: Tools by name.
-            tools_as_text: True if the prompt's text describes the tools and observations are put into a user
-                message, `Observation: ...`.
-            interaction: User of the episode, if any.
-            clock: Function that returns the time in seconds. Tests may pass their own.
+            tools_as_text: True if the prompt's text describes the tools, and observations are written as
+                `Observation: ...` in a user message.
+            interaction: Interaction that plays the user, if any.
+            clock: Function that returns the time in seconds. Tests may pass their own clock.
         """
         self.row = row
         self.limits = limits
         self.seed = seed
-        """Seed of the whole episode. The seeds of its turns are derived from it by `turn_seed`."""
+        """Seed of the whole episode, from which `turn_seed` derives the seeds for its turns."""
         self.agent_name = agent_name or row.agent_name or ""
         self.messages: list[Message] = [dict(one) for one in (row.messages if messages is None else messages)]
-        """The prompt and all turns."""
+        """Messages of the prompt and of all turns."""
         self.prompt_messages = len(self.messages)
         """Number of messages in the prompt."""
         self.schemas = list(schemas)
@@ -107,17 +107,17 @@ class Episode:
         self.prompt_ids: list[int] = []
         """Token ids of the prompt. Empty before the first turn, and always with a ChatModel."""
         self.response_ids: list[int] = []
-        """Tokens that the model generated and tokens appended between its turns. Empty with a ChatModel."""
+        """Ids of generated tokens and of tokens appended between turns. Empty with a ChatModel."""
         self.response_mask: list[int] = []
         """1 for a token that the model generated, 0 for an appended token."""
         self.log_probs: list[float] = []
         """Log-probabilities in nats, as reported by the engine. 0.0 for appended tokens, and for all tokens
         if the engine reports none."""
         self.weight_versions: list[int] = []
-        """See `Reply.weight_versions`. 0 for appended tokens, and for all tokens if unknown."""
+        """Versions as in `Reply.weight_versions`. 0 for appended tokens, and for all tokens if unknown."""
         self.turns: list[Turn] = []
         self.state: dict[str, Any] = {}
-        """Values for the loop's own use."""
+        """Data for the loop's own use."""
         self.ended: str | None = None
         """Reason for the end of the episode, one of `ENDED`. None while the episode is running."""
         self.status: Status = "ok"
@@ -128,10 +128,10 @@ class Episode:
         """Reward for each tool's final state, by the tool's name."""
         self.interaction_score: float | None = None
         self.metrics: Counter[str] = Counter()
-        """Sums of the metrics of observations and of the interaction's turns, by name."""
+        """Sums of the metrics from observations and from the interaction's turns, by name."""
         self.branches: list[Episode] = []
-        """Earlier histories of a program that rewrites its history, each with its own prompt. The episode
-        itself contains the branch with the latest turn."""
+        """Other branches, each with its own prompt, if an external program rewrites its message history. The
+        episode itself contains the branch with the latest turn."""
         self.speaking = speaking
         self._counted = 0  # number of tokens in a ChatModel's turns
         self._clock = clock
@@ -151,7 +151,7 @@ class Episode:
 
     @property
     def answer(self) -> str:
-        """Text of the model's last turn, or an empty string before the first."""
+        """Text of the model's last turn, or an empty string before the first turn."""
         return next((turn.text for turn in reversed(self.turns) if turn.role == "assistant"), "")
 
     def count(self, *roles: str) -> int:
@@ -178,7 +178,7 @@ class Episode:
             self.detail = detail
 
     def reward(self, value: float | None) -> None:
-        """Add a value to the reward of the model's last turn. None adds nothing."""
+        """Add a value to the reward of the model's last turn. Do nothing if the value is None."""
         turn = next((turn for turn in reversed(self.turns) if turn.role == "assistant"), None)
         if value is not None and turn is not None:
             turn.reward = (turn.reward or 0.0) + float(value)
@@ -189,14 +189,14 @@ class Episode:
         """Generate the model's next turn and return it with its calls.
 
         Args:
-            stop: Texts that end the turn, in addition to the texts of the call format. The token that
-                completes a stop text is kept as the last token.
-            max_tokens: Token limit of this turn, if lower than the remaining budget.
-            stop_token_ids: Tokens that end the turn, in addition to the tokens of the call format. They have
-                no effect with a ChatModel.
+            stop: Texts that end the turn, in addition to those of the call format. The token that completes
+                a stop text is kept as the last token.
+            max_tokens: Token limit for this turn. It has no effect if the remaining budget is lower.
+            stop_token_ids: Ids of tokens that end the turn, in addition to those of the call format. They
+                have no effect with a ChatModel.
 
         Raises:
-            EpisodeEnded: No turn or no token is left, or the engine aborted the request.
+            EpisodeEnded: No turns or no tokens are left, or the engine aborted the request.
         """
         self._go_on()
         if self.speaking.transcript is not None and not self.prompt_ids:
@@ -217,11 +217,10 @@ class Episode:
         return reply
 
     async def execute(self, calls: Sequence[Call]) -> list[Observation]:
-        """Execute the calls of the model's last turn, append their observations, and return the observations.
+        """Execute the calls in the model's last turn, append their observations, and return the observations.
 
-        The first `limits.parallel_calls` calls run concurrently. For a bad call or a call that was not
-        executed, the observation gives the reason. The rewards of observations are added to the turn that
-        made the calls.
+        The first `limits.parallel_calls` calls run concurrently. If a call is invalid or not executed, its
+        observation gives the reason. The rewards in observations are added to the turn with the calls.
 
         Raises:
             EpisodeEnded: A tool failed after all retries, a tool ended the episode, or a limit is reached.
@@ -246,7 +245,7 @@ class Episode:
         return found
 
     async def respond(self) -> UserTurn:
-        """Ask the row's interaction to answer the last turn, append the answer, and return it.
+        """Request a reply to the last turn from the row's interaction, append the reply, and return it.
 
         Raises:
             EpisodeEnded: The interaction failed, the interaction ended the episode, or a limit is reached.
@@ -278,13 +277,13 @@ class Episode:
         return said
 
     async def append(self, messages: Sequence[Message]) -> None:
-        """Append a turn that the model did not generate, rendered with the chat template and with mask 0.
+        """Append a turn that the model did not generate. The chat template renders it, and its mask is 0.
 
-        A turn that exceeds the token limits, or that cannot be followed by a turn of the model, is kept as
-        messages and as a `Turn` without tokens.
+        If the turn exceeds the token limits, or the model cannot take another turn after it, the turn is kept
+        as messages and as a `Turn` without tokens.
 
         Args:
-            messages: Messages of the turn, all with the role `user` or all with the role `tool`.
+            messages: Messages of the turn, which all have the role `user` or all have the role `tool`.
 
         Raises:
             EpisodeEnded: A limit is reached.
@@ -295,14 +294,14 @@ class Episode:
         self._append(messages, "tool" if messages[0]["role"] == "tool" else "user", [])
 
     def why_answered(self) -> str:
-        """Return why an episode ends after its loop: `answered`, or the limit that cut the answer."""
+        """Return why the episode ends after its loop returns: `answered`, or the limit that was reached."""
         last = self.turns[-1] if self.turns else None
         if last is None or last.finish_reason != "length":
             return "answered"
         return self._why_too_long(1) or "answered"
 
     def _append(self, messages: Sequence[Message], role: Role, statuses: Sequence[str]) -> None:
-        """Append messages as one turn, and end the episode if no turn of the model may follow."""
+        """Append messages as one turn, and end the episode if the model cannot take another turn."""
         start = len(self.response_ids)
         reason = self._why_no_turn()
         transcript = self.speaking.transcript
@@ -334,7 +333,7 @@ class Episode:
         if failed is None and not any(one.done for one in found):
             self._append(messages, "tool", statuses)
             return
-        # No further turn reads the messages, so they are kept without tokens.
+        # The model takes no further turn, so the messages are kept without tokens.
         self._keep(messages, "tool", len(self.response_ids), statuses)
         if failed is None:
             self.end("done")
@@ -380,8 +379,8 @@ class Episode:
 
         Args:
             reply: Turn that the model generated.
-            turn: Record of the turn.
-            text: Text of the turn with special tokens, from which calls are parsed.
+            turn: Record of the turn, to which the calls are added.
+            text: Text of the turn with special tokens, in which to search for calls.
         """
         content = reply.text
         calls = list(reply.calls or ())
@@ -432,7 +431,7 @@ class Episode:
         return None
 
     def _budget(self) -> int:
-        """Return the number of tokens that the next turn may have. End the episode if none are left."""
+        """Return the token limit for the next turn. End the episode if no turns or no tokens are left."""
         reason = self._why_no_turn() or self._why_too_long(1)
         if reason is not None:
             self._stop(reason)
@@ -444,7 +443,7 @@ class Episode:
         return left if limits.turn_tokens is None else min(left, limits.turn_tokens)
 
     def _check_prompt(self) -> None:
-        """End the episode if the prompt exceeds its limit, since an environment may have made it longer."""
+        """End the episode if the prompt, which an environment may have extended, exceeds its limit."""
         length, most = len(self.prompt_ids), self.limits.prompt_tokens
         if most is not None and length > most:
             self._stop(
@@ -452,7 +451,7 @@ class Episode:
             )
 
     def seconds_left(self) -> float | None:
-        """Return the remaining time of the episode in seconds, or None if it has no time limit."""
+        """Return the time left for the episode in seconds, or None if the episode has no time limit."""
         if self.limits.seconds is None:
             return None
         return self.limits.seconds - (self._clock() - self._started)

@@ -1,4 +1,4 @@
-"""The parts of a row that an episode needs. `resolving.py` combines them with the settings of a run."""
+"""Fields of a row that an episode needs. `resolving.py` combines them with the settings of a run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rewardkit.types import Message
 
 @dataclass(frozen=True, slots=True)
 class EpisodeRow:
-    """The parts of a row that an episode needs."""
+    """Fields of a row that an episode needs."""
 
     messages: Sequence[Message]
     """Messages of the prompt."""

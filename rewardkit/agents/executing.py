@@ -1,4 +1,4 @@
-"""Executes one tool call. The result is always an observation, within a bounded time."""
+"""Executes a tool call. The result is always an observation, which is returned within a time limit."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from rewardkit.users_code import raised, running, told
 
 T = TypeVar("T")
 _GRACE_S = 1.0
-"""Seconds that a cancelled task may take to end before it is abandoned."""
+"""Time in seconds that a cancelled task has to end before it is abandoned."""
 
 
 async def execute_call(
     call: Call, tools: Mapping[str, Tool], limits: EpisodeLimits, seconds: float | None
 ) -> Observation:
-    """Execute a call and return its observation. For a bad call the observation describes the mistake.
+    """Execute a call and return its observation. For an invalid call, the observation describes the mistake.
 
     Args:
-        call: Call of the model.
+        call: Call that the model made.
         tools: Tools of the episode, by name.
         limits: Limits of the episode.
-        seconds: Time left in the episode, or None for no limit.
+        seconds: Time left in the episode in seconds, or None for no limit.
     """
     tool = tools.get(call.name)
     if call.error is not None:
@@ -68,8 +68,10 @@ async def _execute_once(tool: Tool, arguments: Mapping[str, Any], timeout: float
 
 
 async def _without_exit(work: Awaitable[T]) -> T:
-    """Await the work and raise RuntimeError in place of SystemExit, so that a tool cannot end the run.
-    argparse and click, for instance, raise SystemExit."""
+    """Await the work, and raise RuntimeError instead of SystemExit so that a tool cannot end the run.
+
+    Tools that use argparse or click, for example, may raise SystemExit.
+    """
     try:
         return await work
     except SystemExit as error:
@@ -77,16 +79,16 @@ async def _without_exit(work: Awaitable[T]) -> T:
 
 
 async def within(work: Awaitable[T], seconds: float | None) -> T:
-    """Return the result of an awaitable, and cancel it after a time limit.
+    """Return the result of an awaitable, which is cancelled after a time limit.
 
-    A task that does not end after the cancellation is abandoned.
+    An awaitable that continues to run after being cancelled is abandoned.
 
     Args:
         work: Awaitable to run.
-        seconds: Time limit, or None for no limit.
+        seconds: Time limit in seconds, or None for no limit.
 
     Raises:
-        TimeoutError: The awaitable did not end in time, or raised this error itself.
+        TimeoutError: The awaitable did not finish in time, or raised this error itself.
     """
     task = asyncio.ensure_future(_without_exit(work))
     try:
@@ -106,7 +108,7 @@ async def _stop(task: asyncio.Future[Any]) -> None:
     task.cancel()
     await asyncio.wait({task}, timeout=_GRACE_S)
     if task.done() and not task.cancelled():
-        task.exception()  # retrieve the exception, or asyncio logs it as never retrieved
+        task.exception()  # asyncio logs exceptions that are never retrieved
     else:
         task.add_done_callback(_look_at)
 
@@ -117,12 +119,12 @@ def _look_at(task: asyncio.Future[Any]) -> None:
 
 
 def cut(text: str, limit: int, side: str) -> str:
-    """Shorten a text to `limit` characters plus verl's truncation mark.
+    """Truncate a text to `limit` characters, and mark the truncation as verl does.
 
     Args:
-        text: Text to shorten.
+        text: Text to truncate.
         limit: Number of characters to keep.
-        side: Side that is removed. `left` keeps the end, `right` the start, and `middle` both.
+        side: Part to remove. `left` keeps the end of the text, `right` the start, and `middle` both.
     """
     if len(text) <= limit:
         return text
@@ -135,5 +137,5 @@ def cut(text: str, limit: int, side: str) -> str:
 
 
 def describe(error: BaseException) -> str:
-    """Return an exception as one line that the model may read, without the source location."""
+    """Describe an exception in one line for the model, without the source location."""
     return public_text(raised(error).said)

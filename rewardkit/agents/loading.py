@@ -1,10 +1,10 @@
-"""Loads the tools and interactions of a run from names and files. Mistakes are reported before a model loads.
+"""Loads a run's tools and interactions from names and files, and reports mistakes before the model is loaded.
 
-A source is a list of names and YAML files (with verl's `tools:` or `interaction:` list), separated by commas.
-A name refers to a built-in tool or interaction, to the user's own as `path.py:name` or an import path, to all
-`@tool` functions of a file as `path.py`, or to an entry point of the group `rewardkit.tools` or
-`rewardkit.interactions`. An interaction is a class with `respond` and optionally `start`, `score` and
-`finish`, any of which may be a coroutine, or a class with verl's methods.
+A source is a comma-separated list of names and YAML files with a `tools:` or `interaction:` list as in verl.
+A name refers to a built-in tool or interaction, to the user's own as `path.py:name` or as an import path, to
+all `@tool` functions in a file as `path.py`, or to an entry point in the group `rewardkit.tools` or
+`rewardkit.interactions`. An interaction is a class with the method `respond` and, optionally, `start`,
+`score` and `finish`, any of which may be a coroutine function. It may also be a class with verl's methods.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from rewardkit.extensions import added_rows
 
 T = TypeVar("T")
 SourceNames = str | Path | Sequence[str]
-"""A path, a comma-separated string of names and paths, or a list of them."""
+"""A path, a comma-separated string of names and paths, or a list of names and paths."""
 Maker = Callable[[], OpenInteraction]
-"""Function that creates the interaction of an episode."""
+"""Function that creates the interaction for an episode."""
 
 TOOLS = {
     "calculator": "rewardkit.agents.tools.calculator:calculator",
@@ -40,19 +40,19 @@ TOOLS = {
     "calc_gsm8k_reward": "rewardkit.agents.tools.answer_rewards:Gsm8kAnswer",
     "calc_geo3k_reward": "rewardkit.agents.tools.answer_rewards:Geo3kAnswer",
 }
-"""Built-in tools by name."""
+"""Import paths of the built-in tools, by name."""
 MCP = "mcp"
-"""Name that stands for all tools of the configured MCP servers. It requires a configuration."""
+"""Name for all tools of the configured MCP servers. It requires a configuration."""
 INTERACTIONS = {
     "gsm8k": "rewardkit.agents.interactions.gsm8k:Gsm8k",
     "simulated_user": "rewardkit.agents.interactions.simulated_user:SimulatedUser",
 }
-"""Built-in interactions by name."""
+"""Import paths of the built-in interactions, by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """Kind of object that is loaded: tools or interactions."""
+    """Properties of a kind of object that can be loaded: tools or interactions."""
 
     what: str
     """Singular name of the kind, for messages."""
@@ -64,7 +64,7 @@ class _Kind:
     """Fields whose value is a mapping or null."""
     shipped: Mapping[str, str]
     table: str
-    """Name of the table to which packages add rows."""
+    """Name of the table to which other packages can add rows."""
     own: str
     """Form in which users refer to their own tool or interaction."""
 
@@ -109,15 +109,15 @@ class Toolbox:
 
 
 def load_tools(source: SourceNames) -> Toolbox:
-    """Load the tools of a source: import their code, read their indexes, and query their servers.
+    """Load the tools in a source. This imports their code, reads their indexes and queries their servers.
 
     Args:
         source: Names and YAML files of tools.
 
     Raises:
-        ConfigError: A tool does not exist, or its configuration does not fit.
+        ConfigError: A tool does not exist, or its configuration is invalid.
         InputError: A file cannot be read.
-        MissingDependencyError: A tool needs an extra that is not installed.
+        MissingDependencyError: A tool requires an extra that is not installed.
     """
     return _load_tools(_parts(source))
 
@@ -127,12 +127,12 @@ def open_tools(source: SourceNames, extra_info: Mapping[str, Any] | None = None)
 
     Args:
         source: Source as in `load_tools`. It is loaded once per process.
-        extra_info: Row's `extra_info`. If it has `tool_selection`, only the selected tools are returned.
+        extra_info: The row's `extra_info`. If it has `tool_selection`, only the selected tools are created.
 
     Raises:
         ConfigError: See `load_tools`.
         MissingDependencyError: See `load_tools`.
-        InputError: The row selects a tool that `source` does not have, or a file cannot be read.
+        InputError: The row selects a tool that is not in `source`, or a file cannot be read.
     """
     selected = (extra_info or {}).get("tool_selection")
     return load_tools(source).open(None if selected is None else list(selected))
@@ -141,8 +141,8 @@ def open_tools(source: SourceNames, extra_info: Mapping[str, Any] | None = None)
 def tool_names(path: Path) -> list[str]:
     """Return the names of the tools in a YAML file, without importing the tools.
 
-    A tool is named by its entry's schema, or else by the built-in tool that replaces a class of verl, or else
-    by its class.
+    The name comes from the schema in a tool's entry, or else from the built-in tool that replaces a verl
+    class, or else from the name of the class.
 
     Args:
         path: YAML file with a list of tools.
@@ -160,13 +160,13 @@ def tool_names(path: Path) -> list[str]:
 
 
 def load_interactions(source: SourceNames) -> Mapping[str, Maker]:
-    """Load the interactions of a source, and return a function for each name that creates it for an episode.
+    """Load the interactions in a source. Return a mapping from names to functions that create interactions.
 
     Args:
         source: Names and YAML files of interactions.
 
     Raises:
-        ConfigError: An interaction does not exist, or its configuration does not fit.
+        ConfigError: An interaction does not exist, or its configuration is invalid.
         InputError: A file cannot be read.
     """
     return _load_interactions(_parts(source))
@@ -181,7 +181,7 @@ def open_interaction(source: SourceNames, name: str) -> OpenInteraction:
 
     Raises:
         ConfigError: See `load_interactions`.
-        InputError: The row names an interaction that `source` does not have, or a file cannot be read.
+        InputError: The row names an interaction that is not in `source`, or a file cannot be read.
     """
     return _of(load_interactions(source), name, "interaction")()
 
@@ -200,7 +200,7 @@ def interaction_names(path: Path) -> list[str]:
 
 
 def _of(known: Mapping[str, T], name: str, what: str) -> T:
-    """Return the tool or interaction that a row names."""
+    """Return the tool or interaction that a row names, or raise InputError if the run does not have it."""
     if name in known:
         return known[name]
     raise InputError(
@@ -218,10 +218,10 @@ def _load_tools(parts: tuple[str, ...]) -> Toolbox:
 
 
 def _kinds(entry: Mapping[str, Any]) -> list[ToolKind]:
-    """Return the tools for one name, class path or file."""
+    """Return the tools for one entry, whose `class_name` is a name, an import path or a file."""
     name = verl.ours(entry["class_name"]) or entry["class_name"]
     config, schema = entry.get("config") or {}, entry.get("tool_schema")
-    if entry.get("mcp"):  # verl puts the servers next to the config
+    if entry.get("mcp"):  # verl's files list the servers next to the config
         if name != MCP:
             raise ConfigError(f"{name} does not accept MCP servers; the key 'mcp' requires class_name {MCP}")
         config = {**config, **entry["mcp"]}
@@ -279,7 +279,7 @@ def _load_interactions(parts: tuple[str, ...]) -> Mapping[str, Maker]:
 
 
 def _name_of(entry: Mapping[str, Any]) -> str:
-    """Return an entry's `name`, or as in verl its class name in lower case without `Interaction`."""
+    """Return an entry's `name` or, as in verl, its class name in lower case without `Interaction`."""
     class_name = str(entry.get("class_name") or "")
     if entry.get("name") or class_name in INTERACTIONS:
         return str(entry.get("name") or class_name)
@@ -323,13 +323,13 @@ def _class(name: str) -> Any:
     return found
 
 
-# Names and files of tools and interactions.
+# Names and files of both kinds.
 
 
 def _found(name: str, kind: _Kind) -> tuple[ModuleType | None, Any, str]:
-    """Return the module that a name is in, the attribute in it, and the module's name for messages.
+    """Return the module for a name, the attribute in the module, and the module's name for messages.
 
-    For an entry point, return None for the module and the loaded object for the attribute.
+    For an entry point, the module is None and the attribute is the loaded object.
     """
     if name in kind.shipped:
         module, _, attribute = kind.shipped[name].partition(":")
@@ -366,7 +366,7 @@ def _parts(source: SourceNames) -> tuple[str, ...]:
 def _open(
     parts: Sequence[str], kind: _Kind, opened: Callable[[Mapping[str, Any]], Iterable[tuple[str, T]]]
 ) -> dict[str, T]:
-    """Return the objects that names and files refer to, by name. A bare name is an entry with no settings."""
+    """Load the objects that names and files refer to, by name. A name alone is an entry without settings."""
     found: dict[str, T] = {}
     for part in parts:
         for where, entry in _checked(Path(part), kind) if _is_file(part) else [("", {"class_name": part})]:
@@ -384,7 +384,7 @@ def _is_file(part: str) -> bool:
 
 
 def _entries(path: Path, key: str) -> list[Mapping[str, Any]]:
-    """Return the list of mappings under a key of a YAML file."""
+    """Return the list of mappings under a key in a YAML file."""
     try:
         found = yaml.safe_load(path.read_text())
     except OSError as error:
@@ -398,7 +398,7 @@ def _entries(path: Path, key: str) -> list[Mapping[str, Any]]:
 
 
 def _checked(path: Path, kind: _Kind) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Check each entry of a file, and yield it after a description of its position for messages."""
+    """Check each entry in a file, and yield it with its position as a prefix for error messages."""
     for place, entry in enumerate(_entries(path, kind.key), 1):
         where = f"{path}, {kind.what} {place}: "
         unknown = entry.keys() - set(kind.fields)
@@ -414,7 +414,7 @@ def _checked(path: Path, kind: _Kind) -> Iterator[tuple[str, Mapping[str, Any]]]
 
 @contextlib.contextmanager
 def _said_of(where: str) -> Iterator[None]:
-    """Prefix the messages of errors that are raised in the block with the position `where`."""
+    """Prefix the message of an error that is raised within the block with the position `where`."""
     try:
         yield
     except (ConfigError, InputError, MissingDependencyError) as error:

@@ -1,6 +1,6 @@
-"""Functions that request one turn from a model, by token ids or by messages, and parse its calls.
+"""Functions that request a turn from a model, by token ids or by messages, and parse the calls in the turn.
 
-They cut the turn at stop texts and keep no state. The episode stores the turns.
+The functions truncate the turn at stop texts. They keep no state, since the episode stores its turns.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from rewardkit.types import Message
 
 @dataclass(frozen=True, slots=True)
 class Speaking:
-    """A model, and the way in which an episode talks to it: by token ids or by messages."""
+    """Model of an episode, and the settings with which turns are requested by token ids or by messages."""
 
     model: TokenModel | ChatModel
     transcript: Transcript | None
     """Tokenizer and chat template of a TokenModel. None if the model is a ChatModel."""
     calls: str = "hermes"
-    """Format of calls in a turn's text, see `tool_calls/formats.py`."""
+    """Format of calls in the text of a turn. See `tool_calls/formats.py`."""
     stop: tuple[str, ...] = ()
     """Texts that end every turn, such as the label of an observation."""
     stop_token_ids: tuple[int, ...] = ()
-    """Tokens that end every turn."""
+    """Ids of the tokens that end every turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +43,14 @@ class TurnRequest:
     stop: Sequence[str]
     """Texts that end the turn."""
     stop_token_ids: Sequence[int]
-    """Tokens that end the turn. They are not passed to a ChatModel."""
+    """Ids of the tokens that end the turn. They are not passed to a ChatModel."""
 
 
 def turn_seed(seed: int, turn: int) -> int:
-    """Return the seed of the model's turn number `turn`, counted from 0.
+    """Return the seed for the model's turn with the index `turn`, counted from 0.
 
     The first turn uses the episode's seed, so that an episode with one turn samples the same tokens as a
-    single response. The seeds of later turns have 31 bits, which every server accepts.
+    single response. Seeds for later turns have 31 bits, a size that every server accepts.
     """
     if turn == 0:
         return seed
@@ -59,12 +59,12 @@ def turn_seed(seed: int, turn: int) -> int:
 
 
 def branch_seed(seed: int, branch: int) -> int:
-    """Return the seed of an episode's branch, counted from 0. The first branch has the episode's own seed."""
-    return turn_seed(turn_seed(seed, branch), branch)  # hashed twice, to differ from the seeds of turns
+    """Return the seed for the branch with the index `branch`. The first branch uses the episode's seed."""
+    return turn_seed(turn_seed(seed, branch), branch)  # hashed twice, to differ from every turn's seed
 
 
 async def continue_ids(speaking: Speaking, ids: Sequence[int], wanted: TurnRequest) -> Reply:
-    """Return a TokenModel's turn after the token ids `ids`, cut after the first stop text."""
+    """Request the turn that follows `ids` from a TokenModel, and truncate it after the first stop text."""
     model: Any = speaking.model
     transcript: Any = speaking.transcript
     reply: Reply = await model.generate(
@@ -85,13 +85,13 @@ async def continue_ids(speaking: Speaking, ids: Sequence[int], wanted: TurnReque
 async def continue_messages(
     speaking: Speaking, messages: Sequence[Message], schemas: Sequence[Mapping[str, Any]], wanted: TurnRequest
 ) -> Reply:
-    """Return a ChatModel's turn after `messages`, cut after the first stop text.
+    """Request the turn that follows `messages` from a ChatModel, and truncate it after the first stop text.
 
     Args:
-        speaking: The model, and how it is called.
+        speaking: Model, and settings for requesting its turns.
         messages: Conversation so far.
         schemas: OpenAI function schemas of the tools.
-        wanted: Seed, token limit and stop texts of the turn.
+        wanted: Seed, token limit and stop texts for the turn.
     """
     model: Any = speaking.model
     reply: Reply = await model.chat(messages, schemas, seed=wanted.seed, max_tokens=wanted.max_tokens)
@@ -103,11 +103,11 @@ async def continue_messages(
 
 
 def parse(format: str, text: str) -> tuple[str, list[Call]]:
-    """Split a turn into its text without calls, and its calls in order.
+    """Return the text of a turn without its calls, and the calls in order.
 
-    Thinking is part of the text, and calls in it do not count. It comprises a first thought, which the prompt
-    may have opened, and all later thoughts. A thought that is never closed does not count as thinking, since
-    its tag may be part of an argument.
+    The text includes the model's thinking, in which calls are ignored. Thinking consists of the first
+    thought, which the prompt may have opened, and all later thoughts. A thought that is never closed is not
+    treated as thinking, since its opening tag may be part of an argument.
 
     Args:
         format: Name of a format in `FORMATS`.
@@ -122,7 +122,7 @@ def parse(format: str, text: str) -> tuple[str, list[Call]]:
 
 
 def _until(stop: Sequence[str], ids: Sequence[int], transcript: Transcript) -> int:
-    """Return the number of `ids` to keep: up to the id that completes a stop text, or all of them."""
+    """Return the number of leading `ids` to keep: up to the end of the first stop text, or all of them."""
     text = transcript.text_of(ids, special=True)
     if not any(one in text for one in stop):
         return len(ids)

@@ -1,7 +1,7 @@
-"""Tests a chat template at the start of a run: which turns it can append, and which turns it rewrites.
+"""Tests at the start of a run which turns a chat template can append and which earlier turns it rewrites.
 
-A template that cannot render the turns of a run's agents is refused with a reason. If a template rewrites
-earlier turns, the user is told how, and that episodes keep those turns as generated.
+A template that cannot render the turns of the run's agents is rejected with a reason. If a template rewrites
+earlier turns, a message describes the changes and says that episodes keep the turns as generated.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class TemplateReport:
     """Findings of `probe`."""
 
     refused: Mapping[str, str] = field(default_factory=dict)
-    """Reason why a kind of turn (`user`, `tool`, `parallel tools`) cannot be appended, by kind."""
+    """Reasons why turns cannot be appended, by kind of turn (`user`, `tool`, `parallel tools`)."""
     rewrites: Mapping[str, str] = field(default_factory=dict)
     """Changes that the template makes to earlier turns, by kind. Episodes keep the turns as generated."""
     notes: Sequence[str] = ()
@@ -59,7 +59,7 @@ class TemplateReport:
 
 
 def probe(transcript: Transcript) -> TemplateReport:
-    """Test the template on short conversations of each kind that some templates refuse or rewrite."""
+    """Test a template on short conversations that some templates reject or rewrite."""
     refused = {}
     kinds: dict[str, tuple[list[Message], Schemas]] = {
         "user": ([_MORE], ()),
@@ -77,7 +77,7 @@ def probe(transcript: Transcript) -> TemplateReport:
 
 
 def check_template(transcript: Transcript, agents: Iterable[Agent]) -> TemplateReport:
-    """Return the findings of `probe`, after checking that the template supports the agents of the run.
+    """Check that the template supports the agents of the run, and return the findings of `probe`.
 
     Raises:
         TemplateError: The template cannot append the turns of one of the agents.
@@ -110,12 +110,12 @@ def _same_later(transcript: Transcript, messages: Sequence[Message]) -> None:
 def _shows_tools(transcript: Transcript) -> bool:
     try:
         return "zqtool" in transcript.render([_ASKED], (_TOOL,))
-    except Exception:  # a template's Jinja code may raise anything, which means that it cannot show tools
+    except Exception:  # a template's Jinja code may raise any exception if it does not support tools
         return False
 
 
 def _rewrites(transcript: Transcript) -> Iterable[tuple[str, str]]:
-    """Yield each kind of earlier turn that the template rewrites or trims, and how."""
+    """Yield each kind of earlier turn that the template changes, and a description of the change."""
     for kind, said, new, schemas in _histories():
         try:
             alone = _rendered(transcript, [_ASKED, *said], schemas, prompt=False)
@@ -175,5 +175,5 @@ def _rendered(
 ) -> str:
     try:
         return transcript.render(messages, schemas, prompt=prompt)
-    except Exception as error:  # a template's Jinja code may raise anything
+    except Exception as error:  # a template's Jinja code may raise any exception
         raise TemplateError(str(error)) from None

@@ -1,8 +1,8 @@
-"""Registry of agents, which maps names to loops. Users add loops with `@agent`, as `path.py:name`, or with an
-entry point of the group `rewardkit.agents`.
+"""Registry that maps the names of agents to loops.
 
-The registry imports no loop itself. Code that opens a run offers the built-in loops in `loops/`, and
-`runner.py` runs them.
+Users add loops with `@agent`, as `path.py:name`, or through an entry point in the group `rewardkit.agents`.
+`resolving.py` adds the built-in loops in `loops/`, which are imported when they are first used. `runner.py`
+runs the loops.
 """
 
 from __future__ import annotations
@@ -25,48 +25,49 @@ if TYPE_CHECKING:
     from rewardkit.agents.types import Interaction
 
 SINGLE_TURN = "single_turn_agent"
-"""Loop with a single turn. Programs without agents put this name in every row, so it is ignored there."""
+"""Name of the loop with a single turn. Programs without agents write it to every row, so it is ignored in
+rows."""
 
 Loop = Callable[..., Awaitable[object]]
-"""Coroutine function that takes an `Episode` and, if the agent has settings, the settings."""
+"""Coroutine function that takes an `Episode` and, if the agent has settings, the settings object."""
 Prepare = Callable[[list[Message], Sequence[Mapping[str, Any]]], list[Message]]
 ToolsBy = Literal["template", "text", "program", "none"]
 
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """A loop, with the facts that an episode needs before it starts."""
+    """A loop, and the information that is needed before an episode starts."""
 
     name: str
     loop: Loop
-    """Function that drives one episode. The episode ends when it returns."""
+    """Function that drives one episode. The episode ends when the function returns."""
     tools: ToolsBy = "template"
-    """Channel through which the model learns about its tools. `template`: the chat template, which must
-    support tool messages. `text`: the text that `prepare` writes. `program`: the template, with tools of a
-    program or an environment. `none`: no channel. With `program` and `none`, rows get no tools of the run."""
+    """Way in which tools are presented to the model. `template`: by the chat template, which must support
+    tool messages. `text`: in the text that `prepare` writes. `program`: by the chat template, with tools from
+    a program or an environment. `none`: not at all. `program` and `none` do not use the run's tools."""
     prepare: Prepare | None = None
-    """Function from (messages, tool schemas) to the messages of the prompt. It must be pure, since prompts
-    are also built just to count their tokens."""
+    """Function that takes messages and tool schemas, and returns the messages of the prompt. It must be pure,
+    since prompts are also built only to count their tokens."""
     calls: str | None = None
-    """Format in which the model writes calls, if the loop requires one. None for the run's format."""
+    """Format in which the model must write calls for this loop. None for the run's format."""
     interaction: bool = True
-    """True if the loop uses the row's interaction. Otherwise no interaction is created."""
+    """True if the loop uses the row's interaction. If False, no interaction is created."""
     opens: Callable[[EpisodeRow, str], Interaction] | None = None
-    """Function from (row, the run's environment) to an interaction that has not started yet."""
+    """Function that takes a row and the run's environment, and creates an interaction without starting it."""
     summary: str = ""
     settings: Callable[..., Any] | None = None
-    """Function that creates the loop's second argument from the keys of its entry in an agent file. It raises
-    ConfigError for invalid keys. None if the loop takes only an episode."""
+    """Function that creates the loop's second argument from the loop's entry in an agent file. It raises
+    ConfigError for invalid values. None if the loop takes only an episode."""
     given: Any = None
-    """Value that `settings` returned. None if the agent has no settings or no entry in a file yet."""
+    """Value that `settings` returned. None if the agent has no settings or no entry in an agent file."""
 
     @property
     def takes_tools(self) -> bool:
-        """True if rows with this agent get tools of the run."""
+        """True if the agent uses the tools of the run."""
         return self.tools in ("template", "text")
 
     async def play(self, episode: Episode) -> None:
-        """Drive an episode to its end."""
+        """Run the loop on an episode until the loop returns."""
         await (self.loop(episode) if self.settings is None else self.loop(episode, self.given))
 
 
@@ -79,7 +80,7 @@ class Agents:
         self._entry_points_loaded = False
 
     def offer(self, table: Mapping[str, str]) -> None:
-        """Add loops that are imported when first resolved, as `module:function` by name."""
+        """Add loops by name, given as `module:function`. Each loop is imported when it is first resolved."""
         self._offered.update(table)
 
     def register(self, new: Agent) -> Agent:
@@ -96,7 +97,7 @@ class Agents:
         return new
 
     def resolve(self, name: str) -> Agent:
-        """Return the loop with a name, or the loop at `path.py:name`.
+        """Return the loop with the given name, or the loop at `path.py:name`.
 
         Raises:
             InputError: The loop does not exist. The message suggests a similar name.
@@ -130,7 +131,7 @@ class Agents:
 
 
 AGENTS = Agents()
-"""Registry that training, generation and evaluation use."""
+"""Registry that training, generation and evaluation share."""
 
 
 def agent(
@@ -143,9 +144,9 @@ def agent(
     settings: Callable[..., Any] | None = None,
     opens: Callable[[EpisodeRow, str], Interaction] | None = None,
 ) -> Callable[[Loop], Loop]:
-    """Register the decorated coroutine function as the loop of rows whose `agent_name` is `name`.
+    """Register the decorated coroutine function as the loop for rows whose `agent_name` is `name`.
 
-    The other arguments are the fields of `Agent`.
+    For the other arguments, see the fields of `Agent`.
 
     Example:
         >>> @agent("ask_twice", tools="none")
@@ -166,7 +167,7 @@ def agent(
 
 
 def load_agent(spec: str) -> Agent:
-    """Register the loop at `path.py:name` and return it. `name` is that of an `@agent` or of a function.
+    """Register the loop at `path.py:name` and return it. `name` is the name of an `@agent` or a function.
 
     Raises:
         InputError: The file or loop does not exist, or the file cannot be imported.

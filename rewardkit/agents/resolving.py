@@ -1,7 +1,8 @@
-"""Resolves rows to episodes: determines the agent, tools and interaction of each row's episode in a run.
+"""Resolves rows to episodes: determines the agent, tools and interaction for each row.
 
-The settings of a run apply to every row, and the keys of a row select among the run's tools and interactions.
-It is an error if a row names something that the run does not have, or if no row uses something that it has.
+The settings of a run apply to every row, and the keys of a row select from the run's tools and interactions.
+It is an error if a row names a tool or interaction that the run does not have, or if no row uses a tool,
+interaction, environment or agent that the run specifies.
 """
 
 from __future__ import annotations
@@ -22,56 +23,56 @@ from rewardkit.json_objects import NOT_JSON
 
 AGENTS.offer(BUILT_IN)
 MULTI_TURN = "tool_agent"
-"""Loop of rows that name none, if they have a tool or an interaction."""
+"""Default loop for rows with tools or an interaction."""
 ENVIRONMENT = "env"
-"""Loop of rows that name none, if the run has an environment."""
+"""Default loop if the run has an environment."""
 
 
 @dataclass(frozen=True)
 class EpisodeSetup:
-    """Settings that all episodes of a run share, except the model."""
+    """Settings that all episodes in a run share, except the model."""
 
     limits: EpisodeLimits
     transcript: Transcript | None = None
-    """Transcript of the model's tokenizer. None for a ChatModel."""
+    """Tokenizer and chat template of the model. None for a ChatModel."""
     tools: Mapping[str, Callable[[], Tool]] = field(default_factory=dict)
     """Functions that create a new tool for an episode, by name."""
     interactions: Mapping[str, Callable[[], Interaction]] = field(default_factory=dict)
     """Functions that create a new interaction for an episode, by name."""
     calls: str = "hermes"
-    """Format in which the model writes calls, see `tool_calls/formats.py`."""
+    """Format in which the model writes calls. See `tool_calls/formats.py`."""
     default_agent: str | None = None
-    """Loop of rows that name none. If None, the function `default_agent` chooses it."""
+    """Loop for rows that name no agent. If None, the function `default_agent` chooses the loop."""
     stop: tuple[str, ...] = ()
     """Texts that end every turn of the model."""
     env: str = ""
-    """Environment of every row, for the loop `env`. If empty, rows name their own."""
+    """Environment for all rows with the loop `env`. If empty, each row names its own environment."""
     agent: str | None = None
-    """Loop of every row, regardless of the loops that rows name."""
+    """Loop for all rows, which overrides the agents that rows name."""
     agents: tuple[str, ...] = ()
     """Names of the loops in the run's agent file."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedEpisode:
-    """Agent, tools and interaction of a row's episode, by name."""
+    """Agent, tools and interaction for a row's episode."""
 
     agent: Agent
     tools: tuple[str, ...] = ()
-    """Names of the tools that the model is offered."""
+    """Names of the tools that the model may call."""
     create_kwargs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Arguments of each tool's `create`, including tools that the run does not have."""
+    """Arguments for `create`, by tool name. They may include tools that the run does not have."""
     interaction: str | None = None
     interaction_kwargs: Mapping[str, Any] = field(default_factory=dict)
-    """Arguments with which the interaction is started."""
+    """Arguments for the interaction's `start`."""
 
 
 def default_agent(named: str | None, *, tools: bool, interaction: bool, env: bool) -> str:
-    """Return the name of the loop for rows that name none.
+    """Return the name of the loop for rows that name no agent.
 
     Args:
-        named: Loop that the run names for these rows. `single_turn_agent`, the general default, counts as
-            none.
+        named: Loop that the run specifies for these rows, or None. `single_turn_agent` is treated as None,
+            since it is the general default.
         tools: True if the run has tools.
         interaction: True if the run has an interaction or the row names one.
         env: True if the run has an environment.
@@ -82,12 +83,11 @@ def default_agent(named: str | None, *, tools: bool, interaction: bool, env: boo
 
 
 def resolve(row: EpisodeRow, setting: EpisodeSetup) -> ResolvedEpisode:
-    """Resolve a row to the agent, tools and interaction of its episode.
+    """Resolve a row to the agent, tools and interaction for its episode.
 
     Raises:
-        InputError: The row names an agent, tool or interaction that the run does not have, or the row names
-            no interaction although the run has several, or the agent needs settings and no agent file has
-            them.
+        InputError: The row names an unknown agent, tool or interaction, or names no interaction although the
+            run has several. Also raised if the agent needs settings that no agent file provides.
     """
     named, kwargs = interaction_of(row.extra_info)
     agent = _agent(row, setting, interaction=bool(named or setting.interactions))
@@ -116,7 +116,7 @@ def _agent(row: EpisodeRow, setting: EpisodeSetup, *, interaction: bool) -> Agen
 
 
 def _interaction(named: str | None, setting: EpisodeSetup) -> str | None:
-    """Return the interaction that a row names, or else the only interaction of the run."""
+    """Return the interaction that a row names, or else the run's only interaction."""
     if named is not None:
         _require(named, setting.interactions, "interaction")
     elif len(setting.interactions) > 1:
@@ -134,7 +134,7 @@ def _require(name: str, known: Mapping[str, object], what: str) -> None:
 
 
 def resolve_rows(rows: Sequence[EpisodeRow], setting: EpisodeSetup) -> list[ResolvedEpisode]:
-    """Resolve rows to their episodes, and check that their environments can be created.
+    """Resolve rows to episodes, and check that the environments for the episodes can be created.
 
     Raises:
         InputError: See `resolve`. The message names the first invalid row.
@@ -153,15 +153,16 @@ def resolve_rows(rows: Sequence[EpisodeRow], setting: EpisodeSetup) -> list[Reso
 def refuse_unused(
     episodes: Sequence[ResolvedEpisode], setting: EpisodeSetup, words: Mapping[str, str]
 ) -> None:
-    """Check that at least one row uses each tool, interaction, environment and agent of the run.
+    """Check that each tool, interaction, environment and agent of the run is used by at least one row.
 
     Args:
-        episodes: Episodes of all rows of the run.
+        episodes: Episodes of all rows in the run.
         setting: Settings of the run.
-        words: Option names by `tools`, `interactions`, `env`, `default_agent` and `agents`, for messages.
+        words: Names of the options for `tools`, `interactions`, `env`, `default_agent` and `agents`, which
+            are used in error messages.
 
     Raises:
-        InputError: No row uses one of them. The message gives the reason.
+        InputError: A tool, interaction, environment or agent is unused. The message gives the reason.
     """
     agents = {one.agent.name: one.agent for one in episodes}
     every = f"the agents of the rows are {', '.join(sorted(agents))}"
@@ -197,11 +198,11 @@ def _unused(word: str, what: str, why: str) -> InputError:
 def notes_on(
     rows: Sequence[EpisodeRow], episodes: Sequence[ResolvedEpisode], setting: EpisodeSetup
 ) -> list[str]:
-    """Return one line for each setting in rows that their episodes ignore.
+    """Return one line for each kind of setting that rows contain but the run ignores.
 
     Args:
         rows: Rows of the run.
-        episodes: Episodes of the rows, in the same order.
+        episodes: Episodes for the rows, in the same order.
         setting: Settings of the run.
     """
     notes = []
@@ -216,24 +217,24 @@ def notes_on(
     return notes
 
 
-# Keys of a row.
+# Settings in a row's `extra_info`.
 
 
 @dataclass(frozen=True, slots=True)
 class RowTools:
-    """Tools of one row."""
+    """Tools of one row and their settings."""
 
     selection: tuple[str, ...] | None
     """Names from `tool_selection`, or None for all tools of the run."""
     create_kwargs: Mapping[str, Mapping[str, Any]]
-    """Values of `tools_kwargs[tool]["create_kwargs"]`, by tool, for tools that have settings in the row."""
+    """Values of `tools_kwargs[tool]["create_kwargs"]` by tool, for tools with settings in the row."""
 
 
 def tools_of(extra_info: Mapping[str, Any]) -> RowTools:
-    """Read `tools_kwargs` and `tool_selection`, either of which may be JSON in a string.
+    """Read `tools_kwargs` and `tool_selection`. Either of the two may be a JSON string.
 
     Raises:
-        InputError: One of them does not have verl's format.
+        InputError: The value of a key does not have verl's format.
     """
     given = _plain(extra_info, "tools_kwargs", Mapping)
     kwargs: dict[str, Mapping[str, Any]] = {}
@@ -249,10 +250,10 @@ def tools_of(extra_info: Mapping[str, Any]) -> RowTools:
 
 
 def says_nothing(settings: Any) -> bool:
-    """Return True if a row's settings for a tool are only padding, with nothing but null or empty values.
+    """Return True if a row's settings for a tool are only padding, with all values null or empty.
 
-    All rows of a file have the same columns, so a row also has columns for tools that only other rows use.
-    `prep` fills them with empty strings, since verl's loader does not accept nulls.
+    All rows in a file have the same columns, so a row also has columns for tools that only other rows use.
+    `prep` fills these columns with empty strings, since verl's loader does not accept nulls.
     """
     create = settings.get("create_kwargs") if isinstance(settings, Mapping) else None
     if not isinstance(create, Mapping) or not create:
@@ -261,9 +262,9 @@ def says_nothing(settings: Any) -> bool:
 
 
 def interaction_of(extra_info: Mapping[str, Any]) -> tuple[str | None, Mapping[str, Any]]:
-    """Return the name of the row's interaction, or None if it names none, and its other `interaction_kwargs`.
+    """Return the name of the row's interaction, or None if unnamed, and the other `interaction_kwargs`.
 
-    Without a name, null and empty values are padding, as in `says_nothing`.
+    If there is no name, null and empty values are dropped as padding. See `says_nothing`.
 
     Raises:
         InputError: `interaction_kwargs` is not a mapping.
@@ -283,7 +284,7 @@ def _plain(extra_info: Mapping[str, Any], name: str, kind: type) -> Any:
             value = msgspec.json.decode(value) if value else None
         except NOT_JSON:
             raise InputError(f"extra_info.{name} is not valid JSON: {value!r:.40}") from None
-    if value is not None and hasattr(value, "tolist"):  # pandas returns arrays
+    if value is not None and hasattr(value, "tolist"):  # pandas returns lists as arrays
         value = value.tolist()
     if value is None or isinstance(value, kind):
         return value

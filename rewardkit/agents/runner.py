@@ -1,7 +1,7 @@
-"""Runs episodes: creates the tools of each episode, lets its loop drive it, and then releases its tools.
+"""Runs episodes: creates the tools for each episode, runs the episode's loop, and then releases the tools.
 
-Each episode is a coroutine, and all of them share one model, so a slow tool delays only its own episode.
-Tools are released even after an error, a timeout or a cancellation, and on SIGTERM if `drive` runs the
+All episodes share one model. Each episode is a coroutine, so a slow tool delays only its own episode. Tools
+are released even after an error, a timeout or a cancellation, and also on SIGTERM if `drive` runs the
 coroutines.
 """
 
@@ -30,18 +30,18 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class EpisodePrompt:
-    """Prompt and tools with which an episode starts."""
+    """Prompt and tools at the start of an episode."""
 
     episode: ResolvedEpisode
     messages: list[Message]
     schemas: list[Mapping[str, Any]]
-    """Schemas of the tools that the template shows."""
+    """Schemas of the tools that the chat template renders."""
     tools: dict[str, Tool]
-    """Tools by name. `create` has not been called yet."""
+    """Tools by name. Their `create` has not been called yet."""
 
 
 def begin(row: EpisodeRow, setting: EpisodeSetup) -> EpisodePrompt:
-    """Return the prompt and tools with which a row's episode starts.
+    """Prepare the prompt and the tools for a row's episode.
 
     Raises:
         InputError: The row names an agent, a tool or an interaction that does not exist.
@@ -57,11 +57,11 @@ def begin(row: EpisodeRow, setting: EpisodeSetup) -> EpisodePrompt:
 
 
 def prompt_ids(row: EpisodeRow, setting: EpisodeSetup) -> list[int]:
-    """Return the prompt's token ids for a row's episode, without starting the episode. Empty for a ChatModel.
+    """Return the prompt's token ids for a row without starting an episode. The list is empty for a ChatModel.
 
     Raises:
         InputError: The row names an agent, a tool or an interaction that does not exist.
-        TemplateError: The template refuses the prompt.
+        TemplateError: The chat template cannot render the prompt.
     """
     if setting.transcript is None:
         return []
@@ -74,9 +74,9 @@ async def run_episode(
 ) -> Episode:
     """Run one episode to its end and return it.
 
-    If the loop or the model raises an exception, the episode ends as `error`. If the task is cancelled, the
-    episode ends as `cancelled`, releases its tools and is still returned, so the caller must await the task
-    after cancelling it.
+    If the loop or the model raises an exception, the episode ends with the reason `error`. If the task is
+    cancelled, the episode ends with the reason `cancelled`. Its tools are then released, and the episode is
+    still returned. The caller must therefore await the task after cancelling it.
 
     Raises:
         InputError: The row names an agent, a tool or an interaction that does not exist.
@@ -110,7 +110,7 @@ async def run_episode(
 async def _live(
     episode: Episode, resolved: ResolvedEpisode, begun: list[Callable[[], Awaitable[None]]]
 ) -> None:
-    """Create the tools, run the loop, and collect the rewards of the whole episode."""
+    """Create the tools, run the loop, and collect the rewards for the whole episode."""
     try:
         await _create(episode, resolved, begun)
         with running(resolved.agent.name):
@@ -129,7 +129,7 @@ async def _create(
     Args:
         episode: Episode that is about to run.
         resolved: Names and arguments of the episode's tools and interaction.
-        begun: List that receives each release function before the resource is created.
+        begun: List to which each resource's release function is added before the resource is created.
     """
     kwargs = resolved.create_kwargs
     seconds = episode.limits.tool_seconds
@@ -157,7 +157,7 @@ async def _create(
 
 
 async def _ask_rewards(episode: Episode) -> None:
-    """Collect the episode's rewards from its tools and interaction. Exceptions set its status to `error`."""
+    """Collect the rewards from the tools and the interaction. If one fails, mark the episode as failed."""
     if episode.status != "ok":
         return
     seconds = episode.limits.tool_seconds
@@ -207,18 +207,18 @@ async def run_episodes(
     concurrency: int | None = None,
     ended: Callable[[int, Episode], None] | None = None,
 ) -> list[Episode]:
-    """Run an episode for each row, concurrently, and return the episodes in the order of the rows.
+    """Run an episode for each row concurrently, and return the episodes in the order of the rows.
 
     Args:
         rows: Rows to play.
         model: Model that all episodes share.
         setting: Settings of the run.
-        seeds: One seed per row. Sampling in an episode depends only on its own seed.
-        concurrency: Number of episodes that run at the same time, or None for all.
-        ended: Called with the index of the row and its episode when the episode has ended.
+        seeds: One seed per row. Sampling in an episode depends only on the episode's seed.
+        concurrency: Maximum number of episodes that run at the same time, or None for no maximum.
+        ended: Function that is called with the row's index and the episode when an episode has ended.
 
     Raises:
-        InputError: A row names an agent, a tool or an interaction that does not exist. No episode has run.
+        InputError: A row names an agent, a tool or an interaction that does not exist. No episodes have run.
         CancelledError: The call was cancelled. All tools have been released.
     """
     resolve_rows(rows, setting)
@@ -251,8 +251,8 @@ async def run_episodes(
 def drive(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine in a new event loop and return its result.
 
-    SIGTERM first cancels the coroutine, so that it can release its resources, and then has its usual effect.
-    Outside the main thread, SIGTERM is not handled.
+    On SIGTERM, the coroutine is cancelled so that it can release its resources. The signal then has its usual
+    effect. Outside the main thread, SIGTERM is not handled.
     """
     if threading.current_thread() is not threading.main_thread():
         return asyncio.run(work)
@@ -280,7 +280,7 @@ def drive(work: Coroutine[Any, Any, T]) -> T:
 
 
 def _interaction(row: EpisodeRow, resolved: ResolvedEpisode, setting: EpisodeSetup) -> Interaction | None:
-    """Create the environment or the interaction that answers the model in a row's episode, if it has one."""
+    """Create the environment or interaction for a row's episode, or return None if it has neither."""
     if resolved.agent.opens is not None:
         return resolved.agent.opens(row, setting.env)
     return None if resolved.interaction is None else setting.interactions[resolved.interaction]()

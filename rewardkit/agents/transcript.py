@@ -1,10 +1,9 @@
-"""Converts turns to token ids with a model's own chat template, without retokenising the model's own tokens.
+"""Converts turns to token ids with a model's chat template, without retokenising the model's own tokens.
 
-A turn is appended as the *difference* it makes to the rendered text: the text that the template writes
-between the end of one assistant turn and the start of the next. The difference is computed from a short
-conversation of placeholders. Many templates rewrite earlier turns (drop their thinking, trim their
-whitespace). This has no effect here, since earlier turns stay as generated. `probe.py` reports which
-templates allow this approach.
+To append a turn, this module appends only the text that the template writes between the end of one assistant
+turn and the start of the next. The text is derived from a short conversation of placeholders. Many templates
+rewrite earlier turns, for example by dropping thinking or trimming whitespace. These changes have no effect
+on an episode, since its earlier turns stay as generated. `probe.py` tests which turns a template can append.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ from rewardkit.types import Message
 Schemas = Sequence[Mapping[str, Any]]
 
 _SAID = "zqsaidqz"
-"""Placeholder for the text of an assistant turn, or for the last argument of its call."""
+"""Placeholder for the text of an assistant turn, or for the argument of a call."""
 _HEARD = "zqheard{}qz"
 """Placeholder for the content of an appended message."""
-_CALL_ID = "call0000{}"  # nine alphanumeric characters, since some templates refuse other ids
+_CALL_ID = "call0000{}"  # nine alphanumeric characters, since some templates reject other ids
 
 
 class TemplateError(ConfigError):
@@ -37,23 +36,23 @@ class Skeleton:
     """Text that a template writes around the contents of appended messages."""
 
     parts: tuple[str, ...]
-    """Text before each content, and the text from the last content to the next assistant turn."""
+    """Text before the content of each message, and the text after the last content."""
     closing: tuple[int, ...]
-    """Ids at the start of the first part that close the assistant turn."""
+    """Token ids at the start of the first part that close the assistant turn."""
     contents: tuple[Callable[[str], str], ...]
-    """Function for each content that changes it like the template: identity, trimming, or JSON encoding."""
+    """Functions that change each content as the template does: identity, trimming or JSON encoding."""
 
 
 @dataclass
 class Transcript:
-    """A tokenizer, its chat template, and the ids that end a turn."""
+    """A tokenizer, its chat template, and the token ids that end a turn."""
 
     tokenizer: Any
     """A Hugging Face tokenizer with a chat template."""
     end_ids: Sequence[int] = ()
-    """Ids that end an assistant turn. The tokenizer's own end token is always included."""
+    """Token ids that end an assistant turn. The tokenizer's own end token is always included."""
     template_kwargs: Mapping[str, Any] = field(default_factory=dict)
-    """Extra arguments of `apply_chat_template`, such as `enable_thinking` or `date_string`."""
+    """Extra arguments for `apply_chat_template`, such as `enable_thinking` or `date_string`."""
 
     def __post_init__(self) -> None:
         own = self.tokenizer.eos_token_id
@@ -62,7 +61,7 @@ class Transcript:
         self._skeletons: dict[tuple[Any, ...], Skeleton] = {}
 
     def render(self, messages: Sequence[Message], schemas: Schemas = (), *, prompt: bool = True) -> str:
-        """Return a conversation as text rendered by the template.
+        """Render a conversation as text with the chat template.
 
         Args:
             messages: Messages of the conversation.
@@ -79,23 +78,23 @@ class Transcript:
         return text
 
     def prompt_ids(self, messages: Sequence[Message], schemas: Schemas = ()) -> list[int]:
-        """Return the ids of a prompt. As in training on single turns, the text is tokenised as a whole.
+        """Return the token ids of a prompt. As in training on single turns, the text is tokenised as a whole.
 
         Raises:
-            TemplateError: The template refuses the prompt.
+            TemplateError: The template cannot render the prompt.
         """
         try:
             return self.encoder.trusted(self.render(messages, schemas))
-        except Exception as error:  # a template's Jinja code may raise anything
+        except Exception as error:  # a template's Jinja code may raise any exception
             raise TemplateError(f"the chat template cannot render the prompt: {_line(error)}") from None
 
     def appended(
         self, produced: Sequence[int], messages: Sequence[Message], schemas: Schemas = ()
     ) -> list[int]:
-        """Return the ids to append after an assistant turn.
+        """Return the token ids to append after an assistant turn.
 
-        They contain the rest of that turn's closing, the messages, and the opening of the next assistant
-        turn. The content of a message never becomes a template marker.
+        They consist of the rest of the turn's closing, the messages, and the opening of the next assistant
+        turn. No part of a message's content becomes a template marker.
 
         Args:
             produced: Token ids that end with the assistant turn.
@@ -114,18 +113,18 @@ class Transcript:
         return ids[self._said_already(produced, ids, skeleton) :]
 
     def text_of(self, ids: Sequence[int], *, special: bool = False) -> str:
-        """Return the text of a turn, with its special tokens except the end token if `special` is True."""
+        """Return the text of a turn. If `special` is True, include special tokens except the end token."""
         if special and ids and ids[-1] in self.end_ids:
             ids = ids[:-1]
         return self.encoder.decode(ids, special=special)
 
     def ids_of(self, tokens: Sequence[str]) -> tuple[int, ...]:
-        """Return the ids of the given special tokens, skipping those that the tokenizer does not have."""
+        """Return the ids of special tokens. Tokens that the tokenizer does not have are skipped."""
         special = self.tokenizer.get_added_vocab()
         return tuple(special[token] for token in tokens if token in special)
 
     def skeleton(self, messages: Sequence[Message], schemas: Schemas = ()) -> Skeleton:
-        """Return the text that the template writes around the contents of these messages.
+        """Return the text that the template writes around the contents of the messages.
 
         Raises:
             TemplateError: The template cannot append the messages to an assistant turn.
@@ -140,7 +139,7 @@ class Transcript:
         encoder = self.encoder
         own = [token_id for part in parts for token_id in encoder.trusted(part)]
         if not any(map(encoder.has_markers, texts)):
-            # Tokenise everything as one text, like the template's own conversation.
+            # Tokenise everything as one text, as if the template had rendered the contents.
             joint = encoder.trusted(_interleaved(parts, texts))
             if encoder.between(joint) == encoder.between(own):
                 return joint
@@ -150,8 +149,7 @@ class Transcript:
         return ids
 
     def _said_already(self, produced: Sequence[int], ids: Sequence[int], skeleton: Skeleton) -> int:
-        """Return the number of leading `ids` that the model has already generated: 1 if it generated the end
-        token of its turn, or else 0."""
+        """Return 1 if the model has already generated the first id, which ends its turn, or else 0."""
         if not produced or not ids:
             return 0
         if produced[-1] == ids[0]:
@@ -161,7 +159,7 @@ class Transcript:
 
 
 def derive(transcript: Transcript, shape: Sequence[tuple[str, str]], schemas: Schemas) -> Skeleton:
-    """Return the skeleton for messages with these roles and names, see `Transcript.skeleton`."""
+    """Derive the skeleton for messages with these roles and names. See `Transcript.skeleton`."""
     for role, _ in shape:
         if role not in ("tool", "user"):
             raise TemplateError(f"a turn with the role '{role}' cannot be appended; expected tool or user")
@@ -175,7 +173,7 @@ def derive(transcript: Transcript, shape: Sequence[tuple[str, str]], schemas: Sc
 def _tail(
     transcript: Transcript, new: Sequence[Message], schemas: Schemas, *, prompt: bool = True
 ) -> tuple[str, list[int]]:
-    """Return the text after an assistant turn that precedes `new`, and the ids in it that close the turn.
+    """Return the text from the end of an assistant turn through `new`, and the ids in it that close the turn.
 
     Args:
         transcript: Tokenizer and chat template.
@@ -203,10 +201,10 @@ def _tail(
 
 
 def _tails_in_turn(transcript: Transcript, new: Sequence[Message], schemas: Schemas) -> tuple[str, list[int]]:
-    """Return the tail for several tool results by joining the tails of the single results.
+    """Return the tail for several tool results, joined from the tails of the individual results.
 
-    This is for templates, such as gpt-oss's, that render only one call per turn. Each result is taken from
-    its own turn without that turn's closing, and only the last one keeps the opening of the next turn.
+    Some templates, such as gpt-oss's, render only one call per turn. Each result is therefore rendered in its
+    own turn, whose closing is then removed. Only the last result keeps the opening of the next turn.
     """
     whole = ""
     closing: list[int] = []
@@ -233,7 +231,7 @@ def _tail_of_text(
 def _tail_of_call(
     transcript: Transcript, new: Sequence[Message], schemas: Schemas, arguments: Any, prompt: bool
 ) -> tuple[str, list[int]]:
-    """Return the tail after a turn that calls tools, without the part that the model itself generates."""
+    """Return the tail after a turn with tool calls, without the part that the model itself generates."""
     calls = [
         {
             "type": "function",
@@ -256,7 +254,7 @@ def _tail_of_call(
 
 
 def _closing(transcript: Transcript, ids: Sequence[int], schemas: Schemas) -> list[int]:
-    """Return the end of `ids`, which follow a call's arguments, from the token that ends the turn."""
+    """Return the end of `ids` that closes the turn. `ids` are the tokens after the arguments of a call."""
     ends = [i for i, token_id in enumerate(ids) if token_id in transcript.end_ids]
     if ends:
         return list(ids[ends[-1] :])
@@ -268,7 +266,7 @@ def _closing(transcript: Transcript, ids: Sequence[int], schemas: Schemas) -> li
 def _content_of(
     transcript: Transcript, shape: Sequence[tuple[str, str]], place: int, schemas: Schemas
 ) -> Callable[[str], str]:
-    """Return a function that changes the content of one message in the same way as the template."""
+    """Return a function that changes the content of one message as the template does."""
     sample = ' "zq\n{}<é'
     marks = [_HEARD.format(i) for i in range(len(shape))]
     marks[place] = sample + _HEARD.format(place) + " \n"
@@ -314,7 +312,7 @@ def _cut(tail: str, marks: Sequence[str]) -> list[str]:
 
 
 def _behind(text: str, times: int = 1) -> str:
-    """Return the text after the last placeholder of the assistant."""
+    """Return the text after the last placeholder for the assistant's text."""
     if text.count(_SAID) != times:
         raise TemplateError("the template omits or changes the assistant's text")
     return text.rpartition(_SAID)[2]

@@ -1,10 +1,11 @@
-"""Support for verl's files: adapters for its tool and interaction classes, and stand-ins for its modules.
+"""Support for code written for verl: adapters for tool and interaction classes, and stand-ins for modules.
 
-As in verl, one object serves all episodes, each under an instance id. Unlike in verl, `create` and `release`
-are called once per episode rather than once per call, so the state lasts. The stand-ins exist only while a
-user's file is imported, and only for modules that are not installed. These may be all of verl or parts of it:
-verl 0.9, for example, has no interactions, which older files import. An import inside a function runs later
-and needs verl itself. (verl 0.9.1: `verl/tools/base_tool.py`, `function_tool.py`, `schemas.py`.)
+As in verl, all episodes share one object and are distinguished by an instance id. Unlike in verl, `create`
+and `release` are called once per episode instead of once per call, so that state is kept between calls. The
+stand-ins exist only while a user's file is imported, and only for modules that are not installed. Either verl
+is not installed, or the installed version lacks a module. For example, older files import interactions, which
+verl 0.9 no longer has. An import inside a function runs later and requires verl itself. (Source: verl 0.9.1,
+`verl/tools/base_tool.py`, `function_tool.py` and `schemas.py`.)
 """
 
 from __future__ import annotations
@@ -43,9 +44,9 @@ OURS = {
     "MCPBaseTool": "mcp",
     "MCPSearchTool": "mcp",
 }
-"""Built-in tool for each class that `verl.tools` had before 0.9.1."""
+"""Built-in tools that replace the classes in `verl.tools` before verl 0.9.1, by class name."""
 INTERACTIONS = {"verl.interactions.gsm8k_interaction.Gsm8kInteraction": "gsm8k"}
-"""Built-in interaction for each class that `verl.interactions` had before 0.9."""
+"""Built-in interactions that replace the classes in `verl.interactions` before verl 0.9, by import path."""
 
 _ALWAYS_LEFT_OUT = ("type",)
 _LEFT_OUT = {
@@ -53,7 +54,7 @@ _LEFT_OUT = {
     "search": ("num_workers", "rate_limit", "enable_global_rate_limit"),
     "mcp": ("num_workers", "rate_limit", "enable_global_rate_limit"),
 }
-"""Ignored settings of verl's Ray actor pools. The sandbox and the event loop limit concurrency instead."""
+"""Ignored settings for verl's Ray actor pools. The sandbox and the event loop limit concurrency instead."""
 
 _RENAMED = {
     "code_interpreter": {
@@ -68,17 +69,17 @@ _RENAMED = {
 
 
 def ours(class_name: str) -> str | None:
-    """Return the name of the built-in tool for a class of `verl.tools`, or None if there is no such tool."""
+    """Return the name of the built-in tool that replaces a class in `verl.tools`, or None if no tool does."""
     package, _, name = class_name.rpartition(".")
     return OURS.get(name) if package.startswith("verl.tools") else None
 
 
 def settings_for(name: str, config: Mapping[str, Any]) -> dict[str, Any]:
-    """Rename the settings of one of verl's tools to those of the built-in tool.
+    """Convert the settings of a verl tool to settings of the built-in tool that replaces it.
 
     Args:
         name: Name of the built-in tool.
-        config: Settings with verl's names.
+        config: Settings under the names that verl uses.
     """
     left_out = (*_ALWAYS_LEFT_OUT, *_LEFT_OUT.get(name, ()))
     renamed = _RENAMED.get(name, {})
@@ -95,10 +96,10 @@ def is_verl_tool(target: Any) -> bool:
 
 
 def verl_kind(target: Any, config: Mapping[str, Any], schema: Mapping[str, Any] | None) -> ToolKind:
-    """Return a class with verl's methods as a configured tool.
+    """Create a configured tool from a class with verl's methods.
 
     Raises:
-        ConfigError: The class cannot be instantiated with the configuration, or it has no schema.
+        ConfigError: The class cannot be instantiated from the configuration, or no schema names the tool.
     """
     try:
         shared = target(config=dict(config), tool_schema=_schema_object(schema))
@@ -112,7 +113,7 @@ def verl_kind(target: Any, config: Mapping[str, Any], schema: Mapping[str, Any] 
 
 
 def function_declared(one: Any) -> Declared:
-    """Return the declaration of a function decorated with verl's `@function_tool`."""
+    """Declare a function decorated with verl's `@function_tool` as a tool, and return the declaration."""
     schema = _mapping(one.tool_schema) or {}
     function = schema.get("function") or {}
     target = _answering_as_verl(one.fn)
@@ -123,7 +124,7 @@ def function_declared(one: Any) -> Declared:
 
 
 def _answering_as_verl(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function to return text in verl's form: JSON for a mapping, otherwise `str` of the result."""
+    """Wrap a function to return text as in verl: dicts as JSON, and other values converted with `str`."""
     if inspect.iscoroutinefunction(function):
 
         @functools.wraps(function)
@@ -176,13 +177,13 @@ def _tool_parts(shared: Any) -> ToolParts:
 
 
 def _flat(create: Any, kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments that `create` names. verl's examples read `ground_truth` from these, too."""
+    """Return the arguments that match parameters of `create`, such as `ground_truth` in verl's examples."""
     named = inspect.signature(create).parameters
     return {name: value for name, value in kwargs.items() if name in named and name != "create_kwargs"}
 
 
 def _schema_object(schema: Mapping[str, Any] | None) -> Any:
-    """Return the schema as verl's model, or as a stand-in if verl is not installed."""
+    """Convert the schema to verl's model, or to a stand-in if verl is not installed."""
     if schema is None:
         return None
     try:
@@ -208,10 +209,10 @@ def _function_of(schema: Mapping[str, Any] | None, target: Any) -> Mapping[str, 
 
 
 def interaction_parts(shared: Any) -> InteractionParts:
-    """Return the functions of one episode. As in verl, all episodes share one object, each under its own id.
+    """Return the functions that run one episode of the interaction `shared`, under a new instance id.
 
-    `calculate_score` is not called at the end. verl's classes call it themselves to score a turn, so the same
-    answer would be rewarded twice.
+    `calculate_score` is not called at the end of the episode. verl's classes already call it to score each
+    turn, so a second call would reward the same answer twice.
     """
     state: dict[str, Any] = {"id": str(uuid.uuid4()), "kwargs": {}}
 
@@ -232,7 +233,7 @@ def interaction_parts(shared: Any) -> InteractionParts:
     return InteractionParts(respond, start, None, finish if hasattr(shared, "finalize_interaction") else None)
 
 
-# Stand-ins for modules of verl.
+# Stand-ins for verl's modules.
 
 REGISTRY_MODULE = "verl.tools.function_tool"
 _KEPT = "__rewardkit_function_tools__"
@@ -249,7 +250,7 @@ class FunctionTool:
 
 
 class Model:
-    """Stand-in for verl's pydantic models. Keyword arguments become attributes, nested mappings included."""
+    """Stand-in for verl's pydantic models. Keyword arguments and nested mappings become attributes."""
 
     def __init__(self, **values: Any) -> None:
         self._values = values
@@ -319,7 +320,7 @@ class BaseInteraction:
 
 
 def _traced(function: Any = None, **_: Any) -> Any:
-    """Replace verl's `rollout_trace_op` without tracing anything."""
+    """Return the decorated function unchanged. This replaces verl's `rollout_trace_op`."""
     return function if callable(function) else _traced
 
 
@@ -359,7 +360,7 @@ _MODULES: dict[str, Callable[[], dict[str, Any]]] = {
 
 
 class _VerlFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finder that provides the stand-ins for modules that no other finder finds."""
+    """Import finder that provides stand-ins for verl's modules if no other finder can find them."""
 
     def __init__(self) -> None:
         self.made: list[str] = []
@@ -382,7 +383,7 @@ _LOCK = threading.RLock()
 
 @contextmanager
 def verl_modules() -> Iterator[None]:
-    """Make imports of verl succeed in the block. Stand-ins created in it are removed afterwards."""
+    """Provide stand-ins for missing modules of verl within the block, and remove them afterwards."""
     with _LOCK:
         finder = _VerlFinder()
         sys.meta_path.append(finder)
@@ -398,7 +399,7 @@ def verl_modules() -> Iterator[None]:
 
 
 def import_user_file(path: Path) -> ModuleType:
-    """Import a user's file, with stand-ins for its imports of verl.
+    """Import a user's file, with stand-ins for missing modules of verl.
 
     Raises:
         InputError: The file does not exist or cannot be imported.
@@ -411,7 +412,7 @@ def import_user_file(path: Path) -> ModuleType:
 
 
 def import_user_module(name: str) -> ModuleType:
-    """Import an installed module, with stand-ins for its imports of verl.
+    """Import an installed module, with stand-ins for missing modules of verl.
 
     Raises:
         ImportError: The module does not exist or cannot be imported.

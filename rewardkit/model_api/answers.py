@@ -1,9 +1,9 @@
-"""Extracts the model's text from API responses that are passed where a text is expected.
+"""Extracts the model's text from API responses that are passed in place of a text.
 
-Supported are OpenAI's chat completions, completions and responses (also vLLM's and SGLang's), Anthropic's
-messages, Gemini's candidates, the responses of Ollama, Cohere, Bedrock, DashScope, TGI and SGLang, chat
-messages, and the parts of a message's content. All of them are plain data. `failures` handles errors that an
-API returns instead.
+The following are supported, all as plain data: OpenAI's chat completions, completions and responses (also
+from vLLM and SGLang), Anthropic's messages, Gemini's candidates, responses from Ollama, Cohere, Bedrock,
+DashScope, TGI and SGLang, chat messages, and the parts of a message's content. `failures` handles errors that
+an API returns instead of a response.
 """
 
 from __future__ import annotations
@@ -21,23 +21,24 @@ _SPEAKERS = frozenset({"assistant", "model", "gpt", "ai", "bot", "chatbot"})
 
 _STEPS = frozenset({"reasoning", "function_call", "function_call_output"})
 _ITEMS = {"message", *_STEPS}
-"""Types of items in the output of OpenAI's responses."""
+"""Types of items in the `output` of OpenAI's responses."""
 
 _HOLDERS = frozenset({"generated_text", "meta_info", "choices", "candidates", "error"})
-"""Keys that API responses have and messages do not."""
+"""Keys that occur in API responses but not in messages."""
 
 _OF_BATCHES = frozenset({"status_code", "request_id", "type", "custom_id"})
-"""Keys around or next to an API response in the output of a batch."""
+"""Keys that occur in or next to an API response in the output of a batch API."""
 
 _LANGCHAIN = frozenset({"human", "ai", "system", "tool", "function"})
 """Types of LangChain messages, which have no role."""
 
 
 def texts_of(answer: Mapping[str, Any]) -> list[str]:
-    """Return the texts of an API response, as `answer_texts` does, or the JSON of a tool call.
+    """Return the texts in an API response, as `answer_texts` does, or a tool call as JSON.
 
     Raises:
-        NoResponseError: See `answer_texts`, or the object is neither an API response nor a tool call.
+        NoResponseError: See `answer_texts`. Also raised if the object is neither an API response nor a tool
+            call.
     """
     texts = answer_texts(answer)
     if texts is not None:
@@ -48,7 +49,7 @@ def texts_of(answer: Mapping[str, Any]) -> list[str]:
 
 
 def is_call(value: Any) -> bool:
-    """Return True for a tool call in one of the forms that `tool_call` reads from a text."""
+    """Return True if a value is a tool call in a form that the reward `tool_call` reads from a text."""
     if not isinstance(value, Mapping):
         return False
     called = value["function"] if isinstance(value.get("function"), Mapping) else value
@@ -63,13 +64,13 @@ _SHAPES = {
     "Ollama's answers": ("message", "model", "created_at", "done"),
     "chat messages": ("content", "role", "name"),
 }
-"""Keys of the supported API responses. The first key of each contains the model's text."""
+"""Keys in the supported kinds of API responses. The first key of each kind contains the model's text."""
 
 
 def _nearest(answer: Mapping[str, Any]) -> str:
     """Return a hint that names the most similar kind of API response and its main key.
 
-    The hint is empty if the object shares no key with any kind of API response.
+    The hint is empty if the object shares no keys with any kind of API response.
     """
     shared = {shape: len(set(keys) & set(answer)) for shape, keys in _SHAPES.items()}
     shape = max(shared, key=lambda name: shared[name])
@@ -77,7 +78,7 @@ def _nearest(answer: Mapping[str, Any]) -> str:
 
 
 def unknown_shape(what: str, nearest: str = "") -> str:
-    """Return the error message for a value, such as an object or a list, of unknown form."""
+    """Return the error message for a response in an unknown form, which `what` describes."""
     return (
         f"the response is {what}; expected text, chat messages or a known API answer{nearest}; "
         "if the model answered in JSON, write the JSON as a string"
@@ -90,14 +91,14 @@ def _keys(value: Mapping[str, Any]) -> str:
 
 
 def answer_texts(answer: Mapping[str, Any]) -> list[str] | None:
-    """Return the texts of an API response, one per choice, or None for any other object.
+    """Return the texts in an API response, one for each choice, or None for any other object.
 
-    Tool calls are appended to a text in the format of Hermes' templates. If the model was cut off while
+    Tool calls are appended to the text in the format of Hermes' templates. If the model was cut off while
     thinking, the text is empty.
 
     Raises:
-        NoResponseError: The object is an API error, an API response without choices, or a message of another
-            role.
+        NoResponseError: The object is an API error, an API response without choices, or a message that has
+            another role than the model's.
     """
     if (why := why_failed(answer)) is not None:
         raise NoResponseError(why)
@@ -113,7 +114,7 @@ def answer_texts(answer: Mapping[str, Any]) -> list[str] | None:
         return [said_in({"content": [answer]})]
     if (text := _single(answer)) is not None:
         return [text]
-    for name in ("body", "result", "response"):  # lines of batch outputs (OpenAI, Anthropic)
+    for name in ("body", "result", "response"):  # lines in the output of batch APIs (OpenAI, Anthropic)
         held = answer.get(name)
         if isinstance(held, Mapping) and not _OF_BATCHES.isdisjoint({*answer, *held}):
             return answer_texts(held)
@@ -126,13 +127,13 @@ def answer_texts(answer: Mapping[str, Any]) -> list[str] | None:
 
 
 def _single(answer: Mapping[str, Any]) -> str | None:
-    """Return the text of an API response with at most one message or text, or None for any other object."""
+    """Return the text in an API response with at most one message or text, or None for any other object."""
     output = answer.get("output")
-    for holder in (answer, output if isinstance(output, Mapping) else {}):  # Ollama, Cohere; Bedrock
+    for holder in (answer, output if isinstance(output, Mapping) else {}):  # Ollama and Cohere, or Bedrock
         message = holder.get("message")
         if isinstance(message, Mapping) and _is_message(message):
             return conversation_text([message])
-    generated = answer.get("generated_text")  # TGI, or a transformers pipeline with a chat as input
+    generated = answer.get("generated_text")  # TGI, or a transformers pipeline whose input is a chat
     if isinstance(generated, str):
         return generated
     if isinstance(generated, list) and is_conversation(generated):
@@ -148,12 +149,12 @@ def _single(answer: Mapping[str, Any]) -> str | None:
 
 
 def is_answers(value: Sequence[Any]) -> bool:
-    """Return True for a list of API responses, as returned by TGI, SGLang and transformers pipelines."""
+    """Return True if a list contains only API responses, as lists from TGI, SGLang and transformers do."""
     return bool(value) and all(isinstance(one, Mapping) and _HOLDERS & set(one) for one in value)
 
 
 def is_conversation(value: Any) -> bool:
-    """Return True for a list of chat messages."""
+    """Return True if a value is a list of chat messages."""
     return isinstance(value, list) and any(isinstance(one, Mapping) and _is_message(one) for one in value)
 
 
@@ -171,18 +172,18 @@ def role_of(message: Mapping[str, Any]) -> str | None:
 
 
 def is_said(message: Mapping[str, Any]) -> bool:
-    """Return True for a message of the model. Messages without a role count as the model's."""
+    """Return True if a message is from the model. Any message without a role is assumed to be."""
     role = role_of(message)
     return role is None or role.lower() in _SPEAKERS
 
 
 def conversation_text(messages: Sequence[Any]) -> str:
-    """Return all texts that the model wrote in chat messages, and the tool calls of its last message.
+    """Return the model's texts in chat messages, and the tool calls in the model's last message.
 
-    Calls in earlier messages have already been answered.
+    Calls in earlier messages are left out, since they have already been answered.
 
     Raises:
-        NoResponseError: None of the messages is the model's.
+        NoResponseError: No message is from the model.
     """
     told = [message for message in messages if isinstance(message, Mapping)]
     if any(str(message.get("type")) in _STEPS for message in told):
@@ -201,7 +202,7 @@ def _only_others(messages: Sequence[Mapping[str, Any]]) -> NoResponseError:
 
 
 def is_content(parts: Sequence[Any]) -> bool:
-    """Return True for the parts of one message's content: objects with a type and without a role."""
+    """Return True if a list contains the parts of a message's content: objects with a type and no role."""
     kinds = [isinstance(part, Mapping) and "role" not in part and part.get("type") for part in parts]
     return all(isinstance(kind, str) for kind in kinds) and any(map(_is_part, parts))
 
@@ -222,12 +223,12 @@ def said_in(message: Mapping[str, Any]) -> str:
 
 
 def _block(call: Mapping[str, Any]) -> str:
-    """Return a call in the format of Hermes' templates."""
+    """Format a call as in Hermes' templates."""
     return f"<tool_call>\n{json.dumps(call, ensure_ascii=False)}\n</tool_call>"
 
 
 def _calls(calls: Any) -> list[dict[str, Any]]:
-    """Return OpenAI's function calls with parsed arguments, which OpenAI encodes as JSON in a string."""
+    """Return OpenAI's function calls with parsed arguments, which OpenAI encodes as JSON strings."""
     held = calls if isinstance(calls, list | tuple) else ()
     functions = [call.get("function", call) for call in held if isinstance(call, Mapping)]
     found = [function for function in functions if isinstance(function, Mapping) and "name" in function]
@@ -237,7 +238,7 @@ def _calls(calls: Any) -> list[dict[str, Any]]:
 
 
 def _arguments(arguments: Any) -> Any:
-    """Parse arguments in a string. Invalid JSON stays a string, which makes the call invalid."""
+    """Parse arguments that are a JSON string. Invalid JSON stays a string, which makes the call invalid."""
     if not isinstance(arguments, str):
         return arguments
     try:
@@ -247,26 +248,26 @@ def _arguments(arguments: Any) -> Any:
 
 
 def _uses(content: Any) -> list[dict[str, Any]]:
-    """Return Anthropic's tool uses, which are parts of the content, as calls."""
+    """Return the tool uses in the content of Anthropic's messages, converted to calls."""
     parts = content if isinstance(content, list) else ()
     uses = [part for part in parts if isinstance(part, Mapping) and part.get("type") == "tool_use"]
     return [{"name": use.get("name"), "arguments": use.get("input")} for use in uses]
 
 
 def choice_text(choice: Mapping[str, Any]) -> str:
-    """Return the text of one of OpenAI's choices, from its message or its `text`."""
+    """Return the text of a choice in OpenAI's format, from its message or its `text`."""
     message = choice.get("message")
     return said_in(message) if isinstance(message, Mapping) else content_text(message or choice.get("text"))
 
 
 def output_text(items: list[Any]) -> str:
-    """Return the text of the `output` of OpenAI's responses.
+    """Return the text in the `output` of one of OpenAI's responses.
 
-    It consists of the texts of the model's messages and the function calls without an output. Reasoning,
-    outputs of functions and messages of other roles are left out.
+    The text consists of the model's messages and the function calls without an output. Reasoning, function
+    outputs and messages with other roles are left out.
 
     Raises:
-        NoResponseError: The output contains only messages of other roles.
+        NoResponseError: The output contains only messages with other roles.
     """
     things = [item for item in items if isinstance(item, Mapping)]
     messages = [item for item in things if item.get("type", "message") == "message"]
@@ -299,7 +300,7 @@ def _why_none(choice: Mapping[str, Any]) -> str | None:
 
 
 def choice_index(choice: Mapping[str, Any]) -> int:
-    """Return the index of a choice in its API response."""
+    """Return the index of a choice in an API response, or 0 if the choice has no index."""
     index = choice.get("index")
     return index if isinstance(index, int) else 0
 
@@ -315,5 +316,5 @@ def _candidates(candidates: list[Any]) -> list[str]:
 
 
 def _output(items: list[Any]) -> list[str]:
-    """Return the output as one text. It is empty if the model was cut off during reasoning."""
+    """Return a list that contains the text of the output. The text is empty if reasoning was cut off."""
     return [output_text(items)] if any(str(item.get("type")) in _ITEMS for item in items) else []

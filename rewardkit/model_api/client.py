@@ -1,8 +1,8 @@
 """Client for chat completions from OpenAI-compatible servers, based on the package `openai`.
 
-The judge, the simulated user and the engine share this client, but build their own requests and check the
-responses themselves. `openai` is imported at the first request. Connections are made with aiohttp, because
-`openai`'s own connections use four times the CPU time when a thousand are open.
+The judge, the simulated user and the engine share this client, but each builds its own requests and checks
+the responses itself. `openai` is imported at the first request. Connections are made with aiohttp, because
+`openai`'s default connections use four times as much CPU time when a thousand connections are open.
 """
 
 from __future__ import annotations
@@ -31,32 +31,33 @@ if TYPE_CHECKING:
 
 _PATH = "/chat/completions"
 _OWN_FIELDS = frozenset({"messages", "model", "tools", "response_format", "stop"})
-"""Request fields that callers write. Texts in all other fields are the user's and must not be repeated."""
+"""Request fields that callers set. Texts in all other fields come from the user and may be secret."""
 _LIMIT = "max_tokens"
 _NEW_LIMIT = "max_completion_tokens"
-"""Field name that OpenAI's reasoning models require in place of `max_tokens`."""
+"""Field that OpenAI's reasoning models require in place of `max_tokens`."""
 _LONGEST_REST_S = 120.0
-"""Longest pause that is granted to a server, in seconds. `openai` does not wait longer either."""
+"""Maximum time in seconds to wait if a server asks for a pause. `openai` does not wait longer either."""
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint(NetworkSettings):
-    """Server for requests, with limits on its use."""
+    """Server that receives requests, and settings for the requests."""
 
     url: Address
-    """Base URL of the API, such as `http://localhost:8000/v1`. A user name and password in it are its key."""
+    """Base URL of the API, such as `http://localhost:8000/v1`. It may contain a user name and password, which
+    are then sent instead of the API key."""
     model: str
     api_key_env: str = ""
     """Environment variable that contains the API key. If empty, no key is sent."""
     request_timeout_s: float = 60.0
-    """Time limit of one attempt in seconds."""
+    """Time limit in seconds for one attempt."""
     retries: int = 4
     who: str = "the server"
     """Name of the server in error messages."""
 
     @property
     def address(self) -> Address:
-        """Address for requests. Converted to text, it shows only its public part."""
+        """Address for requests. When converted to text, it shows only its public part."""
         return Address(address_of(self.url).request_url(_PATH, without=_PATH))
 
     @property
@@ -66,7 +67,7 @@ class Endpoint(NetworkSettings):
         return self.url.authorization or (f"Bearer {key}" if key else None)
 
     def unsaid(self, text: str, body: Mapping[str, Any]) -> str:
-        """Return a text from the server or a library without secrets of the address or the request."""
+        """Remove secrets in the address and the request from a text that a server or library returned."""
         key = (self.authorization or "").partition(" ")[2]
         sent = {name: value for name, value in body.items() if name not in _OWN_FIELDS}
         return self.url.unsaid(text, {key, *RequestFields(sent).texts})
@@ -81,7 +82,14 @@ class _OldLimitError(EndpointError):
 
 
 def require_openai(what: str) -> None:
-    """Raise MissingDependencyError unless a recent `openai` package, which `what` needs, is installed."""
+    """Check that a recent version of the package `openai` is installed.
+
+    Args:
+        what: Name of the feature that needs the package, for the error message.
+
+    Raises:
+        MissingDependencyError: The package is missing or too old.
+    """
     try:
         version = metadata.version("openai")
     except metadata.PackageNotFoundError:
@@ -94,15 +102,15 @@ def require_openai(what: str) -> None:
 
 
 async def complete(endpoint: Endpoint, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Request a completion that the server did not cut short and whose first choice has a message.
+    """Request a completion whose first choice has a message and was not aborted by the server.
 
-    Overload, server errors, lost connections and invalid responses are retried. The pauses between attempts
-    double and are jittered. They last at least as long as a Retry-After header asks, which delays all
-    requests to the server. Callers set their own deadline.
+    Requests are retried after an overload, a server error, a lost connection or an invalid response. The
+    pauses between attempts double and have jitter. They are at least as long as a Retry-After header
+    requires, and the header delays all requests to the server. Callers must set their own deadline.
 
     Args:
         endpoint: Server and model.
-        body: Fields of the request besides `model`.
+        body: Fields of the request except `model`.
 
     Raises:
         EndpointError: The server refused the request, or all attempts failed.
@@ -140,8 +148,8 @@ def text_of(completion: Mapping[str, Any], endpoint: Endpoint, max_tokens: int |
 
     Args:
         completion: Completion from `complete`.
-        endpoint: Server that returned it, for messages.
-        max_tokens: Token limit of the request. If None, a text that was cut off is accepted.
+        endpoint: Server that returned the completion, for error messages.
+        max_tokens: Token limit in the request. If None, a text that was cut off is accepted.
 
     Raises:
         EndpointError: The text was cut off or is missing.
@@ -157,7 +165,7 @@ def text_of(completion: Mapping[str, Any], endpoint: Endpoint, max_tokens: int |
 
 
 class _Connections:
-    """Connections of one event loop: its HTTP client, and facts learnt about each server."""
+    """Connections in one event loop: the HTTP client, and information about servers from earlier requests."""
 
     def __init__(self) -> None:
         import httpx2
@@ -165,7 +173,7 @@ class _Connections:
 
         http = openai.DefaultAioHttpClient(
             verify=ssl.create_default_context(),  # the certificates that this machine trusts
-            limits=httpx2.Limits(max_connections=0),  # no limit for aiohttp; callers have their own
+            limits=httpx2.Limits(max_connections=0),  # no limit in aiohttp, since callers have their own
             follow_redirects=False,
             event_hooks={"request": [self._rest], "response": [self._check]},
         )
@@ -173,7 +181,7 @@ class _Connections:
             api_key="of each request", base_url="of each request", http_client=http
         )
         self._resting_until: dict[str, float] = {}
-        """Time, on the event loop's clock, before which no request to a host may start, by host."""
+        """Time on the event loop's clock before which no request to a host may start, by host."""
         self.of_new_limit: set[Endpoint] = set()
         """Servers and models that require `max_completion_tokens`."""
 
@@ -185,7 +193,7 @@ class _Connections:
         await self._client.close()
 
     async def complete(self, endpoint: Endpoint, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Request a completion with the whole request as `body`. See the function `complete`."""
+        """Request a completion. `body` contains all fields of the request. See the function `complete`."""
         import httpx2
         import openai
 
@@ -208,12 +216,12 @@ class _Connections:
         return _completion(answer.content)
 
     async def _rest(self, request: httpx2.Request) -> None:
-        """Wait for as long as the server has asked for."""
+        """Delay a request until the end of the pause that the server asked for."""
         until = self._resting_until.get(request.url.host, 0.0)
         await asyncio.sleep(until - asyncio.get_running_loop().time())
 
     async def _check(self, response: httpx2.Response) -> None:
-        """Record the time of the next request, and raise an error that is retried for an invalid response."""
+        """Record when the next request may start. For an invalid response, raise an error that is retried."""
         import httpx2
 
         if response.status_code != 200:
@@ -232,7 +240,7 @@ class _Connections:
 
 
 _kept: dict[asyncio.AbstractEventLoop, _Connections] = {}
-"""Connections by event loop. A worker has one event loop, so its connections persist from chunk to chunk."""
+"""Connections by event loop. A worker has one event loop, so it keeps its connections between chunks."""
 
 
 def _of_loop() -> _Connections:

@@ -1,6 +1,7 @@
-"""Failures that model APIs return in place of an answer: errors, refused prompts, missing choices.
+"""Failures that model APIs return in place of the model's text: errors, refused prompts and missing choices.
 
-The model wrote none of this text, so none of it is a response. `answers` extracts the model's own text.
+The text of a failure is not written by the model, so it is never a response to score. `answers` extracts the
+text that the model wrote.
 """
 
 from __future__ import annotations
@@ -12,27 +13,27 @@ _OF_ERRORS = frozenset(
     {"error", "error_type", "type", "message", "detail", "code", "status", "status_code", "param", "object"}
     | {"estimated_time", "warnings", "request_id", "id", "timestamp", "path"}
 )
-"""Keys that may accompany an error that is a string, or that occur in an error that is an object."""
+"""Keys that may occur next to an error that is a string, or in an error that is an object."""
 
 _UNFINISHED = frozenset({"failed", "cancelled", "queued", "in_progress"})
-"""Statuses of OpenAI's responses without a result. `incomplete` is not one, since its result is cut off."""
+"""Statuses of OpenAI's responses without a result. A response that is `incomplete` has a partial result."""
 
 _BROKEN = frozenset({"abort", "aborted", "error"})
-"""Finish reasons of a choice that the server caused."""
+"""Finish reasons for generations that the server ended, not the model."""
 
 _WITHHELD = frozenset(
     {"content_filter", "safety", "recitation", "blocklist", "prohibited_content", "spii", "image_safety"}
     | {"guardrail_intervened", "content_filtered", "refusal"}
 )
-"""Finish reasons if the provider's filter withheld the text, as named by OpenAI, Gemini, Bedrock and
-Anthropic. A refusal that the model itself wrote is text."""
+"""Finish reasons that OpenAI, Gemini, Bedrock and Anthropic return if the provider's filter withheld the
+text. A refusal that the model itself wrote is a normal text."""
 
 _OF_ANSWERS = frozenset({"model", "id", "done", "created_at", "usage", "finish_reason", "meta_info"})
-"""Keys that accompany the text in an API response."""
+"""Keys that may occur next to the text in an API response."""
 
 
 def why_failed(answer: Mapping[str, Any]) -> str | None:
-    """Return the reason why a request failed, or None for a successful API response or any other object."""
+    """Return why a request failed, or None if the object is a successful API response or not a response."""
     if (error := _error_in(answer)) is not None:
         return f"the API answered with an error: {error}"
     status = str(answer.get("status"))
@@ -56,7 +57,7 @@ def why_failed(answer: Mapping[str, Any]) -> str | None:
 
 
 def why_empty(answer: Mapping[str, Any]) -> str | None:
-    """Return a message about the part that an API response lacks, or None if nothing is missing."""
+    """Return a message that names the missing part of an API response, or None if no part is missing."""
     if "choices" in answer and not answer["choices"]:
         return "the API's answer has no choices"
     if not answer.get("candidates") and (
@@ -70,7 +71,7 @@ def why_empty(answer: Mapping[str, Any]) -> str | None:
 
 
 def broken_choice(choice: Mapping[str, Any]) -> str | None:
-    """Return the reason why one of OpenAI's choices is incomplete through no fault of the model, or None."""
+    """Return why one of OpenAI's choices is incomplete through no fault of the model, or None otherwise."""
     if isinstance(choice.get("error"), Mapping):
         return f"the API answered with an error: {error_said(choice['error'])}"
     if {"message", "text"} & set(choice) and choice.get("message") is choice.get("text") is None:
@@ -81,14 +82,14 @@ def broken_choice(choice: Mapping[str, Any]) -> str | None:
 
 
 def why_silent(message: Mapping[str, Any]) -> str | None:
-    """Return the reason why a message is no response, or None. A message with any content is a response."""
+    """Return why a message is not a response, or None if it is. Any message with content is a response."""
     held = (value for key, value in message.items() if key not in ("role", "from", "name", "type"))
     silent = all(value is None or value == [] for value in held)
     return "the API's answer has no text: the message's content is null" if silent else None
 
 
 def why_broken(reason: Any) -> str | None:
-    """Return a message for a finish reason that the server caused, or None for any other reason."""
+    """Return an error message for a finish reason that the server caused, or None for any other reason."""
     kind = str(reason.get("type") if isinstance(reason, Mapping) else reason)  # SGLang returns an object
     if kind.lower() in _WITHHELD:
         return f"the server's filter withheld the answer: {kind}"
@@ -96,7 +97,7 @@ def why_broken(reason: Any) -> str | None:
 
 
 def error_said(error: Any) -> str:
-    """Return the message of an error in one line, even if it is nested: `{"error": {"message": ...}}`."""
+    """Return the message in an error as one line. It may be nested, as in `{"error": {"message": ...}}`."""
     said = error
     while isinstance(said, Mapping):
         deeper = said.get("message") or said.get("error") or said.get("msg")
@@ -113,13 +114,13 @@ def _error_in(answer: Mapping[str, Any]) -> str | None:
         return error_said(answer)
     if isinstance(error, str) and error and held <= _OF_ERRORS:
         return error_said(error)
-    detail = answer.get("detail")  # FastAPI's servers
+    detail = answer.get("detail")  # servers that use FastAPI
     if held == {"detail"} and isinstance(detail, list) and detail and isinstance(detail[0], Mapping):
         return error_said(detail[0])
     return error_said(detail) if held == {"detail"} and isinstance(detail, str) else None
 
 
 def _feedback(answer: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return Gemini's feedback on a prompt, or an empty mapping."""
+    """Return Gemini's feedback on a prompt, or an empty mapping if there is no feedback."""
     feedback = answer.get("promptFeedback") or answer.get("prompt_feedback")
     return feedback if isinstance(feedback, Mapping) else {}

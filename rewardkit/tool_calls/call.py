@@ -11,9 +11,9 @@ from typing import Any
 from rewardkit.json_objects import object_of_pairs
 
 MAX_CALLS = 64
-"""Largest number of calls read from one turn. All further calls become one call with an error."""
+"""Maximum number of calls in one turn. All further calls become one call with an error."""
 PLAIN = "__input__"
-"""Name of the argument in a call that has a single value without a name."""
+"""Name of the argument in a call whose only value has no name."""
 _NAMES = ("name", "function", "tool", "tool_name", "function_name")
 _ARGUMENTS = ("arguments", "parameters", "args", "input", "tool_input", "tool_arguments", "kwargs")
 _NAME_CHARS = 200
@@ -27,18 +27,18 @@ class Call:
     arguments: Mapping[str, Any]
     id: str = ""
     error: str | None = None
-    """Reason why the call cannot be executed, such as malformed JSON or a missing name. An agent reports it
-    to the model, and a reward never matches the call with an expected call."""
+    """Reason why the call cannot be executed, such as malformed JSON or a missing name. Agents report the
+    reason to the model, and rewards never match the call with an expected call."""
     untyped: bool = False
-    """True if the format has only strings, so that a number may be written as a string."""
+    """True if the format writes all values as strings, so that a string may represent a number."""
 
 
 class UnreadableCall(ValueError):
-    """Raised with the reason why a call cannot be parsed."""
+    """Raised if a call cannot be parsed. The message gives the reason."""
 
 
 def checked(name: Any, arguments: Any, *, untyped: bool = False) -> Call:
-    """Return a call with the given name and arguments.
+    """Create a call from a name and arguments, after checking them.
 
     Raises:
         UnreadableCall: The name is invalid, or the arguments are not a JSON object.
@@ -49,7 +49,7 @@ def checked(name: Any, arguments: Any, *, untyped: bool = False) -> Call:
 
 
 def with_one_argument(name: Any, value: Any, *, untyped: bool = False) -> Call:
-    """Return a call with a value for the tool's only argument.
+    """Create a call from a name and a value for the tool's only argument.
 
     Raises:
         UnreadableCall: The name is invalid.
@@ -58,11 +58,11 @@ def with_one_argument(name: Any, value: Any, *, untyped: bool = False) -> Call:
 
 
 def call_of(name: Any, arguments: Any, id: str = "") -> Call:
-    """Return a call that a program passes on. If its arguments are not an object, the call has an error.
+    """Create a call from a program's data. If the arguments are not an object, the call has an error.
 
     Args:
         name: Name of the tool.
-        arguments: Object, or its JSON as in OpenAI's messages.
+        arguments: Object, or JSON of an object as in OpenAI's messages.
         id: Id of the call.
     """
     try:
@@ -73,7 +73,7 @@ def call_of(name: Any, arguments: Any, id: str = "") -> Call:
 
 
 def failed(why: str, name: str = "") -> Call:
-    """Return a call with an error, for text that cannot be parsed."""
+    """Create a call with an error, for text that cannot be parsed."""
     printable = name.strip()[:_NAME_CHARS].encode(errors="replace").decode()
     return Call(printable, {}, error=why.encode(errors="replace").decode())
 
@@ -92,7 +92,7 @@ def calls_of(value: Any) -> list[Call]:
 
 
 def is_call(value: Any) -> bool:
-    """Return True for a JSON value that can only be meant as one or several calls."""
+    """Return True if a JSON value can only be meant as a call or as a list of calls."""
     if isinstance(value, list):
         return bool(value) and all(map(is_call, value))
     if not isinstance(value, dict):
@@ -102,15 +102,15 @@ def is_call(value: Any) -> bool:
     inner = value.get("function")
     inner = inner if isinstance(inner, dict) else value
     name, arguments = _name_and_arguments(inner)
-    told = "arguments" in inner or "parameters" in inner  # under any other key, a string may be anything
+    told = "arguments" in inner or "parameters" in inner  # under another key, a string need not be arguments
     return isinstance(name, str) and (told or isinstance(arguments, dict))
 
 
 def json_at(text: str, position: int) -> tuple[Any, int]:
-    """Return the JSON value at a position, after any whitespace, and the position after it.
+    """Return the JSON value at a position, after any whitespace, and the position after the value.
 
     Raises:
-        UnreadableCall: There is no valid JSON, or an object contains a key twice.
+        UnreadableCall: The text at the position is not valid JSON, or an object contains a key twice.
     """
     while position < len(text) and text[position].isspace():
         position += 1
@@ -128,7 +128,7 @@ def json_at(text: str, position: int) -> tuple[Any, int]:
 
 
 def json_of(text: str) -> Any:
-    """Parse a text that is one JSON value.
+    """Parse a text that consists of one JSON value.
 
     Raises:
         UnreadableCall: The text is not a JSON value.
@@ -146,11 +146,11 @@ def blocks(
 
     Args:
         text: Text with blocks.
-        opening: Pattern of the start of a block. Its first group is the name of the function.
+        opening: Pattern for the start of a block. Its first group matches the name of the function.
         closing: Text that ends a block.
-        form: Description of a block for messages. Its first word also marks blocks that `opening` does not
-            match.
-        read: Function that returns the call for a name and the text in its block, or raises UnreadableCall.
+        form: Description of a block for error messages. If its first word remains outside the blocks, a call
+            with an error is added.
+        read: Function that returns the call for a name and the text in the block, or raises UnreadableCall.
     """
     outside: list[str] = []
     calls: list[Call] = []
@@ -172,10 +172,10 @@ def blocks(
 
 
 def by_name(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return arguments by name.
+    """Convert pairs of names and values to a dict.
 
     Raises:
-        UnreadableCall: An argument is given twice.
+        UnreadableCall: A name occurs twice.
     """
     found = dict(pairs)
     if len(found) != len(pairs):
@@ -192,13 +192,13 @@ def said_before(text: str, start: int) -> str:
 
 
 def name_in(text: str) -> str:
-    """Return the apparent name of a call that cannot be parsed, or an empty string."""
+    """Return the apparent name of a call that cannot be parsed, or an empty string if no name is found."""
     found = re.search(r'"name"\s*:\s*"([^"\\\n]{1,200})"', text[:2_000])
     return found[1] if found else ""
 
 
 def shown(text: str) -> str:
-    """Return the beginning of a text, quoted for a message."""
+    """Return the beginning of a text, quoted for an error message."""
     stripped = text.strip()
     return repr(stripped[:40] + ("..." if len(stripped) > 40 else ""))
 
@@ -215,7 +215,7 @@ def _from_object(value: Any) -> Call:
 
 
 def _name_and_arguments(value: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Return the values under the first known keys for the name and the arguments, each None if absent."""
+    """Return the name and the arguments in an object, with None in place of a missing value."""
     name = next((value[key] for key in _NAMES if key in value), None)
     return name, next((value[key] for key in _ARGUMENTS if key in value), None)
 

@@ -1,6 +1,6 @@
-"""`deepseek`: `<｜tool▁call▁begin｜>name<｜tool▁sep｜>{...}<｜tool▁call▁end｜>` (V3.1).
+"""Format `deepseek` for DeepSeek V3.1: `<｜tool▁call▁begin｜>name<｜tool▁sep｜>{...}<｜tool▁call▁end｜>`.
 
-V3 and R1 write `function<｜tool▁sep｜>name` and a code fence. `minimax.py` reads the format of V3.2.
+V3 and R1 write `function<｜tool▁sep｜>name` and a code fence. `minimax.py` parses the format of V3.2.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _AROUND = re.compile(r"<｜tool▁calls▁(?:begin|end)｜>")
 
 
 def read(text: str) -> tuple[str, list[Call]]:
-    """Return the text outside the calls, and the calls."""
+    """Return the text outside the calls and the parsed calls."""
     content, calls = blocks(text, _OPENING, "<｜tool▁call▁end｜>", _FORM, _call)
     if MARK in content and not calls:
         calls.append(failed(f"the call is not finished: it is {_FORM}"))

@@ -1,8 +1,8 @@
-"""Formats in which models write tool calls, by name, and functions that read them.
+"""Formats in which models write tool calls, by name, and functions that parse text in these formats.
 
-Each format has a file in this folder and a row in `FORMATS`. A call that cannot be parsed is a `Call` with
-the reason in `error`. It is never mistaken for text without a call. Nothing is executed. Callers remove the
-model's thinking first.
+Each format has a file in this folder and a row in `FORMATS`. A call that cannot be parsed is returned as a
+`Call` with the reason in `error`, so that it is never mistaken for text without a call. Nothing is executed.
+Callers must remove the model's thinking first.
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ from rewardkit.tool_calls import (
 from rewardkit.tool_calls.call import MAX_CALLS, Call, failed
 
 MAX_CHARS = 100_000
-"""Longest text that `read_any` searches for calls, in characters."""
+"""Maximum length in characters of a text that `read_any` searches for calls."""
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """Format in which a family of models writes its calls."""
+    """Format in which a family of models writes tool calls."""
 
     read: Callable[[str], tuple[str, list[Call]]]
-    """Function from a text without thinking to (the text outside the calls, the calls in order)."""
+    """Function that takes a text without thinking, and returns the text outside the calls and the calls."""
     marks: tuple[str, ...] = ()
-    """Texts that only occur with a call of this format."""
+    """Texts that occur only in calls in this format."""
     bare: bool = False
-    """True if a call may occur without a mark, so that only parsing shows whether a text contains a call."""
+    """True if a call may have no mark, so that a text must be parsed to find calls."""
     templates: tuple[str, ...] = ()
-    """Texts in a chat template that, like `marks`, show that the template asks for this format."""
+    """Texts that, like `marks`, occur in chat templates that ask the model for this format."""
     stop: tuple[str, ...] = ()
     """Texts that end a turn and that the model must not write itself, such as the label of an observation."""
     stop_tokens: tuple[str, ...] = ()
     """Special tokens that end a turn with calls, if the tokenizer has them."""
     between_tokens: bool = False
-    """True if calls are enclosed in special tokens that would end any other text."""
+    """True if calls contain special tokens at which any other text would be cut off."""
 
 
 FORMATS: Table[Format] = Table(
@@ -85,16 +85,16 @@ FORMATS: Table[Format] = Table(
 )
 """Formats by name, as used in `multi_turn.format` and in the option `formats` of `tool_call`."""
 NAMES_ELSEWHERE = {"gpt-oss": "harmony", "llama3_json": "llama3"}
-"""Names that verl and vLLM use for formats with a different name in `FORMATS`."""
+"""Names that verl and vLLM use for formats, mapped to the names in `FORMATS`."""
 _SIGNS = (
     *("<tool_call", "<function=", "<|tool_call", "<｜tool▁", "<function_call", "<invoke name="),
     *("functools[", "<start_function_call>", "<|action_start|>", "<minimax:tool_call"),
 )
-"""Texts that announce a call in the format of any model, supported or not."""
+"""Texts at the beginning of a call in any format, including formats that are not supported."""
 
 
 def format_named(name: str) -> Format:
-    """Return the format with a name, which may be one of `NAMES_ELSEWHERE`.
+    """Return the format with the given name, which may be a name in `NAMES_ELSEWHERE`.
 
     Raises:
         ConfigError: The format does not exist. The message lists the known formats.
@@ -107,7 +107,7 @@ def format_named(name: str) -> Format:
 
 
 def read(name: str, text: str) -> tuple[str, list[Call]]:
-    """Return the text outside the calls of a format, and the calls with the ids `call_0`, `call_1` and so on.
+    """Return the text outside the calls in a format, and the calls with the ids `call_0`, `call_1` and so on.
 
     Args:
         name: Name of the format.
@@ -124,10 +124,10 @@ def read(name: str, text: str) -> tuple[str, list[Call]]:
 
 
 def read_any(text: str, names: Sequence[str] = FORMATS.shipped) -> list[Call]:
-    """Return the calls of a text in any of several formats, or an empty list if it attempts no call.
+    """Return the calls in a text in any of several formats, or an empty list if the text attempts no call.
 
-    A text with the marks of several formats, or of a format that is not in `names`, yields a call with an
-    error. Among formats without marks, the first that finds a call is used.
+    If a text contains marks of several formats, or of a format that is not in `names`, the result is a call
+    with an error. If it contains no marks, the first format without marks that finds a call is used.
 
     Args:
         text: Text as in `read`.
@@ -150,7 +150,7 @@ def read_any(text: str, names: Sequence[str] = FORMATS.shipped) -> list[Call]:
 
 
 def announced(text: str) -> list[str]:
-    """Return the formats with marks in a text. Three formats share the tag of `hermes`."""
+    """Return the names of the formats whose marks occur in a text. Three formats use the tag of `hermes`."""
     found = [name for name, form in FORMATS.items() if any(mark in text for mark in form.marks)]
     if found == ["hermes"] and glm.NAME_ALONE.search(text):
         return ["glm"]
@@ -160,9 +160,9 @@ def announced(text: str) -> list[str]:
 
 
 def detect(chat_template: str | None) -> str | None:
-    """Return the format in which a chat template asks the model to write calls.
+    """Return the name of the format in which a chat template asks the model to write calls.
 
-    Return `react` if the template does not mention tools, and None if its format is not in `FORMATS`.
+    Return `react` if the template does not mention tools, or None if its format is not in `FORMATS`.
     """
     template = chat_template or ""
     for name, form in FORMATS.items():

@@ -1,6 +1,6 @@
-"""`glm`, of GLM 4.5 and later: `<tool_call>name<arg_key>k</arg_key><arg_value>v</arg_value></tool_call>`.
+"""Format `glm`: `<tool_call>name<arg_key>k</arg_key><arg_value>v</arg_value></tool_call>`.
 
-All values are strings.
+GLM 4.5 and later models use this format. All values are strings.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from rewardkit.tool_calls.call import Call, UnreadableCall, blocks, by_name, che
 
 MARK = "<arg_key>"
 NAME_ALONE = re.compile(r"<tool_call>\s*[\w.-]{1,200}\s*</tool_call>")
-"""Pattern of a call to a function without arguments."""
+"""Pattern for a call to a function without arguments."""
 _OPENING = re.compile(r"<tool_call>\s*([^\s<{]{1,200})")
 _FORM = "<tool_call> NAME <arg_key>KEY</arg_key> <arg_value>VALUE</arg_value> </tool_call>"
 _PAIR = re.compile(r"<arg_key>([^<]{1,200})</arg_key>\s*<arg_value>(.*?)</arg_value>", re.DOTALL)
 
 
 def read(text: str) -> tuple[str, list[Call]]:
-    """Return the text outside the calls, and the calls."""
+    """Return the text outside the calls and the parsed calls."""
     content, calls = blocks(text, _OPENING, "</tool_call>", _FORM, _call)
     return content.strip(), calls
 

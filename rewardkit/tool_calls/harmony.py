@@ -1,8 +1,8 @@
-"""`harmony`, the format of gpt-oss. A turn consists of messages with a channel, a recipient and a body.
+"""Format `harmony` for gpt-oss. A turn consists of messages with a channel, a recipient and a body.
 
-A message to a tool is a call. A turn continues after `<|start|>assistant`, with which its prompt ends, and
-each further message of the turn begins in the same way. (Sources: OpenAI's description of the format, and the
-models' chat template.)
+A message to a tool is a call. The prompt ends with `<|start|>assistant`, which begins the first message of
+the turn. Each further message in the turn begins in the same way. (Sources: OpenAI's description of the
+format, and the models' chat template.)
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ _MARK = re.compile(r"<\|\w+\|>")
 
 @dataclass(frozen=True, slots=True)
 class _TurnMessage:
-    """One message of a turn."""
+    """One message in a turn."""
 
     channel: str
     """`analysis`, `commentary` or `final`. Empty if the message has no channel."""
     recipient: str
-    """Tool, as `functions.name`. Empty for the user."""
+    """Tool in the form `functions.name`, or an empty string for the user."""
     body: str | None
     """Text of the message, or None if the turn ends before the body begins."""
 
 
 def read(text: str) -> tuple[str, list[Call]]:
-    """Return the text for the user, and the calls in all channels."""
+    """Return the text for the user and the parsed calls from all channels."""
     said: list[str] = []
     calls: list[Call] = []
     for message in _messages(text):
@@ -49,7 +49,7 @@ def read(text: str) -> tuple[str, list[Call]]:
 
 
 def _messages(text: str) -> Iterator[_TurnMessage]:
-    """Yield the messages of a turn. Stop at a message of another role, which the model must have made up."""
+    """Yield the messages in a turn. Stop at a message with another role, which the model has made up."""
     position = 0
     while (mark := text.find(_BEGIN, position)) >= 0:
         _, start, role = text[position:mark].rpartition(_START)

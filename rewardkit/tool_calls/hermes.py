@@ -1,4 +1,4 @@
-"""`hermes`, of Hermes, Qwen 2.5 and 3: `<tool_call>{"name": ..., "arguments": {...}}</tool_call>`.
+"""Format `hermes` for Hermes, Qwen 2.5 and 3: `<tool_call>{"name": ..., "arguments": {...}}</tool_call>`.
 
 The closing tag of the last call is optional. A block may contain a code fence or a list of calls.
 """
@@ -24,7 +24,7 @@ OPEN, CLOSE = "<tool_call>", "</tool_call>"
 
 
 def read(text: str) -> tuple[str, list[Call]]:
-    """Return the text outside the calls, and the calls."""
+    """Return the text outside the calls and the parsed calls."""
     content: list[str] = []
     calls: list[Call] = []
     position = 0
@@ -42,7 +42,7 @@ def read(text: str) -> tuple[str, list[Call]]:
 
 
 def _block(text: str, start: int) -> tuple[list[Call], int]:
-    """Return the calls of the block after an opening tag, and the position after the block."""
+    """Return the calls in the block that begins after an opening tag, and the position after the block."""
     try:
         value, end = _value(text, start)
         rest = text[end:].lstrip()
@@ -58,9 +58,9 @@ def _block(text: str, start: int) -> tuple[list[Call], int]:
 
 
 def _value(text: str, start: int) -> tuple[Any, int]:
-    """Return the JSON value of a block, which may be in a code fence, and the position after the value.
+    """Return the JSON value in a block, which may be in a code fence, and the position after the value.
 
-    The JSON parser determines the end, since a string in the JSON may contain a tag.
+    The JSON parser determines the end of the value, since a string in the JSON may contain a tag.
     """
     end = _find(text, CLOSE, start)
     if text[start:end].lstrip().startswith("```"):
@@ -69,6 +69,6 @@ def _value(text: str, start: int) -> tuple[Any, int]:
 
 
 def _find(text: str, mark: str, start: int) -> int:
-    """Return the position of a mark, or the end of the text."""
+    """Return the position of the next mark, or the end of the text if there is no further mark."""
     place = text.find(mark, start)
     return place if place >= 0 else len(text)

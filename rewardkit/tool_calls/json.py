@@ -1,6 +1,6 @@
-"""`json`: calls as JSON objects without any mark, as the whole text, in a code fence, or within prose.
+"""Format `json`: calls as JSON objects without marks, as the whole text, in a code fence or in prose.
 
-Within prose, an object is a call if it has a name and arguments.
+In prose, an object is a call if it has a name and arguments.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _OBJECT = re.compile(
     r"|tool(?:_name|_input|_arguments)?|function_name|args|input|kwargs)\"\s{0,20}:"
 )
 _SAYS_LITTLE = frozenset(("type", "id", "tool", "args", "input", "kwargs"))
-"""Keys that other objects often begin with, too, so that malformed JSON after them need not be a call."""
+"""Keys with which other objects also often begin. Malformed JSON after such a key need not be a call."""
 _ARGUMENTS = re.compile(r"\"(?:arguments|parameters)\"\s{0,20}:")
 _CLAUSE = r"(?:(?!,\s(?:so|but|and|let|i|we|now|then|instead|therefore)\b)[^.!?;\n])*$"
 _MENTIONED = re.compile(
@@ -33,13 +33,13 @@ _MENTIONED = re.compile(
     rf"|invok|mak|send|issu|emit|writ|output|return|say|try)\w*\b{_CLAUSE})|\bexamples?\b{_CLAUSE}|\be\.g\.{_CLAUSE}",
     re.IGNORECASE,
 )
-"""Words earlier in the clause that make an object an example, or a call that is not to be made."""
+"""Pattern for words before an object that make it an example, or a call that is not to be made."""
 _CLAUSE_CHARS = 200
 _SINGLE_QUOTES = re.compile(r"\{\s{0,20}'name'\s{0,20}:")
 
 
 def read(text: str) -> tuple[str, list[Call]]:
-    """Return the text before the first call, and the calls."""
+    """Return the text before the first call and the parsed calls."""
     if _is_name_alone(text):
         return "", calls_of(json_of(text))
     calls: list[Call] = []
@@ -67,7 +67,7 @@ def read(text: str) -> tuple[str, list[Call]]:
 
 
 def _is_name_alone(text: str) -> bool:
-    """Return True if a text is `{"name": "f"}`, a call of a function without arguments."""
+    """Return True if a text is a call to a function without arguments, `{"name": "f"}`."""
     if not (text.lstrip().startswith("{") and '"name"' in text):
         return False
     try:
@@ -78,7 +78,7 @@ def _is_name_alone(text: str) -> bool:
 
 
 def _is_attempt(text: str, start: re.Match[str], has_called: bool) -> bool:
-    """Return True if an object that cannot be parsed was meant as a call."""
+    """Return True if an object that cannot be parsed was probably meant as a call."""
     if start["key"] in _SAYS_LITTLE:
         return False
     return has_called or not text[: start.start()].strip() or bool(_ARGUMENTS.search(text, start.start()))

@@ -1,4 +1,4 @@
-"""`kimi`, of Kimi K2: `<|tool_call_begin|>f:0<|tool_call_argument_begin|>{...}<|tool_call_end|>`."""
+"""Format `kimi` for Kimi K2: `<|tool_call_begin|>f:0<|tool_call_argument_begin|>{...}<|tool_call_end|>`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _AROUND = re.compile(r"<\|tool_calls_section_(?:begin|end)\|>")
 
 
 def read(text: str) -> tuple[str, list[Call]]:
-    """Return the text outside the calls, and the calls."""
+    """Return the text outside the calls and the parsed calls."""
     content, calls = blocks(text, _OPENING, "<|tool_call_end|>", _FORM, _call)
     return _AROUND.sub("", content).strip(), calls
 

@@ -1,6 +1,6 @@
-"""`llama3`, of Llama 3.1 to 3.3: JSON objects with `parameters` after an optional `<|python_tag|>`.
+"""Format `llama3` for Llama 3.1 to 3.3: JSON objects with `parameters` after an optional `<|python_tag|>`.
 
-Without the tag, `json.py` reads the text.
+If the tag is missing, `json.py` parses the text.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _END = re.compile(r"<\|(?:eot_id|eom_id)\|>")
 
 
 def read(text: str) -> tuple[str, list[Call]]:
-    """Return the text before the calls, and the calls."""
+    """Return the text before the calls and the parsed calls."""
     text = _END.split(text, maxsplit=1)[0]
     before, tag, rest = text.partition(TAG)
     if not tag:
@@ -30,7 +30,7 @@ def read(text: str) -> tuple[str, list[Call]]:
 
 
 def _calls(text: str) -> Iterator[Call]:
-    """Yield the calls of a text, which are separated by `;`, commas or whitespace.
+    """Yield the calls in a text, which are separated by semicolons, commas or whitespace.
 
     Raises:
         UnreadableCall: A call cannot be parsed.

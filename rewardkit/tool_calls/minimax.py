@@ -1,7 +1,7 @@
-"""`minimax`, of MiniMax M2: `<invoke name="f"><parameter name="k">v</parameter></invoke>`.
+"""Format `minimax` for MiniMax M2: `<invoke name="f"><parameter name="k">v</parameter></invoke>`.
 
-All values are strings. DeepSeek V3.2 writes the same format with `｜DSML｜` in each tag, and marks which
-values are strings.
+All values are strings. DeepSeek V3.2 writes the same format with `｜DSML｜` in each tag, and marks the values
+that are strings.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _AROUND = re.compile(r"</?(?:minimax:tool_call|function_calls)>")
 
 
 def read(text: str) -> tuple[str, list[Call]]:
-    """Return the text outside the calls, and the calls."""
+    """Return the text outside the calls and the parsed calls."""
     content, calls = blocks(text.replace(DSML, ""), _OPENING, "</invoke>", _FORM, _call)
     return _AROUND.sub("", content).strip(), calls
 

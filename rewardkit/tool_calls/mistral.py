@@ -1,4 +1,7 @@
-"""`mistral`: `[TOOL_CALLS][{"name": ..., "arguments": {...}}]`, or `[TOOL_CALLS]f[ARGS]{...}` per call."""
+"""Format `mistral`: `[TOOL_CALLS][{"name": ..., "arguments": {...}}]`.
+
+Some models write `[TOOL_CALLS]f[ARGS]{...}` for each call instead.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ _HEAD = re.compile(r"\s*([A-Za-z_][\w.-]{0,199})\s*(?:\[CALL_ID\]\s*\w{1,40})?\s
 
 
 def read(text: str) -> tuple[str, list[Call]]:
-    """Return the text before the calls, and the calls."""
+    """Return the text before the calls and the parsed calls."""
     start = text.find(MARK)
     if start < 0:
         return text.strip(), []
@@ -37,7 +40,7 @@ def read(text: str) -> tuple[str, list[Call]]:
 
 
 def _calls_at(text: str, position: int) -> tuple[list[Call], int]:
-    """Return the calls after a mark, and the position after them."""
+    """Return the calls after a mark, and the position after the calls."""
     if not text.startswith(MARK, position):
         raise UnreadableCall(
             f"expected {MARK} or the end after the call's JSON, found {shown(text[position:])}"

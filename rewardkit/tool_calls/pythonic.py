@@ -1,7 +1,7 @@
-"""`pythonic`, of Llama 4 and 3.2: calls as Python, `[f(x=1), g(y="a")]`, on their own lines.
+"""Format `pythonic` for Llama 4 and 3.2: calls in Python syntax, such as `[f(x=1), g(y="a")]`.
 
-The brackets are optional if the whole text, or a code fence, consists only of calls with named arguments.
-Nothing is evaluated. Literals are read from the syntax tree.
+Calls must be on separate lines from other text. The brackets are optional if the whole text, or a code fence,
+consists only of calls with named arguments. Nothing is evaluated. Literals are read from the syntax tree.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rewardkit.fences import fences
 from rewardkit.tool_calls.call import Call, UnreadableCall, by_name, checked, failed, said_before
 
 MARKS = re.compile(r"<\|python_(?:start|end)\|>")
-"""Special tokens around the calls of Llama 4."""
+"""Pattern for the special tokens around calls by Llama 4."""
 _MAX_CHARS = 10_000
 _OPENING = re.compile(r"^[ \t]*\[\s{0,20}[A-Za-z_][\w.]{0,200}\(", re.MULTILINE)
 _CLOSING = re.compile(r"\)\s{0,20}\](?=[ \t`]*$)", re.MULTILINE)
@@ -25,7 +25,7 @@ _JSON_NAMES = {"true": True, "false": False, "null": None}
 
 
 def read(text: str) -> tuple[str, list[Call]]:
-    """Return the text before the calls, and the calls."""
+    """Return the text before the calls and the parsed calls."""
     text = MARKS.sub("", text)
     body = _in_answer(text)
     body = body.strip("`\n ") if "```" not in text else body
@@ -46,18 +46,16 @@ def read(text: str) -> tuple[str, list[Call]]:
 
 
 def literal(text: str) -> Any:
-    """Return the value of a text that is a Python literal and can be represented in JSON.
+    """Return the value of a Python literal that can be represented in JSON.
 
     Raises:
-        UnreadableCall: The text is not such a literal.
+        UnreadableCall: The text is not a literal that can be represented in JSON.
     """
     return _literal(_parsed(text.strip(), "eval").body)
 
 
 def in_parentheses(text: str) -> tuple[list[Any], dict[str, Any]]:
-    """Parse the text between the parentheses of a call, such as `"a", x=1`.
-
-    Return the positional arguments and the named arguments.
+    """Return the positional and named arguments in the parentheses of a call, such as `"a", x=1`.
 
     Raises:
         UnreadableCall: An argument is not a literal.
@@ -69,7 +67,7 @@ def in_parentheses(text: str) -> tuple[list[Any], dict[str, Any]]:
 
 
 def _in_answer(text: str) -> str:
-    """Return the content of an `<answer>` element at the end of a text, or else the text."""
+    """Return the content of the `<answer>` element at the end of a text, or else the whole text."""
     inside = text.rstrip().removesuffix("</answer>").rpartition("<answer>")
     return inside[2] if inside[1] and text.rstrip().endswith("</answer>") else text
 

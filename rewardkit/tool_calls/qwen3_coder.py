@@ -1,6 +1,6 @@
-"""`qwen3_coder`: `<tool_call><function=f><parameter=x>1</parameter></function></tool_call>`.
+"""Format `qwen3_coder`: `<tool_call><function=f><parameter=x>1</parameter></function></tool_call>`.
 
-All values are strings. The outer tags are optional, and a JSON object may replace the parameters.
+All values are strings. The outer tags are optional. A JSON object may be written in place of the parameters.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _OUTER_CLOSE = re.compile(r"(?:\s*</tool_call>)?")
 
 
 def read(text: str) -> tuple[str, list[Call]]:
-    """Return the text outside the calls, and the calls."""
+    """Return the text outside the calls and the parsed calls."""
     content: list[str] = []
     calls: list[Call] = []
     position = 0
@@ -57,7 +57,7 @@ def read(text: str) -> tuple[str, list[Call]]:
 
 
 def _call(name: str, text: str, start: int) -> tuple[Call, int]:
-    """Return the call with arguments at `start`, and the position after the call."""
+    """Return the call whose arguments begin at `start`, and the position after the call."""
     is_object = text.startswith("{", start)
     arguments, end = json_at(text, start) if is_object else _parameters(text, start)
     close = _CLOSE.match(text, end)
@@ -69,7 +69,10 @@ def _call(name: str, text: str, start: int) -> tuple[Call, int]:
 
 
 def _parameters(text: str, position: int) -> tuple[dict[str, Any], int]:
-    """Return the parameters at a position, and the position after them. Only `</parameter>` ends a value."""
+    """Return the parameters at a position, and the position after the parameters.
+
+    Only `</parameter>` ends a value.
+    """
     given: list[tuple[str, str]] = []
     while (found := _PARAMETER.match(text, position)) is not None and "\n<parameter=" not in found[2]:
         given.append((found[1].strip(), found[2].removeprefix("\n").removesuffix("\n")))

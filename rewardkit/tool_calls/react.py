@@ -1,10 +1,10 @@
-"""`react`, calls in plain text: the lines `Action: search` and `Action Input: {"query": "x"}`.
+"""Format `react`: calls in plain text, with the lines `Action: search` and `Action Input: {"query": "x"}`.
 
 Other forms are `Action: search[x]`, `Action: search("x")`, `Action: search(query="x")`, and LangChain's
-object with `action` and `action_input`, which needs no label. A text has at most one call, since the model
-must not write the text after `Observation:`. Labels must begin a line, so that quoted labels do not count.
-Labels in a code fence are examples, unless the whole text is the fence. A string in place of an object is the
-value of the tool's only argument.
+object with `action` and `action_input`, which needs no label. A text contains at most one call, since the
+model must not write the text after `Observation:`. A label must be at the beginning of a line, so that quoted
+labels are ignored. Labels in a code fence are treated as examples, unless the fence is the whole text. A
+string in place of an object is the value of the tool's only argument.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LABEL = re.compile(
     r"(?:[ \t]{1,3}\d{1,3})?[ \t]{0,3}[*_`]{0,3}[ \t]{0,3}:[*_]{0,3}[ \t]*",
     re.MULTILINE | re.IGNORECASE,
 )
-"""Label at the beginning of a line, in plain text or Markdown, with or without a step number."""
+"""Pattern for a label at the beginning of a line, in plain text or Markdown, with an optional step number."""
 _NAME = re.compile(r"[`*\"']{0,3}([A-Za-z_][\w.-]{0,199})[`*\"']{0,3}")
 _NOTHING = re.compile(
     r"[`*\"'(\[]{0,3}(?:none|nothing|null|n/?a|no)(?: (?:action|tools?)\b)?"
@@ -48,7 +48,7 @@ _PARENTHESES = re.compile(r"([A-Za-z_][\w.-]{0,199})[ \t]?\((.*)\)", re.DOTALL)
 
 
 class _Part(NamedTuple):
-    """A label with the text after it."""
+    """A label and the text after it."""
 
     label: str
     """Label in lower case."""
@@ -57,7 +57,7 @@ class _Part(NamedTuple):
 
 
 def read(text: str) -> tuple[str, list[Call]]:
-    """Return the text before the call, and a list with the call if there is one."""
+    """Return the text before the call, and a list that contains the call, if any."""
     inner = without_fence(text)
     parts = _until_observed(_parts(inner))
     told = [part for part in parts if part.label in ("action", "action input", "final answer")]
@@ -72,7 +72,7 @@ def read(text: str) -> tuple[str, list[Call]]:
 
 
 def attempts(text: str) -> bool:
-    """Return True if a text contains a label of a call."""
+    """Return True if a text contains a label for a call."""
     return any(part.label in ("action", "action input") for part in _parts(text))
 
 
@@ -93,7 +93,7 @@ def _until_observed(parts: list[_Part]) -> list[_Part]:
 
 
 def _told(text: str, parts: Sequence[_Part], told: list[_Part]) -> Call | None:
-    """Return the call that the labels form, or None if they give an answer or `Action` is part of prose."""
+    """Return the call in the labelled parts, or None if they are an answer or `Action` is part of prose."""
     real = _without_nothing(told)
     if not real and text.strip() == text[told[0].start :].strip() and "\n" not in told[0].text:
         raise UnreadableCall("the Action calls no tool, and there is no Final Answer")
@@ -114,7 +114,7 @@ def _told(text: str, parts: Sequence[_Part], told: list[_Part]) -> Call | None:
 
 
 def _without_nothing(told: Sequence[_Part]) -> list[_Part]:
-    """Return the parts without actions such as `Action: None` and the inputs that follow them."""
+    """Remove actions such as `Action: None`, and the inputs that follow them, from the parts."""
     kept: list[_Part] = []
     dropped = False
     for part in told:
@@ -125,7 +125,7 @@ def _without_nothing(told: Sequence[_Part]) -> list[_Part]:
 
 
 def _is_nothing(action: str) -> bool:
-    """Return True for actions such as `None`, `N/A` or "no action needed"."""
+    """Return True if an action means that no tool is called, such as `None`, `N/A` or "no action needed"."""
     return _NOTHING.fullmatch(action.strip().partition("\n")[0].rstrip()) is not None
 
 
@@ -139,7 +139,7 @@ def _name(action: str) -> str:
 
 
 def _alone(action: str, is_step: bool) -> Call | None:
-    """Return the call of an Action without an input, or None if the Action is an answer or prose."""
+    """Return the call in an Action without an input, or None if the Action is an answer or prose."""
     if (brackets := _BRACKETS.fullmatch(action)) is not None:
         return None if brackets[1].casefold() == _FINISH else _with_input(brackets[1], brackets[2])
     if (called := _PARENTHESES.fullmatch(action.strip("` "))) is not None:
@@ -172,7 +172,7 @@ def _with_input(name: str, given: str) -> Call:
 
 
 def _object_in(text: str) -> tuple[dict[str, Any], int] | None:
-    """Return LangChain's object at the end of a text, fenced or not, and the position at which it begins."""
+    """Return LangChain's object at the end of a text, which may be in a code fence, and its position."""
     inner = text.rstrip()
     fenced = inner.endswith("```")
     start = inner.find("```" if fenced else "{")

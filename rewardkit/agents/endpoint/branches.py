@@ -1,10 +1,10 @@
 """Branches of an episode whose message history is managed by an external program.
 
-Each branch is an `Episode` with the same turns, limits and tokens as an episode that a built-in loop drives.
-A request continues a branch, with exactly its tokens, if the request's messages begin with all messages of
-the branch. A request that departs from a branch after one of the model's turns reuses the tokens up to that
-turn, which are trained on the first branch only. Any other request starts a new branch, whose prompt is
-rendered with the chat template.
+Each branch is an `Episode`, with turns, limits and tokens as in an episode that a built-in loop drives. If
+the messages in a request begin with all messages of a branch, the request continues the branch with exactly
+the same tokens. If the messages diverge from a branch after one of the model's turns, a new branch reuses the
+tokens up to that turn, which are trained on in the first branch only. Any other request starts a new branch,
+whose prompt is rendered with the chat template.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from rewardkit.types import Message
 TOO_LONG = "context_length_exceeded"
 """Error code that tells programs to shorten their history."""
 Key = tuple[str, str, tuple[tuple[str, str], ...]]
-"""Parts of a message that are compared: role, text and calls."""
+"""Parts of a message that are compared: the role, the text and the calls."""
 
 
 @dataclass
 class EpisodeBranch:
-    """One branch, with the keys that requests are compared with."""
+    """One branch of an episode, and keys for comparing it with requests."""
 
     episode: Episode
     keys: list[Key]
     """Keys of all messages of the branch."""
     ends: dict[int, int] = field(default_factory=dict)
-    """Number of the episode's turns, by the number of messages up to and including each turn of the model."""
+    """Number of turns up to and including each model turn, by the number of messages up to that turn."""
     made: int = 0
-    """Number of turns that the model generated on this branch."""
+    """Number of turns that the model generated in this branch."""
 
     def says(self, reply: Reply, asked: AskedTurn, number: int) -> tuple[str, list[dict[str, Any]]]:
         """Record a generated turn in the form that the program receives, and return its text and calls.
 
-        If any call of the turn cannot be parsed, all its calls stay in the text.
+        If any call in the turn cannot be parsed, all calls stay in the text.
 
         Args:
             reply: Turn that the model generated.
@@ -78,7 +78,7 @@ class EpisodeBranches:
     """All branches of an episode, in the order in which they began."""
 
     def __init__(self, episode: Episode, most: int) -> None:
-        """Create an empty collection. `episode` has the row, the model and the limits of all branches."""
+        """Create an empty collection. `episode` provides the row, model and limits for all branches."""
         self._episode = episode
         self._most = most
         self.all: list[EpisodeBranch] = []
@@ -87,7 +87,7 @@ class EpisodeBranches:
 
     @property
     def made(self) -> int:
-        """Number of turns that the model generated on all branches."""
+        """Number of turns that the model generated in all branches."""
         return sum(branch.made for branch in self.all)
 
     @property
@@ -96,9 +96,9 @@ class EpisodeBranches:
         return len(self.all) >= self._most
 
     def find(self, asked: AskedTurn) -> tuple[EpisodeBranch, list[Message]] | None:
-        """Return the branch that a request continues and its new messages, or None if no branch matches.
+        """Return the branch that a request continues and the new messages, or None if no branch matches.
 
-        The branch is new if the request departs from an existing branch after one of the model's turns.
+        If the request diverges from a branch after one of the model's turns, a new branch is created.
         """
         keys = [key_of(message) for message in asked.messages]
         best: tuple[int, int, EpisodeBranch] | None = None
@@ -131,7 +131,7 @@ class EpisodeBranches:
         return self._add(made, [key_of(message) for message in made.messages])
 
     def _left(self, branch: EpisodeBranch, shared: int) -> EpisodeBranch:
-        """Return a new branch with the tokens of `branch` up to one of the model's turns."""
+        """Create a branch with the first `shared` messages of `branch` and with their tokens."""
         old = branch.episode
         made = self._episode_of(old.messages[:shared], old.schemas)
         made.prompt_messages, made.prompt_ids = old.prompt_messages, list(old.prompt_ids)
@@ -179,7 +179,7 @@ class EpisodeBranches:
 
 
 def key_of(message: Message) -> Key:
-    """Return the parts of a message that are compared, without details that clients change on resending."""
+    """Return the parts of a message to compare, without details that clients change when they resend it."""
     text = message_text(message)
     if message["role"] != "assistant":
         return message["role"], text, ()
@@ -197,17 +197,19 @@ def _canonical(arguments: str) -> str:
 
 
 def _shared(branch: EpisodeBranch, keys: Sequence[Key]) -> int:
-    """Return the number of messages that a request and a branch share, up to and including the last shared
-    turn of the model. Return 0 if they share none."""
+    """Return the number of shared messages up to and including the last shared turn of the model.
+
+    Return 0 if the request and the branch share no turn of the model.
+    """
     equal = next((i for i, (a, b) in enumerate(zip(branch.keys, keys, strict=False)) if a != b), None)
     length = min(len(branch.keys), len(keys)) if equal is None else equal
     return max((messages for messages in branch.ends if messages <= length), default=0)
 
 
 def _prompt_ids(episode: Episode) -> list[int]:
-    """Return the ids of a branch's prompt.
+    """Return the token ids of a branch's prompt.
 
-    The arguments of its calls are rendered as objects, as most templates expect, or else as text.
+    The arguments of calls are rendered as objects, as most templates expect, or as text if this fails.
     """
     transcript: Any = episode.speaking.transcript
     try:

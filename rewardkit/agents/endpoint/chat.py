@@ -1,4 +1,4 @@
-"""The chat completions API: parses requests and writes responses and streams."""
+"""OpenAI's chat completions API: parses requests, and writes responses and streams."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ HONOURED: Mapping[str, tuple[Any, ...] | None] = {
 
 
 def read(body: Mapping[str, Any]) -> AskedTurn:
-    """Return the turn that a request asks for.
+    """Parse a request for a turn.
 
     Raises:
         ApiError: The request is malformed or asks for an unsupported feature.
@@ -85,7 +85,7 @@ def answer(asked: AskedTurn, said: SaidTurn) -> dict[str, Any]:
 
 
 def events(asked: AskedTurn, said: SaidTurn) -> Iterator[tuple[str | None, Any]]:
-    """Yield the events of the response stream as pairs of name and data. Events of this API have no name."""
+    """Yield the name and data of each event in the response stream. In this API, the name is always None."""
     head = _head(asked, said, "chat.completion.chunk")
 
     def chunk(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:

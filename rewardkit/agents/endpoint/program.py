@@ -1,7 +1,7 @@
-"""The external program that plays an episode.
+"""Runs the external program that plays an episode.
 
-It is a command that is started for each episode, or a coroutine function in a file. It is the user's own code
-and runs with the permissions of this process. It talks to the model through `server.py`.
+The program is a command that is started for each episode, or a coroutine function in a file. It is the user's
+own code and runs with the permissions of this process. It accesses the model through `server.py`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from rewardkit.user_files import import_python_file
 from rewardkit.users_code import running, told
 
 MODEL = "policy"
-"""Model name for programs that require one."""
+"""Model name for programs that require a model name."""
 _STDERR_BYTES = 2000
 """Number of bytes kept from the end of the program's standard error."""
 
@@ -37,15 +37,16 @@ class HarnessProgram:
     """Settings of the agent `external`."""
 
     command: Sequence[str] = ()
-    """Command line as a list of words. The program gets the row as JSON on its standard input, and
-    OPENAI_BASE_URL, OPENAI_API_KEY and OPENAI_MODEL in its environment."""
+    """Command line as a list of words. The program receives the row as JSON on its standard input.
+    OPENAI_BASE_URL, OPENAI_API_KEY and OPENAI_MODEL are set in its environment."""
     function: str = ""
     """Alternative to `command`: `FILE.py:name`, a coroutine function that takes the base URL and the row and
     runs in this process."""
     timeout_s: float = 600.0
     """Time limit for an episode in seconds. The program's process group is killed after this time."""
     max_branches: int = 16
-    """Number of branches that the program may create by rewriting its history. Each is a training sample."""
+    """Maximum number of branches that the program may create by rewriting its history. Each branch is a
+    training sample."""
 
     def __post_init__(self) -> None:
         if bool(self.command) == bool(self.function):
@@ -68,7 +69,7 @@ class HarnessProgram:
             load_function(self.function)
 
     async def run(self, base_url: str, row: EpisodeRow) -> str | None:
-        """Run the program to its end. Return None, or the reason for its failure in one line."""
+        """Run the program until it exits. If it fails, return the reason in one line, or else None."""
         given = {"prompt": list(row.messages), "data_source": row.data_source, "extra_info": row.extra_info}
         plain = json.loads(json.dumps(given, default=_plain))
         if self.function:
@@ -78,7 +79,7 @@ class HarnessProgram:
 
 @functools.cache
 def load_function(spec: str) -> Callable[[str, Any], Coroutine[Any, Any, Any]]:
-    """Return the coroutine function at `FILE.py:name`.
+    """Import the coroutine function at `FILE.py:name`, and return it.
 
     Raises:
         ConfigError: The function does not exist or is not a coroutine function.
@@ -135,7 +136,7 @@ async def _run_command(command: Sequence[str], base_url: str, row: Any) -> str |
 
 
 async def _ended(process: asyncio.subprocess.Process) -> int:
-    """Wait for a process to end, then kill its group. If the wait is cancelled, kill the process as well."""
+    """Wait for a process to exit, and then kill its process group, even if the wait is cancelled."""
     try:
         return await process.wait()
     finally:
@@ -147,11 +148,11 @@ async def _ended(process: asyncio.subprocess.Process) -> int:
 class _ErrorOutput:
     """Pipe for standard error that keeps the last bytes written to it.
 
-    asyncio's own pipe would make us wait for every process that still holds the write end.
+    With asyncio's own pipe, rewardkit would have to wait for every process that has the write end open.
     """
 
     def __init__(self) -> None:
-        """Open the pipe and start to read from it."""
+        """Open the pipe and start reading from it."""
         self.reading, self.writing = os.pipe()
         os.set_blocking(self.reading, False)
         self._kept = b""
@@ -171,7 +172,7 @@ class _ErrorOutput:
     def close(self) -> bytes:
         """Close the pipe and return the last bytes that were written to it."""
         os.close(self.writing)
-        for _ in range(64):  # enough to empty a pipe; the bound matters if a process keeps writing
+        for _ in range(64):  # enough to empty the pipe; the limit is needed if a process keeps writing
             if not self._take():
                 break
         self._loop.remove_reader(self.reading)
@@ -188,5 +189,5 @@ def _environment(base_url: str) -> Mapping[str, str]:
 
 
 def _plain(value: Any) -> Any:
-    """Convert a value that JSON cannot represent, such as an array from a table, to one that it can."""
+    """Convert a value that JSON cannot represent, such as a NumPy array, to a list or a string."""
     return value.tolist() if hasattr(value, "tolist") else str(value)

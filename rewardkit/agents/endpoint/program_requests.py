@@ -1,5 +1,8 @@
-"""Requests from a program to the endpoint, for either API: which fields are honoured, which are overridden by
-the run's own settings, and which are refused. `chat.py` and `responses.py` define the two request formats."""
+"""Requests from a program to the endpoint, in the form that both APIs share.
+
+A field in a request is either honoured, overridden by the run's own setting, or rejected. `chat.py` and
+`responses.py` define the two request formats.
+"""
 
 from __future__ import annotations
 
@@ -18,19 +21,19 @@ RUNS_OWN = frozenset(
     {"temperature", "top_p", "top_k", "min_p", "seed", "presence_penalty", "frequency_penalty"}
     | {"repetition_penalty", "reasoning", "reasoning_effort", "verbosity"}
 )
-"""Fields that control sampling. They are ignored, since a token sampled with other settings would not be a
-sample of the policy that is trained."""
+"""Fields that control sampling. They are ignored, since tokens sampled with other settings would not be
+samples from the policy that is trained."""
 HARMLESS = frozenset(
     {"model", "user", "metadata", "store", "service_tier", "prompt_cache_key", "safety_identifier", "include"}
     | {"prompt_cache_retention", "truncation", "stream_options", "client_metadata", "usage"}
 )
-"""Fields that affect no token."""
+"""Fields that have no effect on the generated tokens."""
 _OF_THE_API = ("strict", "type", "defer_loading")
-"""Keys of a function definition that are meant for the API and never shown to a model."""
+"""Keys in a function definition that are meant for the API and are not shown to the model."""
 
 
 class ApiError(Exception):
-    """Error response in the API's format."""
+    """Error that is returned to the program in the format of OpenAI's APIs."""
 
     def __init__(self, message: str, *, code: str | None = None, param: str | None = None, status: int = 400):
         super().__init__(message)
@@ -47,7 +50,7 @@ class ApiError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class AskedTurn:
-    """One turn that a program requests."""
+    """Request from a program for one turn."""
 
     messages: list[Message]
     """Messages whose contents and call arguments are strings. A tool message has the `name` of its tool."""
@@ -66,22 +69,22 @@ class SaidTurn:
     """One turn of the model, as the program receives it."""
 
     number: str
-    """Number of the turn, used in ids."""
+    """Number of the turn, which is used in ids."""
     text: str
     calls: list[dict[str, Any]]
-    """Calls in the format of an assistant message of chat completions."""
+    """Calls in the format of an assistant message in chat completions."""
     cut: bool
-    """True if a token limit cut the turn off."""
+    """True if the turn was cut off by a token limit."""
     prompt_tokens: int
     tokens: int
 
 
 def refuse_others(body: Mapping[str, Any], honoured: Mapping[str, Any]) -> None:
-    """Refuse fields that would be silently ignored, and warn once about fields that the run overrides.
+    """Reject fields that would be silently ignored, and warn once about fields that the run overrides.
 
     Args:
         body: Fields of the request.
-        honoured: Values that are honoured, by field name, or None if any value is.
+        honoured: Supported values by field name, or None if any value is supported.
 
     Raises:
         ApiError: A field or its value is not supported.
@@ -170,7 +173,7 @@ def objects_in(body: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
 
 
 def schema_of(tool: Mapping[str, Any], function: Any) -> dict[str, Any]:
-    """Return the schema of a tool in the form that is shown to the chat template.
+    """Return the schema of a tool in the form that the chat template receives.
 
     Raises:
         ApiError: The tool is not a function.
@@ -187,7 +190,7 @@ def schema_of(tool: Mapping[str, Any], function: Any) -> dict[str, Any]:
 
 
 def named(messages: Sequence[Message]) -> list[Message]:
-    """Return the messages, with the tool's name added to each tool message whose call is known."""
+    """Return the messages, with the tool's name added to each tool message whose call is in the messages."""
     names: dict[str, str] = {}
     found: list[Message] = []
     for message in messages:

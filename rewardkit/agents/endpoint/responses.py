@@ -1,4 +1,4 @@
-"""The responses API: converts requests to chat completions messages, and writes responses and streams."""
+"""OpenAI's responses API: converts requests to chat messages, and writes responses and streams."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ HONOURED: Mapping[str, tuple[Any, ...] | None] = {
 
 
 def read(body: Mapping[str, Any], earlier: Mapping[str, Sequence[Message]]) -> AskedTurn:
-    """Return the turn that a request asks for.
+    """Parse a request for a turn.
 
     Args:
         body: Fields of the request.
-        earlier: Conversations without instructions, by the id of the response that they end with.
+        earlier: Conversations without instructions, by the id of their last response.
 
     Raises:
         ApiError: The request is malformed or asks for an unsupported feature.
@@ -80,7 +80,7 @@ def _without_verbosity(text: Any) -> Any:
 
 
 def _messages(items: Sequence[Mapping[str, Any]]) -> list[Message]:
-    """Convert items to messages. The text and calls of one turn of the model become one message."""
+    """Convert items to messages. The text and the calls in one turn of the model become one message."""
     messages: list[Message] = []
     for item in items:
         kind = item.get("type") or "message"
@@ -101,7 +101,7 @@ def _messages(items: Sequence[Mapping[str, Any]]) -> list[Message]:
         elif kind == "function_call_output":
             text = text_in(item.get("output"), "input")
             messages.append({"role": "tool", "tool_call_id": str(item.get("call_id")), "content": text})
-        elif kind != "reasoning":  # the endpoint returns no reasoning items: reasoning is part of the text
+        elif kind != "reasoning":  # reasoning items are ignored, since the endpoint returns reasoning as text
             raise ApiError(
                 f"'input' has an item of type '{kind}'; rewardkit's endpoint supports message, "
                 "function_call, function_call_output and reasoning",
@@ -111,7 +111,7 @@ def _messages(items: Sequence[Mapping[str, Any]]) -> list[Message]:
 
 
 def conversation(asked: AskedTurn, said: SaidTurn) -> list[Message]:
-    """Return the messages that a later request may refer to by the response's id."""
+    """Return the messages to which a later request may refer by the response's id."""
     before = asked.messages[1:] if asked.body.get("instructions") else asked.messages
     message: Message = {"role": "assistant", "content": said.text}
     return [*before, {**message, "tool_calls": said.calls} if said.calls else message]
@@ -182,7 +182,7 @@ def _response(asked: AskedTurn, said: SaidTurn, status: str, output: list[dict[s
 
 
 def events(asked: AskedTurn, said: SaidTurn) -> Iterator[tuple[str | None, Any]]:
-    """Yield the type and data of each event of the response stream."""
+    """Yield the type and data of each event in the response stream."""
     for number, event in enumerate(_events(asked, said)):
         yield event["type"], {**event, "sequence_number": number}
 

@@ -1,4 +1,4 @@
-"""HTTP server of the endpoint. Each event loop has one server, on which each episode has its own base URL."""
+"""HTTP server for the endpoint. Each event loop has one server, and each episode has its own base URL."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from rewardkit.agents.endpoint.program_requests import ApiError, AskedTurn, Said
 from rewardkit.agents.endpoint.session import ProgramSession
 
 MOST_BYTES = 256 * 1024**2
-"""Largest size of a request body, which contains the history of many turns."""
+"""Size limit for a request body, which may contain the history of many turns."""
 
 
 @dataclass(frozen=True, slots=True)
 class ApiForm:
-    """One API of the endpoint: how its requests are parsed and its responses are written."""
+    """Functions that parse requests and write responses for one API."""
 
     read: Callable[[dict[str, Any], ProgramSession], AskedTurn]
     answer: Callable[[AskedTurn, SaidTurn], dict[str, Any]]
     events: Callable[[AskedTurn, SaidTurn], Iterable[tuple[str | None, Any]]]
     end: str
-    """Line after the last event of a stream."""
+    """Text after the last event in a stream."""
     keep: Callable[[AskedTurn, SaidTurn, ProgramSession], None]
-    """Function that stores a turn which later requests may refer to."""
+    """Function that stores a turn, so that later requests can refer to it."""
 
 
 def _keep_response(asked: AskedTurn, said: SaidTurn, session: ProgramSession) -> None:
@@ -57,7 +57,7 @@ RESPONSES = ApiForm(
 
 
 class EpisodeEndpoint:
-    """HTTP server of one event loop. It runs only while an episode uses it."""
+    """HTTP server for one event loop. It runs only while an episode uses it."""
 
     def __init__(self) -> None:
         """Create the endpoint without starting its server."""
@@ -68,7 +68,7 @@ class EpisodeEndpoint:
 
     @asynccontextmanager
     async def serve(self, session: ProgramSession) -> AsyncIterator[str]:
-        """Serve an episode's program for the block, and yield the base URL, which ends with `/v1`."""
+        """Serve an episode's program within the block, and yield the base URL, which ends with `/v1`."""
         key = secrets.token_hex(16)
         self._sessions[key] = session
         try:
@@ -147,7 +147,7 @@ _ENDPOINTS: WeakKeyDictionary[asyncio.AbstractEventLoop, EpisodeEndpoint] = Weak
 
 
 def endpoint() -> EpisodeEndpoint:
-    """Return the endpoint of the running event loop."""
+    """Return the endpoint for the running event loop."""
     return _ENDPOINTS.setdefault(asyncio.get_running_loop(), EpisodeEndpoint())
 
 
@@ -162,9 +162,9 @@ def _body(text: bytes) -> dict[str, Any]:
 
 
 def _again(request: web.Request, text: bytes) -> tuple[str, bool]:
-    """Return a request's key, and True if its sender marks it as a possible retry.
+    """Return the key of a request, and True if the client marks the request as a possible retry.
 
-    Two identical bodies without that mark are two turns.
+    Two identical requests without this mark are requests for two turns.
     """
     key = request.headers.get("Idempotency-Key")
     if key is not None:
@@ -180,13 +180,13 @@ def _refusal(error: ApiError) -> web.Response:
 async def _stream(
     request: web.Request, events: Iterable[tuple[str | None, Any]], end: str
 ) -> web.StreamResponse:
-    """Send a turn as a stream, after it was recorded. The end of the stream may end the program."""
+    """Send a turn, which must already be recorded, as a stream. The program may exit when the stream ends."""
     response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache"})
     text = "".join(
         f"event: {name}\ndata: {json.dumps(data)}\n\n" if name else f"data: {json.dumps(data)}\n\n"
         for name, data in events
     )
-    with contextlib.suppress(ConnectionError):  # the program has closed the connection
+    with contextlib.suppress(ConnectionError):  # the program may close the connection
         await response.prepare(request)
         await response.write(f"{text}{end}".encode())
         await response.write_eof()

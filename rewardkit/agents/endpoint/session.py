@@ -1,4 +1,4 @@
-"""One episode that an external program plays: its sequence of turns, its limits and its end."""
+"""Session for one episode that an external program plays: the order of its turns, its limits and its end."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from rewardkit.row_reports import FAILED_ENDS
 from rewardkit.types import Message
 
 REFUSALS = 16
-"""Number of consecutive refused requests after which the episode ends, whatever the program does."""
+"""Number of consecutive rejected requests after which the episode ends, even if the program continues."""
 KEPT_ANSWERS = 8
 """Number of responses kept for retried requests."""
 OF_A_BRANCH = ("response_tokens", "context_tokens", "user_turns")
-"""Limits on one history. A program can continue by rewriting its history."""
+"""Limits that apply to one history. The program can continue the episode by rewriting its history."""
 
 
 class ProgramSession:
-    """Endpoint state for one episode."""
+    """State of the endpoint for one episode."""
 
     def __init__(self, episode: Episode, most_branches: int) -> None:
         """Create a session without turns that allows at most `most_branches` branches."""
@@ -32,7 +32,7 @@ class ProgramSession:
         self.over = asyncio.Event()
         """Event that is set when no further turn will be generated."""
         self.refused: str | None = None
-        """Limit that the last request exceeded, one of `ENDED`."""
+        """Limit that the last request exceeded, one of `ENDED`, or None."""
         self.failed: BaseException | None = None
         """Failure of the engine or of the endpoint itself, if any."""
         self.earlier: dict[str, list[Message]] = {}
@@ -43,9 +43,9 @@ class ProgramSession:
         self._refusals = 0
 
     async def once(self, key: str, again: bool, work: Callable[[], Awaitable[Any]]) -> Any:
-        """Return the result of `work`, or for a retried request the result of the first attempt.
+        """Run `work` and return its result. For a retried request, return the result of the first attempt.
 
-        The work continues if the program closes the connection.
+        `work` continues to run if the program closes the connection.
         """
         if not again or key not in self.answers:
             old = [one for one, task in self.answers.items() if task.done()][:-KEPT_ANSWERS]
@@ -58,7 +58,7 @@ class ProgramSession:
         """Return the model's next turn.
 
         Raises:
-            ApiError: A limit is reached, or the messages cannot be used.
+            ApiError: A limit is reached, the messages cannot be used, or the episode has failed.
         """
         async with self._one_at_a_time:
             try:
@@ -66,7 +66,7 @@ class ProgramSession:
                 branch, said = await self._speak(asked)
             except ApiError:
                 raise
-            except Exception as error:  # raised by the engine or by our code: the run must see it
+            except Exception as error:  # an error in the engine or in rewardkit, which the loop raises again
                 self.failed = error
                 self.over.set()
                 raise ApiError(f"the episode has failed: {describe(error)}") from error
@@ -110,7 +110,7 @@ class ProgramSession:
             raise
 
     def _check_open(self) -> None:
-        """Refuse the request if the whole episode has no turn left."""
+        """Raise ApiError if the episode has failed or has no turns left."""
         if self.failed is not None:
             raise ApiError(f"the episode has failed: {describe(self.failed)}", code="episode_ended")
         limits, left = self.episode.limits, self.episode.seconds_left()
@@ -122,7 +122,7 @@ class ProgramSession:
             raise self._limit(self.refused or "done")
 
     def _limit(self, reason: str, detail: str | None = None) -> ApiError:
-        """Return the error for a request that exceeds a limit. Some limits also end the episode."""
+        """Record that a request exceeds a limit, and return the error. Some limits also end the episode."""
         self.refused = reason
         self._refusals += 1
         if reason in FAILED_ENDS:

@@ -1,5 +1,5 @@
-"""Environments of other projects, played as episodes. Each protocol has a file that implements one interface.
+"""Environments from other projects, which are played as episodes.
 
-`environment` defines the interface and the ways to name an environment. `session` connects an environment to
-an episode. The loop is `rewardkit.agents.loops.env`.
+`environment` defines an interface, which each protocol implements in its own file, and the syntax for naming
+an environment. `session` connects an environment to an episode. The loop is `rewardkit.agents.loops.env`.
 """

@@ -1,4 +1,4 @@
-"""Interface between environments and episodes, and the forms in which a run or a row names an environment."""
+"""Interface between environments and episodes, and the syntax for naming environments in runs and rows."""
 
 from __future__ import annotations
 
@@ -18,48 +18,48 @@ from rewardkit.types import Message, Score
 
 
 class EnvironmentFailed(RuntimeError):
-    """Failure of an environment that the model did not cause. The message gives the reason."""
+    """Raised if an environment fails through no fault of the model. The message gives the reason."""
 
 
 class EnvironmentSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One environment, and how its rewards are used."""
+    """Specification of an environment and of the use of its rewards."""
 
     kind: str
     target: Address
     """URL, folder or name, depending on the kind."""
     name: str = ""
-    """Name of an environment on a server that has several. If empty, the server's first."""
+    """Name of an environment on a server that has several. If empty, the first environment is used."""
     reward: Literal["last", "sum"] = "last"
-    """Choice of the episode's reward: the last reward of its steps, or their sum."""
+    """Reward for the episode: the last reward for a step, or the sum of the rewards for all steps."""
     without_reward: float | None = None
-    """Reward of an episode without any reward. If None, such an episode is `invalid` and not scored."""
+    """Reward for an episode whose steps have no rewards. If None, the episode is `invalid` and not scored."""
     python: str = ""
-    """Python interpreter that runs a Python environment. If empty, the interpreter of this process."""
+    """Python interpreter that runs a Python environment. If empty, this process's interpreter is used."""
     cpu_s: float = 60.0
-    """Limit on the CPU time of one command in a Harbor task, in seconds."""
+    """CPU time limit in seconds for one command in a Harbor task."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """Start of an episode."""
+    """Prompt and tools that an environment provides at the start of an episode."""
 
     messages: Sequence[Message] = ()
-    """Prompt that replaces the row's prompt, except its system message. Empty to keep the row's prompt."""
+    """Messages that replace the row's prompt, except its system message. Empty to keep the row's prompt."""
     text: str = ""
     """Text that is appended to the row's prompt."""
     tools: Sequence[Mapping[str, Any]] = ()
-    """Tools in OpenAI's function schema."""
+    """OpenAI function schemas of the tools."""
 
 
 class Environment(Protocol):
-    """One episode of an environment. Its methods are called one at a time, `close` always last.
+    """Environment for one episode. Its methods are called one at a time, and `close` is always called last.
 
-    A method raises an exception if the environment fails. For a mistake of the model it returns an
+    A method raises an exception if the environment fails. If the model makes a mistake, the method returns an
     observation with the status `bad_call`.
     """
 
     async def open(self) -> Opening:
-        """Begin the episode."""
+        """Start the episode, and return its prompt and tools."""
         ...
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> Observation:
@@ -67,11 +67,11 @@ class Environment(Protocol):
         ...
 
     async def say(self, text: str) -> Observation | None:
-        """Answer a turn of the model without a call. None means that the turn ends the episode."""
+        """Reply to a turn of the model without a call, or return None if the turn ends the episode."""
         ...
 
     async def grade(self) -> Score | None:
-        """Score the whole episode. None means that the episode has only the rewards of its steps."""
+        """Score the whole episode, or return None if only its steps have rewards."""
         ...
 
     async def close(self) -> None:
@@ -89,18 +89,18 @@ KINDS: Table[MakeEnvironment] = Table(
         "verifiers": "rewardkit.agents.environments.verifiers:VerifiersEnvironment",
     },
 )
-"""Class of each kind of environment, or function that returns an instance."""
+"""Classes of environments, or functions that return instances, by kind."""
 
 
 def spec_of(row: EpisodeRow, of_run: str) -> EnvironmentSpec:
-    """Return the environment of a row: the run's environment, or else the row's own `extra_info.env`.
+    """Return the environment for a row: the run's environment, or else the row's own `extra_info.env`.
 
     Args:
         row: Row of the episode.
-        of_run: Environment that the run names. Empty if it names none.
+        of_run: Environment of the run, or an empty string if the run has no environment.
 
     Raises:
-        InputError: Neither names an environment, or the environment does not exist.
+        InputError: Neither the run nor the row names an environment, or the environment does not exist.
     """
     given = of_run or row.extra_info.get("env")
     if not given:
@@ -112,7 +112,7 @@ def spec_of(row: EpisodeRow, of_run: str) -> EnvironmentSpec:
 
 
 def read_spec(given: Any) -> EnvironmentSpec:
-    """Return the environment that a row or a run names, as `KIND:TARGET` or as an object.
+    """Parse the specification of an environment, which is a string `KIND:TARGET` or an object.
 
     Raises:
         InputError: The value does not name a valid environment.
@@ -137,7 +137,7 @@ def read_spec(given: Any) -> EnvironmentSpec:
 
 
 def make_environment(spec: EnvironmentSpec, row: EpisodeRow) -> Environment:
-    """Return the environment of an episode. The episode has not started yet.
+    """Create the environment for an episode, without starting the episode.
 
     Raises:
         InputError: The row lacks information that the environment needs.
@@ -148,7 +148,7 @@ def make_environment(spec: EnvironmentSpec, row: EpisodeRow) -> Environment:
 def row_arguments(row: EpisodeRow) -> dict[str, Any]:
     """Return the arguments that a row passes to its environment.
 
-    They are its `extra_info.env_kwargs`, or else its `split` and `index`.
+    These are `env_kwargs` in `extra_info`, or else `split` and `index`.
     """
     given = row.extra_info.get("env_kwargs")
     if isinstance(given, str) and given:

@@ -1,8 +1,8 @@
-"""`openenv:URL`: an episode on an OpenEnv server, over WebSocket.
+"""Environment `openenv:URL`, which plays an episode on an OpenEnv server over a WebSocket.
 
-The model's output becomes an action in one of three ways. A server with MCP tools offers these tools to the
-model. If an action has a single required field, which is a string, each turn of the model is that string. For
-any other action the model gets one tool, `step`, with the schema of the action.
+The model's output becomes an action in one of three ways. If the server has MCP tools, the model can call
+them. If the only required field of an action is a string, each turn of the model becomes the value of this
+field. Otherwise, the model can call a single tool, `step`, whose schema is that of an action.
 """
 
 from __future__ import annotations
@@ -29,13 +29,14 @@ from rewardkit.foreign.services import Service
 STEP = "step"
 _FAULTS_OF_THE_MODEL = ("VALIDATION_ERROR", "INVALID_JSON")
 _LARGEST = 100 << 20
-"""Largest size of one message in bytes."""
+"""Size limit for one message in bytes."""
 
 
 class OpenEnvEnvironment:
-    """Connection for one episode.
+    """Connection to an OpenEnv server for one episode.
 
-    `reset` gets the row's `env_kwargs`, or without them its split and its index, which is also the seed.
+    `reset` receives the row's `env_kwargs`, or else its `split` and `index`. The index is also the seed
+    unless `env_kwargs` contain a seed.
     """
 
     def __init__(self, spec: EnvironmentSpec, row: EpisodeRow) -> None:
@@ -60,7 +61,7 @@ class OpenEnvEnvironment:
         return Opening(text=_text(shown), tools=tools)
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> Observation:
-        """Take a step with a call of a server's tool, or with an action built from the arguments."""
+        """Take a step by calling a tool on the server, or with an action built from the arguments."""
         if not self._has_tools:
             return await self._step(dict(arguments))
         return await self._step({"type": "call_tool", "tool_name": name, "arguments": dict(arguments)})
@@ -70,7 +71,7 @@ class OpenEnvEnvironment:
         return await self._step({self._field: text.strip()}) if self._field else None
 
     async def grade(self) -> None:
-        """Return None, since each step has its own reward."""
+        """Return None, since the server returns a reward for each step."""
 
     async def close(self) -> None:
         """Close the connection, which ends the environment's episode."""
@@ -126,7 +127,10 @@ class OpenEnvEnvironment:
         return data
 
     async def _sent(self, kind: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Send a message and return the next one. Messages have no ids, so requests must not overlap."""
+        """Send a message and return the server's next message.
+
+        Messages have no ids, so requests must not overlap.
+        """
         assert self._socket is not None
         try:
             await self._socket.send_json({"type": kind, "data": data})
@@ -134,7 +138,7 @@ class OpenEnvEnvironment:
         except (TypeError, ValueError, aiohttp.ClientError, OSError) as error:
             raise EnvironmentFailed(f"the connection to {self._service.who} failed: {error}") from None
         except asyncio.CancelledError:
-            await self._socket.close()  # a late answer would be mistaken for the answer to the next request
+            await self._socket.close()  # otherwise the next request would receive this response
             raise
         if not isinstance(answer, Mapping):
             raise EnvironmentFailed(f"{self._service.who} answered {answer!r:.80}; expected a JSON object")
@@ -142,7 +146,7 @@ class OpenEnvEnvironment:
 
 
 def one_text(action: Mapping[str, Any]) -> str:
-    """Return the name of the only field that an action needs if it is a string, or else an empty string."""
+    """Return the name of an action's only required field if it is a string, or else an empty string."""
     properties = {name: one for name, one in (action.get("properties") or {}).items() if name != "metadata"}
     needed = [name for name in action.get("required") or properties if name in properties]
     if len(needed) != 1:
@@ -163,7 +167,7 @@ def _schema(name: str, description: Any, parameters: Any) -> dict[str, Any]:
 
 
 def _text(observation: Any) -> str:
-    """Return an observation as text for the model: its only text, or all its values as JSON."""
+    """Convert an observation to text: its only value if that is a string, or else all values as JSON."""
     if not isinstance(observation, Mapping):
         return "" if observation is None else str(observation)
     shown = {name: value for name, value in observation.items() if value not in (None, "", [], {})}

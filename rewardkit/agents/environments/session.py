@@ -1,7 +1,7 @@
-"""Adapter that makes an environment the interaction of an episode: prompt, tools, answers and final reward.
+"""Adapter through which an environment provides the prompt, tools, replies and final reward for an episode.
 
-After a failure or an interrupted step the environment gets no further requests, since a step must not be
-applied twice.
+After a failure or an interrupted step, no further requests are sent to the environment, since a step must not
+be applied twice.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ T = TypeVar("T")
 
 
 class EnvironmentSession:
-    """Environment of one episode as its `Interaction`. `begin` passes its prompt and tools to the episode."""
+    """Interaction with an environment. `begin` passes the environment's prompt and tools to the episode."""
 
     def __init__(self, row: EpisodeRow, of_run: str) -> None:
         """Create the environment that the run or the row names, without contacting it.
 
         Raises:
-            InputError: Neither names an environment that can be created.
+            InputError: Neither the run nor the row names an environment that can be created.
         """
         self._spec = spec_of(row, of_run)
         self._environment = make_environment(self._spec, row)
@@ -44,7 +44,7 @@ class EnvironmentSession:
         self._opening = await self._asked(self._environment.open())
 
     def begin(self, episode: Episode) -> None:
-        """Pass the environment's prompt and tools to the episode, before its first turn."""
+        """Pass the environment's prompt and tools to the episode before the first turn."""
         episode.messages = prompt_of(episode.messages, self._opening)
         episode.prompt_messages = len(episode.messages)
         episode.schemas = list(self._opening.tools)
@@ -55,7 +55,7 @@ class EnvironmentSession:
         return self._noted(await self._asked(self._environment.call(name, arguments)))
 
     async def respond(self, messages: Sequence[Message]) -> UserTurn:
-        """Answer the model's last turn, which contains no call."""
+        """Reply to the model's last turn, which contains no call."""
         text = message_text(messages[-1])
         found = await self._asked(self._environment.say(text))
         if found is None:
@@ -64,7 +64,7 @@ class EnvironmentSession:
         return UserTurn(found.text, found.reward, found.done, found.metrics)
 
     async def score(self) -> float:
-        """Return the reward of the episode.
+        """Return the reward for the episode.
 
         Raises:
             EpisodeUnscored: The episode has no reward.
@@ -133,7 +133,7 @@ class EnvironmentTool:
 
 
 def prompt_of(row: Sequence[Message], opening: Opening) -> list[Message]:
-    """Return the prompt of an episode, built from its row's prompt and the environment's opening."""
+    """Build the prompt of an episode from the row's prompt and the environment's opening."""
     if opening.messages:
         system = [dict(one) for one in row if one.get("role") == "system"]
         own = any(one.get("role") == "system" for one in opening.messages)

@@ -1,7 +1,8 @@
-"""`verifiers:TASKSET`: a task of a verifiers 0.4 taskset, answered in one turn and scored by its rewards.
+"""Environment `verifiers:TASKSET`, in which the model answers a task from a verifiers 0.4 taskset.
 
-Another interpreter lists and scores the tasks: `python` names one that has verifiers installed. Tasks that
-need a runtime or a harness of verifiers are not supported. Their reward is `invalid`, never 0.
+The model has one turn, and the task's own rewards score its answer. Tasks are listed and scored in the Python
+interpreter that the setting `python` names, which must have verifiers installed. Tasks that need a runtime or
+a harness from verifiers are not supported. Their status is `invalid`, and they are never scored as 0.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ from rewardkit.types import Message, Sample, Score
 
 _SCRIPT = Path(__file__).with_name("verifiers_tasks.py")
 _LOAD_S = 600.0
-"""Seconds that a taskset may take to load. Some tasksets download their data."""
+"""Time limit in seconds for loading a taskset, since some tasksets download their data."""
 _MOST = 100_000
-"""Largest number of tasks that are read, since some tasksets are infinite."""
+"""Maximum number of tasks to read, since some tasksets are infinite."""
 _loading = threading.Lock()
 
 
 class VerifiersEnvironment:
-    """Task of one row. The row's `index` selects it from the taskset."""
+    """Task for one row, which the row's `index` selects from the taskset."""
 
     def __init__(self, spec: EnvironmentSpec, row: EpisodeRow) -> None:
         with _loading:  # one thread loads the tasks while the others wait
@@ -70,7 +71,7 @@ class VerifiersEnvironment:
         return await self._scorer.ascore(sample)
 
     async def close(self) -> None:
-        """Do nothing, since all episodes of the process share the scorer."""
+        """Do nothing, since all episodes in the process share the scorer."""
 
 
 def _prompt(data: Mapping[str, Any]) -> list[Message]:
@@ -84,12 +85,12 @@ def _prompt(data: Mapping[str, Any]) -> list[Message]:
 
 @functools.cache
 def _tasks(target: str, python: str) -> list[dict[str, Any]]:
-    """Return the data of a taskset's tasks.
+    """Return the data of the tasks in a taskset.
 
     Raises:
         InputError: The interpreter cannot load the taskset.
     """
-    # -P keeps the script's folder, which has a module with the package's name, off the module search path.
+    # -P keeps the script's folder off the module search path, since it contains a module named verifiers.
     command = [python, "-P", str(_SCRIPT), target, str(_MOST)]
     try:
         done = subprocess.run(command, capture_output=True, timeout=_LOAD_S, stdin=subprocess.DEVNULL)
@@ -104,7 +105,7 @@ def _tasks(target: str, python: str) -> list[dict[str, Any]]:
 
 @functools.cache
 def _scorer(target: str, python: str) -> Scorer:
-    """Return the scorer of a taskset, which all episodes of this process share."""
+    """Return the scorer for a taskset. All episodes in this process share the scorer."""
     registry = Registry()
     spec = ForeignSpec(
         target, "verifiers", python=python or None, name="task", data_sources=("*",), timeout_s=60.0

@@ -15,7 +15,7 @@ from typing import Any
 
 
 def tasks_of(target: str) -> Any:
-    """Return the taskset for `module:Class`, or for an id of verifiers."""
+    """Load the taskset at `module:Class`, or with an id from verifiers."""
     module, colon, name = target.partition(":")
     loaders = importlib.import_module("verifiers.v1.utils.loaders")
     if not colon:

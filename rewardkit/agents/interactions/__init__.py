@@ -1,4 +1,4 @@
-"""Interactions: the user of an episode, who gives feedback or plays a person.
+"""Interactions, which act as the user in an episode by giving feedback or playing a person.
 
 `agents/loading.py` loads the interactions of a run. `docs/tools.md` describes how to write an interaction.
 """

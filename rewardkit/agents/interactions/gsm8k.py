@@ -1,4 +1,4 @@
-"""`gsm8k`: tells the model that its answer is wrong, and ends the episode once the answer is right."""
+"""Interaction `gsm8k`, which tells the model that its answer is wrong, or ends the episode if it is right."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ WRONG = (
 
 
 class Gsm8k:
-    """Feedback on answers to GSM8K problems. The reward of a turn is 1.0 for the right answer, else 0.0.
+    """Interaction that gives feedback on answers to GSM8K problems.
 
-    The arguments of the constructor are the interaction's `config`.
+    The reward for a turn is 1.0 if the answer is right and 0.0 if it is wrong. The arguments of the
+    constructor are the interaction's `config`.
 
     Args:
         wrong: Reply to a wrong answer.
@@ -49,7 +50,7 @@ class Gsm8k:
 
 
 def last_answer(messages: Sequence[Message]) -> str:
-    """Return the text of the last assistant turn."""
+    """Return the text of the last assistant turn, or an empty string if there is no such turn."""
     for message in reversed(messages):
         if message.get("role") == "assistant":
             return message_text(message)

@@ -1,4 +1,4 @@
-"""The interaction of one episode: its functions, how they are called, and how their results are read."""
+"""Calls the functions of an interaction in one episode, and converts their results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rewardkit.types import Message
 
 @dataclass(frozen=True, slots=True)
 class InteractionParts:
-    """Functions of one episode's interaction. A function that is None is skipped."""
+    """Functions of an interaction in one episode. Optional functions may be None."""
 
     respond: Callable[..., Any]
     start: Callable[..., Any] | None = None
@@ -23,7 +23,7 @@ class InteractionParts:
 
     @classmethod
     def of(cls, instance: Any) -> InteractionParts:
-        """Return the functions of an instance that has them as methods."""
+        """Return the methods of an instance as the functions of an interaction."""
         return cls(
             instance.respond,
             getattr(instance, "start", None),
@@ -33,26 +33,26 @@ class InteractionParts:
 
 
 class OpenInteraction:
-    """Interaction of one episode. See `rewardkit.agents.types.Interaction`."""
+    """Interaction in one episode. See `rewardkit.agents.types.Interaction`."""
 
     def __init__(self, make: Callable[[], InteractionParts]) -> None:
         self._make = make
         self._parts: InteractionParts | None = None
 
     async def start(self, **kwargs: Any) -> None:
-        """Start the interaction. Arguments that are null or that it does not accept are dropped."""
+        """Start the interaction. Arguments that are null or not accepted by the interaction are dropped."""
         self._parts = self._make()
         if self._parts.start is not None:
             await called(self._parts.start, **accepted(self._parts.start, kwargs))
 
     async def respond(self, messages: Sequence[Message]) -> UserTurn:
-        """Answer the model's last turn."""
+        """Reply to the model's last turn."""
         if self._parts is None:
             self._parts = self._make()
         return user_turn(await called(self._parts.respond, messages))
 
     async def score(self) -> float | None:
-        """Return the reward for the whole episode, or None if the interaction gives none."""
+        """Return the reward for the whole episode, or None if the interaction gives no such reward."""
         if self._parts is None or self._parts.score is None:
             return None
         return number(await called(self._parts.score))
@@ -68,11 +68,11 @@ def user_turn(said: Any) -> UserTurn:
     """Convert the return value of an interaction to a turn.
 
     Args:
-        said: A `UserTurn`, a string, None to end the episode, or verl's tuple of (ends the episode, text,
-            score, metrics).
+        said: A `UserTurn`, a string, None to end the episode, or a tuple as in verl with a bool (True to end
+            the episode), a text, a score and metrics.
 
     Raises:
-        TypeError: The value is none of these.
+        TypeError: The value has none of these forms.
     """
     if isinstance(said, UserTurn):
         return said

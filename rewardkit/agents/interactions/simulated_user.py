@@ -1,8 +1,8 @@
-"""`simulated_user`: another model, behind an OpenAI-compatible endpoint, plays the user.
+"""Interaction `simulated_user`, in which another model behind an OpenAI-compatible endpoint plays the user.
 
-That model sees the conversation with the roles of user and assistant swapped, and a system prompt that is
-filled in with the row's values. It ends the episode by writing `stop_word`. It gives no reward. The row's
-reward scores the episode.
+The other model receives the conversation with the roles of user and assistant swapped, and a system prompt
+that is filled in with values from the row. It ends the episode by writing `stop_word`. The interaction gives
+no reward, so the row's own reward scores the episode.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ class UserSettings(NetworkSettings):
     """Base URL of the API, such as `http://localhost:8000/v1`."""
     model: str = ""
     instructions: str = INSTRUCTIONS
-    """Template of the system prompt. Its fields are `{stop_word}` and keys of `interaction_kwargs`."""
+    """Template of the system prompt. Its fields are `{stop_word}` and the keys of `interaction_kwargs`."""
     stop_word: str = "[DONE]"
     temperature: float = 0.7
     seed: int | None = None
-    """Base seed, to which the number of the turn, from 0, is added. If None, requests have no seed."""
+    """Base seed, to which the index of the turn is added. If None, no seed is sent."""
     max_tokens: int = 256
     api_key_env: str = ""
     """Environment variable that contains the API key. If empty, no key is sent."""
     extra_body: RequestFields = field(default_factory=RequestFields)
     request_timeout_s: float = 60.0
-    """Time limit of one attempt in seconds. `EpisodeLimits.tool_seconds` limits all attempts together."""
+    """Time limit in seconds for one attempt. `EpisodeLimits.tool_seconds` limits all attempts together."""
     retries: int = 4
 
     def __post_init__(self) -> None:
@@ -60,14 +60,14 @@ class UserSettings(NetworkSettings):
             raise ConfigError("simulated_user: `stop_word` is empty; leave `stop_word` out to use [DONE]")
 
     def extra_body_of(self, turn: int) -> RequestFields:
-        """Return the extra fields of the request for a turn."""
+        """Return the extra request fields for a turn, including the seed if it is set."""
         if self.seed is None:
             return self.extra_body
         return RequestFields({"seed": self.seed + turn, **self.extra_body})
 
 
 class SimulatedUser:
-    """User of one episode, played by a model."""
+    """Simulated user in one episode, played by a model."""
 
     def __init__(self, **config: Any) -> None:
         try:
@@ -88,7 +88,7 @@ class SimulatedUser:
         self._turns = 0
 
     async def start(self, **kwargs: Any) -> None:
-        """Fill the row's values into the instructions.
+        """Fill in the instructions with the row's values.
 
         Raises:
             InputError: The instructions use a value that the row does not have.
@@ -104,7 +104,7 @@ class SimulatedUser:
         self._system = self._settings.instructions.format_map(values)
 
     async def respond(self, messages: Sequence[Message]) -> UserTurn:
-        """Request the user's next turn.
+        """Request the user's next turn from the model.
 
         Raises:
             EndpointError: The server refused the request, or all attempts failed.
@@ -125,7 +125,7 @@ class SimulatedUser:
 
 
 def _turned(messages: Sequence[Message]) -> list[dict[str, str]]:
-    """Return the conversation with the roles swapped, without system prompts and tool messages."""
+    """Swap the roles in a conversation, and remove system prompts and tool messages."""
     turned = {"assistant": "user", "user": "assistant"}
     said = ((turned[one["role"]], message_text(one)) for one in messages if one.get("role") in turned)
     return [{"role": role, "content": text} for role, text in said if text]

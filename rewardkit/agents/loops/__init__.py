@@ -1,4 +1,4 @@
-"""Loops that ship with rewardkit, one per file. The table lists them by name without importing them."""
+"""Built-in loops of agents, one per file. `BUILT_IN` lists them without importing them."""
 
 from __future__ import annotations
 
@@ -10,4 +10,4 @@ BUILT_IN = {
     "single_turn_agent": "rewardkit.agents.loops.single_turn:single_turn_agent",
     "tool_agent": "rewardkit.agents.loops.tool:tool_agent",
 }
-"""Loops for `AGENTS.offer`."""
+"""Import paths of the loops by name, in the form that `AGENTS.offer` accepts."""

@@ -1,4 +1,4 @@
-"""Loop that plays an environment of another project, with the environment's prompt, tools and answers."""
+"""Loop for an environment from another project, which provides the prompt, the tools and the replies."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rewardkit.agents.registry import agent
 
 @agent("env", tools="program", opens=EnvironmentSession)
 async def env(episode: Episode) -> None:
-    """Play the environment that the run or the row names."""
+    """Play an episode in the environment that the run or the row specifies."""
     session = episode.interaction
     assert isinstance(session, EnvironmentSession)
     session.begin(episode)

@@ -1,4 +1,4 @@
-"""Loop that lets a user's own program play the episode through an OpenAI-compatible endpoint."""
+"""Loop in which the user's own program plays the episode through an OpenAI-compatible endpoint."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from rewardkit.agents.registry import agent
 
 @agent("external", tools="program", interaction=False, settings=HarnessProgram)
 async def external(episode: Episode, program: HarnessProgram) -> None:
-    """Play the episode with an external program over an OpenAI-compatible endpoint (see `--agent-file`)."""
+    """Play the episode with a program that uses an OpenAI-compatible endpoint (see `--agent-file`)."""
     session = ProgramSession(episode, program.max_branches)
     async with endpoint().serve(session) as base_url:
         failed = await _run(program, base_url, session)
     if session.failed is not None:
         raise session.failed
-    if session.refused is not None:  # this limit ended the episode, however the program reacted to it
+    if session.refused is not None:  # the limit ends the episode, even if the program handled the error
         episode.end(session.refused)
     elif failed is not None:
         episode.end(*failed)
@@ -28,9 +28,9 @@ async def external(episode: Episode, program: HarnessProgram) -> None:
 
 
 async def _run(program: HarnessProgram, base_url: str, session: ProgramSession) -> tuple[str, str] | None:
-    """Run the program until it ends or its time is up. After the last turn it has only `tool_seconds` left.
+    """Run the program until it exits or times out. After the last turn, it has `tool_seconds` to exit.
 
-    Return the reason and a description if the program failed, or else None.
+    Return the reason and a description if the episode ends because of the program, or else None.
     """
     limits = session.episode.limits
     left = session.episode.seconds_left()

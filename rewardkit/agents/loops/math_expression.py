@@ -1,9 +1,9 @@
-"""Example loop for tutorials: reach a number in steps of arithmetic, with a reward for each step.
+"""Example loop for tutorials: the model reaches a number by arithmetic, with a reward for each step.
 
-The row's question contains numbers and a target (`ground_truth`). Each turn of the model is one step, such as
-`7 * 6`, and the loop replies with the result. A step may use the given numbers and the results of earlier
-steps. The model's thinking does not count as a step. The episode ends when a step reaches the target, or with
-a turn that contains no step.
+The row's question contains numbers, and `ground_truth` is the target. Each turn of the model is one step,
+such as `7 * 6`, and the loop replies with the result. A step may use the given numbers and the results of
+earlier steps. Steps in the model's thinking are ignored. The episode ends when a step reaches the target, or
+after a turn without a step.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _OPERATIONS = {"+": Fraction.__add__, "-": Fraction.__sub__, "*": Fraction.__mul
 
 @agent("math_expression", tools="none", interaction=False)
 async def math_expression(episode: Episode) -> None:
-    """Evaluate steps of arithmetic until the target is reached."""
+    """Evaluate arithmetic steps until one of them reaches the target."""
     target = Fraction(episode.ground_truth)
     asked = " ".join(map(message_text, episode.messages))
     known = {Fraction(number) for number in re.findall(_NUMBER, asked)} - {target}
@@ -38,12 +38,12 @@ async def math_expression(episode: Episode) -> None:
                 return episode.end("done")
             result = f"= {result}"
         elif _STEP.search(said) is None:
-            return  # a turn without a step is the answer
+            return  # a turn without a step is the final answer
         await episode.append([{"role": "user", "content": str(result)}])
 
 
 def calculate(text: str, known: set[Fraction]) -> Fraction | str:
-    """Return the result of the first step in a text, or a message if there is no valid step."""
+    """Return the result of the first step in a text, or an error message if no step is valid."""
     found = _STEP.search(text)
     if found is None:
         return "there is no step such as 7 * 6"

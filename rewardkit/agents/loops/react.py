@@ -1,4 +1,4 @@
-"""Loop with tools in plain text (thought, action, observation), for chat templates without tools."""
+"""ReAct loop, with tool calls and observations in plain text, for chat templates without tool support."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Final Answer: the answer"""
 
 
 def with_instructions(messages: list[Message], schemas: Sequence[Mapping[str, Any]]) -> list[Message]:
-    """Insert the tools and the format of a step before the text of the first user turn."""
+    """Insert descriptions of the tools and of the step format before the text of the first user message."""
     if not schemas:
         return messages
     text = INSTRUCTIONS.format(tools="\n".join(_line(schema["function"]) for schema in schemas))
@@ -36,12 +36,12 @@ def with_instructions(messages: list[Message], schemas: Sequence[Mapping[str, An
 
 @agent("react_agent", tools="text", prepare=with_instructions, calls="react")
 async def react_agent(episode: Episode) -> None:
-    """Play like `tool_agent`, with calls and observations in plain text."""
+    """Play the episode like `tool_agent`, but with calls and observations in plain text."""
     await tool_agent(episode)
 
 
 def _line(function: Mapping[str, Any]) -> str:
-    """Return a tool as one line with its name, arguments and description."""
+    """Describe a tool in one line with its name, arguments and description."""
     properties = (function.get("parameters") or {}).get("properties") or {}
     arguments = {name: about.get("type", "any") for name, about in properties.items()}
     return f"- {function['name']} {json.dumps(arguments)}: {function.get('description', '')}"

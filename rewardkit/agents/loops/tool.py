@@ -1,4 +1,4 @@
-"""Loop for tool calls in the chat template's format. The row's interaction, if any, plays the user."""
+"""Loop for tool calls in the chat template's format. If the row has an interaction, it plays the user."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rewardkit.agents.registry import agent
 
 @agent("tool_agent")
 async def tool_agent(episode: Episode) -> None:
-    """Execute calls until a turn has none. Then let the interaction answer, or end without one."""
+    """Execute calls until a turn has none. Then let the interaction reply, or end if there is none."""
     while True:
         reply = await episode.generate()
         if reply.calls:

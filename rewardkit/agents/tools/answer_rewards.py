@@ -1,7 +1,7 @@
-"""`calc_gsm8k_reward` and `calc_geo3k_reward`: the model submits an answer and is told its score.
+"""Tools `calc_gsm8k_reward` and `calc_geo3k_reward`, which tell the model the score of an answer.
 
-The row provides the ground truth (`create_kwargs`). As in verl's examples, a call whose answer does not
-improve on the best so far has a negative reward. Unlike in verl's, the best answer is kept between calls.
+The ground truth is in the row's `create_kwargs`. As in verl's examples, a call has a negative reward if its
+answer does not improve on the best answer so far. Unlike in verl, the best answer is kept between calls.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import Sample, Score
 
 NO_BETTER = -0.05
-"""Reward of a call whose answer does not improve on the best so far (as in verl's Gsm8kTool)."""
+"""Reward for a call whose answer does not improve on the best answer so far, as in verl's Gsm8kTool."""
 _MAX_CHARS = 10_000
 
 
 @functools.cache
 def shared_scorer() -> Scorer:
-    """Return the scorer, with one worker, that all tools and interactions of this process share."""
+    """Return the scorer that all tools and interactions in this process share. It has one worker."""
     import rewardkit.rewards  # noqa: F401
 
     scorer = Scorer(workers=1)
@@ -35,7 +35,7 @@ async def score_answer(data_source: str, response: str, ground_truth: str) -> Sc
     """Score a response.
 
     Raises:
-        RuntimeError: The response could not be scored, so its status is not `ok`.
+        RuntimeError: The response could not be scored.
     """
     score = await shared_scorer().ascore(Sample(data_source, response, ground_truth))
     if not score.ok:
@@ -46,7 +46,7 @@ async def score_answer(data_source: str, response: str, ground_truth: str) -> Sc
 
 
 class _Answers:
-    """Tool that scores submitted answers and keeps the score of the best answer."""
+    """Tool that scores submitted answers and stores the score of the best answer."""
 
     _data_source: str
     _form: str
@@ -61,7 +61,7 @@ class _Answers:
         self._ground_truth = None if ground_truth is None else str(ground_truth)
 
     async def reward(self) -> float | None:
-        """Return the score of the best answer, or None without a ground truth."""
+        """Return the score of the best answer, or None if there is no ground truth."""
         return self._best if self._ground_truth else None
 
     async def _score(self, answer: str) -> Observation:

@@ -1,12 +1,12 @@
-"""Checks the arguments of a call against a tool's JSON schema, and converts arguments that nearly fit.
+"""Checks the arguments of a call against a tool's JSON schema, and converts arguments that nearly match.
 
 - A string that contains a number, a list or an object becomes that value, since qwen3_coder and ReAct can
   only write strings.
-- A number becomes its digits if a string is expected. A string becomes a list of one string if a list of
-  strings is expected.
-- A string without a name becomes the value of the only argument.
+- A number becomes a string of its digits if a string is expected. A string becomes a list with one item if a
+  list of strings is expected.
+- A string without an argument name becomes the value of the tool's only argument.
 
-Any other mismatch is a `BadCall`.
+Any other mismatch raises `BadCall`.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 
 
 class BadCall(ValueError):
-    """Call that cannot be executed as the model wrote it. The model is shown the message, which says why.
+    """Raised if a call cannot be executed as the model wrote it. The model receives the error message.
 
-    Tools may raise it, too. The episode continues.
+    Tools may also raise this exception. The episode continues.
     """
 
 
 def fit(parameters: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a call, converted to the types of the schema.
+    """Return the arguments of a call, converted to the types in the schema.
 
     Args:
-        parameters: JSON schema of an object.
+        parameters: JSON schema of an object with the tool's arguments.
         arguments: Arguments as the model wrote them.
 
     Raises:
@@ -60,7 +60,7 @@ def fit(parameters: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str
 
 
 def usage(parameters: Mapping[str, Any]) -> str:
-    """Return a tool's arguments as one line, for a message."""
+    """Describe a tool's arguments in one line, for error messages."""
     properties: Mapping[str, Any] = parameters.get("properties") or {}
     required = set(parameters.get("required") or ())
     shown = [
@@ -82,7 +82,7 @@ def _named(
 
 
 def _value(schema: Any, value: Any, place: str, named: Mapping[str, Any], depth: int) -> Any:
-    """Convert a value to the type of the schema. Unsupported keywords of JSON schema are ignored."""
+    """Convert a value to the type in the schema. Unsupported keywords in the schema are ignored."""
     if not isinstance(schema, Mapping) or depth > _MAX_DEPTH:
         return value
     if isinstance(reference := schema.get("$ref"), str):
@@ -134,7 +134,7 @@ def _from_text(text: str, boolean: bool) -> Any:
 
 
 def _any_of(choices: Sequence[Any], value: Any, place: str, named: Mapping[str, Any], depth: int) -> Any:
-    """Convert the value with the first choice that it fits. Choices with the value's type are tried first."""
+    """Convert the value to the first choice that it matches. Choices with its own type are tried first."""
     problem = BadCall(f"argument '{place}' has none of the allowed types")
     for choice in sorted(choices, key=lambda one: not _is(value, str(one.get("type", "")))):
         try:

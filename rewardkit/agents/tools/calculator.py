@@ -1,4 +1,4 @@
-"""`calculator`: exact arithmetic, implemented in `arithmetic.py`."""
+"""Tool `calculator` for exact arithmetic, which is implemented in `arithmetic.py`."""
 
 from __future__ import annotations
 

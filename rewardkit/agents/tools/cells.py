@@ -1,8 +1,8 @@
-"""Builds the program that runs a cell of code in the sandbox, after the earlier cells, like a notebook.
+"""Builds a program that runs a cell of code in the sandbox after the earlier cells, as in a notebook.
 
-The state is rebuilt by running the earlier cells again without output. An episode therefore needs no process
-between its calls, and functions and classes survive, which would be lost if the variables were pickled.
-Hashes and `random` are seeded, so that a cell gives the same result each time.
+The state is rebuilt by running the earlier cells again without output. No process has to keep running between
+the calls in an episode, and unlike with pickled variables, functions and classes are kept as well. Hashing
+and `random` are seeded, so that a cell gives the same result each time.
 """
 
 from __future__ import annotations

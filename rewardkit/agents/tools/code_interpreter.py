@@ -1,8 +1,8 @@
-"""`code_interpreter`: Python in the sandbox, with the state of a notebook for one episode.
+"""Tool `code_interpreter`, which runs Python code in the sandbox and keeps the state like a notebook.
 
-`cells.py` describes how the state is kept. The effect of a cell is always an observation, even if the cell
-raises, loops or prints without end. Only a failure of the sandbox, or a lack of memory on the machine, is a
-failure of the tool.
+`cells.py` describes how the state is kept. The result of a cell is always an observation, even if the cell
+raises an exception, or loops or prints without end. The tool fails only if the sandbox fails or the machine
+runs out of memory.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MAX_CODE_CHARS = 100_000
 _MAX_OUTPUT_CHARS = 20_000
 _UNDONE = "; what this code has done is undone"
 _REPLAY_FACTOR = 2.0
-"""Multiple of their earlier CPU time that replayed cells may take."""
+"""Limit on the CPU time of replayed cells, as a multiple of the CPU time that they took earlier."""
 
 
 @functools.cache
@@ -32,7 +32,7 @@ def shared_pool() -> Pool:
     """Return the sandbox pool of this process, with one sandbox per core. The first call creates it.
 
     Raises:
-        SandboxUnavailable: This host supports no level of isolation.
+        SandboxUnavailable: This machine supports no level of isolation.
     """
     pool = Pool()
     atexit.register(pool.close)
@@ -46,11 +46,11 @@ class CodeInterpreter:
     The arguments of the constructor are the tool's `config`.
 
     Args:
-        cpu_s: CPU time of one call in seconds.
-        memory_mb: Memory of one call in MB.
-        calls: Number of calls in one episode.
-        episode_cpu_s: CPU time that rebuilding the episode's state may take, in seconds.
-        url: Address of a service that implements SandboxFusion's `/run_code`, for hosts without isolation.
+        cpu_s: CPU time limit for one call in seconds.
+        memory_mb: Memory limit for one call in MB.
+        calls: Maximum number of calls in one episode.
+        episode_cpu_s: CPU time limit in seconds for rebuilding the episode's state.
+        url: Address of a service that implements SandboxFusion's `/run_code`, for machines without isolation.
         language: Programming language. Only `python` is supported.
     """
 

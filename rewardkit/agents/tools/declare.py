@@ -1,9 +1,10 @@
-"""`@tool` declares a typed function, or a class with state, as a tool. `ToolKind` creates it per episode.
+"""Declares tools with `@tool`, which accepts a typed function, or a class if the tool has state.
 
 The schema is derived from the name, type hints and docstring of the function, or of the class's `execute`. A
-class may also have `create`, `reward` and `release`. Each episode gets its own instance, created with the
-tool's configuration. Functions and methods may be coroutines. A type hint may be any type that msgspec can
-convert: numbers, strings, lists, dicts, `Literal`, enums, dataclasses, and unions with None.
+class may also have the methods `create`, `reward` and `release`. For each episode, `ToolKind` creates a new
+instance from the tool's configuration. Functions and methods may be coroutine functions. A type hint may be
+any type that msgspec can convert: numbers, strings, lists, dicts, `Literal`, enums, dataclasses, and unions
+with None.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ _ENTRY = re.compile(r"^(\s+)\*{0,2}(\w+)(?:\s*\([^)]*\))?:\s*(.*)$")
 
 @dataclass(frozen=True, slots=True)
 class ToolParts:
-    """Functions of one episode's tool. A function that is None is skipped."""
+    """Functions of a tool in one episode. Optional functions may be None."""
 
     execute: Callable[..., Any]
-    """Function that is called with the arguments by name."""
+    """Function that executes a call. It receives the arguments of the call as keyword arguments."""
     create: Callable[..., Any] | None = None
     reward: Callable[[], Any] | None = None
     release: Callable[[], Any] | None = None
@@ -45,16 +46,16 @@ class ToolParts:
 
 @dataclass(frozen=True, slots=True)
 class ToolKind:
-    """A configured tool: how it is shown to the model, and how it is created for an episode."""
+    """A configured tool, with its schema for the model and the function that creates it for an episode."""
 
     name: str
     schema: Mapping[str, Any]
     """OpenAI function schema."""
     make: Callable[[], ToolParts]
     convert: Callable[[Mapping[str, Any]], dict[str, Any]]
-    """Function from the arguments of a call to those of `execute`. Raises BadCall if they do not fit."""
+    """Function that converts the arguments of a call for `execute`, or raises BadCall if they are invalid."""
     inline: bool = False
-    """True to call the tool in the event loop instead of a thread, if it is pure and takes microseconds."""
+    """True to run the tool in the event loop instead of a thread. See the function `tool`."""
 
     def open(self) -> OpenTool:
         """Create a tool for one episode."""
@@ -62,7 +63,7 @@ class ToolKind:
 
 
 class OpenTool:
-    """Tool of one episode. See `rewardkit.agents.types.Tool`."""
+    """Tool in one episode. See `rewardkit.agents.types.Tool`."""
 
     def __init__(self, kind: ToolKind) -> None:
         self.name = kind.name
@@ -71,13 +72,13 @@ class OpenTool:
         self._parts: ToolParts | None = None
 
     async def create(self, **kwargs: Any) -> None:
-        """Initialise the tool's state. Arguments that are null or that it does not accept are dropped."""
+        """Initialise the tool's state. Arguments that are null or not accepted by the tool are dropped."""
         self._parts = self._kind.make()
         if self._parts.create is not None:
             await self._called(self._parts.create, **accepted(self._parts.create, kwargs))
 
     async def execute(self, arguments: Mapping[str, Any]) -> Observation:
-        """Execute one call. If its arguments do not fit the schema, the observation gives the reason."""
+        """Execute one call. If the arguments are invalid, the observation gives the reason."""
         try:
             fitted = self._kind.convert(arguments)
             if self._parts is None:
@@ -87,7 +88,7 @@ class OpenTool:
             return Observation(f"Error: {self.name}: {error}", status="bad_call")
 
     async def reward(self) -> float | None:
-        """Return the reward for the tool's state, or None if the tool gives none."""
+        """Return the reward for the tool's state, or None if the tool gives no reward."""
         if self._parts is None or self._parts.reward is None:
             return None
         return number(await self._called(self._parts.reward))
@@ -104,7 +105,7 @@ class OpenTool:
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """Function or class declared as a tool, with the arguments of `@tool`."""
+    """Declaration of a function or class as a tool, with the arguments of `@tool`."""
 
     name: str
     target: Any
@@ -138,9 +139,9 @@ def tool(
 
     Args:
         target: Typed function, or class with a typed `execute`.
-        name: Name of the tool. If None, the function's name, or the class's name in snake case.
-        inline: True to call the tool in the event loop instead of a thread, for pure functions that take
-            microseconds.
+        name: Name of the tool. If None, the function's name, or the class's name in snake case, is used.
+        inline: True to run the tool in the event loop instead of a thread. This requires a pure function that
+            takes only microseconds.
         parameters: JSON schema of the arguments, if type hints cannot express it.
 
     Example:
@@ -149,8 +150,8 @@ def tool(
         ...     '''Forecast the weather.
         ...
         ...     Args:
-        ...         city: Where.
-        ...         days: How far ahead.
+        ...         city: Name of the city.
+        ...         days: Number of days.
         ...     '''
         ...     return f"{city}: dry for {days} days"
     """
@@ -170,7 +171,7 @@ def declare(target: Any, what: Declared) -> Declared:
 
 
 def declared(target: Any) -> Declared | None:
-    """Return the declaration that `@tool` attached, or None if there is no declaration."""
+    """Return the declaration that `@tool` attached to the target, or None if it has no declaration."""
     found = getattr(target, "__dict__", {}).get(_MARK)
     return found if isinstance(found, Declared) else None
 
@@ -178,15 +179,15 @@ def declared(target: Any) -> Declared | None:
 def kind_of(
     target: Any, config: Mapping[str, Any] | None = None, schema: Mapping[str, Any] | None = None
 ) -> ToolKind:
-    """Return a function or class as a configured tool.
+    """Create a configured tool from a function or class.
 
     Args:
         target: Function or class, with or without `@tool`.
-        config: Arguments of the class's constructor.
+        config: Arguments for the class's constructor.
         schema: OpenAI function schema from a file. It replaces the schema derived from type hints.
 
     Raises:
-        ConfigError: The target cannot be a tool, or the configuration or schema does not fit it.
+        ConfigError: The target cannot be a tool, or the configuration or schema is not valid for it.
     """
     found = declared(target) or declared(tool(target) if inspect.isfunction(target) else target)
     found = found or Declared(_snake(getattr(target, "__name__", str(target))), target)
@@ -244,7 +245,7 @@ def _kind(
 def _shape(
     found: Declared, method: Callable[..., Any]
 ) -> tuple[Mapping[str, Any], str, Callable[[Mapping[str, Any]], dict[str, Any]]]:
-    """Return the JSON schema of the arguments, a description, and a function that converts arguments."""
+    """Return the JSON schema of the arguments, the description, and a function that converts arguments."""
     if found.parameters is not None:
         return found.parameters, first_paragraph(inspect.getdoc(method) or ""), partial(fit, found.parameters)
     signature = read_signature(method)
@@ -257,7 +258,7 @@ def first_paragraph(text: str) -> str:
 
 
 def _maker(found: Declared, config: dict[str, Any]) -> Callable[[], Any]:
-    """Return a function that creates an instance. An invalid configuration raises ConfigError at once."""
+    """Check the configuration, and return a function that creates an instance from it."""
     try:
         inspect.signature(found.target).bind(**config)
     except TypeError as error:
@@ -279,7 +280,7 @@ def _snake(name: str) -> str:
     return "".join(f"_{c.lower()}" if c.isupper() and i else c.lower() for i, c in enumerate(name))
 
 
-# Signature of a function, from its type hints and docstring.
+# Signatures, read from type hints and docstrings.
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,7 +288,7 @@ class Signature:
     """Parameters of a tool's function, read from its type hints and docstring."""
 
     parameters: Mapping[str, Any]
-    """JSON schema of an object."""
+    """JSON schema of an object with the arguments."""
     description: str
     """Docstring text before the first section."""
     arguments: type
@@ -297,7 +298,7 @@ class Signature:
         """Convert a call's arguments to the types of the function.
 
         Raises:
-            BadCall: The arguments do not fit.
+            BadCall: The arguments are invalid.
         """
         fitted = fit(self.parameters, arguments)
         try:
@@ -349,7 +350,7 @@ def function_schema(name: str, description: str, parameters: Mapping[str, Any]) 
 
 
 def read_docstring(text: str) -> tuple[str, dict[str, str]]:
-    """Return the text before the first section, and the descriptions under `Args:` by name."""
+    """Return a docstring's text before the first section, and its descriptions under `Args:` by name."""
     sections = list(_SECTION.finditer(text))
     head = text[: sections[0].start()] if sections else text
     described: dict[str, str] = {}
@@ -361,7 +362,7 @@ def read_docstring(text: str) -> tuple[str, dict[str, str]]:
 
 
 def _entries(body: str) -> dict[str, str]:
-    """Parse `name: text` entries. Deeper lines continue the text of an entry."""
+    """Parse `name: text` entries. Lines with deeper indentation continue the text of an entry."""
     found: dict[str, str] = {}
     name = ""
     depth = -1
@@ -399,6 +400,6 @@ def _field(
 
 
 def _readable(error: str) -> str:
-    """Return msgspec's error message, prefixed with the name of the argument if it contains one."""
+    """Rewrite msgspec's error message to begin with the name of the argument, if the message contains one."""
     what, _, place = error.partition(" - at `$.")
     return f"argument '{place.rstrip('`')}': {what}" if place else what

@@ -38,16 +38,17 @@ class Document:
 
 
 class Index:
-    """Searchable index of a file of documents.
+    """Searchable index over a file of documents.
 
     Args:
         path: File of documents in JSONL or Parquet format.
-        folder: Folder that the index is loaded from, or saved in if it does not exist. If None, the index is
-            only built in memory.
-        text_field: Column that contains the text. If None, the first column found in `TEXT_FIELDS`.
+        folder: Folder from which the index is loaded, or in which it is saved if the folder does not exist.
+            If None, the index is built in memory only.
+        text_field: Column that contains the text. If None, the first column in `TEXT_FIELDS` that exists is
+            used.
 
     Raises:
-        InputError: A file cannot be read, or the index in the folder is broken or belongs to another file.
+        InputError: A file cannot be read, or the index in the folder is corrupt or belongs to another file.
         MissingDependencyError: bm25s is not installed.
     """
 
@@ -68,7 +69,10 @@ class Index:
         return len(self._texts)
 
     def search(self, queries: Sequence[str], top_k: int) -> list[list[Document]]:
-        """Return up to `top_k` documents for each query, best first. Each shares a word with the query."""
+        """Return up to `top_k` documents for each query, best first.
+
+        A document that shares no word with the query is not returned.
+        """
         tokens = self._bm25.tokenize(list(queries), return_ids=False, show_progress=False)
         return [self._best(one, top_k) for one in tokens]
 
@@ -124,7 +128,7 @@ class Index:
             index = self._bm25.BM25.load(str(folder), mmap=True, show_progress=False)
             rows = int(index.scores["num_docs"])
             index.retrieve([[next(iter(index.vocab_dict))]], k=1, show_progress=False)
-        except Exception as error:  # numpy and json raise various errors for broken files
+        except Exception as error:  # numpy and json raise various exceptions for corrupt files
             what = f"{type(error).__name__}: {error}".splitlines()[0][:200]
             raise InputError(f"the index {folder} is broken ({what}); {remedy}") from None
         if rows != len(self):
@@ -146,9 +150,10 @@ def _library() -> Any:
 
 @contextmanager
 def _without_numba() -> Iterator[None]:
-    """Make bm25s use only numpy. vLLM (0.32) cannot start in a process that has imported numba's compiler.
+    """Prevent the import of numba within the block, so that bm25s uses only numpy.
 
-    vLLM reads every attribute of every imported module, and reading an attribute of llvmlite fails.
+    vLLM (0.32) cannot start in a process that has imported numba's compiler. It reads every attribute of
+    every imported module, which fails for an attribute of llvmlite.
     """
     if "numba" in sys.modules:
         yield
@@ -161,7 +166,7 @@ def _without_numba() -> Iterator[None]:
 
 
 def _read(path: Path, text_field: str | None) -> tuple[Any, Any]:
-    """Return the column of titles, or None, and the column of texts."""
+    """Return the column of titles, or None if the file has no titles, and the column of texts."""
     if path.suffix not in (".parquet", ".jsonl"):
         raise InputError(f"cannot read documents from {path}; expected a .jsonl or .parquet file")
     try:

@@ -1,8 +1,8 @@
-"""Tools of MCP servers, through the official package (extra `mcp`, version 2 or newer).
+"""Tools on MCP servers, called through the official package (extra `mcp`, version 2 or newer).
 
-Servers are reached over stdio or streamable HTTP. All episodes of a process share one connection to each
-server. Connections live in an event loop in a separate thread, so they can be opened before any other loop
-runs, and used from any loop. A broken connection is reopened at the next call.
+Servers are reached over stdio or streamable HTTP. All episodes in a process share one connection to each
+server. Connections run in an event loop in a separate thread, so that they can be opened before any other
+loop runs and used from any loop. A broken connection is reopened at the next call.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from rewardkit.reward_options import check_timeout
 
 _SETTINGS = ("mcp_servers_config_path", "servers", "tool_selected_list", "timeout_s")
 CONNECT_S = 60.0
-"""Time limit for opening a connection in seconds. The server's process may have to start in this time."""
+"""Time limit in seconds for opening a connection, which may include starting the server's process."""
 _CLOSE_S = 5.0
 
 
 class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One server, given as an address or as a command to start."""
+    """Settings for one server, which is given as an address or as a command that starts it."""
 
     url: Address | None = None
     auth_token: str | None = None
-    """Token that is sent as a bearer token."""
+    """Bearer token that is sent with each request."""
     headers: dict[str, str] = {}
     command: str | None = None
     args: list[str] = []
@@ -59,9 +59,9 @@ def mcp_kinds(config: Mapping[str, Any]) -> list[ToolKind]:
     """Query the configured servers for their tools and return the tools.
 
     Args:
-        config: `mcp_servers_config_path` (a JSON file with `mcpServers`) or `servers` (the same mapping,
-            inline), `tool_selected_list`, and `timeout_s` (30, for one call). Any of these may be under
-            `mcp`, as in verl.
+        config: Settings `mcp_servers_config_path` (a JSON file with `mcpServers`) or `servers` (the same
+            mapping inline), `tool_selected_list`, and `timeout_s` (time limit for one call, 30 by default).
+            As in verl, the settings may also be nested under `mcp`.
 
     Raises:
         ConfigError: The configuration is invalid, a server cannot be reached, or no server has a selected
@@ -129,7 +129,7 @@ def _kind(connection: McpConnection, found: Any, timeout_s: float) -> ToolKind:
 
 
 class McpConnection:
-    """Connection to one server. It may be used from any thread and event loop."""
+    """Connection to one server, which can be used from any thread and any event loop."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
@@ -139,7 +139,7 @@ class McpConnection:
         self._task: Future[None] | None = None
 
     def tools(self, name: str) -> Sequence[Any]:
-        """Return the server's tools, as objects of the package `mcp`. This method blocks.
+        """Return the server's tools as objects from the package `mcp`. This method blocks.
 
         Args:
             name: Name of the server, for messages.
@@ -157,7 +157,7 @@ class McpConnection:
             raise ConfigError(f"cannot use the MCP server '{name}': {self._reason(error)}") from None
 
     async def call(self, name: str, arguments: Mapping[str, Any], timeout_s: float) -> Observation:
-        """Call a tool of the server.
+        """Call a tool on the server.
 
         Raises:
             RuntimeError: The server cannot be reached or did not answer in time.
@@ -205,7 +205,7 @@ class McpConnection:
             return self._client
 
     async def _hold(self, ready: Future[Any], done: asyncio.Event) -> None:
-        """Enter and exit the client in the same task, as its package requires."""
+        """Enter and exit the client in the same task, as the package `mcp` requires."""
         try:
             async with _client_of(self._server) as client:
                 ready.set_result(client)
@@ -219,7 +219,7 @@ class McpConnection:
 
 @functools.cache
 def connection_to(server: bytes) -> McpConnection:
-    """Return the only connection of this process to a server.
+    """Return this process's shared connection to a server, which is opened on first use.
 
     Args:
         server: `Server` encoded as JSON, with its full address.

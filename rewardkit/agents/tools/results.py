@@ -1,7 +1,7 @@
 """Calls the functions of tools and interactions, and converts a tool's result to an `Observation`.
 
-Coroutines run in the event loop. Any other function runs in its own thread, so that a function that hangs
-blocks nothing else.
+Coroutine functions run in the event loop. Any other function runs in its own thread, so that it does not
+block anything else if it hangs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def observation_of(result: Any) -> Observation:
     attribute (verl's ToolResponse), or anything that can be encoded as JSON.
 
     Raises:
-        TypeError: The value is none of these, or the reward is not a finite number.
+        TypeError: The value has none of these types, or the reward is not a finite number.
     """
     if isinstance(result, Observation):
         return result
@@ -38,7 +38,7 @@ def observation_of(result: Any) -> Observation:
 
 
 def number(value: Any) -> float | None:
-    """Return a reward as a finite number, or None for None.
+    """Convert a reward to a finite number. None stays None.
 
     Raises:
         TypeError: The value is not a finite number.
@@ -92,7 +92,8 @@ async def called(function: Callable[..., Any], *args: Any, inline: bool = False,
     Args:
         function: Function to call with `args` and `kwargs`.
         args: Positional arguments.
-        inline: True to call the function in the event loop instead of a thread, since it takes microseconds.
+        inline: True to call the function in the event loop instead of a thread. This requires a function that
+            takes only microseconds.
         kwargs: Keyword arguments.
     """
     if inline or inspect.iscoroutinefunction(function):
@@ -103,8 +104,10 @@ async def called(function: Callable[..., Any], *args: Any, inline: bool = False,
 
 
 async def _in_thread(function: Callable[[], Any]) -> Any:
-    """Run a function in a daemon thread. An executor's few threads would fill up with functions that hang,
-    and would keep the process from exiting."""
+    """Run a function in a daemon thread.
+
+    In an executor, functions that hang would occupy all threads and keep the process from exiting.
+    """
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Any] = loop.create_future()
     context = contextvars.copy_context()

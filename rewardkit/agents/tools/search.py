@@ -1,8 +1,9 @@
-"""`search`: the documents closest to a query, from a local BM25 index or a retrieval service.
+"""Tool `search`, which finds documents for queries in a local BM25 index or with a retrieval service.
 
-bm25s builds the index of a JSONL or Parquet file of documents when the tool is loaded. If `index` names a
-folder, the index is saved in it and loaded from it the next time. A service answers `POST {"queries", "topk",
-"return_scores"}` with `{"result": [[{"document": {"contents"}, "score"}]]}`, like Search-R1's retriever.
+When the tool is loaded, bm25s builds an index over a JSONL or Parquet file of documents. If `index` names a
+folder, the index is saved in the folder and reused the next time. Like Search-R1's retriever, a service
+responds to `POST {"queries", "topk", "return_scores"}` with
+`{"result": [[{"document": {"contents"}, "score"}]]}`.
 """
 
 from __future__ import annotations
@@ -36,24 +37,24 @@ _opening = threading.Lock()
 
 @functools.cache
 def open_index(path: str, index: str | None, text_field: str | None) -> Index:
-    """Return the index of a file of documents, which all episodes of this process share."""
+    """Return the index for a file of documents. All episodes in this process share the index."""
     return Index(Path(path), Path(index) if index else None, text_field)
 
 
 @tool(name="search")
 class Search:
-    """Search tool over a collection of documents.
+    """Tool that searches a collection of documents.
 
     The arguments of the constructor are the tool's `config`.
 
     Args:
         path: File of documents in JSONL or Parquet format.
-        index: Folder in which the index is kept. It is created if it does not exist.
+        index: Folder in which the index is saved. It is created if it does not exist.
         text_field: Column that contains the text. If None, the first of `contents`, `text`, `content` and
-            `passage`.
+            `passage` that exists is used.
         url: Address of a retrieval service, as an alternative to `path`.
         top_k: Number of documents for each query.
-        timeout_s: Time limit of one request to the service in seconds.
+        timeout_s: Time limit in seconds for one request to the service.
     """
 
     def __init__(
