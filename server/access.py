@@ -27,7 +27,7 @@ _MAX_HOSTS = 1_024
 
 
 class Access:
-    """Access control by the headers of requests.
+    """Access control based on request headers.
 
     Args:
         tokens: Tokens that are accepted as a bearer token, as the password or user of Basic authentication,
@@ -87,7 +87,7 @@ class Access:
     def _is_ours(self, host: bytes) -> bool:
         """Return True if `Host` is a name of this server.
 
-        A malicious page can make its own host name resolve to this address, but then `Host` has that name.
+        A malicious page can make its own host name resolve to this server, but then `Host` is that name.
         """
         if host in self._good_hosts:
             return True

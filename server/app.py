@@ -84,7 +84,7 @@ def create_app(
 
     Args:
         scorer: Scorer that scores the samples.
-        tokens: Accepted tokens, for the headers listed at `Access`. If empty, no token is needed.
+        tokens: Accepted tokens. `Access` lists the headers for them. If empty, no token is needed.
         max_body_bytes: Maximum size of a request body. Larger requests get status 413.
         max_samples: Maximum number of samples being scored or waiting. Further requests get status 503.
         max_bytes: Maximum size of all request bodies in memory. Further requests get status 503.

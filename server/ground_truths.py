@@ -125,7 +125,7 @@ class GroundTruthIndex:
         """Find a prompt by the hashes of its turns with and without the system prompt.
 
         The lookup first tries rows with the same system prompt, then rows without a system prompt, and then
-        rows with a system prompt that the text lacks or replaces.
+        rows with a different system prompt or one that the text lacks.
         """
         tries = (
             (self._whole, whole),
@@ -243,7 +243,7 @@ def _open(path: Path) -> tuple[pq.ParquetFile, list[str], str]:
 
 
 def _columns(path: Path, schema: pa.Schema) -> tuple[list[str], str]:
-    """Return the names of the columns to read, and separately the name of the ground truth column."""
+    """Return the names of the other columns to read, and the name of the ground truth column."""
     for name in ("prompt", "data_source"):
         if name not in schema.names:
             raise InputError(f"{path} has no column '{name}'{did_you_mean(name, schema.names)}")

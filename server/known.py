@@ -10,7 +10,7 @@ PromptValue = str | Sequence[Mapping[str, Any]]
 
 
 class KnownRow(NamedTuple):
-    """Row in the index whose prompt is the requested prompt."""
+    """Row in the index that was found for a prompt."""
 
     data_source: str
     ground_truth: str

@@ -35,7 +35,7 @@ BODY_TIMEOUT_S = 60.0
 
 _MAX_DIGITS = 20
 """Number of digits of a content length that are parsed. Longer numbers are far too large anyway, and int()
-would be slow for very long ones."""
+is slow for very long numbers."""
 
 _LEARNING_RATE = 0.1
 """Weight of the newest batch in the moving average of seconds per sample."""
@@ -187,7 +187,7 @@ def latest_s(timeout_s: float) -> float:
 
 
 class Body:
-    """Body of a request, with limits on its size and its speed.
+    """Body of a request, with limits on its size and speed.
 
     Args:
         request: Request to which the body belongs.

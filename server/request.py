@@ -1,4 +1,4 @@
-"""The current request, which provides an id, a deadline and the client's state to the scoring code.
+"""The current request, with the id, the deadline and the client state that scoring needs.
 
 The middleware sets the current request. Nothing in this module depends on HTTP.
 """

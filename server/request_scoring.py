@@ -39,7 +39,7 @@ CountedOutcome = tuple[str, float, bool | None, Status]
 
 
 class RequestScorer:
-    """Scorer of samples on behalf of the current request, if there is one.
+    """Scorer of samples for the current request, if there is one.
 
     Args:
         scorer: Scorer that scores the samples.

@@ -229,7 +229,7 @@ def _extend_lifespan(
 
     Args:
         app: Application to extend.
-        prepared: True to accept no requests until all preparations are done.
+        prepared: True to accept requests only after all preparations are done.
         close: Function to call after the application has stopped.
     """
     inner = app.router.lifespan_context
@@ -265,7 +265,7 @@ class _Application:
     folder: str
     """Folder for the metrics of all processes."""
     prepared: bool = False
-    """True to accept no requests until all preparations are done."""
+    """True to accept requests only after all preparations are done."""
 
     def __call__(self) -> FastAPI:
         signal.signal(signal.SIGHUP, signal.SIG_IGN)  # only the supervisor handles SIGHUP

@@ -41,7 +41,7 @@ class _SeveralResponsesError(InputError):
 
 
 class BodyDecoder(Generic[T]):
-    """Decoder of request bodies, which tries strict JSON first, then the superset that Python's json accepts.
+    """Decoder of request bodies, which tries strict JSON first, and then the JSON of Python's json module.
 
     Args:
         type_: Type that msgspec can decode.
@@ -153,7 +153,7 @@ decode_samples: BodyDecoder[Sample | list[Sample]] = BodyDecoder(
 
 
 def decode_line(line: bytes) -> Sample:
-    """Decode a line as a sample. For any other line, return an empty sample with a known `invalid` score."""
+    """Decode a line as a sample. If this fails, return an empty sample with a known `invalid` score."""
     try:
         return decode_sample(line)
     except InputError as error:

@@ -1,6 +1,7 @@
-"""Reads the agents of a training run from the config, and checks them before a model loads.
+"""Reads the agents of a training run from the config, and checks them before a model is loaded.
 
-Episodes are implemented in `rewardkit.agents`, and batches of episodes in `steps/episodes.py`.
+Episodes are implemented in `rewardkit.agents`, and batches of episodes in
+`steps/episodes.py`.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ GIVEN_BY = {
     "default_agent": f"{KEY}.agent.default_agent_loop",
     "agents": f"{KEY}.agent.agent_loop_config_path",
 }
-"""Settings that provide the parts of an episode, by part name."""
+"""Setting that provides each part of an episode, by part name."""
 
 
 def uses_agents(config: Config, agent_names: Iterable[str | None]) -> bool:
@@ -158,7 +159,7 @@ def check_agents(config: Config, files: Mapping[str, Sequence[EpisodeRow]]) -> l
     why = why_last_alone(config) if any(agent.tools == "program" for agent in used.values()) else None
     if why is not None:
         notes.append(f"if a program rewrites its message history, only the last branch is trained on: {why}")
-    from rewardkit.trainer.models.load import load_tokenizer  # slow: imports transformers
+    from rewardkit.trainer.models.load import load_tokenizer  # transformers is slow to import
 
     model = config.actor_rollout_ref.model
     tokenizer = load_tokenizer(model.path, trust_remote_code=model.trust_remote_code)

@@ -1,4 +1,4 @@
-"""Alarms, which detect from the metrics of each step that a run is not learning its task.
+"""Alarms that use the metrics of each step to detect that a run is not learning its task.
 
 The rules are listed in `RULES`. The settings `trainer.alarms.<rule>` define their thresholds, and
 `trainer.alarm` selects the action to take when a rule applies. The metrics `ledger/...` are computed in
@@ -15,7 +15,7 @@ from rewardkit.trainer.config.root import AlarmsConfig, TrainerConfig
 
 
 class AlarmError(RewardkitError, RuntimeError):
-    """An alarm was raised while `trainer.alarm` is `stop`. The step is saved, so a restart cannot help."""
+    """An alarm was raised while `trainer.alarm` is `stop`. The step is saved, so a restart would not help."""
 
     exit_code = 3
 
@@ -126,7 +126,7 @@ RULES = (
 
 
 class Alarms:
-    """Alarms of a run, which compare the metrics of each step with the rules."""
+    """Alarms for a run, which compare the metrics of each step with the rules."""
 
     def __init__(self, config: TrainerConfig) -> None:
         """Create alarms with the thresholds in `trainer.alarms`. A null threshold disables its rule."""
@@ -137,9 +137,9 @@ class Alarms:
         """Number of consecutive steps at or beyond the threshold, by rule name. Saved in checkpoints."""
 
     def look(self, metrics: Mapping[str, float]) -> dict[str, str]:
-        """Return a line, by rule name, for each rule that starts to apply in this step.
+        """Return a message, by rule name, for each rule that starts to apply in this step.
 
-        If `trainer.alarm` is `stop`, return a line for every rule that applies.
+        If `trainer.alarm` is `stop`, return a message for every rule that applies.
         """
         begun = {}
         for rule, limit in ((rule, self._limits[rule.name]) for rule in RULES if rule.name in self._limits):

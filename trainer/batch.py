@@ -76,7 +76,7 @@ class ScoredRollout(NamedTuple):
     text: str
     score: Score
     episode: dict[str, Any] | None = None
-    """Columns about the episode for dumps, such as its turns."""
+    """Columns that describe the episode in dumps, such as `turns`."""
 
 
 @dataclass
@@ -144,7 +144,7 @@ def pad_prompts(rows: Sequence[Tokenised], width: int, pad_id: int) -> tuple[Ten
 
 
 def positions(attention_mask: Tensor) -> Tensor:
-    """Return the position ids (B, P) of left-padded rows: 0 on the padding, then counting from 0."""
+    """Return the position ids (B, P) of left-padded rows: 0 for padding, then counting up from 0."""
     return (attention_mask.cumsum(dim=1) - 1).clamp(min=0)
 
 
@@ -206,12 +206,12 @@ def last_tokens(mask: Tensor) -> Tensor:
 
 
 def whole_lengths(batch: Batch) -> Tensor:
-    """Return the length of each response, (B,), including its observations, even if it was not scored."""
+    """Return the length of each response, (B,), including observations. Unscored responses count as well."""
     return batch["attention_mask"][:, -batch["responses"].shape[1] :].sum(dim=1)
 
 
 def policy_lengths(batch: Batch) -> Tensor:
-    """Return the number of tokens that the policy generated in each response, (B,), even if not scored."""
+    """Return the number of policy tokens in each response, (B,). Unscored responses count as well."""
     lengths = whole_lengths(batch)
     if "observations" not in batch.tensors:
         return lengths

@@ -37,7 +37,7 @@ TOKEN_IDS = pa.list_(pa.int32())
 
 
 def file_list(files: Any) -> list[Path]:
-    """Return the paths in `data.train_files` or `data.val_files`: a path, a list of paths, or None."""
+    """Return `data.train_files` or `data.val_files` (a path, a list of paths or None) as a list."""
     if files is None:
         return []
     return [Path(str(f)).expanduser() for f in (files if isinstance(files, (list, tuple)) else [files])]
@@ -92,7 +92,7 @@ def open_prompts(path: Path, prompt_key: str) -> PromptFile:
 
 
 def _table(records: Records, names: RowNames, path: Path) -> pa.Table:
-    """Return the columns that training needs. In files of lines, all columns but the prompt become text."""
+    """Return the columns that training needs. If a file has lines, all columns except the prompt are text."""
     if records.damaged is not None:
         raise InputError(f"{path}, row {records.first_row}: {records.damaged}")
     wanted = (names.data_source, names.prompt, names.ground_truth, names.extra_info, AGENT_NAME)
@@ -151,12 +151,12 @@ class PromptRows(Sequence[PromptRow]):
     """The prompts from several files, as one sequence."""
 
     def __init__(self, files: Sequence[PromptFile], token_ids: pa.Array) -> None:
-        """Create the rows of these files.
+        """Create the sequence of prompts in these files.
 
         Args:
             files: Prompt files, in order.
-            token_ids: Token ids (int32 lists) of the prompts in the first rows of all files together. Rows
-                with null are left out.
+            token_ids: Token ids (int32 lists) of the prompts in the first rows of all files together. Null
+                marks a row that is left out.
         """
         self._files = files
         self._ends = list(accumulate(len(file.table) for file in files))
@@ -213,13 +213,13 @@ def load_rows(
     tokenise: Callable[[dict[str, Any]], list[int]] | None = None,
     world: World = ALONE,
 ) -> PromptRows:
-    """Read and tokenise the first `max_samples` prompts of all files together, or all prompts if -1.
+    """Read and tokenise the first `max_samples` prompts in the files, or all prompts if it is -1.
 
     Depending on the config, overlong prompts are skipped (and reported to `say`), truncated or refused.
 
     Args:
-        tokenise: Function that returns the token ids of a row's prompt, for prompts that consist of more than
-            messages (for example, also of tools). These prompts are never truncated.
+        tokenise: Function that returns the token ids of a row's prompt. It is needed if prompts contain more
+            than messages, such as tools. Prompts are then never truncated.
         world: Processes that divide the rows among themselves, since checking and tokenising rows is slow.
     """
     if tokenise is not None:
@@ -318,7 +318,7 @@ LoadedRow = TypeVar("LoadedRow")
 
 
 class PromptLoader(Generic[LoadedRow]):
-    """Loader of the training rows for PPO or SFT, in batches and epoch after epoch.
+    """Loader that returns training rows for PPO or SFT in batches, epoch after epoch.
 
     The order of the rows depends only on the seed.
     """

@@ -1,6 +1,6 @@
 """The trainer's interface to the process group: a `World` with ranks, reductions and error propagation.
 
-A single process is a world of size 1 with a real (gloo) group, so it runs the same code as many processes.
+A single process is a world of size 1 with a real (gloo) group, so all runs use the same code.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class World:
     size: int
     device: torch.device
     group: Any = None
-    """Process group of the collectives, or None for the default group."""
+    """Process group for the collectives, or None for the default group."""
 
     @property
     def is_main(self) -> bool:
@@ -145,10 +145,10 @@ def device_of(setting: str) -> torch.device:
 
 @contextmanager
 def open_world(device: str) -> Iterator[World]:
-    """Join the process group that torchrun's environment describes, or create a group of one process.
+    """Join the process group described by torchrun's environment, or create a group with one process.
 
     The group is destroyed at the end of the block, but not after an error, since other processes may be
-    waiting in a collective until torchrun stops them. An existing group is used and not destroyed.
+    waiting in a collective until torchrun stops them. If a group already exists, it is used and kept.
     """
     local = device_of(device)
     use_cuda = local.type == "cuda"
@@ -178,7 +178,8 @@ def _met_by_all() -> tuple[Any, int, int]:
         The shared store, the rank of this process, and the number of processes.
 
     Raises:
-        RewardkitError: Process 0 cannot be reached, or some processes did not join; the message names them.
+        RewardkitError: Process 0 cannot be reached, or some processes did not join. The message
+            lists these processes.
     """
     given = os.environ
     rank, size = int(given["RANK"]), int(given["WORLD_SIZE"])

@@ -57,7 +57,7 @@ class Feed(Generic[T]):
     def __init__(self, loader: PromptLoader[Any], config: TrainerConfig, total_steps: int) -> None:
         """Create a feed with prompts from this loader.
 
-        Nothing else may take prompts from the loader, except a step that needs additional prompts.
+        No other code may take prompts from the loader, except a step that needs additional prompts.
         """
         self.loader = loader
         self.ahead = steps_ahead(config)
@@ -94,7 +94,7 @@ class Feed(Generic[T]):
             wait([one.drawn for one in self._begun])
 
     def take(self, step: int, draw: Draw[T], world: World) -> T:
-        """Wait for the batch for a step and return it.
+        """Return the batch for a step, waiting until it is complete.
 
         Raises:
             Exception: A process failed to create its share. All processes raise its exception.

@@ -27,12 +27,12 @@ START_S = 900.0
 LOOK_S = 0.5
 """Seconds between checks of the server's state."""
 PAUSE_S = 15.0
-"""Minimum seconds between two starts. It prevents a tight loop if the server cannot start."""
+"""Minimum seconds between two starts, to avoid a tight loop if the server cannot start."""
 
 
 @contextmanager
 def reward_server(config: Config, data_sources: Sequence[str], world: World) -> Iterator[RewardServer | None]:
-    """Run the reward model's server for the block, unless `reward_model.url` is the URL of a running server.
+    """Run the reward model's server during the block, unless `reward_model.url` names a running server.
 
     All processes must call this function. It yields the server's address, or None if no server is needed.
 
@@ -67,7 +67,8 @@ class ModelServer:
         """Start the server and wait until the model is loaded.
 
         Raises:
-            RewardkitError: The server exits (then the message contains its last output) or starts too slowly.
+            RewardkitError: The server exits or is not ready in time. If it exits, the message contains its
+                last output.
         """
         several = config.trainer.nnodes > 1
         port = free_port()
@@ -124,7 +125,7 @@ class ModelServer:
 
 
 def _is_final(reason: str) -> bool:
-    """Return True if the server reports failed preparation. Unfinished preparation is `not done yet`."""
+    """Return True if the server reports that its preparation failed, not just that it is unfinished."""
     return " answered 503: " in reason and "not done yet" not in reason
 
 

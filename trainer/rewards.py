@@ -29,7 +29,7 @@ from rewardkit.trainer.config.root import Config
 from rewardkit.types import Sample, Score, failure
 
 REQUEST_SAMPLES = 32
-"""Number of samples per request to a reward server. It is small, so requests end at about the same time."""
+"""Number of samples per request to a reward server. Small requests end at about the same time."""
 PATIENCE_S = 180.0
 """Number of seconds for which a reward server may be unreachable, since it may be restarting and loading a
 model. Requests to a busy server are retried until the step's deadline."""
@@ -74,7 +74,7 @@ class RewardSource(Protocol):
 
 
 class ServerRewards:
-    """RewardSource that sends a few requests at a time to a reward server, and retries while it is busy."""
+    """RewardSource that sends requests to a reward server, a few at a time, and retries if it is busy."""
 
     def __init__(self, client: Client, in_flight: int) -> None:
         self._client = client
@@ -99,7 +99,7 @@ class ServerRewards:
         """Divide samples into requests of about `REQUEST_SAMPLES`, keeping groups together where required.
 
         Returns:
-            For each request, the indices of its samples.
+            Indices of the samples in each request.
         """
         pieces: list[list[int]] = [[]]
         for group in group_places(samples):
@@ -315,7 +315,7 @@ def identities_here(rewards: RewardSource, data_sources: Iterable[str]) -> dict[
 
 
 def part_of(score: Score, key: str) -> float | None:
-    """Return a value from a score by name (`score`, `acc` or a part's name), or None if it is missing."""
+    """Return a score's value with this name (`score`, `acc` or a part), or None if it is missing."""
     if key == "score":
         return score.score
     if key == "acc" and score.correct is not None:

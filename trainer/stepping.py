@@ -63,7 +63,7 @@ def _take_step(run: R, step: int, learn: Learn[R], validate: Validate[R]) -> Non
 
 
 def _profiled_if_due(run: StageRun, step: int) -> AbstractContextManager[None]:
-    """Trace the block, to one file per process, if `step` is in `trainer.profile_steps`."""
+    """Trace the block to one file per process if `step` is in `trainer.profile_steps`."""
     if step not in (run.config.trainer.profile_steps or ()):
         return nullcontext()
     return profiled(run.folder / "profile" / f"step_{step}_rank_{run.world.rank}.json.gz")

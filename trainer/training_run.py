@@ -34,7 +34,7 @@ class StageRun:
     world: World
     tokenizer: Any
     feed: Feed[Any]
-    """Supplies each step with its prompts and responses."""
+    """Source of the prompts and responses for each step."""
     val_rows: Sequence[Any]
     total_steps: int
     actor: Actor
@@ -58,7 +58,7 @@ class TrainingRun(StageRun):
     reference: Reference | None
     """Reference policy, or None if neither the reward nor the loss has a KL term."""
     teacher: Reference | None
-    """Teacher of the distillation, or None without `distillation.enabled`."""
+    """Teacher for distillation, or None if `distillation.enabled` is false."""
     critic: Critic | None
     """Critic, or None if the advantage estimator does not use one."""
     rollout: RolloutEngine

@@ -29,7 +29,7 @@ _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", 
 
 
 class JsonFormatter(logging.Formatter):
-    """Formatter that returns a record, including its `extra` fields, as one line of JSON."""
+    """Formatter that converts a record, including its `extra` fields, to one line of JSON."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line, without a newline at the end."""
@@ -118,7 +118,7 @@ def output_logged() -> Iterator[None]:
         for fd, before in kept.items():
             os.dup2(before, fd)
             os.close(before)
-        reader.join(1.0)  # the reader ends when the last process that can print ends
+        reader.join(1.0)  # the reader stops once no process can print any more
 
 
 def _log_output(read_end: int) -> None:

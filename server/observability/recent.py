@@ -84,7 +84,7 @@ class Recent:
         self._left = PER_SECOND
 
     def wants_more(self, now: float) -> bool:
-        """Return True if more successful samples can be recorded in the second of `now`."""
+        """Return True if more successful samples can be recorded in the current second."""
         return self._left > 0 or int(now) != self._second
 
     def record(

@@ -51,7 +51,7 @@ class BackgroundSubmission:
 
 
 class Store:
-    """Store of submissions whose results have not been fetched or have not expired.
+    """Store of submissions, which are kept until their results have been fetched or have expired.
 
     Args:
         admission: Admission control in which the bytes of submissions are counted.

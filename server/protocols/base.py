@@ -47,7 +47,7 @@ class ScoreSamples(Protocol):
 
 
 _TRUTHS = ("ground_truth", "reward_model.ground_truth")
-"""Keys of the ground truth in a label that is an object. An object without these keys is a ground truth."""
+"""Keys of the ground truth in a label that is an object. Without them, the object is the ground truth."""
 
 _MAX_KINDS = 1_000
 """Maximum number of different problems that are logged."""
@@ -200,7 +200,7 @@ async def score_all(
 
     Args:
         context: Context of the protocol.
-        asked: Samples of a request.
+        asked: Samples in a request.
         timeout_s: Time limit in seconds, unless the request sets one.
         has_status: True if the protocol can report that a sample could not be scored. Otherwise a request
             without any usable sample is refused, since the number that stands for a failure would look like a
@@ -266,7 +266,7 @@ def refuse_alone(asked: Sequence[SampleOrProblem]) -> None:
 
 
 def _refusing_alone(asked: Sequence[SampleOrProblem]) -> list[SampleOrProblem]:
-    """Return the samples, and mark a problem if a sample is alone although its reward compares groups.
+    """Return the samples, adding a problem to each lone sample whose reward compares groups.
 
     Trainers train on groups, so a single response is part of a larger group rather than a group of one.
     """

@@ -1,4 +1,4 @@
-"""Allowed values of settings, which are declared with the fields: bounds of numbers, names, or addresses.
+"""Allowed values of settings, declared with their fields as bounds of numbers, names, or addresses.
 
 `check_values` refuses all other values, and the documentation of the settings lists the allowed values. Rules
 that involve several settings are in `run/rules.py`.

@@ -42,7 +42,7 @@ BOUNDS = re.compile(r"[\d.]+_[\d._,]+")
 
 
 def load_config(recipe: str | Path | None = None, overrides: Sequence[str] = ()) -> Config:
-    """Load the settings of PPO; see `load_settings`."""
+    """Load the PPO settings (see `load_settings`)."""
     return load_settings(PPO, recipe, overrides)
 
 
@@ -81,7 +81,7 @@ class Layers:
     recipe: Any
     command_line: Any
     notes: list[str]
-    """Notes on settings of the recipe and the command line that are replaced or ignored, one line each."""
+    """Notes on settings in the recipe or on the command line that are replaced or ignored, one line each."""
 
     def sets(self, key: str) -> bool:
         """Return True if the recipe or the command line sets a dotted key."""
@@ -295,7 +295,7 @@ def _processes(layers: Sequence[Any]) -> int:
 
 
 def _default_engine(*layers: Translation) -> list[str]:
-    """Return a note if transformers is used to generate only because vLLM is not installed."""
+    """Return a note if transformers generates responses only because vLLM is not installed."""
     key = "actor_rollout_ref.rollout.name"
     if any(key in layer.values for layer in layers) or find_spec("vllm") is not None:
         return []

@@ -139,7 +139,7 @@ def open_run(config: Config, world: World) -> Iterator[TrainingRun]:
             needs_old_log_probs=needs_old_log_probs(config),
             agents=None if agents is None else with_tokenizer(agents, config, tokenizer, policy.eos_ids),
         )
-        policy.rollout.close()  # not after an error: other processes may be in a collective
+        policy.rollout.close()  # not after an error, since other processes may be in a collective
 
 
 def rehearse(config: Config) -> None:

@@ -1,6 +1,6 @@
-"""Checks settings before any file is read: allowed values, the rules in `rules.py`, and complex rules.
+"""Checks settings before any file is read: allowed values, the rules in `rules.py`, and more complex rules.
 
-Checks of files are in `preflight.py`. Checks for a rollout engine are next to the engine.
+Checks of files are in `preflight.py`. Each rollout engine has its own checks.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Estimates, before any weights are loaded, roughly how much memory a run needs on each device.
+"""Roughly estimates the memory that a run needs on each device, before any weights are loaded.
 
 `models/shape.py` reads the sizes of the models.
 """
@@ -140,7 +140,7 @@ def _remedy(config: Config, needs: dict[str, float]) -> str:
 
 
 def device_bytes(config: Config) -> int | None:
-    """Return the size of a GPU's memory or of a process's share of the host memory, or None if unknown."""
+    """Return the bytes of GPU memory, or of a process's share of host memory, or None if unknown."""
     if config.trainer.device != "cpu" and shutil.which("nvidia-smi"):  # a CUDA query would use GPU memory
         query = ["nvidia-smi", "--query-gpu=memory.total", "--format=csv,noheader,nounits"]
         answer = subprocess.run(query, capture_output=True, text=True, check=False).stdout.split()
@@ -232,7 +232,12 @@ def _gathered(shape: Shape, width: int) -> float:
 
 
 def _micro_batch(config: Config, worker: ActorConfig | CriticConfig, processes: int) -> tuple[int, int, bool]:
-    """Return a micro-batch's maximum tokens and response tokens, and True if a mini-batch has several."""
+    """Return the size of a micro-batch.
+
+    Returns:
+        Maximum number of tokens in a micro-batch, number of response tokens among them, and True if a
+        mini-batch has several micro-batches.
+    """
     rollout = config.actor_rollout_ref.rollout
     row = rollout.prompt_length + rollout.response_length
     mini = max(worker.ppo_mini_batch_size * rollout.n // processes, 1)

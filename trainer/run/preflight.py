@@ -1,7 +1,7 @@
-"""Checks, before a model is loaded, of data files, rewards, model folders, output folders and a checkpoint.
+"""Checks data files, rewards, model folders, output folders and the checkpoint before a model is loaded.
 
-Each check raises a ConfigError or an InputError with a clear message. `CHECKS`, at the end, lists all checks.
-Checks of settings are in `checks.py`.
+Each check raises a ConfigError or an InputError with a clear message. `CHECKS` lists all checks. Checks of
+settings are in `checks.py`.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ def _check(config: Config, layers: Layers) -> list[str]:
 
 
 def _rehearse(config: Config) -> None:
-    from rewardkit.trainer.run.build import rehearse  # slow: imports transformers
+    from rewardkit.trainer.run.build import rehearse  # transformers is slow to import
 
     rehearse(config)
 

@@ -1,4 +1,4 @@
-"""Tables of rules between settings: combinations that are refused, and settings that are replaced or ignored.
+"""Tables of rules for settings: combinations that are refused, and settings that are replaced or ignored.
 
 Rules that need more than a condition and a message are in `checks.py`.
 """

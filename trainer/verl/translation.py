@@ -22,7 +22,7 @@ class VerlNames:
     """Name of verl's configuration for this stage."""
     keys: VerlKeys
     over_processes: list[str]
-    """Globs for verl's keys whose value counts over all processes, while rewardkit's counts per process."""
+    """Globs for verl's keys whose values count over all processes. rewardkit's values count per process."""
     rounded_up: list[str]
     """verl's keys that accept fractions, while rewardkit accepts only whole numbers."""
     values: dict[str, dict[str, Any]]
@@ -30,7 +30,7 @@ class VerlNames:
 
     @classmethod
     def read(cls, stage: str, config: str, *doors: str) -> VerlNames:
-        """Read the names from `STAGE.json` in this module's folder. `VerlKeys.read` gets `doors`."""
+        """Read the names from `STAGE.json` in this folder. `doors` is passed to `VerlKeys.read`."""
         tables = Path(__file__).with_name(f"{stage}.json")
         more = json.loads(tables.read_text("utf-8"))
         tables_of = [more[name] for name in ("over_processes", "rounded_up", "values")]
@@ -57,7 +57,7 @@ def translate(
     Args:
         given: Settings under rewardkit's names or verl's.
         where: Name of the layer, for error messages.
-        processes: Number of processes of the run, by which batch sizes over all processes are divided.
+        processes: Number of processes. Batch sizes that count over all processes are divided by this number.
         known: Defaults of rewardkit's settings, by dotted key.
         names: verl's names for the settings.
 
