@@ -70,7 +70,7 @@ class CurrentRequest:
         return CurrentRequest(self.id, disconnected, self.client, trace=self.trace)
 
     def let_go(self) -> None:
-        """Release the connection. A timer that was started in the request may keep this object alive."""
+        """Release the connection, because a timer started during the request may keep this object alive."""
         self.receive = disconnected
 
     @contextmanager

@@ -47,7 +47,7 @@ BACKLOG = 4096
 """Maximum number of connections waiting to be accepted."""
 
 _KEEP_ALIVE_S = 75
-"""Seconds for which idle connections are kept open. Most clients close idle connections earlier."""
+"""Seconds for which idle connections stay open. Clients have shorter limits, so they close them first."""
 
 _ANSWERS_WITHIN_S = 60
 """Seconds after which a worker that does not respond to its supervisor is replaced."""

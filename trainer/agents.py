@@ -1,7 +1,6 @@
 """Reads the agents of a training run from the config, and checks them before a model is loaded.
 
-Episodes are implemented in `rewardkit.agents`, and batches of episodes in
-`steps/episodes.py`.
+Single episodes are implemented in `rewardkit.agents`, and batches of episodes in `steps/episodes.py`.
 """
 
 from __future__ import annotations

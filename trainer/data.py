@@ -92,7 +92,7 @@ def open_prompts(path: Path, prompt_key: str) -> PromptFile:
 
 
 def _table(records: Records, names: RowNames, path: Path) -> pa.Table:
-    """Return the columns that training needs. If a file has lines, all columns except the prompt are text."""
+    """Return the columns that training needs. In line-based files, all columns except the prompt are text."""
     if records.damaged is not None:
         raise InputError(f"{path}, row {records.first_row}: {records.damaged}")
     wanted = (names.data_source, names.prompt, names.ground_truth, names.extra_info, AGENT_NAME)

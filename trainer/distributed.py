@@ -38,7 +38,7 @@ _SHARED_STORE = (
 
 @dataclass(frozen=True)
 class World:
-    """This process's rank and device, and its operations with all other processes of the run."""
+    """This process's rank and device, with operations across all processes of the run."""
 
     rank: int
     size: int

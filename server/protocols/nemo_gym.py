@@ -3,8 +3,8 @@
     POST /verify {a dataset row, "responses_create_params": {...}, "response": {"output": [...]}}
     -> the whole request, and {"reward", "mask_sample", "failure_kind", "failure_reason", "reward_components"}
 
-Sessions have no state, since each row is scored independently. Only single answers without
-tools are supported.
+Sessions have no state, since each row is scored independently. Only single answers without tools are
+supported.
 """
 
 from __future__ import annotations
