@@ -1,6 +1,6 @@
-"""Access control: checks the tokens of requests, and the web pages that may call the server.
+"""Access control, which checks the tokens of requests and the origins of the web pages that send them.
 
-Decisions depend only on the headers, before the body is read. Limits on load are in `limits`.
+Decisions depend only on the headers, and are made before the body is read. Limits on load are in `limits`.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from rewardkit.server.wire import refusal
 Headers = Mapping[bytes, bytes]
 
 _PRIVATE_SUFFIXES = (".localhost", ".local", ".internal", ".svc", ".home.arpa")
-"""Suffixes of host names that do not exist in public DNS."""
+"""Suffixes that do not occur in public DNS names."""
 
 _MAX_HOSTS = 1_024
 """Maximum number of accepted host names in the cache."""
 
 
 class Access:
-    """Decides if a request is allowed, by its headers.
+    """Access control based on request headers.
 
     Args:
         tokens: Tokens that are accepted as a bearer token, as the password or user of Basic authentication,
@@ -75,7 +75,7 @@ class Access:
 
     def _has_token(self, headers: Headers) -> bool:
         same = [hmac.compare_digest(sent, token) for sent in _credentials(headers) for token in self._tokens]
-        return any(same)  # all tokens are compared, so that the duration reveals nothing
+        return any(same)  # compares all tokens, so that the duration reveals nothing
 
     def _may_call(self, origin: bytes, headers: Headers) -> bool:
         if headers.get(b"sec-fetch-site") in (b"same-origin", b"none"):  # pages cannot set this header
@@ -87,7 +87,7 @@ class Access:
     def _is_ours(self, host: bytes) -> bool:
         """Return True if `Host` is a name of this server.
 
-        A malicious page can make its own host name resolve to our address, but then that name is the `Host`.
+        A malicious page can make its own host name resolve to this server, but then `Host` is that name.
         """
         if host in self._good_hosts:
             return True
@@ -98,7 +98,7 @@ class Access:
 
 
 def _credentials(headers: Headers) -> list[bytes]:
-    """Return all possible tokens, from all headers in which clients send tokens."""
+    """Return all possible tokens from the headers in which clients may send them."""
     found = []
     for name in (b"authorization", b"xrl-authorization"):
         scheme, _, sent = headers.get(name, b"").partition(b" ")
@@ -111,7 +111,7 @@ def _credentials(headers: Headers) -> list[bytes]:
 
 
 def _basic(encoded: bytes) -> list[bytes]:
-    """Return the password, and the user, since some clients send the token as the user."""
+    """Return the password and the user name, since some clients send the token as the user name."""
     try:
         user, _, password = base64.b64decode(encoded, validate=True).partition(b":")
     except (binascii.Error, ValueError):

@@ -47,18 +47,18 @@ _CORS_HEADERS = (
     "x-request-id",
     "x-timeout-s",
 )
-"""Headers that web pages of allowed origins may send."""
+"""Headers that web pages from allowed origins may send."""
 
 _SHOWN_PATH = 200
-"""Maximum number of characters of a path in error messages."""
+"""Maximum number of characters of a path that are shown in an error message."""
 _ELSEWHERE = {
     "/run_code": "start the server with --run-code",
     "/get_reward": "OpenRLHF's rewards are at /openrlhf/SOURCE",
 }
-"""Paths that users expect but do not exist, each with advice."""
+"""Advice for paths that users may expect but that do not exist, by path."""
 
 REFRESH_S = 1.0
-"""Seconds between updates of the gauges, which other server processes read for their metrics."""
+"""Seconds between updates of the gauges. Other server processes include these gauges in their metrics."""
 
 
 def create_app(
@@ -84,20 +84,21 @@ def create_app(
 
     Args:
         scorer: Scorer that scores the samples.
-        tokens: Tokens that are accepted, in the headers listed at `Access`. If empty, no token is needed.
-        max_body_bytes: Maximum size of a request body. Larger requests get 413.
-        max_samples: Maximum number of samples being scored or waiting. Further requests get 503.
-        max_bytes: Maximum size of all request bodies in memory. Further requests get 503.
-        timeout_s: Time limit in seconds of requests without `X-Timeout-S`.
+        tokens: Accepted tokens. `Access` lists the headers for them. If empty, no token is needed.
+        max_body_bytes: Maximum size of a request body. Larger requests get status 413.
+        max_samples: Maximum number of samples being scored or waiting. Further requests get status 503.
+        max_bytes: Maximum size of all request bodies in memory. Further requests get status 503.
+        timeout_s: Time limit in seconds for requests without `X-Timeout-S`.
         cors_origins: Origins whose web pages may call this server.
-        hosts: Additional host names of this server, which are only checked if there are no tokens.
+        hosts: Additional host names of this server. Host names are checked only if there are no tokens.
         access_log: True to log a line for every request.
-        sandbox: Sandbox for the route `/run_code` (SandboxFusion's API), or None to leave out the route.
-        needs: Preparations before the server is ready, by name. Each is called once, in a thread.
+        sandbox: Sandbox for the route `/run_code` (SandboxFusion's API), or None to omit the route.
+        needs: Functions that must succeed before the server is ready, by name. Each is called once, in a
+            thread.
         ground_truths: Index of ground truths by prompt, for protocols that do not send ground truths.
-        on_failure: Reward of samples that could not be scored, for protocols that need a number.
+        on_failure: Reward for samples that could not be scored, for protocols that need a number.
         processes: Number of server processes. The limits apply to each process.
-        tasks: Task sets for environment protocols, by name. Without tasks, their routes are left out.
+        tasks: Task sets for environment protocols, by name. Without task sets, the protocols have no routes.
         begin_trace: Function that begins a span for each request, such as `traces.Traces.begin`, or None to
             disable tracing.
     """
@@ -139,7 +140,7 @@ def create_app(
         access_log=access_log,
         begin_trace=begin_trace,
     )
-    if cors_origins:  # outside the guard; it only handles requests with an Origin
+    if cors_origins:  # wraps the guard; handles only requests with an Origin header
         app.add_middleware(
             CORSMiddleware,
             allow_origins=cors_origins,
@@ -176,7 +177,7 @@ def _observe(request_scorer: RequestScorer, metrics: Metrics, traffic: Traffic) 
     """Register metrics and traffic as observers of all scores."""
 
     def observe(samples: Sequence[Sample], scores: Sequence[Score], seconds: float) -> None:
-        outcomes = count_outcomes(samples, scores)  # computed once for both, since every request gets here
+        outcomes = count_outcomes(samples, scores)  # computed once, since this runs for every request
         metrics.observe(outcomes, scores, seconds)
         if any(score.parts.keys() >= COSTS for score in scores):
             metrics.judge_costs(samples, scores)
@@ -233,7 +234,7 @@ def _add_run_code(app: FastAPI, sandbox: Pool, metrics: Metrics) -> None:
 
 
 def _answer_errors(app: FastAPI) -> None:
-    """Convert errors that routes raise deliberately to answers with `error.type` and `error.message`."""
+    """Add handlers that convert errors raised by routes to responses with a type and a message."""
 
     @app.exception_handler(InputError)
     @app.exception_handler(OverloadedError)
@@ -251,7 +252,7 @@ def _answer_errors(app: FastAPI) -> None:
 
 
 def _more_of(error: HTTPException, request: Request) -> str:
-    """Return a message with the path and a suggestion, for an error without a message of its own."""
+    """Return a message with the path and a suggestion, for an error without its own message."""
     path = request.url.path[:_SHOWN_PATH]
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         allowed = (error.headers or {}).get("Allow", "another method")

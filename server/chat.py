@@ -1,7 +1,7 @@
-"""Parses chat-templated text: finds its turns, its template, and the start of the response.
+"""Parses chat-templated text to find its turns, its template, and the start of the response.
 
-Everything in this module is about text; `ground_truths` finds the row of a prompt. A response may contain
-anything, including template markers, so text after the prompt is never trusted.
+This module handles only text. `ground_truths` finds the row for a prompt. A response may contain anything,
+including template markers, so text after the prompt is never trusted.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _MARKER = re.compile(
     r"|<SYS>>(?P<system>)|</SYS>>(?P<user>)"  # Llama 2
     r")|\[(?:SYSTEM_PROMPT\](?P<system_prompt>)|INST\](?P<inst>)|/INST\](?P<assistant>))"  # Mistral
 )
-"""Pattern for the beginning of a turn in common templates. Both halves begin with a literal character, which
-makes the search fast."""
+"""Pattern for the beginning of a turn in common templates. Both alternatives begin with a literal character,
+which makes the search fast."""
 
 _BARE_MARKER = re.compile(
     r"(?m)^(?:(?P<bare>system|user|assistant|model)\n|(?P<named>System|Human|User|Assistant):)"
@@ -37,14 +37,13 @@ _BARE_MARKER = re.compile(
 _SPECIALS_FIRST = re.compile(rf"(?:\s*(?:{SPECIAL.pattern}))*")
 
 _DEEPSEEK_BEGINS = "<｜begin▁of▁sentence｜>"
-"""Token after which a text may begin with a system prompt without a marker."""
+"""Token at the start of a text that may be followed by a system prompt without a marker."""
 
 _OWN_FAMILY = frozenset({"chatml", "llama3", "gemma", "phi", "harmony"})
 """Groups of the pattern that identify a template. All other groups are for Llama 2 and Mistral."""
 
 _TAIL = 200
-"""Number of characters at the end of a prompt to search for if the prompt was truncated, at most half of the
-prompt."""
+"""Number of characters at the end of a truncated prompt to search for. At most half of the prompt is used."""
 
 _ROLES = {
     "model": "assistant",
@@ -70,7 +69,7 @@ def turns(text: str, *, bare: bool = False) -> list[ChatTurn]:
     """Split a text into turns at its role markers. A text without markers is one user turn.
 
     Text before the first marker is a system turn, as in DeepSeek's template. Empty turns are left out, except
-    for the assistant's.
+    for assistant turns.
 
     Args:
         text: Text of a conversation.
@@ -96,7 +95,7 @@ def message_turns(messages: Iterable[Mapping[str, Any]]) -> list[ChatTurn]:
 
 
 def prompt_turns(prompt: str | Sequence[Mapping[str, Any]], *, bare: bool = False) -> list[ChatTurn]:
-    """Return the turns of a prompt, without the empty assistant turn at its end.
+    """Return the turns of a prompt, without empty assistant turns at its end.
 
     Args:
         prompt: Prompt as text or chat messages.
@@ -116,23 +115,24 @@ def messages_of(prompt: str) -> str | list[Message]:
 
 
 def split(text: str) -> tuple[str, str]:
-    """Split a text that consists of a prompt and a response, if nothing else is known about them.
+    """Split a text into prompt and response, if nothing else is known about them.
 
-    The response is everything after the first assistant marker of the template that the text begins with, or
-    the whole text if there is no such marker. Later markers, of any template, may have been written by the
-    response. If they were used, the response could choose which part of it is scored. So a prompt of several
-    turns is cut at its first reply; such prompts must be sent separately, sent as messages, or indexed.
+    The response is everything after the first assistant marker of the template with which the text begins, or
+    the whole text if there is no such marker. Later markers may be part of the response. If they were used, a
+    response could choose which part of itself is scored. A prompt with several turns is therefore cut at its
+    first reply. Such prompts must be sent separately, sent as messages, or indexed.
     """
     start = _first_reply(text, _template(text))
     return text[:start], strip_end(text[start:])
 
 
 def response_in(query: str, prompt: str) -> str | None:
-    """Return the response in a text of prompt and response, or None if its beginning cannot be found.
+    """Return the response in a text with prompt and response, or None if the response cannot be found.
 
     If the text starts with the prompt, ignoring white space and leading special tokens, the rest is the
     response. If the prompt was truncated, the response begins after the first occurrence of the prompt's end,
-    or else as in `split`. The prompt is also found if the tokenizer normalised it to Unicode NFC.
+    or else at the position that `split` finds. The prompt is also found if the tokenizer normalised it to
+    Unicode NFC.
     """
     if query.startswith(prompt):
         return strip_end(query[len(prompt) :])
@@ -166,7 +166,7 @@ def _end_of(part: str, text: str, *, anywhere: bool = False) -> int | None:
 
 
 def _template(text: str) -> str | None:
-    """Return the template that a text begins with, ignoring special tokens, or None."""
+    """Return the name of the template with which a text begins after special tokens, or None."""
     first = _MARKER.search(text)
     if first is None:
         return None
@@ -178,7 +178,7 @@ def _template(text: str) -> str | None:
 
 
 def _first_reply(text: str, template: str | None) -> int:
-    """Return the start of the first assistant turn by the markers of this template, or 0 if there is none."""
+    """Return the start of the first assistant turn marked as in this template, or 0 if there is none."""
     for match in _MARKER.finditer(text):
         if _family(match) == template and _role(match) == "assistant":
             return match.end()
@@ -186,7 +186,7 @@ def _first_reply(text: str, template: str | None) -> int:
 
 
 def _family(match: re.Match[str]) -> str:
-    """Return the template that a marker belongs to."""
+    """Return the name of the template to which a marker belongs."""
     kind = match.lastgroup or ""
     if kind == "phi" and "｜" in match[0]:
         return "deepseek"
@@ -200,5 +200,5 @@ def _first_text(text: str) -> int:
 
 def _role(match: re.Match[str]) -> str:
     kind = match.lastgroup or ""
-    role = match[kind].lower() or kind  # groups that match no text are named after their role
+    role = match[kind].lower() or kind  # a group without text is named after its role
     return _ROLES.get(role, role)

@@ -1,7 +1,8 @@
 """Limits on connections before a request is complete: size and time of headers, and number of connections.
 
-This is uvicorn's HTTP protocol with limits that uvicorn has only for h11, or not at all. The maximum number
-of connections is uvicorn's `limit_concurrency`. Bodies are limited by the middleware, which knows the routes.
+The module extends uvicorn's HTTP protocol with limits that uvicorn has only for h11, or not at all. The
+maximum number of connections is uvicorn's `limit_concurrency`. Bodies are limited by the middleware, because
+the limits depend on the route.
 """
 
 from __future__ import annotations
@@ -13,37 +14,38 @@ import logging
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 MAX_HEADER_BYTES = 64 << 10
-"""Maximum number of bytes before complete headers, including any bytes that are not part of a body."""
+"""Maximum number of bytes that may arrive before the headers are complete, not counting bodies."""
 
 REQUEST_TIMEOUT_S = 10.0
 """Time limit in seconds for the headers, from the first byte of a request. Idle connections have no time
-limit, since a busy client may open thousands of them before it sends the first request."""
+limit, since a busy client may open thousands of connections before it sends the first request."""
 
 _GRACE_S = 1.0
-"""Additional seconds to read bytes that arrived within the time limit while this process was busy."""
+"""Additional seconds for reading bytes that arrived in time but while this process was busy."""
 
 _CLOSED_TOGETHER = 100
-"""Divisor for the number of idle connections to close when the limit is reached: one per this many allowed
-connections."""
+"""Number of allowed connections per idle connection that is closed when the maximum number of connections is
+reached."""
 
 MAX_PIPELINED = 500
-"""Maximum number of requests that wait on a connection while an earlier one is being handled."""
+"""Maximum number of requests that wait on a connection while an earlier request is being handled."""
 
 _TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 _log = logging.getLogger("rewardkit.server")
 
 
 class LimitedHeaders(HttpToolsProtocol):
-    """A connection with limits.
+    """An HTTP connection with limits.
 
-    It is closed if headers are too long or too slow, or if too many requests wait. If the maximum number of
-    connections is reached, those that have been idle for longest are closed.
+    The connection is closed if headers are too large or arrive too slowly, or if too many requests wait on
+    it. If the maximum number of connections is reached, the connections that have been idle longest are
+    closed.
     """
 
     _unread = 0
     """Number of bytes received since the last body or complete headers."""
     _heard = 0.0
-    """Time of the last received data, by the clock of the event loop."""
+    """Time at which the last data arrived, by the event loop's clock."""
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -70,7 +72,7 @@ class LimitedHeaders(HttpToolsProtocol):
             self._start_clock()
 
     def on_headers_complete(self) -> None:
-        """Start the request, or queue it behind earlier requests of the connection."""
+        """Start the request, or queue it behind earlier requests on the connection."""
         self._unread = 0
         self._stop_clock()
         if len(self.pipeline) < MAX_PIPELINED:
@@ -79,13 +81,15 @@ class LimitedHeaders(HttpToolsProtocol):
             self._close(f"{MAX_PIPELINED} requests on it wait for an answer")
 
     def on_body(self, body: bytes) -> None:
-        """Handle a piece of the body."""
+        """Handle a piece of a body. It does not count towards the size of headers."""
         self._unread = 0
         super().on_body(body)
 
     def shutdown(self) -> None:
-        """Close the connection. If its first request may be arriving, wait for it; its answer closes the
-        connection."""
+        """Close the connection. If its first request may still be arriving, wait for the request instead.
+
+        The response to that request closes the connection.
+        """
         asked = self.cycle is not None
         if asked:
             super().shutdown()
@@ -113,7 +117,7 @@ class LimitedHeaders(HttpToolsProtocol):
         self.transport.close()
 
     def _make_room(self, places: int) -> None:
-        """Close this number of other idle connections, starting with those that were idle for longest."""
+        """Close this number of other idle connections, starting with those that have been idle longest."""
         others = [other for other in self.connections if isinstance(other, LimitedHeaders)]
         idle = [other for other in others if other._is_idle() and not other._unread and other is not self]
         silent = heapq.nsmallest(places, idle, key=lambda other: other._heard)

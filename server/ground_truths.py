@@ -1,7 +1,7 @@
-"""An index from prompts to rows, for trainers whose protocol has neither data source nor ground truth.
+"""An index from prompts to rows, for trainers whose protocols have neither data source nor ground truth.
 
-It stores the rows in Arrow and, for each prompt, a hash of eight bytes and a row number. Chat text is parsed
-by `chat`.
+The index stores the rows in Arrow format and, for each prompt, a hash of eight bytes and a row number. Chat
+text is parsed by `chat`.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ _SHOWN = 3
 
 
 class GroundTruthIndex:
-    """Index of the rows of parquet files by their prompts.
+    """Index of the rows in parquet files, by prompt.
 
     A prompt is identified by the text of its turns. Special tokens, role markers and white space are ignored,
     so a prompt is found as plain text and in any common chat template, even if the template adds or drops a
     system prompt. The index needs memory for the rows without their prompts, plus about 30 bytes per row.
 
     Args:
-        paths: Parquet files with `prompt`, `data_source` and a ground truth, in a column that
+        paths: Parquet files with the columns `prompt` and `data_source`, and with a ground truth column that
             `rewardkit.rows` recognises.
         tokenizer: Folder or hub id of a tokenizer. Prompts are also indexed as rendered by its chat template,
-            which is only needed for uncommon templates. Requires transformers.
+            which is needed only for uncommon templates. Requires transformers.
 
     Raises:
         InputError: A file cannot be read, or lacks one of the columns.
@@ -66,7 +66,7 @@ class GroundTruthIndex:
 
     @property
     def ambiguous(self) -> list[Ambiguous]:
-        """Prompts that have rows with different data sources or ground truths."""
+        """Two rows for each prompt that has rows with different data sources or ground truths."""
         return list(self._whole.ambiguous.values())
 
     @property
@@ -89,7 +89,7 @@ class GroundTruthIndex:
         )
 
     def lookup(self, prompt: PromptValue) -> KnownRow | Ambiguous | None:
-        """Return the row of a prompt, two rows that disagree, or None if the prompt is not in the index."""
+        """Return the row for a prompt, two conflicting rows, or None if the prompt is not in the index."""
         for bare in (False, True):
             reading = prompt_turns(prompt, bare=bare)
             if reading and (found := self._find(_key(reading), _key(_no_system(reading)))) is not None:
@@ -97,13 +97,15 @@ class GroundTruthIndex:
         return None
 
     def split(self, text: str) -> tuple[KnownRow | Ambiguous, str, str] | None:
-        """Find the indexed prompt that a text begins with.
+        """Find the indexed prompt with which a text begins.
 
-        The longest indexed prompt wins. A response cannot gain anything by imitating other turns, since the
-        whole text before an assistant turn is looked up, which includes the true prompt.
+        If several indexed prompts match, the longest one is used. A response cannot gain anything by
+        imitating turns, since the whole text before an assistant turn is looked up, including the true
+        prompt.
 
         Returns:
-            The row of the prompt or two rows that disagree, the prompt, and the response.
+            The row for the prompt or two conflicting rows, the prompt, and the response. None if no prompt
+            matches.
         """
         for bare in (False, True):
             reading = turns(text, bare=bare)
@@ -120,10 +122,10 @@ class GroundTruthIndex:
         return None
 
     def _find(self, whole: int, without_system: int) -> KnownRow | Ambiguous | None:
-        """Find a prompt by the hashes of its turns with and without system prompt.
+        """Find a prompt by the hashes of its turns with and without the system prompt.
 
-        Tried in order: the same system prompt, a row without a system prompt, and a row with another system
-        prompt or one that the text has lost.
+        The lookup first tries rows with the same system prompt, then rows without a system prompt, and then
+        rows with a different system prompt or one that the text lacks.
         """
         tries = (
             (self._whole, whole),
@@ -149,7 +151,7 @@ class GroundTruthIndex:
 
 
 class _Pairs:
-    """Keys and their row numbers, in the order of the rows."""
+    """Keys and their row numbers, in row order."""
 
     def __init__(self) -> None:
         self.keys = array("Q")
@@ -164,7 +166,7 @@ class _Pairs:
 
 
 class _Keys:
-    """Sorted keys with the row of each, and the keys whose rows disagree."""
+    """Sorted keys with their rows, and the keys that have conflicting rows."""
 
     def __init__(self, pairs: _Pairs, hashes: array[int]) -> None:
         table = pa.table({"key": _arrow(pairs.keys, pa.uint64()), "row": _arrow(pairs.rows, pa.int64())})
@@ -180,7 +182,7 @@ class _Keys:
                 self.ambiguous.setdefault(self._keys[i], Ambiguous(row, other))
 
     def find(self, key: int) -> int | Ambiguous | None:
-        """Return the first row with this key, two rows that disagree, or None."""
+        """Return the first row with this key, two conflicting rows, or None if the key does not exist."""
         i = bisect_left(self._keys, key)
         if i == len(self._keys) or self._keys[i] != key:
             return None
@@ -241,7 +243,7 @@ def _open(path: Path) -> tuple[pq.ParquetFile, list[str], str]:
 
 
 def _columns(path: Path, schema: pa.Schema) -> tuple[list[str], str]:
-    """Return the columns to read besides the ground truth, and the ground truth column."""
+    """Return the names of the other columns to read, and the name of the ground truth column."""
     for name in ("prompt", "data_source"):
         if name not in schema.names:
             raise InputError(f"{path} has no column '{name}'{did_you_mean(name, schema.names)}")
@@ -301,7 +303,7 @@ def _key(reading: Sequence[ChatTurn]) -> int:
 
 
 def _keys_after(reading: Sequence[ChatTurn], *, system: bool = True) -> Iterator[int]:
-    """Yield, after each turn, the key of the turns so far. Without `system`, system turns are ignored."""
+    """Yield, for each turn, the key of all turns up to this turn. Without `system`, ignore system turns."""
     hashed = blake2b(digest_size=8)
     for turn in reading:
         if (system or turn.role != "system") and (text := plain(turn.content)):

@@ -1,4 +1,4 @@
-"""Result types of the index of ground truths. The index itself is in `ground_truths`, which needs Arrow."""
+"""Result types for lookups in the index of ground truths, which is in `ground_truths` and needs Arrow."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ PromptValue = str | Sequence[Mapping[str, Any]]
 
 
 class KnownRow(NamedTuple):
-    """Row of the index that has a given prompt."""
+    """Row in the index that was found for a prompt."""
 
     data_source: str
     ground_truth: str

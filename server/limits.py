@@ -1,9 +1,9 @@
 """Limits on the total work in the server, and on the body of a request.
 
-Beyond a limit, the server immediately answers "try again in n seconds". It limits the bytes of request bodies
-in memory and the samples that are being scored or waiting for a worker. Since these say little about time, it
-also estimates when a request would be done, and refuses it if that is too late for its client. The order in
-which workers process requests is in `rewardkit.scoring.turns`.
+If a limit is exceeded, the server immediately responds with "try again in n seconds". It limits the bytes of
+request bodies in memory, and the samples that are being scored or waiting for a worker. Because these numbers
+say little about time, it also estimates when a request would be done, and refuses the request if that would
+be too late for the client. The order in which workers process requests is in `rewardkit.scoring.turns`.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from rewardkit.errors import OverloadedError
 from rewardkit.server.request import CurrentRequest
 
 RESERVE_SHARE = 0.1
-"""Share of its time limit that a request is expected to have left when it is done, since the estimate may be
-wrong."""
+"""Share of a request's time limit that must be left when the request is expected to be done. This reserve is
+needed because the estimate may be wrong."""
 
 RESERVE_S = 6.0
 """Minimum reserve in seconds, limited to `MOST_RESERVE_SHARE` of the time limit."""
@@ -34,8 +34,8 @@ BODY_TIMEOUT_S = 60.0
 """Time limit in seconds for each piece of a body to arrive."""
 
 _MAX_DIGITS = 20
-"""Number of digits of a content length that are parsed. Such a length is far too large, and int() is slow for
-many more digits."""
+"""Number of digits of a content length that are parsed. Longer numbers are far too large anyway, and int()
+is slow for very long numbers."""
 
 _LEARNING_RATE = 0.1
 """Weight of the newest batch in the moving average of seconds per sample."""
@@ -43,7 +43,7 @@ _LEARNING_RATE = 0.1
 
 @dataclass(slots=True)
 class _Backlog:
-    """Requests of one client with the same key."""
+    """Requests from one client with the same key."""
 
     requests: int = 0
     samples: int = 0
@@ -54,7 +54,7 @@ _Key = tuple[str, int]
 
 
 class Admission:
-    """Tracks the current work of the server, and refuses requests beyond its limits.
+    """Admission control, which tracks the server's current work and refuses requests beyond its limits.
 
     Args:
         max_samples: Maximum number of samples being scored or waiting. A batch may be larger if the server is
@@ -77,7 +77,7 @@ class Admission:
         self.bytes = 0
         self.refused = 0
         self._mean_s: dict[str, float] = {}
-        """Mean worker time of a sample, by label of the data source."""
+        """Mean worker time per sample in seconds, by label of the data source."""
         self._clients: dict[Hashable, dict[_Key, _Backlog]] = {}
 
     @property
@@ -94,7 +94,7 @@ class Admission:
         """Reserve bytes for a request body. The caller must release them with `give_back_bytes`.
 
         Raises:
-            OverloadedError: There is not enough room; no bytes were reserved.
+            OverloadedError: There is not enough room. No bytes were reserved.
         """
         if self.bytes and self.bytes + n > self.max_bytes:
             raise self._full(f"{self.bytes >> 20} MiB of requests are being processed", 1.0)
@@ -122,7 +122,7 @@ class Admission:
         if self.samples and self.samples + n > self.max_samples:
             raise self._full(f"{self.samples} samples are being scored", max(1.0, self.wait_s / 2))
         done_s = self._done_in_s(counts, client)
-        if done_s > latest_s(timeout_s) and self._clients:  # a lone request has no limit
+        if done_s > latest_s(timeout_s) and self._clients:  # not applied to a lone request
             why = f"scoring would take {done_s:.1f} s, and the time limit is {timeout_s:.0f} s"
             raise self._full(why, done_s / 4)
         self.samples += n
@@ -134,15 +134,15 @@ class Admission:
             self._count(counts, client, -1)
 
     def learn(self, label: str, seconds: float) -> None:
-        """Update the mean worker time of a label with the seconds that a sample took."""
+        """Update the mean worker time of a label with a new measurement in seconds per sample."""
         before = self._mean_s.get(label, seconds)
         self._mean_s[label] = before + _LEARNING_RATE * (seconds - before)
 
     def _done_in_s(self, counts: Mapping[str, int], client: Hashable) -> float:
-        """Return the seconds until a new request would be done.
+        """Return the estimated number of seconds until a new request would be done.
 
-        By then, each request of its client has received up to the worker time of the new request, and each
-        other client up to the worker time of all of these together.
+        By that time, every earlier request from the same client has received at most as much worker time as
+        the new request, and every other client has received at most as much as this client in total.
         """
         own_s = sum(self._mean_s.get(label, 0.0) * count for label, count in counts.items())
         if not own_s:
@@ -181,21 +181,21 @@ class Admission:
 
 
 def latest_s(timeout_s: float) -> float:
-    """Return the seconds within which a request with this time limit must be expected to be scored."""
+    """Return the maximum estimated seconds until a request with this time limit is done."""
     reserve_s = max(RESERVE_SHARE * timeout_s, min(RESERVE_S, MOST_RESERVE_SHARE * timeout_s))
     return timeout_s - reserve_s
 
 
 class Body:
-    """Body of a request, with limits on its size and its speed.
+    """Body of a request, with limits on its size and speed.
 
     Args:
-        request: Request that the body belongs to.
-        admission: Limits that the bytes of the body count towards.
+        request: Request to which the body belongs.
+        admission: Admission control in which the bytes of the body are counted.
         headers: Headers of the request.
-        max_bytes: Maximum size. Larger bodies get 413, even without a Content-Length.
-        streamed: True if the body is scored line by line while it arrives. It is never in memory as a whole,
-            so its size is not limited.
+        max_bytes: Maximum size. Larger bodies get status 413, even without a Content-Length.
+        streamed: True if the body is scored line by line while it arrives. The size of such a body is not
+            limited, since it is never in memory as a whole.
     """
 
     def __init__(
@@ -218,7 +218,7 @@ class Body:
         self._held = 0
 
     def open(self) -> None:
-        """Reserve the bytes that Content-Length announces.
+        """Check the headers, and reserve the number of bytes in Content-Length.
 
         Raises:
             HTTPException: The body is too large, or compressed.
@@ -245,7 +245,7 @@ class Body:
         """Return the next message from the client, within the limits.
 
         Raises:
-            HTTPException: The body is too large, or takes too long.
+            HTTPException: The body is too large, or takes too long to arrive.
             OverloadedError: Too many bytes are in memory already.
         """
         request = self.request

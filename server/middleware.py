@@ -31,16 +31,16 @@ OPEN_PATHS = frozenset({"/health", "/healthz", "/readyz"}) | page.PATHS
 """Paths that need no token, for probes and browsers."""
 
 _POLICY_VIOLATION = 1008
-"""Close code of refused WebSockets: RFC 6455, 7.4.1."""
+"""Close code for refused WebSockets (RFC 6455, section 7.4.1)."""
 
 _SWITCHED = 101
 """HTTP status of a connection that became a WebSocket."""
 
 _MAX_CLIENT_ID = 100
-"""Maximum number of characters of a client's name."""
+"""Maximum number of characters in a client's name."""
 
 CLIENT_GONE = 499
-"""Status recorded for requests whose client disconnected before the answer."""
+"""Status recorded for requests whose client disconnected before the response."""
 
 _NDJSON = NDJSON.encode()
 _GOOD_ID = re.compile(rb"[\w.:/+=-]{1,128}", re.ASCII)
@@ -48,7 +48,7 @@ _log = logging.getLogger("rewardkit.server")
 
 
 class Guard:
-    """ASGI middleware around the whole application.
+    """ASGI middleware that wraps the whole application.
 
     Args:
         app: Application that handles the requests.
@@ -56,7 +56,7 @@ class Guard:
         metrics: Metrics that count the requests.
         health: Readiness of the server.
         access: Access control by headers.
-        max_body_bytes: Maximum size of request bodies. Larger bodies get 413.
+        max_body_bytes: Maximum size of request bodies. Larger bodies get status 413.
         access_log: True to log a line for every request.
         begin_trace: Function that begins a span for each request, or None to disable tracing.
     """
@@ -86,14 +86,14 @@ class Guard:
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle a request or WebSocket connection of the ASGI server."""
+        """Handle a request or a WebSocket connection from the ASGI server."""
         if scope["type"] == "websocket":
             await self._converse(scope, receive, send)
             return
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        if scope["method"] == "HEAD":  # handled as GET; uvicorn drops the body of the answer
+        if scope["method"] == "HEAD":  # handled as GET; uvicorn drops the response body
             scope = {**scope, "method": "GET"}
         headers: dict[bytes, bytes] = dict(scope["headers"])
         id_ = self._id(headers)
@@ -146,7 +146,7 @@ class Guard:
         was = CURRENT.set(request)
         try:
             await self.app(scope, receive, send)
-        except WebSocketDisconnect:  # the client disconnected during an answer
+        except WebSocketDisconnect:  # the client disconnected while a message was being sent
             pass
         except Exception:
             _log.exception("the route failed", extra={"path": scope["path"]})
@@ -177,7 +177,7 @@ class Guard:
         return None
 
     async def _handle(self, request: CurrentRequest, scope: Scope, receive: Receive, send: Send) -> None:
-        """Run the application, and ensure that the client gets an answer if it is still connected."""
+        """Run the application, and ensure that the client gets a response if it is still connected."""
         try:
             await self.app(scope, receive, send)
         except ClientDisconnect:
@@ -185,7 +185,7 @@ class Guard:
         except asyncio.CancelledError:
             if request.gone:
                 return
-            if request.status == 0:  # stopped at the end of the drain
+            if request.status == 0:  # cancelled at the end of draining
                 await refusal(503, "stopping", "the server is stopping")(scope, receive, send)
             raise
         except Exception:
@@ -216,7 +216,7 @@ class Guard:
 
 
 def _route(scope: Scope) -> str:
-    """Return the template of the path, which has few different values and is suitable as a label."""
+    """Return the template of the path. It is suitable as a metric label, since there are few templates."""
     path: str = getattr(scope.get("route"), "path", "unmatched")
     return path
 
@@ -226,7 +226,7 @@ def _is_stream(scope: Scope, headers: dict[bytes, bytes]) -> bool:
 
 
 def _client(scope: Scope, headers: dict[bytes, bytes]) -> str:
-    """Return the name of the client from `X-Client-Id`, or else its address."""
+    """Return the client's name from `X-Client-Id`, or else the client's address."""
     address = scope.get("client")
     named = headers.get(b"x-client-id", b"")[:_MAX_CLIENT_ID]
     return named.decode("latin-1") or (address[0] if address else "")

@@ -1,6 +1,6 @@
-"""The current request, for the code that scores its samples: its id, its deadline, and its client's state.
+"""The current request, with the id, the deadline and the client state that scoring needs.
 
-The middleware sets it. Nothing in this module depends on HTTP.
+The middleware sets the current request. Nothing in this module depends on HTTP.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Trace(Protocol):
     id: str
 
     def watch(self, what: str, start: float, end: float, attributes: Mapping[str, Attribute]) -> None:
-        """Add a child span with the name `what`, from `start` to `end` in terms of `time.monotonic`."""
+        """Add a child span with the name `what`, from `start` to `end` on the clock of `time.monotonic`."""
 
     def end(self, route: str, status: int, samples: int, request_id: str) -> None:
         """End the span of the request."""
@@ -42,7 +42,7 @@ class CurrentRequest:
 
     id: str
     receive: Receive
-    """Function that receives messages of the client. After the body, it returns only when the client
+    """Function that receives messages from the client. After the body, it returns only when the client
     disconnects."""
     client: str = ""
     """Name or address of the client. Clients share the workers' time equally."""
@@ -56,9 +56,9 @@ class CurrentRequest:
     status: int = 0
     """Status of the response once it has been started, else 0."""
     started: float = field(default_factory=time.perf_counter)
-    """Arrival time, by `time.perf_counter`."""
+    """Arrival time, on the clock of `time.perf_counter`."""
     clock: float = 0.0
-    """Start of the time limit: the arrival of the request or, for a stream, of the lines being scored."""
+    """Time at which the time limit starts: when the request or, for a stream, the current lines arrived."""
     trace: Trace | None = None
     """Trace span of the request, or None without tracing."""
 
@@ -70,7 +70,7 @@ class CurrentRequest:
         return CurrentRequest(self.id, disconnected, self.client, trace=self.trace)
 
     def let_go(self) -> None:
-        """Release the connection, since a timer started in the request may keep this object alive."""
+        """Release the connection, because a timer started during the request may keep this object alive."""
         self.receive = disconnected
 
     @contextmanager
@@ -94,9 +94,9 @@ class CurrentRequest:
 
 
 async def disconnected() -> Message:
-    """Report a disconnect, as the `receive` of a request that no longer depends on its client."""
+    """Return a disconnect message. This is `receive` for requests that no longer depend on their client."""
     return {"type": "http.disconnect"}
 
 
 CURRENT: ContextVar[CurrentRequest | None] = ContextVar("current_request", default=None)
-"""Request that the current task handles, or None outside of a request."""
+"""Request that the current task is handling, or None outside of a request."""

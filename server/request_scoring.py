@@ -1,7 +1,7 @@
-"""The interface of all routes to the Scorer, with admission control, deadlines and observers of scores.
+"""The interface between all routes and the Scorer, with admission control, deadlines and score observers.
 
-The scorer shares the event loop with other requests. Its work for a request is killed when the deadline
-passes or the client disconnects.
+The scorer shares the event loop with other requests. Scoring for a request is stopped when the request's
+deadline passes or its client disconnects.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ _MAX_LABELS = 4_096
 """Maximum number of data sources whose labels are cached."""
 
 SEND_GROUP = "send all responses to the prompt in one list to POST /score"
-"""Advice for a response that was sent alone, although its reward compares groups."""
+"""Advice for a response that was sent alone, although its reward compares the responses to a prompt."""
 
 Observer = Callable[[Sequence[Sample], Sequence[Score], float], None]
-"""Function that is called after every scored batch, with samples, their scores and the seconds it took."""
+"""Function that is called after every scored batch, with the samples, the scores and the seconds taken."""
 
 CountedOutcome = tuple[str, float, bool | None, Status]
-"""Outcome by which the samples of a batch are counted: data source, score, correct, status."""
+"""Outcome by which the samples in a batch are counted: data source, score, correct, status."""
 
 
 class RequestScorer:
-    """Scores samples on behalf of the current request, if there is one.
+    """Scorer of samples for the current request, if there is one.
 
     Args:
         scorer: Scorer that scores the samples.
-        timeout_s: Time limit in seconds of requests that do not set one.
+        timeout_s: Time limit in seconds for requests that do not set a limit.
         admission: Limits on the work in the server.
     """
 
@@ -64,7 +64,7 @@ class RequestScorer:
             timeout_s: Time limit in seconds from the arrival of the request, unless the request sets one.
 
         Raises:
-            OverloadedError: The server has too much work already; no scoring was started.
+            OverloadedError: The server already has too much work. Nothing was scored.
         """
         request = CURRENT.get()
         start = time.perf_counter()
@@ -85,7 +85,7 @@ class RequestScorer:
         return scores
 
     async def each(self, samples: Sequence[Sample]) -> list[Score]:
-        """Score samples that were sent individually. Those whose reward compares groups are `invalid`."""
+        """Score samples that were sent one by one. Samples whose reward compares groups are `invalid`."""
         refused = {
             i: failure("invalid", needs_group(sample.data_source, SEND_GROUP))
             for i, sample in enumerate(samples)
@@ -122,8 +122,8 @@ class RequestScorer:
     def label(self, data_source: str) -> str:
         """Return a label for a data source from a limited set of names.
 
-        It is the data source itself if the registry lists it, else the pattern that it matches or the name of
-        its reward, or `unknown`.
+        The label is the data source itself if the registry lists it, or else the pattern that it matches, the
+        name of its reward, or `unknown`.
         """
         label = self._labels.get(data_source)
         if label is None:
@@ -141,7 +141,7 @@ class RequestScorer:
             return False
 
     def _by_label(self, samples: Sequence[Sample], elsewhere: Sequence[bool]) -> dict[str, int]:
-        """Return the number of samples of each label. Samples that need no worker have the label `""`."""
+        """Return the number of samples with each label. Samples that need no worker have the label `""`."""
         busy = Counter([sample.data_source for sample in compress(samples, elsewhere)])
         by_label = {"": len(samples) - busy.total()}
         for source, count in busy.items():
@@ -150,18 +150,18 @@ class RequestScorer:
         return by_label
 
     def _learn(self, samples: Sequence[Sample], scores: Sequence[Score]) -> None:
-        """Report to `admission` the worker time of these samples."""
+        """Report the worker time of these samples to `admission`."""
         seconds: dict[str, list[float]] = {}
         for sample, score in zip(samples, scores, strict=True):
             if score.seconds:
                 seconds.setdefault(sample.data_source, []).append(score.seconds)
         for source, taken in seconds.items():
-            if not is_async(self.scorer.reward_for(source)):  # async rewards share a worker's time
+            if not is_async(self.scorer.reward_for(source)):  # async rewards overlap in a worker
                 self.admission.learn(self.label(source), sum(taken) / len(taken))
 
 
 def count_outcomes(samples: Sequence[Sample], scores: Sequence[Score]) -> dict[CountedOutcome, int]:
-    """Return the number of samples of a batch with each outcome."""
+    """Return the number of samples in a batch with each outcome."""
     counts: dict[CountedOutcome, int] = {}
     for sample, score in zip(samples, scores, strict=True):
         outcome = sample.data_source, score.score, score.correct, score.status

@@ -1,7 +1,7 @@
 """The server's own routes: `/score` (one sample, a list, or a stream of lines) and `/rewards`.
 
-`/score` is a plain ASGI application rather than a FastAPI endpoint, since it answers while its body arrives.
-So this module also contains its part of the OpenAPI document.
+`/score` is a plain ASGI application rather than a FastAPI endpoint, since it can respond while the body is
+still arriving. This module therefore also contains the OpenAPI description of `/score`.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from rewardkit.server.wire import (
 from rewardkit.types import Sample, Score, failure
 
 SCORE_PATHS = ("/score", "/v1/score")
-"""Paths of the score route: version 1, and the newest version."""
+"""Paths of the score route: the newest version, and version 1."""
 
 EACH_QUERY = b"each=1"
-"""Query of a request whose samples do not form groups, such as individual samples that a client batched."""
+"""Query string of a request whose samples do not form groups, such as a client's batch of single samples."""
 
 STREAM_BATCH = 256
-"""Maximum number of lines of a stream that are scored together, except for groups that must stay whole."""
+"""Maximum number of lines in a stream that are scored together, except for groups that must stay whole."""
 
 MAX_GROUP = 4_096
 """Maximum number of lines in a group that must stay whole."""
@@ -61,7 +61,7 @@ class ScoreRoute:
         self.path = "/score"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Handle a request."""
         scope["route"] = self
         content_type: bytes = dict(scope["headers"]).get(b"content-type", b"")
         if content_type.startswith(NDJSON.encode()):
@@ -77,9 +77,9 @@ class ScoreRoute:
         await reply(scores if asked is one_by_one else scores[0])(scope, receive, send)
 
     async def _stream(self, receive: Receive, send: Send) -> None:
-        """Score lines while they arrive, and answer each with a line. Bad lines get an `invalid` score.
+        """Score lines as they arrive, and respond to each with a line. Bad lines get an `invalid` score.
 
-        No more lines are read while lines are scored, so the client waits and the queue does not grow.
+        No lines are read while others are being scored, so the client waits and the queue does not grow.
         """
         begun = False
 
@@ -108,7 +108,7 @@ class ScoreRoute:
             await answer([], more=False)
 
     def _whole_groups(self, lines: list[Sample]) -> tuple[list[Sample], list[Sample]]:
-        """Return the lines that can be scored, and those that must wait for more lines of their group."""
+        """Return the lines that can be scored, and the lines that must wait for the rest of their group."""
         last = lines[-1]
         if not self.request_scorer.scorer.scores_by_group(last.data_source):
             return lines, []
@@ -124,7 +124,7 @@ class ScoreRoute:
         """Score lines. If the server is overloaded, either wait for room or raise OverloadedError."""
         request = CURRENT.get()
         if request is not None:
-            request.clock = time.perf_counter()  # the time limit applies to these lines, not to the stream
+            request.clock = time.perf_counter()  # the time limit applies to these lines, not the whole stream
         return await self._admitted(lines, wait=wait)
 
     async def _admitted(self, samples: Sequence[Sample], *, wait: bool) -> list[Score]:
@@ -137,7 +137,7 @@ class ScoreRoute:
                 await asyncio.sleep(error.retry_after_s)
 
     async def _lines(self, receive: Receive) -> AsyncIterator[list[bytes]]:
-        """Yield the lines that have arrived, in batches, without empty lines."""
+        """Yield lines in batches as they arrive, without empty lines."""
         admission = self.request_scorer.admission
         rest = bytearray()
         more = True
@@ -170,12 +170,12 @@ class ScoreRoute:
 
 
 def _each_by_itself(scope: Scope, asked: object) -> bool:
-    """Return True for a single sample, and for a list whose query says that its samples form no groups."""
+    """Return True for a single sample, or for a list if the query string says that there are no groups."""
     return not isinstance(asked, list) or scope.get("query_string") == EACH_QUERY
 
 
 def router(request_scorer: RequestScorer) -> APIRouter:
-    """Create the routes other than `/score`."""
+    """Create a router with the routes other than `/score`."""
     routes = APIRouter()
 
     @routes.get(
@@ -258,7 +258,7 @@ def score_path() -> dict[str, Any]:
 
 
 def _inline(schema: Any, components: dict[str, Any]) -> Any:
-    """Replace references by their definitions, so that the document needs no components for them."""
+    """Replace references with their definitions, so that the document needs no separate components."""
     if isinstance(schema, dict):
         if "$ref" in schema:
             return _inline(components[schema["$ref"].rpartition("/")[2]], components)

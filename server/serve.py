@@ -1,7 +1,7 @@
 """Runs the application: opens its socket, sets up TLS, stops without losing requests, and manages processes.
 
-The processes are uvicorn's workers, which SIGHUP replaces one by one. Each process calls a function that
-creates its application. Nothing in this module depends on rewards.
+The processes are uvicorn's workers. On SIGHUP, they are replaced one by one. Each process calls a function
+that creates its application. Nothing in this module depends on rewards.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ from rewardkit.server.observability.health import Health
 from rewardkit.server.observability.logs import write_line
 
 LAME_DUCK_S = 1.0
-"""Seconds after SIGTERM during which requests are still accepted. Each answer asks the client to close its
-connection, so that no request arrives on a connection that we are closing."""
+"""Seconds after SIGTERM during which requests are still accepted. Each response asks the client to close its
+connection, so that no request arrives on a connection that the server is closing."""
 
 SAME_SIGNAL_S = 2.0
-"""Seconds after a signal within which further signals are duplicates. Ctrl-C and the stop of a control group
-reach every process, and a supervisor also forwards the signal to its processes."""
+"""Seconds after a signal during which further signals count as duplicates. When a user presses Ctrl-C or a
+control group is stopped, every process gets the signal, and a supervisor also forwards it."""
 
 BACKLOG = 4096
-"""Maximum number of connections that wait to be accepted."""
+"""Maximum number of connections waiting to be accepted."""
 
 _KEEP_ALIVE_S = 75
-"""Seconds for which idle connections are kept open, longer than by clients, so that clients close them."""
+"""Seconds for which idle connections stay open. Clients have shorter limits, so they close them first."""
 
 _ANSWERS_WITHIN_S = 60
-"""Seconds after which a worker that does not answer its supervisor is replaced."""
+"""Seconds after which a worker that does not respond to its supervisor is replaced."""
 
 _READY_WITHIN_S = 3_600
 """Time limit in seconds for a replacement process to load its models."""
@@ -65,12 +65,12 @@ _OTHER_FILES = 256
 MULTIPROC_DIR = "PROMETHEUS_MULTIPROC_DIR"
 
 AppMaker = Callable[[], AbstractContextManager[FastAPI]]
-"""Function that creates the application of a process. Leaving the context closes its resources."""
+"""Function that creates a process's application. Leaving the context closes its resources."""
 
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """Application to serve, its address, and its limits."""
+    """Application to serve, with its address and limits."""
 
     make_app: AppMaker
     host: str
@@ -89,7 +89,7 @@ class Serving:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Open the listening socket. Clients that connect before the server has started wait.
+    """Open the listening socket. Clients that connect before the server has started have to wait.
 
     Raises:
         ConfigError: The address is in use, or does not belong to this machine.
@@ -125,7 +125,7 @@ def check_certificate(certfile: Path | None, keyfile: Path | None) -> None:
 
 
 def serve(wanted: Serving, socket_: socket.socket) -> None:
-    """Serve from this process until SIGTERM or SIGINT. Another signal, some time later, stops immediately."""
+    """Serve from this process until SIGTERM or SIGINT. A later second signal stops the server immediately."""
     for sig in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises the signal again after it has stopped
         signal.signal(sig, lambda sig, frame: sys.exit(0))
     _say_where(wanted, socket_)
@@ -137,16 +137,16 @@ def serve(wanted: Serving, socket_: socket.socket) -> None:
 def supervise(wanted: Serving, socket_: socket.socket) -> int:
     """Serve from several processes until SIGTERM or SIGINT, and return the exit code.
 
-    A process that exits is replaced. On SIGHUP, new processes replace the current ones, one by one, and each
-    replaced process finishes its requests. If a new process cannot start, the old one stays. Orphaned
-    processes that are reparented to this process are reaped.
+    A process that exits is replaced. On SIGHUP, new processes replace the current processes one by one, and
+    each replaced process finishes its requests. If a new process cannot start, the old process continues.
+    Orphaned processes that are reparented to this process are reaped.
 
     Args:
         wanted: Server to run. Its `make_app` must be picklable, and is called in each process.
         socket_: Listening socket.
     """
     with tempfile.TemporaryDirectory(prefix="rewardkit-serve-") as folder:
-        os.environ[MULTIPROC_DIR] = folder  # for the metrics of all processes
+        os.environ[MULTIPROC_DIR] = folder  # shared by the metrics of all processes
         application = _Application(wanted.make_app, os.getpid(), folder)
         config = _config(application, wanted, workers=wanted.workers, factory=True)
         workers = _Workers(config, [socket_], application)
@@ -159,7 +159,10 @@ def supervise(wanted: Serving, socket_: socket.socket) -> int:
 
 
 def _say_where(wanted: Serving, socket_: socket.socket) -> None:
-    """Print the address. Signals must be handled by then, since a reader may stop the server immediately."""
+    """Print the server's address.
+
+    Signal handlers must already be installed, since a reader of the line may stop the server immediately.
+    """
     url = wanted.url(socket_.getsockname()[1])
     write_line(f"rewardkit serves at {url} (docs: {url}/docs); stop it with Ctrl-C")
 
@@ -184,7 +187,7 @@ def _config(app: Any, wanted: Serving, **more: Any) -> uvicorn.Config:
 
 
 def _raise_file_limit() -> int:
-    """Raise the limit of open files as far as possible, and return the maximum number of connections."""
+    """Raise the limit on open files as far as possible, and return the maximum number of connections."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
     if wanted > soft:
@@ -197,9 +200,9 @@ def _raise_file_limit() -> int:
 
 
 class _Stop:
-    """Signal handler that accepts requests for a moment longer, and then stops uvicorn.
+    """Signal handler that lets the server accept requests for another moment, and then stops uvicorn.
 
-    It must be created while uvicorn's own handler is installed, which it calls.
+    It calls uvicorn's own handler, which must be installed when this object is created.
     """
 
     def __init__(self, health: Health) -> None:
@@ -209,7 +212,7 @@ class _Stop:
         self.uvicorn: Any = signal.getsignal(signal.SIGTERM)
 
     def __call__(self, sig: int, frame: FrameType | None) -> None:
-        """Start to drain. On another signal later, stop without waiting for requests."""
+        """Start draining on the first signal. On a later signal, stop without waiting for requests."""
         if not self.health.draining:
             self.health.draining = True
             self.first = time.monotonic()
@@ -226,7 +229,7 @@ def _extend_lifespan(
 
     Args:
         app: Application to extend.
-        prepared: True to accept no requests until all preparations are done.
+        prepared: True to accept requests only after all preparations are done.
         close: Function to call after the application has stopped.
     """
     inner = app.router.lifespan_context
@@ -262,10 +265,10 @@ class _Application:
     folder: str
     """Folder for the metrics of all processes."""
     prepared: bool = False
-    """True to accept no requests until all preparations are done."""
+    """True to accept requests only after all preparations are done."""
 
     def __call__(self) -> FastAPI:
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a signal to the process group reaches every process
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # only the supervisor handles SIGHUP
         if not die_with_parent(self.supervisor, signal.SIGTERM):
             sys.exit(1)
         holding = ExitStack()
@@ -279,7 +282,7 @@ class _Application:
         return app
 
     def _clean_up(self) -> None:
-        """Remove the folder of metrics if the supervisor was killed and cannot do so."""
+        """Remove the metrics folder if the supervisor was killed and can no longer remove it."""
         if os.getppid() != self.supervisor:
             shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -295,14 +298,14 @@ class _Workers(Multiprocess):
         self.living: set[int | None] = set()
 
     def handle_hup(self) -> None:
-        """Replace all processes by new ones, each once the new process is ready."""
+        """Replace each process with a new process, once the new process is ready."""
         self.application.prepared = True
         self.config.timeout_worker_healthcheck = _READY_WITHIN_S
         super().handle_hup()
         self.config.timeout_worker_healthcheck = _ANSWERS_WITHIN_S
 
     def keep_subprocess_alive(self) -> None:
-        """Replace processes that have exited. Their gauges are dropped, and their counters stay."""
+        """Replace processes that have exited. Their gauges are dropped, but their counters are kept."""
         from prometheus_client.multiprocess import mark_process_dead
 
         super().keep_subprocess_alive()
@@ -314,7 +317,7 @@ class _Workers(Multiprocess):
 
 
 def _reap_orphans(ours: set[int | None]) -> None:
-    """Reap exited processes that were reparented to this one, except our own, which are joined elsewhere."""
+    """Reap exited processes that were reparented to this process. `ours` are joined elsewhere."""
     with contextlib.suppress(ChildProcessError):
         while ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT):
             if ended.si_pid in ours:

@@ -1,4 +1,4 @@
-"""Reads task sets from the output of `rewardkit prep`: each parquet file is a split, each folder a set."""
+"""Reads task sets from the output of `rewardkit prep`. A parquet file is a split, and a folder is a set."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COLUMNS = ("data_source", "ground_truth", "prompt", "extra_info")
 
 
 def open_task_sets(words: Iterable[str]) -> dict[str, TaskSet]:
-    """Open the task sets given as `NAME=PATH` or `PATH`. The default name is that of the file or folder.
+    """Open the task sets given as `NAME=PATH` or `PATH`. The default name is the name of the file or folder.
 
     Raises:
         InputError: Two sets have the same name, or a set cannot be opened.
@@ -35,7 +35,7 @@ def open_task_set(name: str, path: Path) -> TaskSet:
     """Read a task set from a parquet file, or from a folder of parquet files.
 
     Raises:
-        InputError: There is no file, or a file cannot be read or lacks the columns of prepared rows.
+        InputError: There is no file, or a file cannot be read, or a column of prepared rows is missing.
     """
     files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
     if not files:

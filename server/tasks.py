@@ -1,4 +1,4 @@
-"""Prepared rows as tasks of environment protocols, whose clients do not see all fields of a row.
+"""Prepared rows as tasks for environment protocols, whose clients do not see all fields of a row.
 
 `task_files` reads the rows, so that a server without tasks does not need Arrow.
 """
@@ -33,7 +33,7 @@ class Task(NamedTuple):
 
 
 class TaskSet:
-    """A named set of tasks, in splits.
+    """A named set of tasks, divided into splits.
 
     Args:
         name: Name by which clients request the set.
@@ -81,10 +81,10 @@ class TaskSet:
 
 
 def task_set_of(sets: Mapping[str, TaskSet], name: str | None) -> TaskSet:
-    """Return the task set with this name, in upper or lower case, or the first one if the name is None.
+    """Return the task set with this name (case is ignored), or the first task set if the name is None.
 
     Raises:
-        HTTPException: There is no such set (status 404).
+        HTTPException: There is no task set with this name (status 404).
     """
     if name is None:
         return next(iter(sets.values()))

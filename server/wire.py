@@ -1,4 +1,4 @@
-"""Decodes request bodies, tolerating the JSON of Python clients, and encodes answers as strict JSON.
+"""Decodes request bodies, including JSON as Python's json module writes it, and encodes strict JSON.
 
 All routes and protocols share these functions, which do not depend on the meaning of the values.
 """
@@ -30,7 +30,7 @@ _encoder = msgspec.json.Encoder()
 
 
 class ErrorBody(msgspec.Struct):
-    """Error in an answer: `type` is for programs, `message` for people."""
+    """Error in a response. `type` is for programs, and `message` is for people."""
 
     type: str
     message: str
@@ -41,7 +41,7 @@ class _SeveralResponsesError(InputError):
 
 
 class BodyDecoder(Generic[T]):
-    """Decodes request bodies into a type: first as strict JSON, then as the superset of Python's json module.
+    """Decoder of request bodies, which tries strict JSON first, and then the JSON of Python's json module.
 
     Args:
         type_: Type that msgspec can decode.
@@ -76,7 +76,7 @@ class BodyDecoder(Generic[T]):
         return self._finish(value)
 
     def _tolerantly(self, body: bytes) -> T:
-        """Decode a body that is not strict JSON of the type.
+        """Decode a body that is not strict JSON or does not match the type.
 
         It may contain lone surrogates, NaN and Infinity, which Python's json module writes by default, and
         values that `adapt` can convert.
@@ -93,7 +93,7 @@ class BodyDecoder(Generic[T]):
 
 
 def _rows(value: Any) -> Any:
-    """Convert rows to samples: accept other types and fields, and recognise reports of failures."""
+    """Convert rows to samples, accept other types and fields, and recognise reports of failures."""
     return [_row(one) for one in value] if isinstance(value, list) else _row(value)
 
 
@@ -123,7 +123,7 @@ _FIELDS = Sample.__struct_fields__
 
 
 def _one_response(value: dict[str, Any] | list[Any]) -> str | None:
-    """Return the text of a response given as one or more messages, their parts, or an answer of an API."""
+    """Return the text of a response that is given as messages, message parts or an API response."""
     several = responses_of(value)
     if not several:
         return response_text(value)
@@ -136,7 +136,7 @@ def _one_response(value: dict[str, Any] | list[Any]) -> str | None:
 
 
 def _with_plain_prompt(sample: Sample) -> Sample:
-    """Return the sample with its prompt in the form that prompts from files have."""
+    """Return the sample with its prompt in the same form as prompts from files."""
     if not isinstance(sample.prompt, list):
         return sample
     return msgspec.structs.replace(sample, prompt=plain_prompt(sample.prompt))
@@ -153,7 +153,7 @@ decode_samples: BodyDecoder[Sample | list[Sample]] = BodyDecoder(
 
 
 def decode_line(line: bytes) -> Sample:
-    """Decode a line as a sample. If it is not a sample, return an empty one with a known `invalid` score."""
+    """Decode a line as a sample. If this fails, return an empty sample with a known `invalid` score."""
     try:
         return decode_sample(line)
     except InputError as error:
@@ -172,7 +172,7 @@ def encode(value: Any) -> bytes:
 
 
 def reply(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """Create a response with a value as JSON."""
+    """Create a response that contains a value as JSON."""
     return Response(encode(value), status, dict(headers) if headers else None, media_type=JSON)
 
 

@@ -1,5 +1,5 @@
-"""A compact PPO trainer: FSDP2 for training, a rollout engine, rewards from the Scorer.
+"""A compact PPO trainer that trains with FSDP2, generates with a rollout engine and scores with the Scorer.
 
-Start reading at `loop.py`. Nothing outside this package imports torch, and nothing in it is imported before
-`rewardkit train` or `rewardkit demo` runs.
+Start reading at `loop.py`. Other packages import this one only inside the commands that need it, because
+importing torch takes seconds.
 """

@@ -1,6 +1,6 @@
-"""Reads the agents of a training run from the config, and checks them before a model loads.
+"""Reads the agents of a training run from the config, and checks them before a model is loaded.
 
-Episodes are implemented in `rewardkit.agents`, batches of episodes in `steps/episodes.py`.
+Single episodes are implemented in `rewardkit.agents`, and batches of episodes in `steps/episodes.py`.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ GIVEN_BY = {
     "default_agent": f"{KEY}.agent.default_agent_loop",
     "agents": f"{KEY}.agent.agent_loop_config_path",
 }
-"""Settings that provide the parts of an episode, by the name of the part."""
+"""Setting that provides each part of an episode, by part name."""
 
 
 def uses_agents(config: Config, agent_names: Iterable[str | None]) -> bool:
-    """Return True if any of these agents plays multi-turn episodes.
+    """Return True if any of these agents runs multi-turn episodes.
 
-    Otherwise each response is a single generation of the rollout engine.
+    Otherwise, the rollout engine generates each response in a single turn.
 
     Args:
-        agent_names: Agent names given by the rows; None stands for the run's default agent.
+        agent_names: Agent names from the rows. None stands for the run's default agent.
     """
     rollout = config.actor_rollout_ref.rollout
     default = default_agent(
@@ -62,7 +62,7 @@ def uses_agents(config: Config, agent_names: Iterable[str | None]) -> bool:
 
 
 def open_agents(config: Config) -> EpisodeSetup:
-    """Return the setup that all episodes of a run share, without the transcript (`with_tokenizer` adds it).
+    """Return the setup shared by all episodes of a run, without the transcript (see `with_tokenizer`).
 
     Raises:
         RewardkitError: A file cannot be read, or a format, agent, tool or interaction does not exist.
@@ -96,7 +96,7 @@ def _tool_files(config: Config) -> list[str]:
 
 
 def limits_of(rollout: RolloutConfig) -> EpisodeLimits:
-    """Return the limits of an episode. As in verl, a limit of 0 turns means no limit."""
+    """Return the limits for an episode. As in verl, a limit of 0 turns means no limit."""
     given = rollout.multi_turn
     return EpisodeLimits(
         response_tokens=rollout.response_length,
@@ -120,7 +120,7 @@ def with_tokenizer(
     """Return the setup with a transcript that uses this tokenizer.
 
     Args:
-        eos_ids: Token ids that end a turn of the model, in addition to the tokenizer's end-of-text token.
+        eos_ids: Token ids that end a model turn, in addition to the tokenizer's end-of-text token.
     """
     kwargs = config.data.apply_chat_template_kwargs
     return replace(setting, transcript=Transcript(tokenizer, list(eos_ids), kwargs))
@@ -136,9 +136,9 @@ def check_agents(config: Config, files: Mapping[str, Sequence[EpisodeRow]]) -> l
         Notes for the user about the rows and the chat template, one line each.
 
     Raises:
-        RewardkitError: A row names an agent, tool or interaction that the run does not have, no row uses
-            an agent, tool or interaction that the config provides, or the template cannot render the turns
-            that an agent appends.
+        RewardkitError: A row names an agent, tool or interaction that is not configured, no row uses a
+            configured agent, tool or interaction, or the template cannot render the turns that an agent
+            appends.
     """
     setting = open_agents(config)
     episodes: list[ResolvedEpisode] = []
@@ -158,7 +158,7 @@ def check_agents(config: Config, files: Mapping[str, Sequence[EpisodeRow]]) -> l
     why = why_last_alone(config) if any(agent.tools == "program" for agent in used.values()) else None
     if why is not None:
         notes.append(f"if a program rewrites its message history, only the last branch is trained on: {why}")
-    from rewardkit.trainer.models.load import load_tokenizer  # transformers takes seconds to import
+    from rewardkit.trainer.models.load import load_tokenizer  # transformers is slow to import
 
     model = config.actor_rollout_ref.model
     tokenizer = load_tokenizer(model.path, trust_remote_code=model.trust_remote_code)
@@ -173,10 +173,10 @@ def check_agents(config: Config, files: Mapping[str, Sequence[EpisodeRow]]) -> l
 
 
 def _refuse_multi_turn(config: Config) -> None:
-    """Refuse settings of multi-turn episodes in a run without such episodes.
+    """Refuse multi-turn settings in a run without multi-turn episodes.
 
     Raises:
-        ConfigError: A setting of multi-turn episodes is not at its default.
+        ConfigError: `reward.mode` or a multi-turn setting differs from its default.
     """
     way_out = f"set agent_name in the data, or {KEY}.agent.default_agent_loop"
     if config.reward.mode != "trajectory":
@@ -202,13 +202,13 @@ def episode_row(row: PromptRow) -> EpisodeRow:
 def as_episode_row(
     prompt: Any, data_source: str, ground_truth: str, extra_info: Mapping[str, Any], agent_name: str | None
 ) -> EpisodeRow:
-    """Return an episode row with these values. A plain text prompt becomes one user message."""
+    """Return an episode row with these values. A plain-text prompt becomes a single user message."""
     messages = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
     return EpisodeRow(messages, data_source, ground_truth, extra_info, agent_name)
 
 
 def prompt_reader(setting: EpisodeSetup) -> Callable[[dict[str, Any]], list[int]]:
-    """Return a function that maps a row, as `data.py` reads it, to the token ids of its episode's prompt."""
+    """Return a function that maps a row read by `data.py` to the prompt token ids of its episode."""
     return lambda raw: prompt_ids(as_episode_row(**raw), setting)
 
 

@@ -1,7 +1,8 @@
-"""Alarms: rules on the metrics of a step that detect when a run is not learning its task.
+"""Alarms that use the metrics of each step to detect that a run is not learning its task.
 
-The rules are listed in `RULES`. Their thresholds are settings (`trainer.alarms.<rule>`), and `trainer.alarm`
-selects the action to take when a rule applies. The metrics `ledger/...` are computed in `steps/signal.py`.
+The rules are listed in `RULES`. The settings `trainer.alarms.<rule>` define their thresholds, and
+`trainer.alarm` selects the action to take when a rule applies. The metrics `ledger/...` are computed in
+`steps/signal.py`.
 """
 
 from __future__ import annotations
@@ -14,21 +15,21 @@ from rewardkit.trainer.config.root import AlarmsConfig, TrainerConfig
 
 
 class AlarmError(RewardkitError, RuntimeError):
-    """A rule applies, and `trainer.alarm` is `stop`. The step is saved; a restart would only stop again."""
+    """An alarm was raised while `trainer.alarm` is `stop`. The step is saved, so a restart would not help."""
 
     exit_code = 3
 
 
 @dataclass(frozen=True, slots=True)
 class AlarmRule:
-    """A rule that applies if one of `metrics` is at or beyond its threshold for `steps` consecutive steps."""
+    """A rule that applies if one of `metrics` is at or beyond the threshold for `steps` consecutive steps."""
 
     name: str
     metrics: tuple[str, ...]
     steps: int
     why: tuple[str, ...]
-    """Pieces of the sentence that explains the alarm. `{value}` is the metric beyond the threshold, and
-    `{m[<name>]}` is any other metric of the step; a piece is left out if the step lacks that metric."""
+    """Parts of the sentence that explains the alarm. `{value}` is the metric beyond the threshold, and
+    `{m[<name>]}` is any other metric of the step. A part is omitted if the step lacks the metric."""
     what_to_do: str
     below: bool = False
     """True if the rule applies to values at or below the threshold."""
@@ -125,20 +126,20 @@ RULES = (
 
 
 class Alarms:
-    """Checks the metrics of each step against the rules. All processes see the same metrics."""
+    """Alarms for a run, which compare the metrics of each step with the rules."""
 
     def __init__(self, config: TrainerConfig) -> None:
-        """Create alarms with the thresholds of `trainer.alarms`. A null threshold disables its rule."""
+        """Create alarms with the thresholds in `trainer.alarms`. A null threshold disables its rule."""
         self._stop = config.alarm == "stop"
         on = config.alarm in ("warn", "stop")
         self._limits = _limits(config.alarms) if on else {}
         self.beyond = dict.fromkeys(self._limits, 0)
-        """Number of consecutive steps beyond the threshold, by rule. It is saved in checkpoints."""
+        """Number of consecutive steps at or beyond the threshold, by rule name. Saved in checkpoints."""
 
     def look(self, metrics: Mapping[str, float]) -> dict[str, str]:
-        """Return a line for each rule that starts to apply in this step.
+        """Return a message, by rule name, for each rule that starts to apply in this step.
 
-        If `trainer.alarm` is `stop`, return a line for every rule that applies.
+        If `trainer.alarm` is `stop`, return a message for every rule that applies.
         """
         begun = {}
         for rule, limit in ((rule, self._limits[rule.name]) for rule in RULES if rule.name in self._limits):
@@ -176,7 +177,7 @@ def _limits(given: AlarmsConfig) -> dict[str, float]:
 
 
 def _beyond(rule: AlarmRule, limit: float, metrics: Mapping[str, float]) -> float | None:
-    """Return the first of the rule's metrics that is at or beyond the threshold, or None.
+    """Return the first of the rule's metrics that is at or beyond the threshold, or None if no metric is.
 
     For an upper threshold, a value of 0 never counts.
     """

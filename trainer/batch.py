@@ -1,4 +1,4 @@
-"""The one batch type: a dict of tensors with the field's names, plus one Python row per response.
+"""The trainer's only batch type: tensors, most of them with verl's names, and one Python row per response.
 
 Shapes: B responses, P prompt tokens (left-padded), T response tokens (right-padded), L = P + T.
 
@@ -7,23 +7,24 @@ Shapes: B responses, P prompt tokens (left-padded), T response tokens (right-pad
     rollout_log_probs, old_log_probs, ref_log_prob, entropys     (B, T) float32
     teacher_log_prob, values, sum_pi_squared                     (B, T) float32
     weight_versions                                              (B, T) int64: training step of the weights
-                                                                 that drew a token; served engines only
+                                                                 that generated a token; only from servers
     routed_experts                                               (B, L, layers * k) int32: `models/routing.py`
     token_level_scores, token_level_rewards, advantages, returns (B, T) float32
     rollout_is_weights, within_bounds, chosen                    (B, T) float32, bool, bool: see `steps/`
     scored                                                       (B,) bool: the reward's status was `ok`
     correct                                                      (B,) float64: 1, 0, or NaN if undecided
-    groups, seeds                                                (B,) int64: number of the prompt; random seed
+    groups, seeds                                                (B,) int64: prompt number; random seed
     reward_baselines                                             (B,) float32: ReMax's greedy scores
     score_parts                                                  (B, K) float64: parts that GDPO compares
 
-If the run has agents, a response may contain observations: messages of tools and users between the policy's
-turns. The policy attends to their tokens but did not generate them (`response_mask` 0, no log-probability).
+If the run has agents, a response may contain observations, which are messages from tools and users between
+the policy's turns. The policy attends to their tokens but did not generate them, so `response_mask` is 0 and
+there is no log-probability.
 
-    observations         (B, T) float32: 1 on tokens of observations
-    turns                (B, T) int64: number of the policy's turn that a token belongs to, from 1; else 0
-    turn_rewards         (B, T) float32: reward of a turn, on its last token; NaN if scoring it failed
-    trajectory_scores    (B, T) float32: share of `token_level_scores` that is for the episode as a whole
+    observations         (B, T) float32: 1 on observation tokens
+    turns                (B, T) int64: number, from 1, of the policy's turn that contains the token; else 0
+    turn_rewards         (B, T) float32: reward for a turn, on the turn's last token; NaN if scoring failed
+    trajectory_scores    (B, T) float32: part of `token_level_scores` that is for the episode as a whole
     truncated            (B,) bool: the episode was cut off by a token limit
 """
 
@@ -46,41 +47,41 @@ class TokenHistory:
     prompt_ids: list[int]
     response_ids: list[int]
     response_mask: list[int]
-    """1 on tokens of the policy that are trained on in this history, else 0."""
+    """1 for the policy's tokens that are trained on in this history, else 0."""
     log_probs: list[float]
     weight_versions: list[int]
 
 
 @dataclass(frozen=True, slots=True)
 class PromptRow:
-    """One prompt of the dataset, with the values needed to score a response to it."""
+    """A prompt from the dataset, with the values needed to score a response to it."""
 
     data_source: str
     prompt: str | list[Message]
     ground_truth: str
     extra_info: dict[str, Any]
     token_ids: list[int]
-    """Token ids of the prompt after the chat template."""
+    """Token ids of the prompt, with the chat template applied."""
     agent_name: str | None = None
     """Name of the agent that generates the response, or None for the run's default agent."""
     branches: tuple[TokenHistory, ...] = ()
-    """Other histories of the same episode, if a program rewrote its message history. They are trained on with
+    """Other histories of the same episode, if a program rewrote the message history. They are trained on with
     the advantage of the response (`steps/branches.py`)."""
 
 
 class ScoredRollout(NamedTuple):
-    """A response to a prompt, and its score."""
+    """A response to a prompt, with its score."""
 
     row: PromptRow
     text: str
     score: Score
     episode: dict[str, Any] | None = None
-    """Turns of the episode and how it ended, for dumps."""
+    """Columns that describe the episode in dumps, such as `turns`."""
 
 
 @dataclass
 class Batch:
-    """Tensors by name, and the prompt rows that they belong to."""
+    """Tensors by name, and the prompt rows to which they belong."""
 
     tensors: dict[str, Tensor]
     rows: list[PromptRow]
@@ -101,7 +102,7 @@ class Batch:
         return self["input_ids"].shape[1] - self["responses"].shape[1]
 
     def select(self, index: Tensor | slice) -> Batch:
-        """Return a batch of the rows at `index`."""
+        """Return a batch with the rows at `index`."""
         tensors = {k: v[index] for k, v in self.tensors.items()}
         if isinstance(index, slice) or not self.rows:
             return Batch(tensors, self.rows[index] if isinstance(index, slice) else [])
@@ -112,7 +113,7 @@ class Batch:
         return Batch({name: t.to(device) for name, t in self.tensors.items()}, self.rows)
 
     def split(self, size: int | None) -> Iterator[Batch]:
-        """Yield consecutive pieces of at most `size` rows (the whole batch if None)."""
+        """Yield consecutive slices of at most `size` rows, or the whole batch if `size` is None."""
         for start in range(0, len(self), size or len(self)):
             yield self.select(slice(start, start + (size or len(self))))
 
@@ -124,7 +125,7 @@ def join(batches: Sequence[Batch]) -> Batch:
 
 
 class Tokenised(Protocol):
-    """Common interface of the rows of PPO and SFT."""
+    """Common interface of PPO rows and SFT rows."""
 
     @property
     def token_ids(self) -> list[int]:
@@ -143,7 +144,7 @@ def pad_prompts(rows: Sequence[Tokenised], width: int, pad_id: int) -> tuple[Ten
 
 
 def positions(attention_mask: Tensor) -> Tensor:
-    """Return the position ids (B, P) of left-padded rows: 0 on the padding, then counting from 0."""
+    """Return the position ids (B, P) of left-padded rows: 0 for padding, then counting up from 0."""
     return (attention_mask.cumsum(dim=1) - 1).clamp(min=0)
 
 
@@ -159,7 +160,7 @@ def make_batch(
 
     Args:
         response_mask: 1 on tokens that the policy generated.
-        observations: 1 on tokens of tools and users, or None if there are no such tokens.
+        observations: 1 on tokens from tools and users, or None if there are no such tokens.
     """
     prompt_positions = positions(prompt_mask)
     steps = torch.arange(1, responses.shape[1] + 1, device=responses.device)
@@ -184,7 +185,7 @@ PromptTokens = tuple[int, ...]
 
 
 def prompts_of(batch: Batch) -> list[PromptTokens]:
-    """Return the prompt of each row."""
+    """Return the token ids of each row's prompt, without padding."""
     width = batch.prompt_width
     ids = batch["input_ids"][:, :width].tolist()
     padding = (batch["attention_mask"][:, :width] == 0).sum(dim=1).tolist()
@@ -205,12 +206,12 @@ def last_tokens(mask: Tensor) -> Tensor:
 
 
 def whole_lengths(batch: Batch) -> Tensor:
-    """Return the length of each response, (B,), including observations and unscored responses."""
+    """Return the length of each response, (B,), including observations. Unscored responses count as well."""
     return batch["attention_mask"][:, -batch["responses"].shape[1] :].sum(dim=1)
 
 
 def policy_lengths(batch: Batch) -> Tensor:
-    """Return the number of tokens of each response that the policy generated, (B,), scored or not."""
+    """Return the number of policy tokens in each response, (B,). Unscored responses count as well."""
     lengths = whole_lengths(batch)
     if "observations" not in batch.tensors:
         return lengths

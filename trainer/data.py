@@ -37,7 +37,7 @@ TOKEN_IDS = pa.list_(pa.int32())
 
 
 def file_list(files: Any) -> list[Path]:
-    """Return the value of `data.train_files` or `data.val_files`, a path or a list of paths, as a list."""
+    """Return `data.train_files` or `data.val_files` (a path, a list of paths or None) as a list."""
     if files is None:
         return []
     return [Path(str(f)).expanduser() for f in (files if isinstance(files, (list, tuple)) else [files])]
@@ -69,7 +69,7 @@ class PromptFile:
 
 
 def open_prompts(path: Path, prompt_key: str) -> PromptFile:
-    """Read the columns of a file that training needs.
+    """Read the columns that training needs from a prompt file.
 
     Raises:
         InputError: The file is missing, cannot be read, is empty, lacks a column, or contains images.
@@ -92,7 +92,7 @@ def open_prompts(path: Path, prompt_key: str) -> PromptFile:
 
 
 def _table(records: Records, names: RowNames, path: Path) -> pa.Table:
-    """Return the columns that training needs. Columns read from lines are text, except for the prompt."""
+    """Return the columns that training needs. In line-based files, all columns except the prompt are text."""
     if records.damaged is not None:
         raise InputError(f"{path}, row {records.first_row}: {records.damaged}")
     wanted = (names.data_source, names.prompt, names.ground_truth, names.extra_info, AGENT_NAME)
@@ -133,7 +133,7 @@ def _as_text(value: Any) -> str | None:
 
 
 def read_rows(path: Path, prompt_key: str) -> list[dict[str, Any]]:
-    """Return all rows of a file.
+    """Return all rows in a file.
 
     Raises:
         InputError: The file cannot be used (see `open_prompts`), or a row lacks a value.
@@ -142,21 +142,21 @@ def read_rows(path: Path, prompt_key: str) -> list[dict[str, Any]]:
 
 
 def agent_names(path: Path, prompt_key: str) -> set[str | None]:
-    """Return the agent names in a file. None stands for rows that do not name an agent."""
+    """Return the agent names in a file. None stands for rows without an agent name."""
     table = open_prompts(path, prompt_key).table
     return set(table[AGENT_NAME].unique().to_pylist()) if AGENT_NAME in table.column_names else {None}
 
 
 class PromptRows(Sequence[PromptRow]):
-    """Prompts of several files, concatenated."""
+    """The prompts from several files, as one sequence."""
 
     def __init__(self, files: Sequence[PromptFile], token_ids: pa.Array) -> None:
-        """Create the rows of these files.
+        """Create the sequence of prompts in these files.
 
         Args:
             files: Prompt files, in order.
-            token_ids: Prompt token ids (int32 lists) of the first rows of all files together; null for a row
-                that is left out.
+            token_ids: Token ids (int32 lists) of the prompts in the first rows of all files together. Null
+                marks a row that is left out.
         """
         self._files = files
         self._ends = list(accumulate(len(file.table) for file in files))
@@ -184,7 +184,7 @@ class PromptRows(Sequence[PromptRow]):
 
     @property
     def data_sources(self) -> set[str]:
-        """Data sources of all prompts."""
+        """Data sources of all prompts that are not left out."""
         sources = set()
         for file, start in zip(self._files, [0, *self._ends], strict=False):
             kept = self._ids.slice(start, len(file.table)).is_valid()
@@ -194,10 +194,10 @@ class PromptRows(Sequence[PromptRow]):
 
 
 def _place(ends: Sequence[int], i: int) -> tuple[int, int]:
-    """Return the index of the file that contains overall row `i`, and the row's index in that file.
+    """Return the index of the file that contains row `i` of all files, and the row's index in that file.
 
     Args:
-        ends: Number of rows up to the end of each file.
+        ends: Cumulative number of rows at the end of each file.
     """
     file = bisect_right(ends, i)
     return file, i - (ends[file - 1] if file else 0)
@@ -213,14 +213,14 @@ def load_rows(
     tokenise: Callable[[dict[str, Any]], list[int]] | None = None,
     world: World = ALONE,
 ) -> PromptRows:
-    """Read and tokenise the first `max_samples` prompts (-1: all) of all files together.
+    """Read and tokenise the first `max_samples` prompts in the files, or all prompts if it is -1.
 
     Depending on the config, overlong prompts are skipped (and reported to `say`), truncated or refused.
 
     Args:
-        tokenise: Function that returns the token ids of a row's prompt, for prompts with more than their
-            messages (such as tools). These prompts are never truncated.
-        world: Processes that each check and tokenise a share of the rows, which takes nearly all of the time.
+        tokenise: Function that returns the token ids of a row's prompt. It is needed if prompts contain more
+            than messages, such as tools. Prompts are then never truncated.
+        world: Processes that divide the rows among themselves, since checking and tokenising rows is slow.
     """
     if tokenise is not None:
         config = replace(config, truncation="error")
@@ -246,7 +246,7 @@ def load_rows(
 
 
 def _spans(files: Sequence[PromptFile], most: int, processes: int) -> list[tuple[PromptFile, int, int]]:
-    """Divide the first `most` rows of the files (-1: all) into pieces, at least one for each process."""
+    """Divide the first `most` rows (-1: all) into pieces, with at least one per process if possible."""
     total = sum(len(file.table) for file in files)
     left = total if most < 0 else min(most, total)
     size = max(1, min(PIECE, left // processes))
@@ -263,14 +263,14 @@ def _templated(ids_of: Callable[[dict[str, Any]], list[int]], raw: dict[str, Any
         return ids_of(raw)
     except RewardkitError:
         raise
-    except Exception as error:  # a chat template is a program and may raise anything
+    except Exception as error:  # a chat template can raise any exception
         raise InputError(
             f"{where}: the chat template cannot render this prompt: {reason_of(error)}"
         ) from None
 
 
 def _tokenise(tokenizer: Any, prompt: str | list[Message], config: DataConfig) -> list[int]:
-    """Return the token ids of a prompt after the chat template. A plain text becomes one user message."""
+    """Return the token ids of a prompt with the chat template applied. Plain text becomes a user message."""
     turns = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
     messages = [{"role": turn["role"], "content": turn["content"]} for turn in turns]
     if not tokenizer.chat_template:
@@ -302,10 +302,10 @@ def _fit(ids: list[int], config: DataConfig, where: str) -> list[int] | None:
 
 
 def require_validation(files: Any, max_samples: int, rows: Sequence[Any]) -> None:
-    """Refuse to start if validation was requested but there are no rows for it.
+    """Refuse to start if validation was requested but no row can be validated.
 
     Raises:
-        InputError: There are validation files, but none of their rows can be used.
+        InputError: Validation files are given, but none of their rows can be used.
     """
     if file_list(files) and max_samples and not rows:
         raise InputError(
@@ -318,9 +318,9 @@ LoadedRow = TypeVar("LoadedRow")
 
 
 class PromptLoader(Generic[LoadedRow]):
-    """Serves the training rows (of PPO or SFT) in batches, epoch after epoch.
+    """Loader that returns training rows for PPO or SFT in batches, epoch after epoch.
 
-    The order depends only on the seed.
+    The order of the rows depends only on the seed.
     """
 
     def __init__(self, rows: Sequence[LoadedRow], batch_size: int, *, shuffle: bool, seed: int) -> None:
@@ -340,7 +340,7 @@ class PromptLoader(Generic[LoadedRow]):
         self._seed = seed
         self.steps_per_epoch = len(rows) // batch_size
         self.epoch = 0
-        """Epoch of the last batch served, from 0."""
+        """Epoch of the last batch returned, counted from 0."""
         self._served = 0
         self._order = self._order_of(0)
 
@@ -362,11 +362,11 @@ class PromptLoader(Generic[LoadedRow]):
         return chosen
 
     def state_dict(self) -> dict[str, int]:
-        """Return the position: the epoch, the number of rows served in it, and the total number of rows."""
+        """Return the position: the epoch, the number of rows used in it, and the total number of rows."""
         return {"epoch": self.epoch, "served": self._served, "rows": len(self.rows)}
 
     def load_state_dict(self, state: Mapping[str, int]) -> None:
-        """Move to a position that `state_dict` returned.
+        """Restore a position that `state_dict` returned.
 
         Raises:
             InputError: The position was saved with a different number of rows.

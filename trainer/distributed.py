@@ -1,6 +1,6 @@
-"""The trainer's interface to the process group: a `World` with ranks, reductions and shared failures.
+"""The trainer's interface to the process group: a `World` with ranks, reductions and error propagation.
 
-A single process is a world of size 1 with a real (gloo) group, so there is only one code path.
+A single process is a world of size 1 with a real (gloo) group, so all runs use the same code.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from rewardkit.errors import RewardkitError
 T = TypeVar("T")
 
 TIMEOUT = datetime.timedelta(minutes=30)
-"""Time limit of a collective operation."""
+"""Time limit for a collective operation."""
 JOIN_TIMEOUT = datetime.timedelta(minutes=5)
 """Time limit for all processes to join the run."""
 _TOLD_AFTER_S = 30.0
@@ -38,13 +38,13 @@ _SHARED_STORE = (
 
 @dataclass(frozen=True)
 class World:
-    """This process's place among all processes of the run."""
+    """This process's rank and device, with operations across all processes of the run."""
 
     rank: int
     size: int
     device: torch.device
     group: Any = None
-    """Process group of the collectives, or None for the default group."""
+    """Process group for the collectives, or None for the default group."""
 
     @property
     def is_main(self) -> bool:
@@ -87,17 +87,17 @@ class World:
         return items or []
 
     def first_error(self, error: Exception | None) -> Exception | None:
-        """Return the error of the lowest rank that has an error, the same in every process.
+        """Return the error from the lowest rank with an error, or None. All processes get the same result.
 
         If only one process raised its error, the others would wait for it in their next collective.
         """
         return next((e for e in self.gather(error) if e is not None), None)
 
     def spread(self, work: Callable[[int], T], number: int) -> list[T]:
-        """Return `work(i)` for each i below `number` in all processes, each of which computes a share.
+        """Return `work(i)` for each i below `number`. Each process computes a share and gets all results.
 
         Raises:
-            Exception: `work` raised it in one of the processes; all processes raise it.
+            Exception: `work` failed in one of the processes. All processes raise its exception.
         """
         mine: list[T] = []
         error: Exception | None = None
@@ -121,9 +121,9 @@ class World:
 
 
 def gathered(tensor: Tensor) -> Tensor:
-    """Gather a sharded tensor on the device of its mesh; return any other tensor unchanged.
+    """Gather a sharded tensor on the device of its mesh. Any other tensor is returned unchanged.
 
-    All processes must call it.
+    All processes must call this function.
     """
     if not isinstance(tensor, DTensor):
         return tensor
@@ -138,17 +138,17 @@ def started_by_torchrun() -> bool:
 
 
 def device_of(setting: str) -> torch.device:
-    """Return this process's device for a `trainer.device` of `auto`, `cuda` or `cpu`."""
+    """Return this process's device, given the setting `trainer.device` (`auto`, `cuda` or `cpu`)."""
     use_cuda = torch.cuda.is_available() if setting == "auto" else setting == "cuda"
     return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0"))) if use_cuda else torch.device("cpu")
 
 
 @contextmanager
 def open_world(device: str) -> Iterator[World]:
-    """Join the process group that torchrun's environment describes, or create a group of one process.
+    """Join the process group described by torchrun's environment, or create a group with one process.
 
     The group is destroyed at the end of the block, but not after an error, since other processes may be
-    waiting in a collective until torchrun stops them. An existing group is used and kept.
+    waiting in a collective until torchrun stops them. If a group already exists, it is used and kept.
     """
     local = device_of(device)
     use_cuda = local.type == "cuda"
@@ -172,13 +172,14 @@ def open_world(device: str) -> Iterator[World]:
 
 
 def _met_by_all() -> tuple[Any, int, int]:
-    """Wait for all processes in the store that torchrun's environment names.
+    """Connect to the store given in torchrun's environment, and wait until all processes have joined it.
 
     Returns:
         The shared store, the rank of this process, and the number of processes.
 
     Raises:
-        RewardkitError: Process 0 cannot be reached, or some processes did not join; the message names them.
+        RewardkitError: Process 0 cannot be reached, or some processes did not join. The message
+            lists these processes.
     """
     given = os.environ
     rank, size = int(given["RANK"]), int(given["WORLD_SIZE"])
@@ -190,7 +191,7 @@ def _met_by_all() -> tuple[Any, int, int]:
         store: Any = TCPStore(
             host, port, size, rank == 0 and not agents, JOIN_TIMEOUT, wait_for_workers=False
         )
-        if agents:  # the agent uses one store for all restarts
+        if agents:  # torchrun's agent keeps its store across restarts
             store = PrefixStore(f"attempt {given.get('TORCHELASTIC_RESTART_COUNT', 0)}", store)
         store.set(f"here/{rank}", socket.gethostname())
         _await_all(store, rank, size)
@@ -218,7 +219,7 @@ def _await_all(store: Any, rank: int, size: int) -> None:
 
 
 def free_port() -> int:
-    """Return a TCP port of this machine that is not in use."""
+    """Return a free TCP port on this machine."""
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         return int(s.getsockname()[1])

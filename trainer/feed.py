@@ -1,8 +1,9 @@
-"""Batches of prompts for coming steps, and their responses, which are generated during earlier steps.
+"""Batches for future steps, whose responses are generated during earlier steps.
 
-Generation of the batch of step s starts when the weights of step s - 1 - `ahead` are published, and step s
-uses the whole batch. So prompts are used in the order of a synchronous run, short responses do not overtake
-long ones, and no token is from weights more than `ahead` steps old. `steps/generation.py` generates a batch.
+Generation of the batch for step s starts when the weights from step s - 1 - `ahead` are published, and step s
+uses the whole batch. Therefore, prompts are used in the same order as in a synchronous run, short responses
+do not overtake long ones, and no token comes from weights that are more than `ahead` steps old. The code that
+generates a batch is in `steps/generation.py`.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from rewardkit.trainer.rollout.journal import TurnJournal
 
 T = TypeVar("T")
 Draw = Callable[[Sequence[Any], int, TurnJournal | None], T]
-"""Function that creates the batch of a step from the rows of all processes. In PPO it generates responses and
-starts to score them."""
+"""Function that creates the batch for a step from the rows of all processes. In PPO, it generates responses
+and starts scoring them."""
 
 
 @dataclass(eq=False)
 class StepPrompts(Generic[T]):
-    """The prompts of one step, and the batch that is made from them."""
+    """The prompts for one step, and the batch created from them."""
 
     step: int
     places: list[int]
@@ -39,24 +40,24 @@ class StepPrompts(Generic[T]):
     drawn: Future[T] = field(default_factory=Future)
 
     def start(self, rows: Sequence[Any], draw: Draw[T]) -> None:
-        """Draw the batch in a daemon thread."""
+        """Create the batch in a daemon thread."""
 
         def work() -> None:
             try:
                 self.drawn.set_result(draw(rows, self.step, self.journal))
-            except BaseException as error:  # the step that takes the batch raises any error
+            except BaseException as error:  # raised later, by the step that takes the batch
                 self.drawn.set_exception(error)
 
         threading.Thread(target=work, name=f"rollouts of step {self.step}", daemon=True).start()
 
 
 class Feed(Generic[T]):
-    """Supplies each step with its batch."""
+    """Source of the batches for all steps."""
 
     def __init__(self, loader: PromptLoader[Any], config: TrainerConfig, total_steps: int) -> None:
         """Create a feed with prompts from this loader.
 
-        Nothing else may take prompts from the loader, except a step that needs additional prompts.
+        No other code may take prompts from the loader, except a step that needs additional prompts.
         """
         self.loader = loader
         self.ahead = steps_ahead(config)
@@ -66,17 +67,17 @@ class Feed(Generic[T]):
         self._total_steps = total_steps
         self._begun: deque[StepPrompts[T]] = deque()
         self._brought: deque[StepPrompts[T]] = deque()
-        """Batches that had been started when the checkpoint was saved."""
+        """Batches that had been started when the restored checkpoint was saved."""
         self.epoch = 0
         """Epoch of the last batch taken."""
 
     @property
     def in_flight(self) -> bool:
-        """True if this process is drawing a batch."""
+        """True if this process is creating a batch."""
         return not all(one.drawn.done() for one in self._begun)
 
     def begin(self, version: int, draw: Draw[T]) -> None:
-        """Start to draw all batches that may use the weights of step `version`."""
+        """Start creating all batches that may use the weights from step `version`."""
         if not self._background:
             return
         first = version + 1 + len(self._begun)
@@ -93,10 +94,10 @@ class Feed(Generic[T]):
             wait([one.drawn for one in self._begun])
 
     def take(self, step: int, draw: Draw[T], world: World) -> T:
-        """Wait for the batch of a step and return it.
+        """Return the batch for a step, waiting until it is complete.
 
         Raises:
-            Exception: A process failed to draw its share; all processes raise its error.
+            Exception: A process failed to create its share. All processes raise its exception.
         """
         one = self._begun.popleft() if self._background else self._next(step)
         self.epoch = one.epoch
@@ -122,10 +123,10 @@ class Feed(Generic[T]):
         return {"ahead": self.ahead, "begun": begun}
 
     def load_state_dict(self, state: Mapping[str, Any], turns: Mapping[int, pa.Table]) -> None:
-        """Restore the started batches. The loader must be at the position of the same checkpoint.
+        """Restore the started batches. The loader must already be restored from the same checkpoint.
 
         Args:
-            turns: Turns that all processes had drawn for each step. They are discarded if batches may now be
+            turns: Turns that all processes had generated, by step. They are discarded if batches may now be
                 fewer steps ahead than in the saved run.
         """
         fits = self.ahead >= state["ahead"]
@@ -135,5 +136,5 @@ class Feed(Generic[T]):
         )
 
     def turns(self) -> dict[int, pa.Table]:
-        """Return the turns that this process has drawn for each started step."""
+        """Return the turns that this process has generated so far, by step."""
         return {one.step: one.journal.table() for one in self._begun if one.journal is not None}

@@ -1,8 +1,8 @@
-"""PPO for language models: the algorithm, from prompts to updated weights.
+"""The PPO algorithm for language models, from prompts to updated weights.
 
 Every process runs the same loop on its share of the prompts. `run/build.py` builds the parts of the run,
-`algorithms/` contains the mathematics, `workers/` runs and updates the models, and `stepping.py` does the
-work around a step that all stages share.
+`algorithms/` contains the mathematics, and `workers/` runs and updates the models. `stepping.py` handles
+validation, checkpoints and logging for all stages.
 """
 
 from __future__ import annotations
@@ -43,20 +43,20 @@ from rewardkit.trainer.training_run import TrainingRun
 
 @dataclass(frozen=True)
 class Drawn:
-    """The result of generation in one step."""
+    """Result of the generation phase of a step."""
 
     batch: Batch
     pending: PendingScores | None
-    """Scores to wait for, or None if they are already in the batch (dynamic sampling selects prompts by
-    score)."""
+    """Scores to wait for, or None if the batch already contains them, because dynamic sampling selected the
+    prompts by score."""
     greedy: GreedyResponses | None
     probe: Batch
-    """Rows on which rollout engine and policy are compared; see `steps/parity.py`."""
+    """Rows for comparing the rollout engine with the policy; see `steps/parity.py`."""
     metrics: dict[str, float]
 
 
 def train(run: TrainingRun) -> None:
-    """Run PPO from the start or a checkpoint up to step `run.total_steps`."""
+    """Run PPO up to step `run.total_steps`, from the start or from a checkpoint."""
     step = run.checkpoints.restore()
     config = run.config.trainer
     sync_weights(run, step)
@@ -69,7 +69,7 @@ def train(run: TrainingRun) -> None:
 
 
 def ppo_step(run: TrainingRun, step: int, clock: Clock) -> dict[str, float]:
-    """Take one step with the next prompts and return its metrics."""
+    """Run one training step with the next prompts and return its metrics."""
     drawn = generate_responses(run, step, clock)
     metrics = drawn.metrics
     metrics |= evaluate_tokens(run, drawn, step, clock)
@@ -85,9 +85,10 @@ def ppo_step(run: TrainingRun, step: int, clock: Clock) -> dict[str, float]:
 
 
 def generate_responses(run: TrainingRun, step: int, clock: Clock) -> Drawn:
-    """Phase 1: get the policy's responses, which may have been generated during earlier steps (`feed.py`).
+    """Run phase 1: get the policy's responses.
 
-    Scoring of a response starts as soon as it ends, and runs in parallel with phase 2.
+    The responses may have been generated during earlier steps (`feed.py`). Each response is scored as soon as
+    it is complete, in parallel with phase 2.
     """
     pending: PendingScores | None = None
     metrics: dict[str, float] = {}
@@ -110,7 +111,7 @@ def generate_responses(run: TrainingRun, step: int, clock: Clock) -> Drawn:
 
 
 def evaluate_tokens(run: TrainingRun, drawn: Drawn, step: int, clock: Clock) -> dict[str, float]:
-    """Phase 2: compute the log-probabilities of policy, reference and teacher, and the critic's values."""
+    """Run phase 2: compute log-probabilities of policy, reference and teacher, and the critic's values."""
     batch = drawn.batch
     with clock("old_log_prob"):
         if ESTIMATORS[run.config.algorithm.adv_estimator].squares:
@@ -132,9 +133,9 @@ def evaluate_tokens(run: TrainingRun, drawn: Drawn, step: int, clock: Clock) -> 
 
 
 def assign_rewards(run: TrainingRun, drawn: Drawn, step: int, clock: Clock) -> dict[str, float]:
-    """Phase 3: compute scores, rewards with their KL penalty, advantages and returns."""
+    """Run phase 3: compute scores, rewards with the KL penalty, advantages and returns."""
     metrics: dict[str, float] = {}
-    with clock("reward"):  # time spent waiting for scores
+    with clock("reward"):  # measures the time spent waiting for scores
         if drawn.pending is not None:
             scored, found = collect_scores(run, drawn.batch, drawn.pending)
             metrics |= found | record(run, scored, step) | outcome_metrics(run, drawn.batch, scored)
@@ -147,7 +148,7 @@ def assign_rewards(run: TrainingRun, drawn: Drawn, step: int, clock: Clock) -> d
 
 
 def update_models(run: TrainingRun, batch: Batch, step: int, clock: Clock) -> dict[str, float]:
-    """Phase 4: update the critic, then the actor."""
+    """Run phase 4: update the critic, then the actor."""
     metrics: dict[str, float] = {}
     seed = row_seed(run.config.data.seed, step)
     if run.critic is not None:

@@ -1,6 +1,6 @@
-"""Runs the server of a run's reward model. The main process starts and restarts it; all processes use it.
+"""Runs the server for a run's reward model. The main process starts the server, and all processes use it.
 
-The server is `rewardkit serve --reward-model`; `rewards.py` sends the requests.
+The server program is `rewardkit serve --reward-model`. Requests are sent by `rewards.py`.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from rewardkit.trainer.rewards import RewardServer, model_sources
 from rewardkit.trainer.rollout.serving import ServerProcess, call, child_environment, start_program
 
 START_S = 900.0
-"""Time limit in seconds for the server to start; loading a large model takes minutes."""
+"""Time limit in seconds for starting the server. Loading a large model takes minutes."""
 LOOK_S = 0.5
-"""Seconds between two checks that the server is still running."""
+"""Seconds between checks of the server's state."""
 PAUSE_S = 15.0
-"""Minimum seconds between two starts, so that a server that cannot start is not restarted in a tight loop."""
+"""Minimum seconds between two starts, to avoid a tight loop if the server cannot start."""
 
 
 @contextmanager
 def reward_server(config: Config, data_sources: Sequence[str], world: World) -> Iterator[RewardServer | None]:
-    """Run the server of the reward model for the block, unless `reward_model.url` names a running server.
+    """Run the reward model's server during the block, unless `reward_model.url` names a running server.
 
-    Yields the server's address, or None if no data source needs the reward model. All processes must call it.
+    All processes must call this function. It yields the server's address, or None if no server is needed.
 
     Raises:
-        RewardkitError: The server does not start; raised in all processes.
+        RewardkitError: The server does not start. All processes raise this error.
     """
     given = config.reward_model
     scored = model_sources(config, data_sources)
@@ -61,13 +61,14 @@ def reward_server(config: Config, data_sources: Sequence[str], world: World) -> 
 
 
 class ModelServer:
-    """The server of the reward model, a child process that is restarted at the same address if it dies."""
+    """Server for the reward model: a child process that is restarted at the same address if it dies."""
 
     def __init__(self, config: Config, data_sources: Sequence[str]) -> None:
         """Start the server and wait until the model is loaded.
 
         Raises:
-            RewardkitError: The server exits or takes too long. The message ends with its last output.
+            RewardkitError: The server exits or is not ready in time. If it exits, the message contains its
+                last output.
         """
         several = config.trainer.nnodes > 1
         port = free_port()
@@ -124,7 +125,7 @@ class ModelServer:
 
 
 def _is_final(reason: str) -> bool:
-    """Return True if the server reports that its preparation failed; a pending one is `not done yet`."""
+    """Return True if the server reports that its preparation failed, not just that it is unfinished."""
     return " answered 503: " in reason and "not done yet" not in reason
 
 
@@ -153,9 +154,9 @@ def _on_cpu(config: Config) -> bool:
 
 
 def _devices(config: Config) -> dict[str, str]:
-    """Return environment variables that give the server a GPU.
+    """Return environment variables that assign a GPU to the server. The result is empty on a CPU.
 
-    It is the first GPU that neither training nor rollout servers use, or else the GPU of process 0.
+    The server gets the first GPU that neither training nor rollout servers use, or else the GPU of process 0.
     """
     if _on_cpu(config):
         return {}

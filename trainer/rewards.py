@@ -1,7 +1,7 @@
-"""Sources of rewards: the Scorer with its own workers, or a reward server over HTTP.
+"""Reward sources: a local Scorer with its own workers, or a reward server, which is called over HTTP.
 
-`steps/scoring.py` submits responses and puts scores into the batch; `reward_server.py` starts the server of a
-run's reward model.
+`steps/scoring.py` submits responses and adds the scores to the batch. `reward_server.py` starts the server
+for a run's reward model.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from rewardkit.trainer.config.root import Config
 from rewardkit.types import Sample, Score, failure
 
 REQUEST_SAMPLES = 32
-"""Number of samples in one request to a reward server, so small that requests end at about the same time."""
+"""Number of samples per request to a reward server. Small requests end at about the same time."""
 PATIENCE_S = 180.0
-"""Seconds that a reward server may be unreachable, since it may be restarting and loading a model. Requests
-to a busy server are retried until the step's deadline."""
+"""Number of seconds for which a reward server may be unreachable, since it may be restarting and loading a
+model. Requests to a busy server are retried until the step's deadline."""
 LONGEST_PAUSE_S = 5.0
-"""Maximum seconds between two attempts to reach a server."""
+"""Maximum number of seconds between two attempts to reach a server."""
 
 
 @dataclass(frozen=True)
@@ -49,19 +49,19 @@ class ScoreFuture(Protocol):
     """Scores that are still being computed."""
 
     def wait(self, timeout_s: float | None = None) -> list[Score]:
-        """Return the scores in order. Samples not scored within the time limit have the status `timeout`."""
+        """Wait for the scores and return them in order. Samples that are late get the status `timeout`."""
         ...
 
 
 class RewardSource(Protocol):
-    """Common interface of the local Scorer and a reward server."""
+    """Common interface of a local Scorer and a reward server."""
 
     def check(self, data_sources: Iterable[str]) -> None:
-        """Raise UnknownDataSourceError for a data source that has no reward."""
+        """Raise UnknownDataSourceError if a data source has no reward."""
         ...
 
     def submit(self, samples: Sequence[Sample]) -> ScoreFuture:
-        """Start to score samples, and return immediately."""
+        """Start scoring samples, and return without waiting for the scores."""
         ...
 
     def scores_by_group(self, data_source: str) -> bool:
@@ -74,7 +74,7 @@ class RewardSource(Protocol):
 
 
 class ServerRewards:
-    """RewardSource that asks a reward server, with a few requests in flight and retries while it is busy."""
+    """RewardSource that sends requests to a reward server, a few at a time, and retries if it is busy."""
 
     def __init__(self, client: Client, in_flight: int) -> None:
         self._client = client
@@ -82,7 +82,7 @@ class ServerRewards:
         self._threads = ThreadPoolExecutor(in_flight, thread_name_prefix="rewards")
 
     def check(self, data_sources: Iterable[str]) -> None:
-        """See `RewardSource.check`. The server also reports which rewards must see whole groups."""
+        """See `RewardSource.check`. The server also reports which rewards need whole groups."""
         self._by_group |= self._client.check(data_sources)
 
     def submit(self, samples: Sequence[Sample]) -> ScoreFuture:
@@ -96,10 +96,10 @@ class ServerRewards:
         )
 
     def _pieces(self, samples: Sequence[Sample]) -> list[list[int]]:
-        """Divide samples into requests of a few dozen, without dividing groups that must stay whole.
+        """Divide samples into requests of about `REQUEST_SAMPLES`, keeping groups together where required.
 
         Returns:
-            For each request, the indices of its samples.
+            Indices of the samples in each request.
         """
         pieces: list[list[int]] = [[]]
         for group in group_places(samples):
@@ -134,7 +134,7 @@ class ServerRewards:
         return _late(len(samples))
 
     def close(self) -> None:
-        """Abandon all pending requests."""
+        """Abandon all pending requests and close the client."""
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._client.close()
 
@@ -227,8 +227,8 @@ def open_rewards(
     `custom_reward_function` scores all of `data_sources`, including those that have a built-in reward.
 
     Args:
-        server: Server of the reward model, which scores `model_sources`.
-        ready: True to ask servers now if they know the data sources, and which rewards must see whole groups.
+        server: Reward model server, which scores the data sources in `model_sources`.
+        ready: True to ask servers now if they know the data sources, and which rewards need whole groups.
 
     Raises:
         RewardkitError: A reward file does not exist, or a server does not know a data source.
@@ -254,15 +254,15 @@ def open_rewards(
 
 
 def refuse_unused_rewards(config: Config, data_sources: Collection[str], by_model: Collection[str]) -> None:
-    """Refuse rewards and options of the config that no row uses.
+    """Refuse configured rewards and options that no row uses.
 
     Args:
-        data_sources: Data sources of all rows, whose rewards `open_rewards` has registered.
+        data_sources: Data sources of all rows. `open_rewards` must have registered their rewards.
         by_model: Data sources that the reward model scores.
 
     Raises:
         ConfigError: The reward model has nothing to score.
-        OptionsError: No row uses a composition, or some of the options.
+        OptionsError: No row uses one of the compositions or options.
     """
     reward = config.reward
     if config.reward_model.enable and not by_model:
@@ -308,14 +308,14 @@ def _has_reward(data_source: str) -> bool:
 
 
 def identities_here(rewards: RewardSource, data_sources: Iterable[str]) -> dict[str, Identity]:
-    """Return the identities of the rewards of these data sources, except of those that a server scores."""
+    """Return the identity of each data source's reward, except for data sources that a server scores."""
     if isinstance(rewards, DividedRewards):
         return identities_here(rewards.here, set(data_sources) - rewards.sources)
     return identities(rewards, data_sources) if isinstance(rewards, Scorer) else {}
 
 
 def part_of(score: Score, key: str) -> float | None:
-    """Return a score's part with this name (`score`, `acc` or a part), or None if it has no such part."""
+    """Return a score's value with this name (`score`, `acc` or a part), or None if it is missing."""
     if key == "score":
         return score.score
     if key == "acc" and score.correct is not None:

@@ -1,4 +1,4 @@
-"""The work around a training step that all stages share: validation, checkpoints, logging and profiling.
+"""Validation, checkpoints, logging and profiling around the training steps of all stages.
 
 The step itself is in `loop.py` (PPO) or `sft/loop.py` (SFT).
 """
@@ -16,13 +16,13 @@ from rewardkit.trainer.training_run import StageRun
 R = TypeVar("R", bound=StageRun)
 StepMetrics = dict[str, float]
 Learn = Callable[[R, int, Clock], StepMetrics]
-"""Function that takes a training step, given its number and a clock. The metrics that it returns must include
-`training/epoch` and `perf/total_num_tokens`."""
+"""Function that runs a training step, given the run, the step's number and a clock. The metrics that it
+returns must include `training/epoch` and `perf/total_num_tokens`."""
 Validate = Callable[[R, int], StepMetrics]
 
 
 def take_steps(run: R, step: int, learn: Learn[R], validate: Validate[R]) -> None:
-    """Take all steps after step `step`, up to `run.total_steps`."""
+    """Run all training steps after step `step`, up to `run.total_steps`."""
     while step < run.total_steps:
         step += 1
         run.checkpoints.check()
@@ -39,14 +39,14 @@ def validate_alone(run: R, step: int, validate: Validate[R]) -> None:
 
 
 def _take_step(run: R, step: int, learn: Learn[R], validate: Validate[R]) -> None:
-    """Take one step, then log; validate and save if they are due."""
+    """Run one training step, validate and save if due, and log the metrics."""
     config = run.config.trainer
     last = step == run.total_steps
     clock = Clock(run.world.device)
     metrics = {"training/global_step": float(step)}
     with clock("step"), _profiled_if_due(run, step):
         metrics |= learn(run, step, clock)
-        alarms = run.world.gather(run.alarms.look(metrics))[0]  # the count of process 0, in all processes
+        alarms = run.world.gather(run.alarms.look(metrics))[0]  # all processes use the result from process 0
         metrics |= run.alarms.metrics()
         if run.val_rows and (last or _due(step, config.test_freq)):
             with clock("testing"):
@@ -63,7 +63,7 @@ def _take_step(run: R, step: int, learn: Learn[R], validate: Validate[R]) -> Non
 
 
 def _profiled_if_due(run: StageRun, step: int) -> AbstractContextManager[None]:
-    """Trace the block, to one file per process, if `step` is in `trainer.profile_steps`."""
+    """Trace the block to one file per process if `step` is in `trainer.profile_steps`."""
     if step not in (run.config.trainer.profile_steps or ()):
         return nullcontext()
     return profiled(run.folder / "profile" / f"step_{step}_rank_{run.world.rank}.json.gz")

@@ -1,6 +1,6 @@
 """The parts of a run, as plain data for the training loop and its steps.
 
-`run/build.py` builds the parts of PPO, `sft/stage.py` those of SFT.
+`run/build.py` builds the parts of a PPO run, and `sft/stage.py` builds the parts of an SFT run.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class StageRun:
     world: World
     tokenizer: Any
     feed: Feed[Any]
-    """Supplies each step with its prompts and responses."""
+    """Source of the prompts and responses for each step."""
     val_rows: Sequence[Any]
     total_steps: int
     actor: Actor
@@ -58,7 +58,7 @@ class TrainingRun(StageRun):
     reference: Reference | None
     """Reference policy, or None if neither the reward nor the loss has a KL term."""
     teacher: Reference | None
-    """Teacher of the distillation, or None without `distillation.enabled`."""
+    """Teacher for distillation, or None if `distillation.enabled` is false."""
     critic: Critic | None
     """Critic, or None if the advantage estimator does not use one."""
     rollout: RolloutEngine
@@ -66,10 +66,10 @@ class TrainingRun(StageRun):
     eos_ids: list[int]
     """Ids of the tokens that end a response; empty if `rollout.ignore_eos` is set."""
     needs_old_log_probs: bool
-    """True if the policy's log-probabilities are computed before its update."""
+    """True if the policy's log-probabilities are computed before the policy is updated."""
     first_kl: float | None = None
-    """KL estimate k3 of the first comparison of rollout engine and policy; see `steps/parity.py`."""
+    """KL (estimate k3) in the first comparison of rollout engine and policy; see `steps/parity.py`."""
     syncs: int = 0
-    """Number of times that the actor's weights were sent to the rollout engine."""
+    """Number of times that the actor's weights have been sent to the rollout engine."""
     agents: EpisodeSetup | None = None
     """Setup shared by all episodes, or None if every response is a single turn."""

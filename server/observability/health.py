@@ -17,19 +17,19 @@ _log = logging.getLogger("rewardkit.server")
 
 
 class Health:
-    """Readiness of the server: its preparations, and whether it is shutting down.
+    """Readiness of the server, which depends on its preparations and on whether it is shutting down.
 
     Args:
-        needs: Preparations before the server is ready, by name. Each is called in a thread and raises an
+        needs: Functions that prepare the server, by name. Each function is called in a thread and raises an
             exception on failure.
     """
 
     def __init__(self, needs: Mapping[str, Callable[[], object]]) -> None:
         self.needs = needs
         self.waiting_for = dict.fromkeys(needs, "not done yet")
-        """Reason why each preparation is incomplete, by its name."""
+        """Reason why each preparation is incomplete, by the preparation's name."""
         self.draining = False
-        """True if the server is shutting down: it still answers requests, but should get no new ones."""
+        """True if the server is shutting down. It still handles requests, but should not get new ones."""
 
     async def prepare(self) -> None:
         """Run the preparations that have not succeeded yet.
@@ -56,7 +56,7 @@ class Health:
 
 
 def router(health: Health) -> APIRouter:
-    """Create the routes of the probes."""
+    """Create a router with the probe routes."""
     routes = APIRouter(tags=["Probes"])
 
     @routes.get("/healthz", summary="Liveness: whether the process responds")

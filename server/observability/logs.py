@@ -1,6 +1,7 @@
 """Writes logs to stderr, as one JSON object per line. Logging never fails or delays a request.
 
-A separate thread writes the lines. If stderr is slow, some lines are dropped; if it is full or closed, all.
+A separate thread writes the lines. If stderr is slow, some lines are dropped. If it is full or closed, all
+lines are dropped.
 """
 
 from __future__ import annotations
@@ -19,16 +20,16 @@ from rewardkit.http_addresses import public_text, shown
 from rewardkit.server.request import CURRENT
 
 _MAX_WAITING = 10_000
-"""Maximum number of lines in the queue of the writer."""
+"""Maximum number of lines in the writer's queue."""
 
 _MAX_OUTPUT = 64 << 10
-"""Maximum bytes of printed output in one log line."""
+"""Maximum number of bytes of printed output in one log line."""
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message"}
 
 
 class JsonFormatter(logging.Formatter):
-    """Formats a record, including its `extra` fields, as one line of JSON."""
+    """Formatter that converts a record, including its `extra` fields, to one line of JSON."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line, without a newline at the end."""
@@ -55,7 +56,7 @@ class _Writer(logging.Handler):
 
     def __init__(self, fd: int) -> None:
         super().__init__()
-        self._fd = os.dup(fd)  # a copy: the original number may be reused while lines are still written
+        self._fd = os.dup(fd)  # a copy, since the number may be reused while lines are still written
         self._given_up = False
         self._lines: queue.Queue[str | None] = queue.Queue(_MAX_WAITING)
         self._thread = threading.Thread(target=self._write, name="rewardkit-log", daemon=True)
@@ -80,7 +81,7 @@ class _Writer(logging.Handler):
 
 @contextlib.contextmanager
 def json_logs(*, access_log: bool = False, fd: int = 2) -> Iterator[None]:
-    """Have all loggers write JSON lines to `fd` during the block."""
+    """Make all loggers write JSON lines to `fd` during the block."""
     writer = _Writer(fd)
     writer.setFormatter(JsonFormatter())
     root = logging.getLogger()
@@ -98,8 +99,8 @@ def json_logs(*, access_log: bool = False, fd: int = 2) -> Iterator[None]:
 def output_logged() -> Iterator[None]:
     """Log everything that this process and its children print during the block.
 
-    Output that is printed together, such as a traceback, becomes one log line. Enter this inside `json_logs`,
-    which must keep the original stderr.
+    Output that is printed together, such as a traceback, becomes one log line. Use this function inside
+    `json_logs`, which must keep the original stderr.
     """
     read_end, write_end = os.pipe()
     kept = {fd: os.dup(fd) for fd in (1, 2)}
@@ -117,7 +118,7 @@ def output_logged() -> Iterator[None]:
         for fd, before in kept.items():
             os.dup2(before, fd)
             os.close(before)
-        reader.join(1.0)  # the reader ends with the last process that can print
+        reader.join(1.0)  # the reader stops once no process can print any more
 
 
 def _log_output(read_end: int) -> None:
@@ -143,7 +144,7 @@ def write_line(line: str, fd: int = 2) -> None:
 def keep_standard_streams() -> None:
     """Replace closed standard streams with /dev/null.
 
-    Otherwise a socket could get the file descriptor of stderr, and its client would receive our logs.
+    Otherwise a socket could get the file descriptor of stderr, and its client would receive the logs.
     """
     for fd in (0, 1, 2):
         try:

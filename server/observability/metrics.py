@@ -1,7 +1,8 @@
 """Prometheus metrics: requests, samples, latencies, load, and killed processes.
 
-The number of label values is limited: routes are templates, and data sources are those of the registry. With
-several server processes, `PROMETHEUS_MULTIPROC_DIR` must be set before this module is imported.
+The number of label values is limited: routes are path templates, and data sources are named as in the
+registry. With several server processes, `PROMETHEUS_MULTIPROC_DIR` must be set before this module is
+imported.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ _SCORE_BUCKETS = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0, 2.0, 5.0, 10.0)
 
 _MAX_CLIENTS = 200
 OTHER_CLIENTS = "(others)"
-"""Label of all clients beyond `_MAX_CLIENTS`. The limit is needed because clients choose their own names."""
+"""Label for all clients beyond `_MAX_CLIENTS`. The limit is needed because clients choose their names."""
 
 _STOPPED = ("timed_out", "over_limit")
-"""Parts of a score that count the program runs that the sandbox stopped, by reason."""
+"""Parts of a score that count the program runs stopped by the sandbox, by reason."""
 
 
 class Metrics:
@@ -118,7 +119,7 @@ class Metrics:
         self._requests.labels(route, status).observe(seconds)
 
     def client(self, name: str, samples: int) -> None:
-        """Count the samples of a client's request."""
+        """Count the samples in a client's request."""
         if name not in self._known_clients:
             if len(self._known_clients) >= _MAX_CLIENTS:
                 name = OTHER_CLIENTS
@@ -165,7 +166,7 @@ class Metrics:
         self._sandbox_kills.labels(reason).inc(runs)
 
     def refresh(self) -> None:
-        """Update the metrics that other objects count. Call this regularly, and before metrics are read."""
+        """Update the metrics that other objects count. Call this regularly and before metrics are read."""
         admission = self.request_scorer.admission
         workers = self.request_scorer.scorer.worker_counts
         self._in_flight.set(admission.samples)
@@ -183,7 +184,7 @@ class Metrics:
         return new
 
     def text(self) -> bytes:
-        """Return the metrics of this process, or of all server processes together, in Prometheus's format."""
+        """Return the metrics of this process, or of all server processes together, in Prometheus format."""
         self.refresh()
         if MULTIPROC_DIR not in os.environ:
             return _generate(self.registry)

@@ -1,8 +1,8 @@
 """The latest scored responses, for the page: a list to browse, and whole samples to score again by hand.
 
-They are kept in memory, with limits on their number and size. A few are kept for each data source and
-verdict, so that frequent ones do not displace rare ones; of heavy traffic only some are recorded. Each server
-process keeps its own.
+Responses are kept in memory, with limits on their number and size. A few responses are kept for each data
+source and verdict, so that frequent verdicts do not displace rare ones. If traffic is heavy, only some
+responses are recorded. Each server process keeps its own responses.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ VERDICTS: tuple[Verdict, ...] = ("right", "wrong", "scored", "failed")
 KEPT = 20
 """Number of samples that are kept for each data source and verdict."""
 PER_SECOND = 100
-"""Maximum number of samples to record per second. Failures are recorded beyond that, since they are either
-few or important."""
+"""Maximum number of samples to record per second. Failures are recorded beyond this limit, since they are
+either few or important."""
 MAX_BYTES = 16 << 20
-"""Maximum size of all samples that are kept."""
+"""Maximum total size of all samples that are kept."""
 LONGEST = 256 << 10
 """Maximum size of a sample to keep. Larger samples are listed, but cannot be opened."""
 LISTED = 100
 """Maximum number of samples in a list."""
 SHOWN = 300
-"""Maximum number of characters of a text in a list."""
+"""Maximum number of characters per text in a list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class RecentScore:
 
 
 class Recent:
-    """Collection of the latest scored responses. Only for use in the event loop's thread."""
+    """Collection of the latest scored responses, for use only in the event loop's thread."""
 
     def __init__(self) -> None:
         self._rings: dict[tuple[str, Verdict], deque[RecentScore]] = {}
@@ -84,16 +84,16 @@ class Recent:
         self._left = PER_SECOND
 
     def wants_more(self, now: float) -> bool:
-        """Return True if successful samples can be recorded in this second. Cheap enough for every batch."""
+        """Return True if more successful samples can be recorded in the current second."""
         return self._left > 0 or int(now) != self._second
 
     def record(
         self, samples: Sequence[Sample], scores: Sequence[Score], names: Mapping[str, str], now: float
     ) -> None:
-        """Record samples of a batch: evenly spaced ones up to the limit per second, and the latest failures.
+        """Record evenly spaced samples from a batch, up to the limit per second, and the latest failures.
 
         Args:
-            samples: Samples of the batch.
+            samples: Samples in the batch.
             scores: Score of each sample.
             names: Name under which each data source is kept, from a limited set.
             now: Current time, in seconds.
@@ -150,7 +150,7 @@ class Recent:
             del self._rings[key]
 
     def find(self, source: str = "", verdict: str = "", text: str = "") -> list[dict[str, Any]]:
-        """Return the latest matching responses, newest first, as plain data. "" matches everything."""
+        """Return the latest matching responses, newest first, as plain data. Empty strings match all."""
         wanted = text.lower()
         fitting = [kept for kept in self._of(source, verdict) if not wanted or kept.has(wanted)]
         fitting.sort(key=lambda kept: -kept.number)

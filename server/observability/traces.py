@@ -1,7 +1,7 @@
-"""OpenTelemetry spans of requests, their wait for a scoring process, their scoring, and their sandbox runs.
+"""OpenTelemetry spans for requests, and for their time in the queue, their scoring and their sandbox runs.
 
-This module needs the extra `otel` and is imported only by `serve --otel`; the rest of the server uses the
-interface `request.Trace`. Export and sampling are configured by OpenTelemetry's own variables, `OTEL_*`.
+This module needs the extra `otel`, and is imported only by `serve --otel`. The rest of the server uses the
+interface `request.Trace`. OpenTelemetry's own environment variables, `OTEL_*`, configure export and sampling.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NAME = "rewardkit.server"
 
 
 class Traces:
-    """Creates the spans of requests.
+    """Factory for the spans of requests.
 
     Args:
         provider: Tracer provider of OpenTelemetry's SDK, with an exporter.
@@ -37,7 +37,7 @@ class Traces:
         self._tracer = provider.get_tracer(_NAME, __version__)
 
     def begin(self, scope: Scope, headers: Mapping[bytes, bytes], client: str) -> RequestTrace:
-        """Begin the span of a request, as a child of the span in its `traceparent` header."""
+        """Begin the span of a request, as a child of the span in the `traceparent` header."""
         sent = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers.items()}
         method = scope.get("method", "WEBSOCKET")
         span = self._tracer.start_span(
@@ -54,7 +54,7 @@ class Traces:
 
 
 class RequestTrace:
-    """The span of a request and its child spans. Can be used from any thread."""
+    """The span of a request, with its child spans. It can be used from any thread."""
 
     __slots__ = ("_context", "_method", "_span", "_tracer", "id")
 
@@ -66,7 +66,7 @@ class RequestTrace:
         self.id = trace.format_trace_id(span.get_span_context().trace_id)
 
     def watch(self, what: str, start: float, end: float, attributes: Mapping[str, Attribute]) -> None:
-        """Add a child span from `start` to `end`, by `time.monotonic`. Errors are ignored."""
+        """Add a child span from `start` to `end`, on the clock of `time.monotonic`. Errors are ignored."""
         with contextlib.suppress(Exception):
             offset_ns = time.time_ns() - time.monotonic_ns()
             span = self._tracer.start_span(
@@ -97,7 +97,7 @@ class RequestTrace:
 
 @contextlib.contextmanager
 def exported() -> Iterator[Traces]:
-    """Export spans during the block, as configured by `OTEL_*`; remaining spans are flushed at the end."""
+    """Export spans during the block, as configured by `OTEL_*`. Remaining spans are flushed at the end."""
     resource = Resource.create({SERVICE_VERSION: __version__})
     if str(resource.attributes.get(SERVICE_NAME, "")).startswith("unknown_service"):
         resource = resource.merge(Resource({SERVICE_NAME: "rewardkit"}))

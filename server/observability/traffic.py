@@ -1,6 +1,6 @@
 """Recent scoring activity, for the page: rates, score distributions, and the latest responses (`recent`).
 
-It is kept in memory, and covers this server process only.
+The data is kept in memory, and covers only this server process.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ SECONDS = 120
 BINS = 20
 """Number of bins per unit in the distribution of scores."""
 MAX_SOURCES = 50
-"""Maximum number of data sources that are counted separately, since callers can choose any names."""
+"""Maximum number of data sources that are counted separately, since clients can choose any names."""
 OTHERS = "(others)"
 
 
 @dataclass
 class _Source:
     seconds: dict[int, int] = field(default_factory=dict)
-    """Number of samples by second. Seconds without samples are left out, and only the last are kept."""
+    """Number of samples by second. Only the latest seconds with samples are kept."""
     total: int = 0
     scored: int = 0
     sum: float = 0.0
     decided: int = 0
-    """Number of scored samples that are right or wrong; some rewards do not decide."""
+    """Number of scored samples that are right or wrong. Some rewards do not decide this."""
     correct: int = 0
     failed: int = 0
     scores: dict[float, int] = field(default_factory=dict)
@@ -50,11 +50,11 @@ class _Source:
         self.decided += n * (correct is not None)
         self.correct += n * bool(correct)
         rounded = round(score * BINS) / BINS
-        if rounded in self.scores or len(self.scores) < 2 * BINS:  # reward models have unbounded scores
+        if rounded in self.scores or len(self.scores) < 2 * BINS:  # limited, since scores may be unbounded
             self.scores[rounded] = self.scores.get(rounded, 0) + n
 
     def take(self, other: _Source) -> None:
-        """Add the counts of another data source of the same reward."""
+        """Add the counts of another data source with the same reward."""
         for second, n in other.seconds.items():
             self.seconds[second] = self.seconds.get(second, 0) + n
         for value, n in other.scores.items():
@@ -78,7 +78,7 @@ class _Source:
 
 
 class Traffic:
-    """Counts scored samples. Only for use in the event loop's thread.
+    """Counters of scored samples, for use only in the event loop's thread.
 
     Args:
         clock: Function that returns the current time in seconds.

@@ -1,7 +1,7 @@
 """The web pages: `/`, to score a response by hand and watch the traffic, and `/docs`, to try every route.
 
-They consist of static files and a few small routes. The files contain no data and need no token; the routes
-that they call need a token if the server has tokens.
+The pages consist of static files and a few small routes. The files contain no data and need no token. The
+routes need a token if the server has tokens.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PATHS = frozenset({*_PAGES, *(f"/page/{name}" for name in (*_OWN, *_SHARED))})
 """Paths that a browser requests before it can send a token."""
 
 _HEADERS = {
-    # Responses are untrusted. Even if the HTML of a response were rendered, its scripts would not run.
+    # Responses are untrusted. Even if HTML in a response were rendered, its scripts would not run.
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
@@ -51,8 +51,8 @@ def router(scorer: Scorer, traffic: Traffic | None, *, guarded: bool = False) ->
     Args:
         scorer: Scorer that explains scores.
         traffic: Recent scoring activity, or None if it is divided among several server processes.
-        guarded: True if requests need a token. Otherwise only clients on this machine may list responses,
-            since they come with ground truths, which the producer of the responses must not read.
+        guarded: True if requests need a token. Otherwise, only clients on this machine may list responses,
+            since the list contains ground truths, which the producer of the responses must not read.
     """
     routes = APIRouter(include_in_schema=False)
     _add_files(routes)
@@ -66,7 +66,7 @@ def router(scorer: Scorer, traffic: Traffic | None, *, guarded: bool = False) ->
 
     @routes.post("/explain")
     async def explain(request: Request) -> Response:
-        """Explain a score as {"text": ..., "fields": ...}, both null if the reward has no explanation."""
+        """Return an explanation of a score: {"text", "fields"}, both null if the reward cannot explain it."""
         nonlocal waiting
         if waiting >= _MAX_EXPLAINING:
             raise OverloadedError(
@@ -104,7 +104,7 @@ def _add_traffic(routes: APIRouter, scorer: Scorer, traffic: Traffic | None, gua
     async def give_responses(
         request: Request, source: str = "", verdict: str = "", text: str = ""
     ) -> Response:
-        """Return the latest responses that match, each shortened."""
+        """Return the latest matching responses, shortened."""
         _refuse_strangers(request, guarded)
         return reply({"responses": traffic.recent.find(source, verdict, text)})
 

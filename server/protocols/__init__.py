@@ -1,4 +1,4 @@
-"""Protocols of other trainers, one per file. Each converts requests to Samples, and Scores to answers."""
+"""Protocols of other trainers, one per file. Each converts requests to Samples, and Scores to responses."""
 
 from __future__ import annotations
 
@@ -31,4 +31,4 @@ ROUTERS: Table[Router] = Table(
         "openenv": openenv.router,
     },
 )
-"""Functions that create the router of each protocol, by its name. The application mounts all routers."""
+"""Functions that create a protocol's router, by protocol name. The application mounts all routers."""

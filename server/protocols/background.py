@@ -1,8 +1,9 @@
-"""Scoring in the background, which continues after its request, with limits on number, bytes and time.
+"""Background scoring, which continues after a request has ended, with limits on number, bytes and time.
 
-ROLL's protocol polls for the result, and clients of the Open Reward Standard fetch it if a connection broke.
+Clients of ROLL's protocol poll for the result. Clients of the Open Reward Standard fetch the result if a
+connection breaks.
 
-The body of a submission is kept while it is scored, and after that only its encoded answer.
+A submission's body is kept while the submission is being scored. After that, only the encoded answer is kept.
 """
 
 from __future__ import annotations
@@ -23,25 +24,25 @@ KEPT_S = 900.0
 """Seconds for which a result can be fetched. ROLL gives up after 300 s."""
 
 ASKED_KEPT_S = 60.0
-"""Seconds for which a result is kept after it was fetched, since the answer may have been lost."""
+"""Seconds for which a result is kept after it was fetched, since the response may have been lost."""
 
 ELSEWHERE = "behind a load balancer, a client must always reach the same server"
 """Hint for error messages about unknown ids."""
 
 _SWEEP_EVERY_S = 1.0
-"""Minimum seconds between two removals of expired submissions."""
+"""Minimum number of seconds between two removals of expired submissions."""
 
 MAX_KEPT = 100_000
-"""Maximum number of submissions that are kept, scored or not."""
+"""Maximum number of submissions that are kept, including those still being scored."""
 
 
 @dataclass(slots=True, eq=False)
 class BackgroundSubmission:
-    """A submission that is being scored, or its answer."""
+    """A submission that is being scored, or the answer to it."""
 
     until: float
     held: int
-    """Size in bytes of the body during scoring, and of the answer after that."""
+    """Size in bytes of the body during scoring, and of the answer afterwards."""
     task: asyncio.Task[None] | None = None
     """Task that scores the submission, or None once it is done."""
     answer: bytes | None = None
@@ -50,10 +51,10 @@ class BackgroundSubmission:
 
 
 class Store:
-    """Keeps submissions until their results are fetched.
+    """Store of submissions, which are kept until their results have been fetched or have expired.
 
     Args:
-        admission: Limits that the bytes of submissions count towards.
+        admission: Admission control in which the bytes of submissions are counted.
         limit: Maximum number of submissions.
         kept_s: Seconds for which a submission is kept.
     """
@@ -123,7 +124,7 @@ class Store:
         kept.held = held
 
     def get(self, request_id: str) -> BackgroundSubmission | None:
-        """Return the submission with this id, or None if it is not kept any more."""
+        """Return the submission with this id, or None if the submission is no longer kept."""
         kept = self._kept.get(request_id)
         return kept if kept is not None and kept.until > time.monotonic() else None
 

@@ -1,4 +1,4 @@
-"""Shared parts of all protocols: their context, samples from the fields of requests, rewards of failures."""
+"""Code shared by all protocols: their context, creation of samples from requests, rewards for failures."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rewardkit.server.ground_truths import GroundTruthIndex
 
 FAILED_HEADER = "X-Rewardkit-Failed"
-"""Header with the number of samples that could not be scored, for protocols without a field for it."""
+"""Header with the number of samples that could not be scored, for protocols that have no field for it."""
 
 _NO_DATA_SOURCE = (
     "no data source given: put it in the path, send a label "
@@ -47,10 +47,10 @@ class ScoreSamples(Protocol):
 
 
 _TRUTHS = ("ground_truth", "reward_model.ground_truth")
-"""Names of the ground truth in a label that is an object. An object without them is itself a ground truth."""
+"""Keys of the ground truth in a label that is an object. Without them, the object is the ground truth."""
 
 _MAX_KINDS = 1_000
-"""Maximum number of kinds of problems that are logged."""
+"""Maximum number of different problems that are logged."""
 
 _log = logging.getLogger("rewardkit.server")
 
@@ -62,25 +62,25 @@ class ProtocolContext:
     score_samples: ScoreSamples
     ground_truths: GroundTruthIndex | None = None
     on_failure: float = 0.0
-    """Reward of a sample that could not be scored."""
+    """Reward for a sample that could not be scored."""
     observers: Sequence[Callable[[Sequence[Sample], Sequence[Score], float], None]] = field(default=())
-    """Functions to call for samples that never reach the scorer, such as those without a data source."""
+    """Functions to call for samples that never reach the scorer, such as samples without a data source."""
     admission: Admission = field(default_factory=Admission)
     processes: int = 1
-    """Number of server processes. With several, a client cannot rely on data that one of them keeps."""
+    """Number of server processes. If there are several, clients cannot rely on data kept by one process."""
     tasks: Mapping[str, TaskSet] = field(default_factory=dict)
     """Task sets for environment protocols, by name."""
     logged: set[str] = field(default_factory=set)
 
     def log_once(self, kind: str) -> None:
-        """Log a problem of a request, unless the same problem has been logged before."""
+        """Log a problem with a request, unless the same problem has been logged before."""
         if kind not in self.logged and len(self.logged) < _MAX_KINDS:
             self.logged.add(kind)
             _log.warning("%s (further problems of this kind are not logged)", kind)
 
 
 class SampleOrProblem(NamedTuple):
-    """A sample, with the problem that prevents scoring it, if any."""
+    """A sample, and the problem that prevents scoring the sample, or None."""
 
     sample: Sample
     problem: str | None = None
@@ -110,7 +110,7 @@ def ask(
 
 
 def ask_text(context: ProtocolContext, text: str, *, data_source: str | None = None) -> SampleOrProblem:
-    """Create a sample from a text of prompt and response; otherwise like `ask`."""
+    """Create a sample as `ask` does, from a text that contains prompt and response."""
     known = context.ground_truths.split(text) if context.ground_truths is not None else None
     if known is not None:
         said, prompt, response = known
@@ -128,7 +128,7 @@ def ask_messages(
 ) -> SampleOrProblem:
     """Create a sample from a conversation whose last message is the response.
 
-    A conversation that ends with a message of the user or a tool has no response to score.
+    A conversation that ends with a message from the user or a tool has no response to score.
     """
     if not messages:
         raise InputError("'messages' is empty; the last message must be the response")
@@ -140,7 +140,7 @@ def ask_messages(
 
 
 def _envelope(label: object) -> KnownRow | None:
-    """Return the data source and ground truth of a label that has both, like a prepared row or a verl row."""
+    """Return the row in a label with data source and ground truth, like a prepared or verl row, else None."""
     label = _object(label)
     if label is None or not isinstance(label.get("data_source"), str):
         return None
@@ -150,7 +150,7 @@ def _envelope(label: object) -> KnownRow | None:
 def _plain_row(data_source: str | None, label: object) -> KnownRow | None:
     """Return a row for a data source and a label.
 
-    Without a label the ground truth is empty, which is sufficient for reward models.
+    Without a label, the ground truth is empty, which is sufficient for reward models.
     """
     if not data_source:
         return None
@@ -160,7 +160,7 @@ def _plain_row(data_source: str | None, label: object) -> KnownRow | None:
 
 
 def _object(label: object) -> Mapping[str, Any] | None:
-    """Return a label that is an object, or the JSON of an object; None for any other label."""
+    """Return a label that is an object or the JSON of an object as a mapping, and any other label as None."""
     if isinstance(label, str) and label.lstrip()[:1] == "{":
         with contextlib.suppress(ValueError, RecursionError):
             label = json.loads(label)
@@ -200,7 +200,7 @@ async def score_all(
 
     Args:
         context: Context of the protocol.
-        asked: Samples of a request.
+        asked: Samples in a request.
         timeout_s: Time limit in seconds, unless the request sets one.
         has_status: True if the protocol can report that a sample could not be scored. Otherwise a request
             without any usable sample is refused, since the number that stands for a failure would look like a
@@ -236,7 +236,7 @@ async def score_all(
 
 
 def refuse_misaddressed(context: ProtocolContext, asked: Sequence[SampleOrProblem]) -> None:
-    """Refuse a request without any known data source. Raises the errors of `score_all`."""
+    """Refuse a request if no data source in it is known. See `score_all` for the errors."""
     if not asked:
         return
     if context.ground_truths is None and all(one.problem == _NO_DATA_SOURCE for one in asked):
@@ -266,9 +266,9 @@ def refuse_alone(asked: Sequence[SampleOrProblem]) -> None:
 
 
 def _refusing_alone(asked: Sequence[SampleOrProblem]) -> list[SampleOrProblem]:
-    """Return the samples, with a problem for those that are alone although their reward compares groups.
+    """Return the samples, adding a problem to each lone sample whose reward compares groups.
 
-    Trainers train on groups, so a single response is a part of a group rather than a small group.
+    Trainers train on groups, so a single response is part of a larger group rather than a group of one.
     """
     sources = {one.sample.data_source for one in asked if not one.problem}
     by_group = {source for source in sources if REGISTRY.looks_at_groups(source)}
@@ -295,12 +295,12 @@ def _without_truths(asked: Sequence[SampleOrProblem], scores: Sequence[Score]) -
 
 
 def reward_of(context: ProtocolContext, score: Score) -> float:
-    """Return the reward to train on: the score, or `on_failure` if there is none."""
+    """Return the reward to train on: the score, or `on_failure` if the sample was not scored."""
     return score.score if score.ok else context.on_failure
 
 
 def parts_of(asked: SampleOrProblem, score: Score) -> dict[str, float]:
-    """Return the parts of a score. The keys are the same for all samples of a data source, scored or not."""
+    """Return the parts of a score. All samples from a data source have the same keys, scored or not."""
     try:
         declared = REGISTRY.resolve(asked.sample.data_source).parts
     except UnknownDataSourceError:
@@ -319,10 +319,10 @@ CARRIES_NO_TRUTH = (
     "Replace the prompt of this example with one from those rows. Reward models need no ground "
     "truth."
 )
-"""Description of routes whose requests have no ground truth."""
+"""Description for routes whose requests have no ground truth."""
 
 Handle = Callable[[bytes, str | None], Awaitable[Response]]
-"""Function that answers a request: (body, data source in the path) -> response."""
+"""Function that handles a request: (body, data source in the path) -> response."""
 
 
 def mount(
@@ -336,10 +336,10 @@ def mount(
     method: str = "POST",
     note: str | None = None,
 ) -> None:
-    """Add routes for a function of the request body and the data source in the path.
+    """Add routes that call a function with the request body and the data source in the path.
 
-    Bodies that cannot be read get 422, unknown data sources in the path 404. Samples that cannot be scored
-    are not HTTP errors; the protocol's answer reports them.
+    Bodies that cannot be read get status 422, and unknown data sources in the path get status 404. Samples
+    that cannot be scored are not HTTP errors. They are reported in the protocol's response.
     """
 
     async def endpoint(request: Request) -> Response:
@@ -373,7 +373,7 @@ def described(
     path: Mapping[str, str] = {},
     headers: Mapping[str, str] = {},
 ) -> dict[str, Any]:
-    """Return the OpenAPI description of a route that parses its request itself; `/docs` sends these examples.
+    """Return the OpenAPI description of a route that parses its request itself, with examples for `/docs`.
 
     Args:
         body: Example of a JSON body, or None for routes without a body.

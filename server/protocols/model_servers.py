@@ -1,13 +1,14 @@
-"""The scoring routes of vLLM's and SGLang's servers, for clients that expect a reward model on such a server.
+"""The scoring routes of vLLM's and SGLang's servers, for clients that expect one of these servers.
 
     /classify {"model", "input": text or texts}       -> {"data": [{"index", "label", "probs": [number]}]}
     /pooling  {"model", "input"}                      -> {"data": [{"index", "data": [number]}]}
     /v1/embeddings {"model", "input"}                 -> {"data": [{"embedding": [number], "index"}]}
     /sglang/classify {"model", "text": text or texts} -> [{"embedding": [number]}], or one of them
 
-The first two routes also exist under `/vllm`, as `/v1/classify` and with a conversation in `messages`.
-`/v1/embeddings`, which verl uses with SGLang, also exists under `/sglang`. `model` names the data source.
-Token ids are not supported, since the server has no tokenizer.
+The first two routes also exist under `/vllm`, and `/classify` also exists as `/v1/classify`. The route
+`/v1/embeddings`, which verl uses with SGLang, also exists under `/sglang`. All routes accept a conversation
+in `messages` instead of texts. `model` names the data source. Token ids are not supported, since the server
+has no tokenizer.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from rewardkit.server.protocols.base import (
 from rewardkit.server.wire import decode_object, reply
 
 MakeAnswer = Callable[[dict[str, Any], Sequence[float]], Any]
-"""Function that creates the answer as plain data: (request, rewards) -> answer."""
+"""Function that creates the response as plain data: (request, rewards) -> response."""
 
 _TEXT = "<|user|>6 * 12 = ?<|assistant|>#### 72"
 
@@ -47,7 +48,7 @@ def vllm_router(context: ProtocolContext) -> APIRouter:
         ("classify", _classified, ("/v1/classify", "/classify")),
         ("pooling", _pooled, ("/pooling",)),
     ):
-        # Paths with a version come first, since a data source in a path would also match the version.
+        # Paths with a version come first, since the data source in a path would also match the version.
         everywhere = [base + path for base in ("", "/vllm", "/vllm/{data_source:path}") for path in paths]
         _add(context, routes, everywhere, "input", answer, f"vLLM's {name}")
     return routes
@@ -75,7 +76,7 @@ def _add(
     answer: MakeAnswer,
     summary: str,
 ) -> None:
-    """Add a route for requests that have their texts in `field`."""
+    """Add a route for requests with their texts in `field`."""
     example = {"model": "gsm8k", field: _TEXT}
     handle = _scoring(context, field, answer)
     mount(context, routes, paths, handle, summary, example, note=CARRIES_NO_TRUTH)
@@ -94,7 +95,7 @@ def _scoring(context: ProtocolContext, field: str, answer: MakeAnswer) -> Handle
 def _asked(
     context: ProtocolContext, request: Mapping[str, Any], field: str, data_source: str | None
 ) -> list[SampleOrProblem]:
-    """Return the samples of a request: one per text in the field, or the conversation in `messages`."""
+    """Return the samples in a request: one per text in the field, or the conversation in `messages`."""
     model = request.get("model")
     source = data_source or (model if isinstance(model, str) else None)
     messages = request.get("messages")
@@ -114,7 +115,7 @@ def _texts_in(value: Any, name: str) -> list[str]:
 
 
 def _classified(request: dict[str, Any], rewards: Sequence[float]) -> dict[str, Any]:
-    """Return an answer of vLLM's /classify with a single class, whose probability is the reward."""
+    """Return a response in the form of vLLM's /classify, with one class whose probability is the reward."""
     data = [
         {"index": i, "label": "LABEL_0", "probs": [reward], "num_classes": 1}
         for i, reward in enumerate(rewards)

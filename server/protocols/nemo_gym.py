@@ -3,8 +3,8 @@
     POST /verify {a dataset row, "responses_create_params": {...}, "response": {"output": [...]}}
     -> the whole request, and {"reward", "mask_sample", "failure_kind", "failure_reason", "reward_components"}
 
-Sessions have no state, since each row is scored independently. Only single answers are supported, without
-tools.
+Sessions have no state, since each row is scored independently. Only single answers without tools are
+supported.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from rewardkit.server.wire import decode_object, reply
 from rewardkit.types import Sample, Score
 
 SERVER_NAME = "rewardkit"
-"""Name of this server in the configuration of the head server."""
+"""Name of this server in the head server's configuration."""
 
 _TASK = "_ng_task_index"
 _LARGEST = 1e100
@@ -68,7 +68,7 @@ _EXAMPLE = {
 
 
 def router(context: ProtocolContext) -> APIRouter:
-    """Create the routes of a resources server, at the root and under `/nemo_gym`, and of the head server."""
+    """Create the routes of a resources server, at the root and under `/nemo_gym`, and of a head server."""
 
     async def verify(body: bytes, data_source: str | None) -> Response:
         row = decode_object(body)
@@ -124,7 +124,7 @@ def _named(row: Mapping[str, Any]) -> str | None:
 
 
 def _label(row: Mapping[str, Any]) -> Any:
-    """Return the ground truth of a row, as an object with its data source if the row names one."""
+    """Return a row's ground truth. If the row names a data source, the result is an object with both."""
     ground_truths = (value_at(row, name) for name in _GROUND_TRUTHS)
     ground_truth = next((value for value in ground_truths if value is not None), None)
     source = _named(row)
@@ -134,7 +134,7 @@ def _label(row: Mapping[str, Any]) -> Any:
 
 
 def _response_text(response: Any) -> str:
-    """Return the text of all messages of the assistant, and of tool calls without an answer.
+    """Return the text of all assistant messages, and of the tool calls that have no output.
 
     Raises:
         InputError: The value is not an object of the Responses API.
@@ -167,9 +167,9 @@ def _verdict(context: ProtocolContext, asked: SampleOrProblem, score: Score) -> 
 
 
 def _aggregate(answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Compute statistics of all top-level numbers in the answers, for each task and for all tasks together.
+    """Compute statistics of all top-level numbers in the answers, per task and for all tasks together.
 
-    Masked answers only count for the share of masked answers.
+    Masked answers count only towards the share of masked answers.
     """
     tasks: dict[Any, list[Mapping[str, Any]]] = {}
     for answer in answers:
@@ -209,7 +209,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _head_config(request: HttpRequest) -> dict[str, Any]:
-    """Return this server's address in the form in which axolotl and others look it up."""
+    """Return this server's address in the form that axolotl and other clients read."""
     host, port = request.scope.get("server") or ("127.0.0.1", 8000)
     server = {"host": host, "port": port, "entrypoint": "app.py"}
     return {SERVER_NAME: {"resources_servers": {SERVER_NAME: server}}}

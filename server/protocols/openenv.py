@@ -1,4 +1,4 @@
-"""OpenEnv's protocol for the task sets of `--tasks`: an episode is a prompt and one answer to it.
+"""OpenEnv's protocol for the task sets in `--tasks`. An episode consists of a prompt and one answer.
 
     WebSocket /ws or /openenv/{environment}/ws, one episode at a time:
       {"type": "reset", "data": {"split", "index", "seed", "episode_id"}} (all optional; random by default)
@@ -8,7 +8,7 @@
     HTTP, which has no episodes: POST /reset, and POST /step with the row in the action:
       {"action": {"response", "split", "index"}}; GET /schema, /metadata
 
-A response that cannot be scored is an error of the step, never a reward, and may be sent again.
+If a response cannot be scored, the step fails without a reward, and the client may send the response again.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _STATE = {
 
 
 class _RefusedMessage(Exception):
-    """A message cannot be handled. `code` is an error code of OpenEnv's."""
+    """A message cannot be handled. `code` is one of OpenEnv's error codes."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -83,7 +83,7 @@ class _Episode:
 
 
 def router(context: ProtocolContext) -> APIRouter:
-    """Create the routes. There are none if the server has no tasks."""
+    """Create a router with the routes, or without any routes if the server has no tasks."""
     routes = APIRouter(tags=["OpenEnv"])
     if not context.tasks:
         return routes
@@ -149,7 +149,7 @@ async def _metadata(context: ProtocolContext, task_set: TaskSet, body: bytes) ->
 
 
 async def _converse(context: ProtocolContext, socket: WebSocket, task_set: TaskSet) -> None:
-    """Answer the messages of a connection, one at a time, until it is closed."""
+    """Respond to messages on a connection, one at a time, until the connection is closed."""
     episode = _Episode()
     while True:
         try:
@@ -202,7 +202,7 @@ async def _answer(
 
 
 def _drawn(task_set: TaskSet, given: dict[str, Any]) -> _Episode:
-    """Return an episode with the requested row, or with a random row, which a seed makes reproducible."""
+    """Return an episode with the requested row, or with a random row, chosen by the seed if there is one."""
     split = given.get("split") or ("train" if "train" in task_set.splits else next(iter(task_set.splits)))
     if split not in task_set.splits:
         raise _RefusedMessage(
@@ -237,7 +237,7 @@ async def _step(
     asked = SampleOrProblem(task.sample(response))
     request = CURRENT.get()
     if request is not None:
-        request.clock = time.perf_counter()  # each answer of a connection has its own deadline
+        request.clock = time.perf_counter()  # each step on a connection has its own deadline
     (score,) = await score_all(context, [asked], has_status=True)
     return _rewarded(episode, asked, score)
 

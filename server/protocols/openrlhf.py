@@ -1,4 +1,4 @@
-"""OpenRLHF's remote reward model (`--reward.remote_url`, `--remote_rm_url`), which its forks use as well.
+"""OpenRLHF's remote reward model (`--reward.remote_url`, `--remote_rm_url`), also used by its forks.
 
 {"query": [prompt + response], "prompts": [prompt], "labels": [label]}
 -> {"rewards": [number], "scores": [0 to 1], "extra_logs": {name: number}}
@@ -30,7 +30,7 @@ from rewardkit.types import Score
 
 
 class OpenRlhfRequest(msgspec.Struct):
-    """Request for rewards. In practice it has one sample; old versions send only `query`."""
+    """Request for rewards. In practice, it has one sample. Old versions send only `query`."""
 
     query: list[str] | str
     prompts: list[str | None] | str | None = None
@@ -42,7 +42,7 @@ class OpenRlhfAnswer(msgspec.Struct):
     scores: list[float]
     """Scores for dynamic filtering: 1.0 for correct responses."""
     extra_logs: dict[str, float]
-    """Means over the samples of the request."""
+    """Means of score parts over the samples in the request, and the share of failed samples."""
 
 
 TIMEOUT_S = 175.0
@@ -93,10 +93,10 @@ def _asked(
 def _ask_query(
     context: ProtocolContext, query: str, prompt: str | None, label: Any, data_source: str | None
 ) -> SampleOrProblem:
-    """Return the sample of a query.
+    """Return the sample for a query.
 
-    If the beginning of the response cannot be found, the sample has a problem and is not scored. Otherwise an
-    answer in the prompt could be rewarded.
+    If the beginning of the response cannot be found, the sample has a problem and is not scored, since an
+    answer in the prompt might be rewarded otherwise.
     """
     if prompt is None:
         prompt, said = split(query)

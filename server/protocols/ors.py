@@ -1,13 +1,13 @@
-"""The Open Reward Standard (openrewardstandard.io), as used by the clients of openreward and TRL.
+"""The Open Reward Standard (openrewardstandard.io), as used by the openreward and TRL clients.
 
     GET  /list_environments, /{environment}/splits, /{environment}/tools
     POST /{environment}/tasks, /num_tasks, /task, /task_range {"split"} (+ "index", or "start", "stop")
     POST /create_session -> an id; POST /create {"env_name", "split", "index"}; GET /{environment}/prompt
-    POST /{environment}/call {"name": "submit", "input": {"response"}} -> the reward, by server-sent events
+    POST /{environment}/call {"name": "submit", "input": {"response"}} -> the reward, as server-sent events
 
-Environments are the task sets of `--tasks`. An episode has one answer, which the model submits with the tool
-`submit`, or the harness with the model's plain message. Clients get tasks as a name and a number, and never
-get ground truths.
+Environments are the task sets in `--tasks`. An episode has one answer. Either the model submits the answer
+with the tool `submit`, or the harness submits the model's plain message. Clients receive tasks as a split and
+an index, and never receive ground truths.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _IN_SESSION = ("create", "ping", "delete", "delete_session", "prompt", "messages
 
 
 class Which(msgspec.Struct):
-    """Request for tasks of a split."""
+    """Request for tasks in a split."""
 
     split: str
     index: int = 0
@@ -79,7 +79,7 @@ class OrsCall(msgspec.Struct):
     name: str
     input: dict[str, Any]
     task_id: str | None = None
-    """Id of an earlier call whose connection broke, to get its answer again."""
+    """Id of an earlier call whose connection broke, sent to fetch the outcome of that call."""
 
 
 _decode_which: BodyDecoder[Which] = BodyDecoder(Which, "a question for tasks")
@@ -91,7 +91,7 @@ _OrsAnswer = Callable[[TaskSet, Request], Awaitable[Response]]
 
 
 def router(context: ProtocolContext) -> APIRouter:
-    """Create the routes of the standard. There are none if the server has no tasks."""
+    """Create a router with the standard's routes, or without any routes if the server has no tasks."""
     routes = APIRouter(tags=["Open Reward Standard"])
     if context.tasks:
         _Environments(context).add_to(routes)
@@ -106,7 +106,7 @@ class _Environments:
         self._calls = Store(context.admission)
 
     def add_to(self, routes: APIRouter) -> None:
-        """Add all routes. Those of an environment have its name as prefix, or none for the first one."""
+        """Add all routes. Paths of the first environment also exist without its name as a prefix."""
         for method, name, handle in (
             ("GET", "list_environments", self._list),
             ("GET", "version", self._version),
@@ -187,7 +187,7 @@ class _Environments:
         return reply({"task": _spec(which.split, which.index), "env_name": task_set.name})
 
     async def _tasks(self, task_set: TaskSet, request: Request) -> Response:
-        """Return all tasks of a split, or a range of them, with the semantics of a Python slice."""
+        """Return all tasks in a split, or a range of tasks, with the semantics of a Python slice."""
         which = _decode_which(await request.body())
         found = range(_size(task_set, which.split))[which.start : which.stop]
         return reply({"tasks": [_spec(which.split, index) for index in found], "env_name": task_set.name})
@@ -259,7 +259,7 @@ class _Environments:
         return _events(self._answered(await self._calls.start(len(body), scoring)))
 
     async def _score(self, session_id: str, task: Task, response: str) -> bytes:
-        """Score the response of a call and return the outcome.
+        """Score the response in a call and return the encoded outcome.
 
         If scoring fails, the outcome has no reward, and the client may submit another answer.
         """
@@ -281,7 +281,7 @@ class _Environments:
         return encode({"ok": True, "output": output})
 
     async def _answered(self, call_id: str) -> AsyncIterator[str]:
-        """Yield the events of a call: its id, keep-alive comments, and its outcome in pieces."""
+        """Yield the events for a call: its id, keep-alive comments, and the outcome in pieces."""
         yield _event("task_id", call_id)
         waited_s = 0.0
         while (outcome := await self._outcome(call_id)) == _RUNNING:
@@ -331,7 +331,7 @@ def _session_id(request: Request) -> str:
 
 
 def _spec(split: str, index: int) -> dict[str, Any]:
-    """Return a task in the form for clients, which they may send back as `task_spec`."""
+    """Return a task in the form sent to clients, which they may send back as `task_spec`."""
     return {"id": f"{split}/{index}", "split": split, "index": index}
 
 

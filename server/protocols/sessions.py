@@ -1,4 +1,4 @@
-"""Sessions of environment protocols: the task of each, and whether its answer has been submitted."""
+"""Sessions for environment protocols, each with its task and a flag for a submitted answer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Begun = Literal["begun", "exists", "full"]
 
 @dataclass(slots=True)
 class Session:
-    """Episode of a client, with one answer."""
+    """A client's episode, which has one answer."""
 
     task_set: str
     split: str
@@ -29,7 +29,7 @@ class Session:
 
 
 class Sessions:
-    """The open sessions of this server process."""
+    """The open sessions in this server process."""
 
     def __init__(self) -> None:
         self._open: dict[str, Session] = {}
@@ -58,7 +58,7 @@ class Sessions:
         return session
 
     def finish(self, session_id: str) -> bool:
-        """Mark the answer as submitted. Return False if it was already, or if there is no such session."""
+        """Mark the answer as submitted. Return False if it already is, or if the session does not exist."""
         session = self._open.get(session_id)
         if session is None or session.finished:
             return False
@@ -66,7 +66,7 @@ class Sessions:
         return True
 
     def reopen(self, session_id: str) -> None:
-        """Allow another answer, since the last one could not be scored."""
+        """Allow another answer, because the last answer could not be scored."""
         if session_id in self._open:
             self._open[session_id].finished = False
 

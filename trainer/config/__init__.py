@@ -1,1 +1,1 @@
-"""Every setting of the trainer: typed, with verl's key names; reading and explaining them."""
+"""All settings of the trainer, typed and with verl's key names, and code to read and explain them."""

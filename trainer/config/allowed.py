@@ -1,7 +1,7 @@
-"""The allowed values of a setting, declared at its field: the bounds of a number, names, or addresses.
+"""Allowed values of settings, declared with their fields as bounds of numbers, names, or addresses.
 
-`check_values` refuses all other values, and the documentation of the settings shows the allowed ones. Rules
-between settings are in `run/rules.py`.
+`check_values` refuses all other values, and the documentation of the settings lists the allowed values. Rules
+that involve several settings are in `run/rules.py`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _KEY = "rewardkit.allowed"
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Interval of the numbers that a setting can have. No interval contains NaN."""
+    """Interval of allowed numbers. No interval contains NaN."""
 
     low: float
     high: float = math.inf
@@ -60,7 +60,7 @@ class Addresses:
 
 @dataclass(frozen=True, slots=True)
 class NamesOf:
-    """Names in a table that packages may extend, so it is read when a setting is checked."""
+    """Names in a table, which is read when a setting is checked, because packages may extend it."""
 
     table: str
     """Location of the table, as `module:TABLE`."""
@@ -90,7 +90,7 @@ SEEDS = Interval(-(2**31), 2**31 - 1)
 FINITE = Interval(-math.inf, open_low=True)
 """All finite numbers."""
 COUNT_OR_ALL = Interval(-1)
-"""Counts, and -1, which stands for all or for none."""
+"""Counts, or -1, which stands for all or for none."""
 
 
 def allowed(
@@ -102,8 +102,8 @@ def allowed(
         default: Default of the setting.
         values: Allowed values; for a list, the allowed values of each item.
         factory: Function that creates the default, instead of `default`.
-        instead: Advice for a value that is not a misspelling, if a list of the names would not help.
-            `{known}` stands for the names.
+        instead: Advice to show instead of the list of names if a value is not a misspelling. `{known}` stands
+            for the names.
     """
     metadata = {_KEY: (values, instead)}
     if factory is not None:
@@ -119,10 +119,10 @@ def allowed_of(kind: Any, name: str) -> str:
 
 
 def check_values(config: Any) -> None:
-    """Refuse values that the field of a setting does not allow, and NaN in any setting.
+    """Refuse values that a setting does not allow, and NaN in any setting.
 
     Raises:
-        ConfigError: A value is not allowed; the message contains the dotted name of the first such setting.
+        ConfigError: A value is not allowed. The message contains the dotted key of the first wrong setting.
     """
     for key, value, values, instead in _settings(config, ""):
         for one in (

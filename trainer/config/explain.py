@@ -1,4 +1,4 @@
-"""Lists every setting of a run with its value, its meaning and the origin of the value."""
+"""Lists every setting of a run with its value, its meaning and the value's origin."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def explain(
     """Return all settings, in the order of their dataclasses.
 
     Raises:
-        ConfigError: The settings cannot be read (see `load_settings`). Required keys need not be set.
+        ConfigError: The settings cannot be read (see `load_settings`). Required keys may be missing.
     """
     layers = read_layers(recipe, overrides, schema)
     whole = merged(layers)
@@ -59,7 +59,7 @@ def explain(
 def _value(whole: Any, key: str) -> Any:
     try:
         value = OmegaConf.select(whole, key, default=UNSET)
-    except InterpolationResolutionError:  # it refers to a setting that is not set
+    except InterpolationResolutionError:  # the value refers to a setting that is not set
         return UNSET
     return OmegaConf.to_container(value, resolve=True) if OmegaConf.is_config(value) else value
 
@@ -82,7 +82,7 @@ def _meanings(section: Any, prefix: str, sections: Sequence[type]) -> Iterator[t
         if is_dataclass(value):
             yield from _meanings(value, f"{prefix}{f.name}.", sections)
         else:
-            # A setting without its own text has the text of the first section with a setting of that name.
+            # A setting without its own text gets the text of the first documented setting with the same name.
             alike = (field_docs(kind)[f.name] for kind in sections if f.name in field_docs(kind))
             yield prefix + f.name, own.get(f.name) or next(alike, ""), allowed_of(section, f.name)
 

@@ -1,7 +1,7 @@
 """Reads a Config from a recipe and `key=value` overrides, and converts a Config to plain data or YAML.
 
-The settings are defined in `root.py` and `workers.py`. Checks across settings are in `run/checks.py`, checks
-of files in `run/preflight.py`.
+The settings are defined in `root.py` and `workers.py`. Checks across settings are in `run/checks.py`, and
+checks of files are in `run/preflight.py`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ BOUNDS = re.compile(r"[\d.]+_[\d._,]+")
 
 
 def load_config(recipe: str | Path | None = None, overrides: Sequence[str] = ()) -> Config:
-    """Load the settings of PPO; see `load_settings`."""
+    """Load the PPO settings (see `load_settings`)."""
     return load_settings(PPO, recipe, overrides)
 
 
@@ -51,14 +51,14 @@ def load_settings(schema: Schema[C], recipe: str | Path | None = None, overrides
 
     Args:
         schema: Settings of the training stage.
-        recipe: Path of a YAML file, or name of one of our recipes (`tiny-cpu`).
+        recipe: Path of a YAML file, or name of a built-in recipe, such as `tiny-cpu`.
         overrides: Assignments to dotted keys, such as `actor_rollout_ref.rollout.n=4`. Values are YAML.
             Hydra's prefixes `+` and `++` are accepted and ignored.
 
     Raises:
         ConfigError: The file does not exist, a key is unknown (the message suggests a similar key, or
-            explains why a setting of verl's is not supported), a value has the wrong type, or a required key
-            is not set.
+            explains why a verl setting is not supported), a value has the wrong type, or a required key is
+            not set.
     """
     whole = merged(read_layers(recipe, overrides, schema))
     try:
@@ -81,7 +81,7 @@ class Layers:
     recipe: Any
     command_line: Any
     notes: list[str]
-    """Notes on settings of the recipe and the command line that are replaced or ignored, one line each."""
+    """Notes on settings in the recipe or on the command line that are replaced or ignored, one line each."""
 
     def sets(self, key: str) -> bool:
         """Return True if the recipe or the command line sets a dotted key."""
@@ -89,7 +89,7 @@ class Layers:
 
 
 def read_layers(recipe: str | Path | None, overrides: Sequence[str], schema: Schema[Any] = PPO) -> Layers:
-    """Read the defaults, the recipe and the overrides, and translate them into our keys."""
+    """Read the defaults, the recipe and the overrides, and translate them into rewardkit's keys."""
     loaded = OmegaConf.create() if recipe is None else _load_recipe(Path(recipe), schema.recipes)
     words = [_assignment(word) for word in overrides]
     given = OmegaConf.merge({}, *(_assigned(word) for word in words if not word.endswith("=")))
@@ -111,7 +111,7 @@ def read_layers(recipe: str | Path | None, overrides: Sequence[str], schema: Sch
 def read_defaults(schema: Schema[Any] = PPO) -> Any:
     """Return the default settings as a read-only node.
 
-    The node is cached, since creating its two hundred typed nodes takes a tenth of a second.
+    The node is cached, because creating the two hundred typed nodes in it takes a tenth of a second.
     """
     defaults = OmegaConf.structured(schema.root)
     OmegaConf.set_readonly(defaults, True)
@@ -215,7 +215,7 @@ def _public_options(source: str, options: Any, whole: Any) -> Any:
 
 
 def _own_reward(whole: Any) -> list[str]:
-    """Return the source text of the file with the user's reward function, if there is one."""
+    """Return a list with the source code of the user's reward file, or an empty list if there is no file."""
     path = Path(str(whole["custom_reward_function"]["path"]).removeprefix("file://"))
     return [path.read_text(errors="replace")] if path.is_file() else []
 
@@ -230,7 +230,7 @@ def _converted(convert: Callable[[Any], Any], given: Any) -> Any:
         return convert(given)
     except RecursionError:
         raise ConfigError("a setting refers to itself: look for ${...} in the values") from None
-    except (OmegaConfBaseException, TypeError) as error:  # TypeError: a mapping in place of a list
+    except (OmegaConfBaseException, TypeError) as error:  # TypeError: a mapping instead of a list
         key = getattr(error, "full_key", None)
         where = f"{key}: " if key else ""
         raise ConfigError(where + reason_of(error)) from None
@@ -285,7 +285,7 @@ def _nested(values: Mapping[str, Any]) -> Any:
 
 
 def _processes(layers: Sequence[Any]) -> int:
-    """Return the number of processes that the layers set, before they are merged and checked."""
+    """Return the number of processes set in the layers, which are not yet merged or checked."""
     count = 1
     for name in ("nnodes", "n_gpus_per_node"):
         given = [layer["trainer"][name] for layer in layers if name in (layer.get("trainer") or {})]
@@ -295,7 +295,7 @@ def _processes(layers: Sequence[Any]) -> int:
 
 
 def _default_engine(*layers: Translation) -> list[str]:
-    """Return a note if transformers generates only because vLLM is not installed."""
+    """Return a note if transformers generates responses only because vLLM is not installed."""
     key = "actor_rollout_ref.rollout.name"
     if any(key in layer.values for layer in layers) or find_spec("vllm") is not None:
         return []

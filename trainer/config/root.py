@@ -1,4 +1,4 @@
-"""All settings of the trainer, typed, with verl's key names. `load.py` reads them."""
+"""All settings of the trainer, typed and with verl's key names. `load.py` reads the settings."""
 
 from __future__ import annotations
 
@@ -440,21 +440,21 @@ class Config:
 
 
 class RunConfig(Protocol):
-    """The settings of any stage."""
+    """Common interface of the settings of all stages."""
 
     @property
     def trainer(self) -> StageConfig:
-        """Settings of the section `trainer`."""
+        """Settings in the section `trainer`."""
         ...
 
 
 def world_size(config: RunConfig) -> int:
-    """Return the number of processes that the config sets."""
+    """Return the configured number of processes."""
     return config.trainer.nnodes * config.trainer.n_gpus_per_node
 
 
 def steps_ahead(config: TrainerConfig) -> int:
-    """Return the number of steps in advance that generation of a batch may start."""
+    """Return the number of steps by which generation of a batch may start in advance."""
     return {"sync": 0, "one_step_off": 1, "async": config.max_staleness}[config.mode]
 
 
@@ -467,7 +467,7 @@ def loss_mode(config: Config) -> str:
 
 
 def logger_names(config: RunConfig) -> list[str]:
-    """Return the names in `trainer.logger`, with verl's names replaced by ours."""
+    """Return the names in `trainer.logger`, with verl's names replaced by rewardkit's."""
     given = config.trainer.logger
     if not isinstance(given, str | list | tuple | None):
         raise ConfigError(f"trainer.logger must be a name or a list of names, found {given!r}")

@@ -1,4 +1,4 @@
-"""Settings of one stage of training: its dataclass, its recipes, and its names in verl's configurations."""
+"""The schema of a training stage's settings: a dataclass, recipes, and verl's names for the settings."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ C = TypeVar("C")
 
 @dataclass(frozen=True, eq=False)
 class Schema(Generic[C]):
-    """Settings of one stage of training."""
+    """Schema of the settings for one training stage."""
 
     root: type[C]
     """Dataclass of all settings."""
     recipes: Path
-    """Folder of the YAML recipes that can be selected by name."""
+    """Folder with the YAML recipes that can be selected by name."""
     verl: VerlNames
 
     def translate(self, given: Mapping[str, Any], where: str, processes: int) -> Translation:
-        """Translate a nested mapping of settings, as `trainer.verl.translation.translate` does."""
+        """Translate a nested mapping of settings with `trainer.verl.translation.translate`."""
         return translation.translate(given, where, processes, dict(leaves(self.root())), self.verl)
 
 
@@ -35,7 +35,7 @@ PPO = Schema(
 
 
 def leaves(section: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the dotted keys of all settings of a config or a section of it, with their values."""
+    """Yield the dotted key and the value of each setting in a config or a section."""
     for f in fields(section):
         value = getattr(section, f.name)
         if is_dataclass(value):

@@ -25,7 +25,7 @@ from rewardkit.trainer.config.allowed import (
 )
 
 RESUMED = ("model", "optimizer", "extra")
-"""Parts of a checkpoint that a resume needs, which are always saved."""
+"""Parts of a checkpoint that are always saved, since they are needed to resume."""
 DTYPE_NAMES = {
     "float32": "float32",
     "fp32": "float32",
@@ -147,7 +147,7 @@ class FsdpConfig:
 
 
 def computing_dtype(fsdp: FsdpConfig) -> str:
-    """Return the full name of the data type of the forward and backward pass."""
+    """Return the full name of the data type used in forward and backward passes."""
     return DTYPE_NAMES[fsdp.mixed_precision.param_dtype or fsdp.dtype]
 
 
@@ -157,7 +157,7 @@ def offloads(fsdp: FsdpConfig) -> bool:
 
 
 def may_stay_whole(fsdp: FsdpConfig, processes: int) -> bool:
-    """Return True if the model need not be sharded, cast or offloaded, and there is only one process."""
+    """Return True if there is only one process, and the model is neither cast nor offloaded."""
     same = DTYPE_NAMES[fsdp.model_dtype] == computing_dtype(fsdp)
     return processes == 1 and not offloads(fsdp) and same
 
@@ -265,7 +265,7 @@ class ActorConfig:
 
 
 def _like_actor() -> FsdpConfig:
-    """Return FSDP settings whose data types, sharding and layers follow the actor's. Offloading does not."""
+    """Return FSDP settings with the data types, sharding and layers of the actor, but no offloading."""
     actor = "actor_rollout_ref.actor.fsdp_config."
     mixed = f"{actor}mixed_precision."
     wrap = f"{actor}wrap_policy."

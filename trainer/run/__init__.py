@@ -1,1 +1,1 @@
-"""Starts a training run from a command line: checks it, starts its processes, and builds its parts."""
+"""Starts a training run: checks its config, starts its processes and builds its parts."""

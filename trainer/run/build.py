@@ -66,7 +66,7 @@ from rewardkit.trainer.workers.batching import Batching
 from rewardkit.trainer.workers.critic import Critic
 
 LEARNING = {"actor_rollout_ref.model": "actor", "critic.model": "critic"}
-"""Name in a checkpoint of each trained model, by its section of the settings."""
+"""Name of each trained model in a checkpoint, by the model's section in the settings."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class _Policy:
 
 @contextmanager
 def open_run(config: Config, world: World) -> Iterator[TrainingRun]:
-    """Build a run, and close its reward workers and log at the end of the block, even after an error.
+    """Build a run for the block. Its reward workers and log are closed at the end, even after an error.
 
     Raises:
         RewardkitError: The data, the rewards, a checkpoint or a model cannot be opened.
@@ -139,14 +139,14 @@ def open_run(config: Config, world: World) -> Iterator[TrainingRun]:
             needs_old_log_probs=needs_old_log_probs(config),
             agents=None if agents is None else with_tokenizer(agents, config, tokenizer, policy.eos_ids),
         )
-        policy.rollout.close()  # not after an error, when other processes may be in a collective
+        policy.rollout.close()  # not after an error, since other processes may be in a collective
 
 
 def rehearse(config: Config) -> None:
     """Read tokenizer, agents and prompts as a run does before it loads weights, without downloading anything.
 
     Raises:
-        RewardkitError: An error that would end the run at this point.
+        RewardkitError: The run would fail with this error.
     """
     model = config.actor_rollout_ref.model
     if model_folder(model.path) is None:
@@ -176,11 +176,12 @@ def _try_models(
 
 
 def _asked_models(config: Config, device: torch.device, used: int, known: int) -> Iterator[TrialModel]:
-    """Yield the models of the run.
+    """Yield the models of the run, with the number of token ids that each model must support.
 
     Args:
-        used: Number of token ids, from 0, that cover all ids in the data. The policy only needs these, since
-            it draws no token without an embedding. The critic also reads the tokens that the policy draws.
+        used: Number of token ids, counted from 0, that includes all ids in the data. The policy needs no
+            other embeddings, since it generates no token without an embedding. The critic also reads the
+            tokens that the policy generates.
         known: Number of tokens in the tokenizer.
     """
     policy = config.actor_rollout_ref
@@ -212,9 +213,10 @@ def _asked_models(config: Config, device: torch.device, used: int, known: int) -
 
 
 def needs_old_log_probs(config: Config) -> bool:
-    """Return True if the policy's log-probabilities must be known before its update.
+    """Return True if the policy's log-probabilities must be computed before the policy is updated.
 
-    If a batch is a single optimizer step, the update computes them itself, unless something else needs them.
+    If the whole batch is used in one optimizer step, the update computes them itself, unless another setting
+    needs them earlier.
     """
     actor = config.actor_rollout_ref.actor
     one_step = actor.ppo_epochs == 1 and actor.ppo_mini_batch_size == config.data.train_batch_size

@@ -1,6 +1,6 @@
-"""Checks of settings before any file is read: allowed values, the rules of `rules.py`, and complex rules.
+"""Checks settings before any file is read: allowed values, the rules in `rules.py`, and more complex rules.
 
-Checks of files are in `preflight.py`; the checks of a rollout engine are next to the engine.
+Checks of files are in `preflight.py`. Each rollout engine has its own checks.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def check_sharding(section: str, fsdp: FsdpConfig, processes: int) -> None:
 
 
 def _check_batch_sizes(config: Config) -> list[str]:
-    """Check that processes get equal numbers of prompts per step, and of responses per mini-batch."""
+    """Check that all processes get equal numbers of prompts per step and of responses per mini-batch."""
     processes = world_size(config)
     batch = config.data.train_batch_size
     n = config.actor_rollout_ref.rollout.n
@@ -96,9 +96,9 @@ def _check_batch_sizes(config: Config) -> list[str]:
 
 
 def _check_token_limits(config: Config) -> None:
-    """Check that each token limit of a forward pass has room for one sequence.
+    """Check that each token limit for a forward pass allows at least one sequence.
 
-    Processes that share a sequence need room for it together.
+    If several processes share a sequence, the sum of their limits must allow it.
     """
     rollout = config.actor_rollout_ref.rollout
     row = rollout.prompt_length + rollout.response_length
@@ -140,7 +140,7 @@ SHARING = "ulysses_sequence_parallel_size"
 
 
 def sharing_workers(config: Config) -> dict[str, tuple[int, ModelConfig]]:
-    """Return the configured number of processes that share a row, and the model, by worker in use."""
+    """Return the configured number of processes that share a row, and the model, of each worker in use."""
     policy = config.actor_rollout_ref
     found = {
         "actor_rollout_ref.actor": (policy.actor.ulysses_sequence_parallel_size, policy.model),
@@ -152,7 +152,7 @@ def sharing_workers(config: Config) -> dict[str, tuple[int, ModelConfig]]:
 
 
 def sharing_groups(config: Config) -> Mapping[str, int]:
-    """Return the actual number of processes that share a row, by worker (`workers/parallel.py`)."""
+    """Return the actual number of processes that share a row, by worker (see `workers/parallel.py`)."""
     processes = world_size(config)
     return {name: group_size(size, processes) for name, (size, _) in sharing_workers(config).items()}
 
@@ -199,7 +199,7 @@ def _note_contents(config: Config) -> list[str]:
 
 
 def note_contents(key: str, asked: Sequence[str]) -> list[str]:
-    """Return a note if `save_contents` omits parts that a resume needs. They are saved anyway."""
+    """Return a note if `save_contents` omits parts that a resume needs. These parts are saved anyway."""
     left_out = [part for part in RESUMED if part not in asked]
     if not left_out:
         return []
@@ -207,7 +207,7 @@ def note_contents(key: str, asked: Sequence[str]) -> list[str]:
 
 
 Check = Callable[[Any], Iterable[str] | None]
-"""Function that checks a config: returns notes on settings that are replaced or ignored, or raises a
+"""Function that checks a config. It returns notes on settings that are replaced or ignored, or raises a
 RewardkitError."""
 
 SETTINGS: tuple[tuple[str, Check], ...] = (
@@ -226,9 +226,9 @@ SETTINGS: tuple[tuple[str, Check], ...] = (
     ("loggers", check_loggers),
     ("contents of checkpoints", _note_contents),
 )
-"""Checks of settings against each other and the installed packages. `preflight.CHECKS` adds more checks."""
+"""Names and functions of the checks of settings, in order. `preflight.CHECKS` adds more checks."""
 
 
 def run_checks(checks: Iterable[tuple[str, Check]], config: RunConfig) -> list[str]:
-    """Run checks in order and return their notes. The error of the first check that fails is raised."""
+    """Run checks in order and return their notes. The first check that fails raises its error."""
     return [line for _, check in checks for line in check(config) or ()]

@@ -1,8 +1,8 @@
 """Starts the processes of a run, detects when they die, and restarts them from the last checkpoint.
 
-torchrun's agent starts the processes of this machine; `trainer.launcher=ray` starts them as Ray actors on a
-cluster. Each process runs `process.py`, with RANK and WORLD_SIZE in its environment. For several machines
-without Ray, see docs/launch.md.
+torchrun's agent starts the processes on this machine. With `trainer.launcher=ray`, the processes are Ray
+actors on a cluster. Each process runs `process.py`, with RANK and WORLD_SIZE in its environment. For several
+machines without Ray, see docs/launch.md.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from rewardkit.trainer.run.process import read_and_check, train_here
 
 INTERRUPTED = 130
 CRASHED = 1
-"""Exit code of an uncaught exception or an error during the run. Invalid settings have another exit code."""
+"""Exit code after an exception or error during the run. Invalid settings have a different exit code."""
 LAUNCHER = "REWARDKIT_LAUNCHER_PID"
 
 
@@ -39,7 +39,7 @@ class ProcessDied(RewardkitError):
 
 
 def launch(config: RunConfig, recipe: str | None, overrides: Sequence[str], stage: str = "ppo") -> int:
-    """Run all processes, restart them up to `trainer.max_restarts` times, and return the exit code.
+    """Run all processes, with up to `trainer.max_restarts` restarts, and return the exit code.
 
     Raises:
         RewardkitError: A process was killed and no restarts are left, or a setting cannot be used.
@@ -62,7 +62,7 @@ def launch(config: RunConfig, recipe: str | None, overrides: Sequence[str], stag
 
 
 def die_with_launcher() -> None:
-    """Have the kernel kill this process when its launcher dies. Only for processes that torchrun started."""
+    """Tell the kernel to kill this process when its launcher dies, if torchrun started the process."""
     if "RANK" in os.environ and not die_with_parent(int(os.environ.get(LAUNCHER, os.getppid()))):
         sys.exit(CRASHED)  # the launcher had already died
 
@@ -78,11 +78,11 @@ def _with_torchrun(config: RunConfig, recipe: str | None, overrides: Sequence[st
             "trainer.launcher=ray"
         )
     os.environ[LAUNCHER] = str(os.getpid())
-    # By default each process would start one thread per core, and the threads would compete for the cores.
+    # By default, each process would start one thread per core, and the threads would compete for the cores.
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // processes)))
     for name in logging.root.manager.loggerDict:
         if name.startswith("torch.distributed.elastic"):
-            logging.getLogger(name).setLevel(logging.CRITICAL)  # we report failed processes ourselves
+            logging.getLogger(name).setLevel(logging.CRITICAL)  # this module reports failed processes itself
     given = ["--config", recipe] if recipe else []
     arguments = ["-m", "rewardkit.trainer.run.rank", "--stage", stage, *given, *overrides]
     try:
@@ -95,8 +95,10 @@ def _with_torchrun(config: RunConfig, recipe: str | None, overrides: Sequence[st
 
 
 def _launch_config(processes: int) -> LaunchConfig:
-    """Return the configuration of `torchrun --standalone`, with a rendezvous on the loopback interface, which
-    does not depend on the host name."""
+    """Return the configuration of `torchrun --standalone`, with a rendezvous on the loopback interface.
+
+    The loopback address does not depend on the host name.
+    """
     return LaunchConfig(
         min_nodes=1,
         max_nodes=1,
@@ -131,13 +133,13 @@ class _Rank:
     """A process of the run, as a Ray actor."""
 
     def address(self) -> tuple[str, int]:
-        """Return the host and port of the rendezvous for the other processes."""
+        """Return a host and port for the rendezvous of all processes."""
         return importlib.import_module("ray").util.get_node_ip_address(), free_port()
 
     def run(
         self, recipe: str | None, overrides: Sequence[str], stage: str, environment: dict[str, str]
     ) -> tuple[int, str]:
-        """Run to the end and return the exit code and an error message, which only process 0 reports."""
+        """Train, and return the exit code and an error message, which is empty except in process 0."""
         os.environ.update(environment)
         try:
             train_here(read_and_check(recipe, overrides, stage), stage)
@@ -156,7 +158,7 @@ def _with_ray(config: RunConfig, recipe: str | None, overrides: Sequence[str], s
         raise MissingDependencyError(
             "trainer.launcher=ray needs Ray; install with: pip install ray"
         ) from None
-    ray.init(ignore_reinit_error=True)  # uses the cluster of RAY_ADDRESS or of this machine, or starts one
+    ray.init(ignore_reinit_error=True)  # connects to RAY_ADDRESS or a local cluster, or starts a cluster
     on_gpu = config.trainer.device != "cpu" and ray.cluster_resources().get("GPU", 0) > 0
     util = importlib.import_module("ray.util")
     group = _reserve(util, config, on_gpu)
@@ -179,7 +181,7 @@ def _with_ray(config: RunConfig, recipe: str | None, overrides: Sequence[str], s
 
 
 def _reserve(util: Any, config: RunConfig, on_gpu: bool) -> Any:
-    """Reserve a placement group in which each bundle has room for the processes of one machine."""
+    """Reserve a placement group in which each bundle has resources for the processes of one machine."""
     nodes = config.trainer.nnodes
     per_node = config.trainer.n_gpus_per_node
     bundle = {"CPU": per_node, **({"GPU": per_node} if on_gpu else {})}
@@ -200,13 +202,13 @@ def _actor(ray: Any, group: Any, bundle: int, on_gpu: bool) -> Any:
 
 
 def _first_failure(ray: Any, running: dict[Any, int]) -> int:
-    """Wait for the processes and return the exit code of the first one that fails, or 0 if none fails."""
+    """Wait for the processes and return the exit code of the first that fails, or 0 if all succeed."""
     waiting = list(running)
     while waiting:
         (done,), waiting = ray.wait(waiting, num_returns=1)
         code, message = _result(ray, done, running[done])
         if code and not message and running[done] and waiting:
-            told, _ = ray.wait(waiting, num_returns=len(waiting), timeout=5)  # from process 0
+            told, _ = ray.wait(waiting, num_returns=len(waiting), timeout=5)  # process 0 may have the message
             message = next((m for _, m in ray.get(told) if m), "")
         if message:
             print(f"error: {public_text(message)}", file=sys.stderr)

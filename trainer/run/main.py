@@ -1,7 +1,7 @@
-"""Entry point of a run: reads and checks the config, starts the processes and trains.
+"""Entry point of a run, which reads and checks the config, starts the processes and trains.
 
-It is used by `rewardkit train`, `rewardkit sft` and each process of `torchrun -m rewardkit.trainer.run.main
-key=value` (for SFT with `--stage sft`).
+It is used by `rewardkit train`, by `rewardkit sft`, and by each process of `torchrun -m
+rewardkit.trainer.run.main key=value` (with `--stage sft` for SFT).
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from rewardkit.trainer.run.process import STAGES, read_and_check, train_here
 
 
 def run(recipe: str | None, overrides: Sequence[str], stage: str = "ppo") -> int:
-    """Train as the config says, in this process or in new ones, and return the exit code.
+    """Train with the given config, in this process or in new processes, and return the exit code.
 
     Raises:
-        RewardkitError: The config, the data or the rewards cannot be used. Under torchrun only the main
-            process raises it, so that it is printed once.
+        RewardkitError: The config, the data or the rewards cannot be used. Under torchrun, only the main
+            process raises this error, so that it is printed once.
     """
     try:
         config = read_and_check(recipe, overrides, stage)
@@ -44,7 +44,7 @@ def run(recipe: str | None, overrides: Sequence[str], stage: str = "ppo") -> int
 
 
 def main() -> None:
-    """Run this module as a program, which is how torchrun starts each process."""
+    """Parse the command line, train and exit. This is the program that torchrun starts in each process."""
     die_with_launcher()
     parser = argparse.ArgumentParser(prog="rewardkit.trainer.run.main")
     parser.add_argument("--config")

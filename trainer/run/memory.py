@@ -1,6 +1,6 @@
-"""A rough estimate of the memory that a run needs on each device, before any weight is loaded.
+"""Roughly estimates the memory that a run needs on each device, before any weights are loaded.
 
-The sizes of the models are read by `models/shape.py`.
+`models/shape.py` reads the sizes of the models.
 """
 
 from __future__ import annotations
@@ -30,28 +30,29 @@ GIB = 1 << 30
 KEPT_BYTES = 12
 """Bytes per trained parameter: the float32 weight and Adam's two moments."""
 USUAL_RANK = 64
-"""Rank assumed for an adapter that is loaded from a folder. Its memory is small at any rank."""
+"""Rank assumed for an adapter that is loaded from a folder. Adapters need little memory at any rank."""
 LEFT_WIDTHS = (8, 3, 4)
-"""Numbers per token that a decoder layer keeps for its backward pass, as multiples of its hidden width, of
-the width of its keys and values, and of its feed-forward width. They were measured for five shapes
-(benchmarks/RESULTS.md)."""
+"""Number of values per token that a decoder layer keeps for its backward pass, as multiples of the hidden
+width, the width of keys and values, and the feed-forward width. The multiples were measured for five model
+shapes (benchmarks/RESULTS.md)."""
 LAYER_WIDTHS = (14, 3, 6)
-"""The same multiples, including the numbers that the backward pass itself computes."""
+"""The same multiples, including the values that the backward pass itself computes."""
 TOKEN_BYTES = 3 * 8
-"""Bytes per token of a step's batch: `input_ids`, `attention_mask`, `position_ids`."""
+"""Bytes per token in a step's batch, for `input_ids`, `attention_mask` and `position_ids`."""
 RESPONSE_BYTES = 8 + 5 * 4
-"""Additional bytes per response token: its id, its mask, and four float32 values that every run has."""
+"""Additional bytes per response token, for its id, its mask and four float32 values used in every run."""
 LOGIT_COPIES = 3
-"""Number of float32 copies of the logits: the logits, their log-softmax and its gradient."""
+"""Number of float32 tensors of the logits' size: the logits, their log-softmax and its gradient."""
 
 
 def estimate(config: Config) -> dict[str, float] | None:
     """Return the peak memory of a process, in bytes by component.
 
-    The components `actor`, `critic`, `reference`, `reward model` and `rollout` are in memory during the whole
-    run, if the run has them. The others are from the phase that needs most: `cache` of generation, or
-    `gradients`, `gathered` weights and `activations` of an update. The optimizer and the master weights are
-    float32. The result is None if the policy's or the critic's model is not on this machine.
+    The components `actor`, `critic`, `reference`, `reward model` and `rollout`, if the run has them, are in
+    memory during the whole run. The other components belong to the phase that needs the most memory: `cache`
+    for generation, or `gradients`, `gathered` weights and `activations` for an update. The optimizer and the
+    master weights use float32. The result is None if the policy's or the critic's model is not on this
+    machine.
     """
     policy = config.actor_rollout_ref
     critic = config.critic
@@ -78,11 +79,11 @@ def estimate(config: Config) -> dict[str, float] | None:
 
 
 def report(config: Config) -> str:
-    """Return a line with the estimate and the memory of the device.
+    """Return a line with the estimate and the device's memory.
 
     Raises:
-        ConfigError: Weights, gradients and Adam alone exceed the memory of the device, or the batch of a step
-            does.
+        ConfigError: The device's memory is too small for the batch of a step, or for weights, gradients and
+            the optimizer, even without activations.
     """
     needs = estimate(config)
     available = device_bytes(config)
@@ -107,7 +108,7 @@ def report(config: Config) -> str:
 
 
 def _check_batch(config: Config, available: int) -> None:
-    """Refuse a batch whose tokens alone do not fit, since responses are padded to `response_length`."""
+    """Refuse a batch whose tokens alone exceed the memory. Responses are padded to `response_length`."""
     rollout = config.actor_rollout_ref.rollout
     rows = config.data.train_batch_size * rollout.n // world_size(config)
     row = rollout.prompt_length + rollout.response_length
@@ -139,7 +140,7 @@ def _remedy(config: Config, needs: dict[str, float]) -> str:
 
 
 def device_bytes(config: Config) -> int | None:
-    """Return the bytes available to a process: its GPU's memory, or its share of the machine's memory."""
+    """Return the bytes of GPU memory, or of a process's share of host memory, or None if unknown."""
     if config.trainer.device != "cpu" and shutil.which("nvidia-smi"):  # a CUDA query would use GPU memory
         query = ["nvidia-smi", "--query-gpu=memory.total", "--format=csv,noheader,nounits"]
         answer = subprocess.run(query, capture_output=True, text=True, check=False).stdout.split()
@@ -150,7 +151,7 @@ def device_bytes(config: Config) -> int | None:
 
 
 def _trained(shape: Shape, fsdp: FsdpConfig, lora_rank: int) -> float:
-    """Return the bytes that a trained model always needs, over all processes."""
+    """Return the bytes that a trained model needs during the whole run, summed over all processes."""
     kept = KEPT_BYTES - 8 * fsdp.optimizer_offload - 4 * offloads(fsdp)
     frozen = shape.parameters if lora_rank and not offloads(fsdp) else 0
     return float(_learning(shape, lora_rank) * kept + 4 * frozen)
@@ -159,7 +160,7 @@ def _trained(shape: Shape, fsdp: FsdpConfig, lora_rank: int) -> float:
 def _learning(shape: Shape, lora_rank: int) -> int:
     """Return the number of trained parameters.
 
-    An adapter has two thin matrices for each of the seven linear layers of a block.
+    An adapter has two thin matrices for each of the seven linear layers in a block.
     """
     return shape.layers * 7 * 2 * lora_rank * shape.hidden if lora_rank else shape.parameters
 
@@ -174,10 +175,10 @@ def _update(
 ) -> dict[str, float]:
     """Return the peak memory of an update, in bytes by component.
 
-    The backward pass frees the activations of a layer while it computes its gradients. So the peak is either
-    at the beginning, with all kept activations and the logits, or at the end, with all gradients except the
-    embedding's, and one recomputed layer or the gradient of the embedding (`_of_embedding`). From the second
-    micro-batch on, all gradients already exist at the beginning.
+    The backward pass frees each layer's activations as it computes the layer's gradients. The peak is
+    therefore either at the beginning, with all kept activations and the logits, or at the end, with all
+    gradients except the embedding's, plus one recomputed layer or the gradient of the embedding
+    (`_of_embedding`). From the second micro-batch on, all gradients already exist at the beginning.
     """
     fsdp = worker.fsdp_config
     learning = _learning(shape, lora_rank)
@@ -204,12 +205,13 @@ def _update(
 
 
 def _of_embedding(shape: Shape, width: int, *, of_policy: bool, alone: bool) -> float:
-    """Return the bytes at the end of a backward pass for the whole gradients of embedding and output layer.
+    """Return the bytes of the unsharded embedding and output gradients at the end of a backward pass.
 
-    A tied weight has both gradients and their sum. FSDP2 gathers and reduces the two layers as a unit, so the
-    output layer's gradient is kept, beside their gathered weights, until the embedding's is computed; the
-    gradients of the shards are created afterwards. In 16 bits, the sum over processes is a float32 copy. A
-    process that keeps the model whole (`alone`) accumulates gradients in place, except for a tied weight.
+    If the weights are tied, memory contains both gradients and their sum. FSDP2 gathers and reduces the two
+    layers as a unit, so it keeps the output layer's gradient and the gathered weights until the embedding's
+    gradient is computed. The gradients of the shards are created afterwards. With 16-bit gradients, the sum
+    over processes is a float32 copy. A process that has the whole model (`alone`) accumulates gradients in
+    place, except for tied weights.
     """
     tied = of_policy and shape.tied
     if alone:
@@ -230,7 +232,12 @@ def _gathered(shape: Shape, width: int) -> float:
 
 
 def _micro_batch(config: Config, worker: ActorConfig | CriticConfig, processes: int) -> tuple[int, int, bool]:
-    """Return the maximum tokens of a micro-batch, its response tokens, and True if there are several."""
+    """Return the size of a micro-batch.
+
+    Returns:
+        Maximum number of tokens in a micro-batch, number of response tokens among them, and True if a
+        mini-batch has several micro-batches.
+    """
     rollout = config.actor_rollout_ref.rollout
     row = rollout.prompt_length + rollout.response_length
     mini = max(worker.ppo_mini_batch_size * rollout.n // processes, 1)

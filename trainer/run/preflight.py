@@ -1,7 +1,7 @@
-"""Checks of the machine before a model is loaded: data files, rewards, model folders, outputs, a checkpoint.
+"""Checks data files, rewards, model folders, output folders and the checkpoint before a model is loaded.
 
-Each check raises a ConfigError or an InputError with a clear message. `CHECKS`, at the end, lists them all;
-the checks of settings are in `checks.py`.
+Each check raises a ConfigError or an InputError with a clear message. `CHECKS` lists all checks. Checks of
+settings are in `checks.py`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ from rewardkit.types import Sample
 def _check_data(config: Config) -> list[str]:
     """Read all data, score the first reference answer of each data source, and return notes on odd results.
 
-    Only process 0 does so, since one process is enough. The others read the data when the run is built.
+    Only process 0 runs this check, since one process is enough. The other processes read the data when the
+    run is built.
     """
     if os.environ.get("RANK", "0") != "0":
         return []
@@ -82,7 +83,7 @@ def _check_data(config: Config) -> list[str]:
 
 
 def _check_lock(config: Config, rewards: RewardSource, data_sources: set[str]) -> None:
-    """Refuse to start if a reward of the training data differs from `reward.lock`."""
+    """Refuse to start if a reward for the training data does not match `reward.lock`."""
     if config.reward.lock is None:
         return
     path = Path(config.reward.lock)
@@ -101,7 +102,7 @@ def _check_lock(config: Config, rewards: RewardSource, data_sources: set[str]) -
 
 
 def _evaluation_notes(rewards: RewardSource, trained: set[str]) -> list[str]:
-    """Return warnings about options for evaluation that would teach a policy to list answers or to guess."""
+    """Return warnings about evaluation-only options, which would teach a policy to list answers or guess."""
     if not isinstance(rewards, Scorer):
         return []
     options = {source: rewards.options_for(source) for source in sorted(trained)}
@@ -113,7 +114,7 @@ def _evaluation_notes(rewards: RewardSource, trained: set[str]) -> list[str]:
 
 
 def _check_group_rewards(config: Config, rewards: RewardSource, sources: Mapping[str, set[str]]) -> list[str]:
-    """Check that rewards that compare groups get more than one response to each prompt.
+    """Check that rewards that compare responses get more than one response to each prompt.
 
     Args:
         sources: Data sources of each file, by the file's path.
@@ -148,7 +149,7 @@ def _look_at(files: Sequence[Path], config: Config, rewards: RewardSource) -> li
 
 
 def _try_rewards(config: Config, rewards: RewardSource, rows: dict[str, dict[str, Any]]) -> list[str]:
-    """Score one reference answer (`extra_info.answer`, or the ground truth) for each data source."""
+    """Score each data source's first reference answer (`extra_info.answer`, or else the ground truth)."""
     samples = [
         Sample(
             source,
@@ -176,7 +177,7 @@ def _try_rewards(config: Config, rewards: RewardSource, rows: dict[str, dict[str
 
 
 def _check_models(config: Config) -> None:
-    """Check that all models of the run exist. A model that several settings name is checked once."""
+    """Check that all models of the run exist. A model named by several settings is checked once."""
     paths = {config.actor_rollout_ref.model.path: "actor_rollout_ref.model.path"}
     if ESTIMATORS[config.algorithm.adv_estimator].critic:
         paths.setdefault(config.critic.model.path, "critic.model.path")
@@ -195,7 +196,7 @@ def _check_models(config: Config) -> None:
 
 
 def _check_shared_models(config: Config) -> None:
-    """Refuse to share sequences of models that do not support it. Models not on this machine are skipped."""
+    """Refuse to share sequences if a model does not support it. Models not on this machine are skipped."""
     for name, size in sharing_groups(config).items():
         model = sharing_workers(config)[name][1]
         if size == 1 or read_config(model.path) is None:
@@ -263,6 +264,6 @@ def check(config: Config) -> list[str]:
     """Run all checks and return their notes, such as the memory estimate and odd settings or data.
 
     Raises:
-        ConfigError, InputError, UnknownDataSourceError: A check fails; the first failure is raised.
+        ConfigError, InputError, UnknownDataSourceError: A check fails. Only the first failure is raised.
     """
     return run_checks(CHECKS, config)

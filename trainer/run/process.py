@@ -1,6 +1,6 @@
-"""One process of a run, started by `main.py` or `launch.py`: reads the config, checks it and trains.
+"""Code for one process of a run, which reads the config, checks it and trains.
 
-The training stage determines what is trained. PPO is defined in this module; `STAGES` lists all stages.
+Each kind of training is a `TrainingStage`. PPO is defined in this module, and `STAGES` lists all stages.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class TrainingStage:
 
     schema: Schema[Any]
     check: Callable[[Any, Layers], list[str]]
-    """Function that checks the settings: returns notes for the user, or raises RewardkitError."""
+    """Function that checks the settings. It returns notes for the user, or raises RewardkitError."""
     rehearse: Callable[[Any], None]
-    """Function that reads everything a run reads before it loads weights, without downloading anything."""
+    """Function that reads everything a run reads before it loads weights. It does not download anything."""
     train: Callable[[Any, World], None]
 
 
@@ -46,7 +46,7 @@ def stage_named(name: str) -> TrainingStage:
 
 
 def read_and_check(recipe: str | None, overrides: Sequence[str], stage: str = "ppo") -> Any:
-    """Read and check the config. Notes on it are printed only by the process that starts the others.
+    """Read and check the config, and print notes on it, unless a launcher started this process.
 
     Raises:
         RewardkitError: The config fails a check.
@@ -61,7 +61,7 @@ def read_and_check(recipe: str | None, overrides: Sequence[str], stage: str = "p
 
 
 def train_here(config: RunConfig, stage: str = "ppo") -> None:
-    """Train in this process, which is the only one or one of those that torchrun started.
+    """Train in this process, which is either the only process of the run or started by a launcher.
 
     Raises:
         RewardkitError: The config, the data or the rewards cannot be used.
@@ -82,13 +82,13 @@ def _check(config: Config, layers: Layers) -> list[str]:
 
 
 def _rehearse(config: Config) -> None:
-    from rewardkit.trainer.run.build import rehearse  # transformers takes seconds to import
+    from rewardkit.trainer.run.build import rehearse  # transformers is slow to import
 
     rehearse(config)
 
 
 def _train(config: Config, world: World) -> None:
-    # Imported late: the launcher needs no models, and transformers takes seconds to import.
+    # Imported here because the launcher does not need models, and importing transformers takes seconds.
     with large_imports():
         from rewardkit.trainer.loop import train
         from rewardkit.trainer.run.build import open_run

@@ -1,4 +1,4 @@
-"""The program that `launch.py` starts for each rank; it runs `main.py`."""
+"""Program that `launch.py` starts for each rank. It runs `main.py`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ import importlib
 import signal
 
 if __name__ == "__main__":
-    # Ctrl-C in a terminal reaches all processes, even during imports. Only the launcher handles it.
+    # Ctrl-C in a terminal sends SIGINT to all processes, even during imports. Only the launcher handles it.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     importlib.import_module("rewardkit.trainer.run.main").main()

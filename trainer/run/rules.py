@@ -1,4 +1,4 @@
-"""Tables of rules between settings: combinations that are refused, and settings that are replaced or ignored.
+"""Tables of rules for settings: combinations that are refused, and settings that are replaced or ignored.
 
 Rules that need more than a condition and a message are in `checks.py`.
 """
@@ -16,11 +16,11 @@ from rewardkit.trainer.config.root import RunConfig, TrainerConfig, loss_mode, s
 from rewardkit.trainer.config.workers import ModelConfig, has_adapter
 
 Rule = tuple[Callable[[Any], object], str]
-"""Rule between settings: its condition, and its message, in which `{c.data.seed}` stands for a setting."""
+"""Condition on a config, and a message in which `{c.data.seed}` stands for the value of that setting."""
 
 
 def needing_packages(models: Callable[[Any], Sequence[ModelConfig]]) -> tuple[Rule, ...]:
-    """Return the rules for optional packages that the models of a config need."""
+    """Return rules that refuse a config whose models need optional packages that are not installed."""
     return (
         (
             lambda c: any(map(has_adapter, models(c))) and find_spec("peft") is None,
@@ -220,11 +220,11 @@ SAID: tuple[Rule, ...] = (
         "strategy=fsdp uses FSDP2, which gives the same results; FSDP1 is not supported",
     ),
 )
-"""Notes on settings that have an unexpected effect, or no effect."""
+"""Rules for notes on settings that have an unexpected effect or no effect."""
 
 
 def check_rules(config: RunConfig, rules: Sequence[Rule]) -> None:
-    """Raise ConfigError for the first rule whose condition holds."""
+    """Raise ConfigError with the message of the first rule whose condition is true."""
     for broken, message in rules:
         if broken(config):
             raise ConfigError(message.format(c=config))

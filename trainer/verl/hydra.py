@@ -1,7 +1,7 @@
 """Reads a YAML file and the files in its `defaults` list, and merges them as Hydra does.
 
-It supports the features that verl's configurations use: groups with packages, `_self_`, `override`, options
-that refer to another group's option, and a search path. `translation.py` translates the settings.
+Only the features that verl's configurations use are supported: groups with packages, `_self_`, `override`,
+options that refer to another group's option, and a search path. `translation.py` translates the settings.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from omegaconf import OmegaConf
 from rewardkit.errors import ConfigError, reason_of
 
 BUILT_IN = ("ppo_trainer", "sft_trainer", "sft_trainer_engine")
-"""verl's configurations that need no file, since our defaults replace them."""
+"""verl's configurations that need no file, since rewardkit's defaults replace them."""
 ONLY_BUILT_IN = "of verl's own configs, only ppo_trainer and sft_trainer need no file"
 SELF = "_self_"
 OVERRIDE = "override "
@@ -28,19 +28,19 @@ _CHOICE = re.compile(r"\$\{(\w+)\}")
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """Folders to search for files, and the option chosen for each group, such as by an `override`."""
+    """Folders to search for files, and the options chosen for groups, for example by an `override`."""
 
     folders: tuple[Path, ...]
     chosen: dict[str, Any]
 
     def find(self, name: str) -> Path | None:
-        """Return the first file with this name in the folders, or None."""
+        """Return the first file with this name in the folders, or None if no folder contains it."""
         paths = [folder / f"{name.removesuffix('.yaml')}.yaml" for folder in self.folders]
         return next((path for path in paths if path.is_file()), None)
 
 
 def compose(path: Path) -> Any:
-    """Read a file and merge it with the files in its `defaults` list; return the OmegaConf node.
+    """Read a file, merge it with the files in its `defaults` list, and return an OmegaConf node.
 
     Raises:
         ConfigError: A file is not a YAML mapping, or its `defaults` list names a file that does not exist.
@@ -63,7 +63,7 @@ def read_mapping(path: Path) -> Any:
     """
     try:
         loaded = OmegaConf.load(path)
-    except Exception as error:  # the YAML parser raises various types
+    except Exception as error:  # the YAML parser raises exceptions of various types
         raise ConfigError(f"{path} is not valid YAML: {reason_of(error)}") from None
     if not OmegaConf.is_dict(loaded):
         raise ConfigError(f"{path} must be a mapping of settings, found {type(loaded).__name__}")
@@ -75,7 +75,7 @@ def _composed(loaded: Any, path: Path, name: str, package: str, search: _Search)
 
     Args:
         name: Name of the file with its group, such as `actor/dp_actor`.
-        package: Section that the values of the file belong to.
+        package: Section to which the values in the file belong.
     """
     entries = list(_entries(loaded.pop("defaults", None)))
     for key, option in entries:
@@ -93,7 +93,7 @@ def _composed(loaded: Any, path: Path, name: str, package: str, search: _Search)
 
 
 def _entries(defaults: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the entries of a `defaults` list: a group and an option, or a file of the same group and None."""
+    """Yield the entries of a `defaults` list: a group and an option, or a file in the same group and None."""
     entries: Any = OmegaConf.to_container(defaults) if defaults else []
     for entry in entries:
         if isinstance(entry, dict):
@@ -103,7 +103,7 @@ def _entries(defaults: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _placed(loaded: Any, path: Path, package: str) -> Any:
-    """Return the values of a file, nested in the section that they belong to."""
+    """Return the values in a file, nested in the section to which they belong."""
     if not package or _GLOBAL.match(path.read_text("utf-8")):
         return loaded
     node = OmegaConf.create()
@@ -112,7 +112,7 @@ def _placed(loaded: Any, path: Path, package: str) -> Any:
 
 
 def _named(path: Path, key: str, option: Any, group: str, package: str, search: _Search) -> Iterator[Any]:
-    """Yield the files of one entry, each merged with the files in its own `defaults` list."""
+    """Yield the files for one entry, each merged with the files in its own `defaults` list."""
     entry, _, section = key.partition("@")
     entry = entry.removeprefix("optional ")
     if option is not None:

@@ -1,4 +1,4 @@
-"""Translates settings from users, including those with verl's names, into our keys and values."""
+"""Translates users' settings, which may have verl's names, into rewardkit's keys and values."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from rewardkit.verl_keys import VerlKeys, flatten
 
 @dataclass(frozen=True, eq=False)
 class VerlNames:
-    """verl's names for the settings of one stage of training."""
+    """verl's names for the settings of one training stage."""
 
     config: str
     """Name of verl's configuration for this stage."""
     keys: VerlKeys
     over_processes: list[str]
-    """Globs for verl's keys whose value counts over all processes, while ours counts in each process."""
+    """Globs for verl's keys whose values count over all processes. rewardkit's values count per process."""
     rounded_up: list[str]
-    """verl's keys that may have fractional values, while ours must be whole numbers."""
+    """verl's keys that accept fractions, while rewardkit accepts only whole numbers."""
     values: dict[str, dict[str, Any]]
-    """Alternative names of values, by our key. Each maps to our value."""
+    """Alternative names for values, by rewardkit's key. Each name maps to rewardkit's value."""
 
     @classmethod
     def read(cls, stage: str, config: str, *doors: str) -> VerlNames:
-        """Read the names from `STAGE.json` beside this file. `doors` is passed to `VerlKeys.read`."""
+        """Read the names from `STAGE.json` in this folder. `doors` is passed to `VerlKeys.read`."""
         tables = Path(__file__).with_name(f"{stage}.json")
         more = json.loads(tables.read_text("utf-8"))
         tables_of = [more[name] for name in ("over_processes", "rounded_up", "values")]
@@ -39,14 +39,14 @@ class VerlNames:
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """One layer of settings, translated into our keys."""
+    """One layer of settings, translated into rewardkit's keys."""
 
     values: dict[str, Any]
     """Values by dotted key."""
     notes: list[str]
     """Notes on settings that are replaced or ignored."""
     twice: list[str]
-    """Notes on settings with different values under our name and under verl's. verl's own files have some."""
+    """Notes on settings with different values under rewardkit's and verl's names, as in some verl files."""
 
 
 def translate(
@@ -55,15 +55,15 @@ def translate(
     """Translate a nested mapping of settings.
 
     Args:
-        given: Settings under our names or verl's.
-        where: Name of the layer in errors.
-        processes: Number of processes of the run; a batch size that counts over all of them is divided by it.
-        known: Defaults of our settings, by dotted key.
-        names: verl's names for our settings.
+        given: Settings under rewardkit's names or verl's.
+        where: Name of the layer, for error messages.
+        processes: Number of processes. Batch sizes that count over all processes are divided by this number.
+        known: Defaults of rewardkit's settings, by dotted key.
+        names: verl's names for the settings.
 
     Raises:
-        ConfigError: A key is unknown (the message suggests a similar one), or a setting of verl's is not
-            supported (the message explains why and what to do instead).
+        ConfigError: A key is unknown (the message suggests a similar key), or a verl setting is not supported
+            (the message explains the reason and suggests an alternative).
     """
     flat = dict(flatten(given, known))
     values: dict[str, Any] = {}
@@ -102,13 +102,13 @@ def translate(
 
 
 def _value(key: str, value: Any, names: VerlNames) -> Any:
-    """Return our value for a value in verl's terms. Values other than strings are looked up by their JSON."""
+    """Return rewardkit's value for a user's value. Values other than strings are looked up as JSON."""
     name = value if isinstance(value, str) else json.dumps(value, default=str)
     return names.values.get(key, {}).get(name, value)
 
 
 def _is_empty_section(key: str, value: Any, known: Mapping[str, Any], where: str) -> bool:
-    """Return True if an unknown key is an empty section of our settings.
+    """Return True if an unknown key is an empty section of rewardkit's settings.
 
     Raises:
         ConfigError: The key is a section, but was given a value.
@@ -120,7 +120,7 @@ def _is_empty_section(key: str, value: Any, known: Mapping[str, Any], where: str
 
 
 def _near(key: str, known: Mapping[str, Any]) -> str:
-    """Suggest settings with a similar name in the same section, or with the same name in a related one."""
+    """Return a hint with similar names in the same section, or with the same name in a related section."""
     section, _, name = key.rpartition(".")
     near = [k for k in known if _alike(name, k.rpartition(".")[2]) and k.rpartition(".")[0] == section]
     near = near or [k for k in known if k.rpartition(".")[2] == name and k.split(".")[0] == key.split(".")[0]]
@@ -134,7 +134,7 @@ def _alike(name: str, other: str) -> bool:
 
 
 def _siblings(key: str, known: Mapping[str, Any]) -> str:
-    """Return a hint that lists all settings of a key's section."""
+    """Return a hint that lists all settings in a key's section."""
     section = key.rpartition(".")[0] + "."
     same = [k for k in known if k.startswith(section) and "." not in k.removeprefix(section)]
     return f"; {section[:-1]} has: {', '.join(k.removeprefix(section) for k in same)}" if same else ""
