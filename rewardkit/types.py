@@ -18,22 +18,22 @@ Message = dict[str, Any]
 
 Status = Literal["ok", "timeout", "error", "invalid"]
 """Status of a Score. `ok`: the response was scored. `timeout`, `error`: the reward did not finish. `invalid`:
-the sample itself cannot be scored (unknown data source, malformed ground truth). Only the score of a Score
-with status `ok` describes the response."""
+the sample itself cannot be scored (unknown data source, malformed ground truth). A score describes the
+response only if the status is `ok`."""
 
 STATUSES: tuple[Status, ...] = ("ok", "timeout", "error", "invalid")
 
 
 COST_PARTS = ("calls", "cached", "asked_again", "input_tokens", "output_tokens", "cost_usd", "over_budget")
-"""Parts of a Score that report the cost of asking models: requests answered by a server and by the cache, how
-many of these asked again for a verdict, tokens, US dollars as far as prices are known, and requests that the
-budget did not allow. A failed Score may have these parts too."""
+"""Parts of a Score that report the cost of calling models: the numbers of requests answered by a server and
+by the cache, the number of these that asked again for a verdict, tokens, US dollars as far as prices are
+known, and the number of requests that the budget did not allow. A failed Score may have these parts too."""
 
 OVERRULED = "overruled"
-"""Part of a composition's Score that is 1 if a model judged "right" after a rule had not."""
+"""Part of a composition's Score that is 1 if a model accepted a response that a rule had not accepted."""
 
 COSTS = frozenset(COST_PARTS)
-"""Set of the cost parts. `COSTS <= parts.keys()` is true if a Score reports the cost of asking models."""
+"""Set of the cost parts. `COSTS <= parts.keys()` is true if a Score reports the cost of calling models."""
 
 
 class Sample(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, forbid_unknown_fields=True):
@@ -68,7 +68,7 @@ FIELD_TYPES: dict[str, tuple[type, ...]] = {
     "group": (str, type(None)),
     "known": (type(None),),
 }
-"""Types of the fields of a Sample that has to be scored, without the types of contained values."""
+"""Types of each field of a Sample that has to be scored. Types of contained values are not listed."""
 
 
 def fits(sample: Sample) -> bool:
@@ -87,7 +87,7 @@ def with_exact_texts(sample: Sample) -> Sample:
 
 
 def exact_text(text: str) -> str:
-    """Return a text as a plain `str` with the same characters, which `str(text)` of a subclass may not do."""
+    """Return a text as a plain `str` with the same characters. For a subclass, `str(text)` may differ."""
     return str.__str__(text)
 
 
@@ -151,7 +151,7 @@ VERDICT_FIELDS = tuple(name for name in SCORE_FIELDS if name not in ("scorer", "
 
 
 def failure(status: Status, detail: str, *, scorer: str = "", seconds: float = 0.0) -> Score:
-    """Return the Score of a sample that could not be scored."""
+    """Return a Score for a sample that could not be scored."""
     return Score(0.0, status, detail=detail, scorer=scorer, seconds=seconds)
 
 
