@@ -1,4 +1,4 @@
-"""Work for the workers: jobs, chunks of samples, and the future that collects their scores.
+"""Units of work for the workers: jobs, chunks of samples, and the future that collects their scores.
 
 The module `pool` chooses the worker for a chunk and handles failures of the worker.
 """
@@ -27,19 +27,19 @@ MODEL_LOAD_TIMEOUT_S = 1_800.0
 """Minimum time limit in seconds for loading a neural model, whose weights may have to be downloaded."""
 
 MODEL_CHUNK = 256
-"""Number of samples that a neural model gets at once, enough to sort them by length and fill its batches."""
+"""Number of samples sent to a neural model at once, so that it can sort them by length and fill batches."""
 
 UNKNOWN_S = 0.25
-"""Expected worker time of a sample before any has been scored. It is high, since samples may be expensive."""
+"""Expected worker time of the first sample of a job. The value is high, since samples may be expensive."""
 
 _LEARNING_RATE = 0.1
 """Weight of the newest sample in the moving average of worker time."""
 
 _LEAST_S = 1e-4
-"""Minimum worker time of a sample, including its transfer."""
+"""Minimum worker time assumed for a sample, including its transfer."""
 
 _GRACE_S = 1.0
-"""Extra seconds before the parent stops an async reward, which enforces time limits itself."""
+"""Extra seconds before the parent stops an async reward, whose worker enforces time limits itself."""
 
 
 _encoder = msgspec.msgpack.Encoder(enc_hook=sendable)
@@ -58,7 +58,7 @@ class WorkerJob:
         name: Name shown in messages.
         timeout_s: Time limit of a worker for one piece.
         make_runner: Function called in the worker to create the runner.
-        files: Files to import in the worker first, with the content read in this process.
+        files: Files that the worker imports first, with the content read in this process.
     """
 
     concurrent = False
@@ -75,10 +75,10 @@ class WorkerJob:
     own_workers = 0
     """Size of this job's dedicated pool. 0: the job uses the shared pool."""
     in_flight = 0
-    """Number of samples that a worker runs at once, where each starts as soon as another one ends. 0: the
-    worker processes chunks."""
+    """Number of samples that a worker runs at once. A new sample starts as soon as another sample ends. 0:
+    the worker processes chunks."""
     chunk_limit = 0
-    """Maximum number of samples of a chunk that is merged from waiting chunks. 0: chunks are not merged."""
+    """Maximum number of samples in a chunk that is merged from waiting chunks. 0: chunks are not merged."""
     max_load_deaths = 4
     """Maximum number of workers that may die in a row while loading the job."""
 
@@ -103,14 +103,14 @@ class WorkerJob:
         self.load_frame = frame(Load(job_id, pickling.dumps(make_runner), list(files)))
 
     def learn(self, seconds: float) -> None:
-        """Record the seconds that one sample kept a worker busy."""
+        """Update the expected worker time with the seconds that one sample took."""
         weight = _LEARNING_RATE if self.seen else 1.0
         self.seen = True
         self.expected_s += weight * (max(seconds, _LEAST_S) - self.expected_s)
 
     @property
     def patience_s(self) -> float:
-        """Seconds that a worker may take without an answer."""
+        """Time limit, in seconds, for each answer from a worker."""
         return self.timeout_s + (_GRACE_S if self.concurrent else 0.0)
 
 
@@ -153,11 +153,11 @@ class ScoringTurn(NamedTuple):
 
 
 NOBODY = ScoringTurn()
-"""Turn of callers that name no client. They all count as one request of one client, in order of arrival."""
+"""Turn of callers that name no client. Together they count as one request from one client."""
 
 
 class Chunk:
-    """Samples of one job that go to a worker together, each with the batch and position for its score."""
+    """Samples of one job that are sent to a worker together, with the batch and position of each score."""
 
     def __init__(
         self,
@@ -231,9 +231,9 @@ class Chunk:
 
 
 class Scores(Future[list[Score]]):
-    """Future of all scores of one `submit`. Cancelling it kills the workers that are busy with its samples.
+    """Future with all scores of a `submit` call. Cancelling it kills the workers that score its samples.
 
-    For pieces, the results are the bytes that the workers return, and a Score for each failed piece.
+    For pieces of work, the results are the bytes that the workers return, and a Score for each failed piece.
     """
 
     def __init__(self, size: int) -> None:
@@ -243,7 +243,7 @@ class Scores(Future[list[Score]]):
 
 
 class IncomingScores:
-    """Collector of the scores of one `submit`, with the future that receives them all."""
+    """Collector of the scores of a `submit` call, with the future that receives all of them."""
 
     def __init__(self, size: int) -> None:
         self.future = Scores(size)

@@ -1,7 +1,7 @@
 """A batch that is being scored, partly in the calling thread and partly in workers.
 
 The batch is split once by data source. Both blocking callers and event loops can wait for it. The scorer
-provides the `ScoringPlan` of each data source and the workers.
+provides the workers and the `ScoringPlan` for each data source.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class ScoringPlan:
     Args:
         reward: Reward of the data source.
         runner: Runner that scores samples in this process.
-        make_job: Function that creates the job for the workers. It is called when they get the first sample.
+        make_job: Function that creates the job for the workers, called when the first sample is sent to them.
     """
 
     def __init__(self, reward: Reward, runner: RewardRunner, make_job: Callable[[], ScoringJob]) -> None:
@@ -56,7 +56,7 @@ class ScoringPlan:
 
 
 PlanOf = Callable[[str], ScoringPlan | Score]
-"""Function that returns the plan for a data source, or the Score of all samples of an unknown source."""
+"""Function that returns the plan for a data source, or the Score for all samples of an unknown source."""
 
 Send = Callable[[ScoringPlan, Sequence[msgspec.Raw | Score]], Scores]
 """Function that sends encoded samples to the workers. Samples that cannot be encoded are given as Scores."""
@@ -233,7 +233,7 @@ class Pending:
 
 
 def slices(samples: Sequence[Sample], places: Sequence[int]) -> Iterator[list[int]]:
-    """Cut indices into slices of samples that a cheap reward can score within about a millisecond."""
+    """Split indices into slices of samples that a cheap reward can score within about a millisecond."""
     waiting = iter(places)
     while some := list(islice(waiting, 1)):
         characters = len(samples[some[0]].response)
