@@ -33,7 +33,7 @@ _THREADS = 4
 
 
 class Client:
-    """Thread-safe client of a reward server, used like a Scorer, which keeps its connections open.
+    """Thread-safe client for a reward server, used like a Scorer. It keeps its connections open.
 
     Args:
         url: Address of the server, such as `http://127.0.0.1:8000`.
