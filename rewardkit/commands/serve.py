@@ -188,7 +188,7 @@ def command(rewards: RewardOptions, **given: Any) -> Serving:
 
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
-    """Options of the command other than those of rewards."""
+    """Options of the command, except for reward options."""
 
     host: str
     port: int
@@ -228,7 +228,7 @@ class Service:
     ground_truths: GroundTruthIndex | None
     tasks: dict[str, TaskSet]
     scorers: int
-    """Number of scoring processes of a server process."""
+    """Number of scoring processes for each server process."""
     exported_traces: Callable[[], AbstractContextManager[Traces]] | None
 
     @classmethod
@@ -260,7 +260,7 @@ class Service:
     @contextlib.contextmanager
     def open_app(self) -> Iterator[FastAPI]:
         """Create the application of a server process and its scorer for the block."""
-        # The import must not be earlier, because the metrics read the environment when they are imported.
+        # These modules must not be imported earlier, because the metrics read the environment on import.
         from rewardkit.server.app import create_app
         from rewardkit.server.observability import logs
 
@@ -307,7 +307,7 @@ def _index(files: Sequence[Path], tokenizer: str | None) -> GroundTruthIndex | N
     from rewardkit.server.ground_truths import (
         GroundTruthIndex,
         check_files,
-    )  # imports Arrow, so only if needed
+    )  # imported only if needed, since it imports Arrow
     from rewardkit.server.observability import logs
 
     if is_only_tried():
@@ -323,7 +323,7 @@ def _task_sets(words: Sequence[str], workers: int) -> dict[str, TaskSet]:
         raise ConfigError(
             f"--tasks needs --workers 1, because one process must keep all sessions; found {workers}"
         )
-    from rewardkit.server.task_files import open_task_sets  # imports Arrow too
+    from rewardkit.server.task_files import open_task_sets  # also imports Arrow
 
     return open_task_sets(words)
 

@@ -1,1 +1,1 @@
-"""Options that several commands share, by subject, and code that prints results. It contains no commands."""
+"""Options that several commands share, by subject, and code that prints results. There are no commands."""

@@ -13,15 +13,15 @@ class FiniteNumber(FloatParamType):
     """Type of numbers that are neither infinite nor NaN."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number, or fail like click's types."""
+        """Return the number, or fail as click's own types do."""
         return _finite(self, super().convert(value, param, ctx), param, ctx)
 
 
 class FiniteRange(click.FloatRange):
-    """Type of finite numbers within bounds. Unlike `click.FloatRange`, it refuses NaN."""
+    """Type of finite numbers within bounds. Unlike `click.FloatRange`, it rejects NaN."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number, or fail like click's types."""
+        """Return the number, or fail as click's own types do."""
         return _finite(self, super().convert(value, param, ctx), param, ctx)
 
 
