@@ -1,4 +1,4 @@
-"""Calling of reward functions. The arguments are chosen once, by the names of the function's parameters."""
+"""Calls to reward functions. The arguments are chosen once, according to the functions' parameter names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RewardCall = Callable[[Any, Any], Any]
 """Function that calls a reward function with (sample, options) or (list of samples, options)."""
 
 Given = Mapping[str, Callable[[Any, Any], Any]]
-"""Functions that return each argument, given the samples and the options, by parameter name."""
+"""Mapping from parameter names to functions that return the argument for given samples and options."""
 
 OF_A_SAMPLE: Given = {
     "sample": lambda sample, options: sample,
@@ -53,7 +53,7 @@ _BY_PLACE = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 
 
 def bound(function: Callable[..., Any], *, batch: bool) -> RewardCall:
-    """Return a callable that calls a reward function with the arguments that its parameters ask for.
+    """Return a callable that invokes a reward function with the arguments that its signature asks for.
 
     The parameters may be `(sample)`, `(sample, options)`, or any of the names in `OF_A_SAMPLE`, which include
     the names that verl uses. For a batch they are `(samples)`, `(samples, options)`, or any of the names in

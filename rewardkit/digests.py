@@ -48,7 +48,7 @@ def source_digests(path: Path, content: bytes | None = None) -> dict[str, str]:
 
 
 def path_digest(path: Path) -> str:
-    """Return the digest of a file, or of all files in a folder except hidden ones.
+    """Return the digest of a file, or of all files in a folder except hidden files.
 
     For files above 64 MiB, such as weights, only the size and 64 evenly spaced pieces are hashed, including
     the first and the last piece.

@@ -1,7 +1,7 @@
 """Detection of other distributions that install a package or a command named `rewardkit`.
 
 Two distributions that install the same package overwrite each other's files. The order of installation then
-decides which one is imported or run.
+determines which of the packages is imported or run.
 """
 
 from __future__ import annotations

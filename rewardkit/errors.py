@@ -8,7 +8,7 @@ The CLI prints that line and exits with `exit_code`; `--debug` shows the traceba
         OptionsError             an option does not exist or has the wrong type
         InputError               a file, column or row cannot be used
             NoDataSourceError    the data source of a file is not specified
-            UnscoredError        no row of a file has a score
+            UnscoredError        no row in a file has a score
             NoResponseError      the value in a response field was not written by the model
         ConfigError              a trainer or server setting cannot be used
         MissingDependencyError   an extra is not installed
@@ -17,10 +17,10 @@ The CLI prints that line and exits with `exit_code`; `--debug` shows the traceba
         ScoringError             a sample could not be scored and the caller asked for an exception
         ServerError              a reward server cannot be reached, or failed
             OverloadedError      the server is overloaded; retry after `retry_after_s`
-            RefusedError         the server rejects the request as it is; retrying cannot help
-            DeadlineError        the server did not answer before the deadline
-        RequestsFailedError      a model did not answer all prompts
-        IncompleteError          a result lacks rows or data sources of its input, or a gate has no value
+            RefusedError         the server rejected the request; retrying cannot help
+            DeadlineError        the server did not respond before the deadline
+        RequestsFailedError      a model did not respond to all prompts
+        IncompleteError          a result lacks rows or data sources in its input, or a gate has no value
         GateError                a result is worse than a gate allows
         ParityError              the rollout engine and the policy have different weights
 """
@@ -183,4 +183,4 @@ def with_columns(message: str, columns: Iterable[str], tail: str = "") -> str:
 
 
 _NAME = 40
-"""Maximum number of characters shown of a column name in a list of columns."""
+"""Maximum length, in characters, of a column name in a list of columns."""

@@ -172,7 +172,7 @@ class RequestFields(Mapping[str, Any]):
 
 
 class NetworkSettings:
-    """Base class for dataclasses that converts values to `Address` and `RequestFields`, as annotated."""
+    """Base class for dataclasses that converts values for fields of type `Address` or `RequestFields`."""
 
     __slots__ = ()
 

@@ -75,7 +75,7 @@ def _close(kept: _KeptConnections) -> None:
 
 def _close_all() -> None:
     while _kept:
-        with contextlib.suppress(Exception):  # the operating system closes connections that remain
+        with contextlib.suppress(Exception):  # the operating system closes any remaining connections
             _close(_kept.pop())
 
 

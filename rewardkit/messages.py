@@ -49,7 +49,7 @@ def whole_text(content: Any) -> str | None:
 
 
 def plain_message(message: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of a message, in which content that is only text is a string."""
+    """Return a copy of a message, with its content as a string if the content is only text."""
     content = message.get("content")
     text = None if content is None or isinstance(content, str) else whole_text(content)
     return dict(message) if text is None else {**message, "content": text}

@@ -93,8 +93,7 @@ def die_with_parent(parent: int, sig: signal.Signals = signal.SIGKILL) -> bool:
     """Ask the kernel to signal this process when the thread that started it ends (Linux only).
 
     Returns:
-        False if `parent` is no longer the parent process. It has then already exited, and no signal will be
-            sent.
+        False if `parent` is no longer the parent process, because it has exited. No signal will then be sent.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, sig)

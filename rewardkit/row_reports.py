@@ -1,4 +1,4 @@
-"""Reading of the failures and episodes that the columns of a row report.
+"""Failures and episodes, read from the columns of a row.
 
 Failures include broken episodes, aborted requests, and masked or filtered samples. Readers of rows call this
 module once per row and store the results in `Sample.known` and `Sample.extra_info`. Logs of known kinds also
@@ -42,7 +42,7 @@ _Report = Callable[[str, Any], tuple[Status, str] | None]
 
 
 EPISODE = frozenset({"turns", "num_turns", "turn_rewards", "tool_rewards", "interaction_score"})
-"""Columns that describe an episode of several turns."""
+"""Columns that describe a multi-turn episode."""
 
 
 def known_score(row: Mapping[str, Any], place: int | None = None) -> Score | None:

@@ -204,8 +204,8 @@ def sample_of(data_source: Any, response: Any, ground_truth: Any, prompt: Any, e
 def ground_truth_text(value: Any) -> str | None:
     """Return a ground truth as the string that rewards expect, or None for None and NaN.
 
-    A text is unchanged, a number is written in decimal (a whole number without `.0`), and any other value is
-    encoded as JSON.
+    A text is returned unchanged, a number is written in decimal (a whole number without `.0`), and any other
+    value is encoded as JSON.
     """
     if value is None or isinstance(value, str):
         return value

@@ -124,8 +124,8 @@ def outside_thoughts(text: str) -> str:
 def thoughts_and_said(text: str) -> tuple[str, str]:
     """Return the thoughts of a text, including their tags, and the text without them.
 
-    A thought needs both tags, except that the prompt may have opened a thought at the beginning. Any other
-    tag may be part of an argument of a tool call.
+    A thought must have both tags, unless it is at the beginning of the text and the prompt opened it. Any
+    other tag may be part of an argument of a tool call.
     """
     thoughts, _ = _thoughts(text, pairs_only=True)
     return "".join(text[start:end] for start, end in thoughts), "".join(_between(text, thoughts))
@@ -147,7 +147,7 @@ def _thoughts(text: str, *, pairs_only: bool = False) -> tuple[list[tuple[int, i
     """Return the start and end of each thought in a text, and True if the last thought is still open.
 
     An opening tag without a closing tag begins a thought that extends to the end. If other words precede the
-    tag and a closing tag of another form follows, the tag is part of a thought that the prompt opened.
+    tag and a closing tag of a different form follows, the tag is part of a thought that the prompt opened.
     """
     found: list[tuple[int, int]] = []
     endless: set[str] = set()

@@ -79,7 +79,7 @@ def fits(sample: Sample) -> bool:
 def with_exact_texts(sample: Sample) -> Sample:
     """Return the sample with texts of subclasses of `str`, such as NumPy's, converted to `str`.
 
-    Rewards then receive the same sample in this process and in any other.
+    Rewards then receive the same sample in this process and in any other process.
     """
     texts = {name: value for name in FIELD_TYPES if isinstance(value := getattr(sample, name), str)}
     others = {name: exact_text(text) for name, text in texts.items() if type(text) is not str}

@@ -1,4 +1,4 @@
-"""Exceptions and printed output of users' code: rewards, imports, tools, interactions and agents.
+"""Exceptions and printed output from users' code: rewards, imports, tools, interactions and agents.
 
 This module logs each kind of exception once, with the place where it was raised, and puts the name of the
 code before each line that the code prints. Only the standard library is imported, since the process that runs
@@ -61,7 +61,7 @@ _kept_reports: list[tuple[str, Raised]] | None = None
 _seen: set[tuple[str, int, str]] = set()
 """Kinds of exceptions (file, line and class) whose traceback this process has formatted."""
 _logged: set[tuple[str, str, int, str]] = set()
-"""Kinds of exceptions that this process has logged, each preceded by the name of the code that raised it."""
+"""Kinds of exceptions that this process has logged, each after the name of the code that raised it."""
 
 
 def raised(error: BaseException) -> Raised:

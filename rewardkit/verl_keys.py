@@ -45,11 +45,11 @@ class VerlKeys:
     same: Mapping[str, Sequence[Any]]
     """Values, in addition to verl's defaults, that describe rewardkit's own behaviour, by glob of keys."""
     defaults: Mapping[str, Sequence[Any]]
-    """All defaults that verl has had for a key, the oldest first."""
+    """All defaults that verl's releases have had for a key, the oldest first."""
 
     @classmethod
     def read(cls, tables: Path, *doors: str) -> VerlKeys:
-        """Read the tables in a JSON file, and verl's defaults for `doors` such as `training`."""
+        """Read the tables in a JSON file, and verl's defaults for `doors`, which are command groups."""
         found: dict[str, Any] = json.loads(tables.read_text("utf-8"))
         defaults: dict[str, list[Any]] = {}
         for door in doors:
@@ -131,7 +131,10 @@ class VerlKeys:
         return self.defaults[switch][-1] if refused and switch in self.defaults else True
 
     def _line(self, key: str) -> tuple[bool, str] | None:
-        """Return True if changing a key is refused, and the message about it, or None without a message."""
+        """Return True if changing a key is refused, and the message about the key.
+
+        The result is None if there is no message about the key.
+        """
         said = {**self.without_effect, **self.refused}
         found = [longest_match(said, name) for name in (key, self.ours(key) or key)]
         glob = max((one for one in found if one is not None), key=len, default=None)
@@ -286,6 +289,6 @@ def _shown(value: Any) -> str:
 
 
 def _some(words: Sequence[str]) -> str:
-    """Join the first words of a list, the number of remaining words, and the matching form of the verb."""
+    """Join the first words of a list, the number of other words, and the matching form of the verb "have"."""
     more = f" and {len(words) - SHOWN_KEYS} more" if len(words) > SHOWN_KEYS else ""
     return f"{', '.join(words[:SHOWN_KEYS])}{more} {'have' if len(words) > 1 else 'has'}"

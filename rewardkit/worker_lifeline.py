@@ -52,7 +52,7 @@ class SharedOwner:
             self.let_go()
 
     def let_go(self) -> None:
-        """Close both ends of the pipe. A forked process must call this, or its parent's servers live on."""
+        """Close both ends of the pipe. A forked process must do this, or its parent's servers never exit."""
         for descriptor in (self._held, self.shared.alive) if self._held >= 0 else ():
             os.close(descriptor)
         self._held = -1

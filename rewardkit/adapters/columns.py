@@ -1,4 +1,4 @@
-"""Conversion of the dataset columns that trainers pass to reward functions into Samples."""
+"""Conversion of dataset columns, which trainers pass to reward functions, into Samples."""
 
 from __future__ import annotations
 

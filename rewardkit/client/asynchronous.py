@@ -41,7 +41,7 @@ class AsyncClient:
     Args:
         url: Address of the server, such as `http://127.0.0.1:8000`.
         token: Bearer token, as for `Client`.
-        timeout_s: Time limit of each request in seconds, as for `Client`, from when the request is sent.
+        timeout_s: Time limit for each request in seconds, counted from when it is sent, as for `Client`.
         connections: Maximum number of concurrent requests. Additional single samples are sent in batches.
     """
 

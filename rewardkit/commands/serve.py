@@ -259,7 +259,7 @@ class Service:
 
     @contextlib.contextmanager
     def open_app(self) -> Iterator[FastAPI]:
-        """Create the application of a server process and its scorer for the block."""
+        """Create the application and the scorer of a server process, and close them after the block."""
         # These modules must not be imported earlier, because the metrics read the environment on import.
         from rewardkit.server.app import create_app
         from rewardkit.server.observability import logs
@@ -364,7 +364,7 @@ def _exported_traces() -> Callable[[], AbstractContextManager[Traces]]:
 
 
 def _share(scorers: int, workers: int) -> int:
-    """Return the number of scoring processes for each server process, if all together have `scorers`.
+    """Return the number of scoring processes for each server process, given their total number `scorers`.
 
     Raises:
         ConfigError: There are fewer scoring processes than server processes.

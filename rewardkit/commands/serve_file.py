@@ -164,7 +164,7 @@ def application(module: str, args: list[str]) -> Iterator[FastAPI]:
 
 
 def _try_once(command: ServingCommand, args: list[str]) -> None:
-    """Check that the command can serve, in a child process that isolates registrations of rewards."""
+    """Check that the command can serve, in a child process, so that no rewards are registered in this one."""
     child = os.fork()
     if child == 0:
         code = 1

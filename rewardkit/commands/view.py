@@ -240,7 +240,7 @@ def _print_in_full(row: ScoredRow) -> None:
 
 
 def _messages(value: Any) -> str:
-    """Return a prompt as text, with the messages of a chat on successive lines."""
+    """Return a prompt or response as text, with the messages of a chat on successive lines."""
     if isinstance(value, list) and all(isinstance(m, dict) and "content" in m for m in value):
         return "\n".join(f"[{printable(str(m.get('role')))}] {printable(message_text(m))}" for m in value)
     return printable(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))

@@ -24,8 +24,8 @@ Ends = Sequence[Score]
 def warnings(composition: Composition) -> list[str]:
     """Return one line for each place where shaping can outweigh the difference between right and wrong.
 
-    A reward that scores answers is assumed to score right answers 1 and wrong answers 0, unless its options
-    say otherwise. The score of a shaping part is assumed to be within its declared bounds.
+    A reward that scores answers is assumed to give 1 for right answers and 0 for wrong answers, unless its
+    options set other scores. The score of a shaping part is assumed to be within its declared bounds.
     """
     found = [
         line

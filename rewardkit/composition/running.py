@@ -177,7 +177,7 @@ class _Rounds:
 def _look(
     member: Member, i: int, known: dict[str, Score], members: dict[str, tuple[Member, list[int]]]
 ) -> Score | None:
-    """Return a member's score for sample `i`, or add the sample to the requests to the member."""
+    """Return a member's score for sample `i`, or request the score and return None."""
     score = known.get(member.path)
     if score is None:
         members.setdefault(member.path, (member, []))[1].append(i)
@@ -199,7 +199,7 @@ def with_parts(found: Score, known: dict[str, Score], root: CompositionNode) -> 
 
 
 def _overruled(node: CompositionNode, known: dict[str, Score]) -> bool:
-    """Return True if, in a `first`, a model accepted a response that an earlier rule had not accepted."""
+    """Return True if a model accepted a response that an earlier rule in a `first` node had not accepted."""
     if not isinstance(node, Combine) or node.kind != "first":
         return False
     asked = [(item, known[item.path]) for item in node.items if item.path in known]

@@ -1,6 +1,7 @@
 """Tree of a composition, with members and combining nodes, read from plain data.
 
 An item is a reward's name, `FILE.py:FUNCTION`, `JUDGE.yaml` (the file of a judge), or a mapping with one of
+these keys:
 - `reward: NAME`, with `options` and `timeout_s`;
 - `sum`, `product`, `min`, `max`, `all`, `any`, `vote`: a list of items;
 - `first`: a list of items that are evaluated in turn until one decides. The condition `until` is `right` by

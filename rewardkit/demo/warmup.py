@@ -15,7 +15,7 @@ from rewardkit.trainer.batch import PromptRow
 
 STEPS = 180
 FORMATS = ("#### {}", "The answer is {}.", "So {}.", "The answer is {}.", "#### {}", "So {}.", "So {}.")
-"""Formats of answers. Two in seven are the rewarded format. None is so common that it alone is learned."""
+"""Formats of answers. Two in seven are rewarded. No format is so common that a model learns only this one."""
 
 
 def write_demonstrations(rows: Sequence[PromptRow], path: Path) -> None:

@@ -377,7 +377,7 @@ class ObjectRows:
 
 
 def row_reader(read: Callable[[Input], Iterator[Any]]) -> OpenRows:
-    """Return the opener of a format, given a function that yields its rows as Python objects."""
+    """Return the opener for a format, given a function that yields a file's rows as Python objects."""
     return partial(ObjectRows, read=read)
 
 

@@ -37,7 +37,7 @@ FORMATS: dict[str, str] = {
 COMPRESSIONS = (".gz", ".zst")
 ZIP = ".zip"
 RECEIPT = ".receipt"
-"""Suffix that is appended to the name of a scored file to name its receipt (see `rewardkit.offline.receipt`).
+"""Suffix that turns the name of a scored file into the name of its receipt (see `rewardkit.offline.receipt`).
 A receipt has no rows."""
 STDIN = "-"
 SAMPLE = "sample://"
@@ -117,7 +117,7 @@ def find_inputs(
 
     Args:
         words: Paths, folders, globs and URLs.
-        on_note: Function that is called with a line about files in a folder that are left out.
+        on_note: Function that is called with a message about files in a folder that are left out.
 
     Raises:
         InputError: One of the words refers to no file.

@@ -186,7 +186,7 @@ def _is_rows(value: Any) -> bool:
 
 
 def inspect_rows(source: Input) -> Iterator[dict[str, Any]]:
-    """Yield the samples of an inspect log (`.eval`), a zip with a header and one JSON file for each sample.
+    """Yield the samples in an inspect log (`.eval`), a zip archive of a header and one JSON file per sample.
 
     https://github.com/UKGovernmentBEIS/inspect_ai/blob/main/src/inspect_ai/log/_recorders/eval.py
     """

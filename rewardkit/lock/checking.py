@@ -105,7 +105,7 @@ def _with_score(said: str, score: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class MovedGroup:
-    """Prompt whose pinned responses have changed advantages under GRPO."""
+    """Prompt with pinned responses whose advantages under GRPO have changed."""
 
     data_source: str
     numbers: list[int]

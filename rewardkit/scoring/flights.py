@@ -12,7 +12,7 @@ from rewardkit.scoring.jobs import Chunk
 
 
 class Flights:
-    """Chunks with one sample each, by the number that the worker's answers use for the sample."""
+    """Chunks with one sample each, by the number that identifies the sample in the worker's answers."""
 
     def __init__(self) -> None:
         self._chunks: dict[int, Chunk] = {}

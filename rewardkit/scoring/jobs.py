@@ -58,13 +58,13 @@ class WorkerJob:
         name: Name shown in messages.
         timeout_s: Time limit of a worker for one piece.
         make_runner: Function called in the worker to create the runner.
-        files: Files that the worker imports first, with the content read in this process.
+        files: Files that the worker imports first, with the content that this process read.
     """
 
     concurrent = False
     """True if the samples of a chunk run concurrently, each with a time limit enforced by the worker."""
     stream = False
-    """True if the worker answers after each sample, so that the deadline applies to each sample."""
+    """True if the worker sends a result after each sample, so that the deadline applies to each sample."""
     costly = False
     """True if each new worker loads a model. Chunks are then never split, and a worker with a cancelled chunk
     is not killed, since the chunk ends soon anyway."""
@@ -140,7 +140,7 @@ Attribute = str | int | float
 
 Watch = Callable[[str, float, float, Mapping[str, Attribute]], None]
 """Function called from any thread with the name, start, end and attributes of an event. Start and end are
-times of `time.monotonic`."""
+values of `time.monotonic`."""
 
 
 class ScoringTurn(NamedTuple):

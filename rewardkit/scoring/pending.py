@@ -93,7 +93,7 @@ class Pending:
         """Wait for all scores and return them in order.
 
         Args:
-            timeout_s: Time limit of the batch in seconds. Samples that are not scored by then get the status
+            timeout_s: Time limit for the batch in seconds. Samples that are not scored by then get the status
                 `timeout`, and their workers are killed. None: no limit.
 
         Raises:

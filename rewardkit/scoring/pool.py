@@ -5,9 +5,10 @@ thread or event loop, and the thread that is the workers' parent lives as long a
 use signals, does not `fork` the caller's memory, and does not depend on the main thread.
 
 If a worker dies or exceeds its deadline, its chunk is split and the unscored samples run again one by one. A
-single sample that exceeds the deadline is a `timeout`. A single sample whose worker dies runs once more, and
-is an `error` if the worker dies again. Chunks for a neural model are an exception: they fail, or run once
-more, as a whole, since each new worker would have to load the model again, which can take minutes.
+single sample that exceeds the deadline gets the status `timeout`. A single sample whose worker dies runs once
+more, and gets the status `error` if the worker dies again. Chunks for a neural model are an exception: they
+fail, or run once more, as a whole, since each new worker would have to load the model again, which can take
+minutes.
 """
 
 from __future__ import annotations
@@ -308,7 +309,7 @@ class _Loop:
                 self._scored(worker, worker.chunk, message)
 
     def _send(self, worker: WorkerProcess) -> None:
-        """Write as much as the pipe accepts. The selector calls this again when the pipe accepts more."""
+        """Write as much as the pipe accepts. The rest is written when the pipe becomes writable again."""
         try:
             while worker.outgoing:
                 worker.outgoing = worker.outgoing[os.write(worker.stdin.fileno(), worker.outgoing) :]

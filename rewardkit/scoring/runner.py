@@ -1,4 +1,4 @@
-"""Calling of a reward in the current process. Whatever the reward returns or raises becomes a Score.
+"""Execution of a reward in the current process. Whatever the reward returns or raises becomes a Score.
 
 The Score contains the reward's name and version. Deadlines of synchronous rewards and processes are handled
 elsewhere. The scorer and its workers both use this module, so that a reward behaves the same everywhere.
@@ -233,7 +233,7 @@ class RewardRunner:
         return self._raised(raised(error), seconds)
 
     def _raised(self, error: Raised, seconds: float) -> Score:
-        """Return the Score for an exception in the reward: a failure or wrong answer, as `on_exception` says.
+        """Return the Score for an exception in the reward: a failure or a wrong answer (see `on_exception`).
 
         Running out of memory is always a failure.
         """

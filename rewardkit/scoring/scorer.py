@@ -152,7 +152,7 @@ class Scorer:
 
         Args:
             samples: Samples to score.
-            timeout_s: Time limit of the batch in seconds. Samples that are not scored by then get the status
+            timeout_s: Time limit for the batch in seconds. Samples that are not scored by then get the status
                 `timeout`, and their workers are killed. None: no limit.
             turn: Client and request of the batch. Worker time is shared fairly among clients and requests.
         """
@@ -174,7 +174,7 @@ class Scorer:
         return failure("invalid", why, scorer=self.reward_for(sample.data_source).scorer)
 
     def scores_here(self, sample: Sample) -> bool:
-        """Return True if a sample is scored in the calling thread. This is so for unknown data sources too.
+        """Return True if a sample is scored in the calling thread, as are samples of unknown data sources.
 
         Raises:
             InputError: The value is not a Sample.
@@ -221,7 +221,7 @@ class Scorer:
         """Check that each of these data sources has a reward that can be used.
 
         Raises:
-            UnknownDataSourceError: A data source has no reward. The message names the closest known ones.
+            UnknownDataSourceError: A data source has no reward. The message names similar data sources.
             OptionsError: The options do not fit a reward.
             MissingDependencyError: A reward needs an extra that is not installed.
         """
@@ -309,13 +309,13 @@ class Scorer:
     def job_of_pieces(
         self, name: str, timeout_s: float, make_runner: Callable[[], Runner], files: Sequence[UserFile]
     ) -> WorkerJob:
-        """Return a job for `submit_piece`, with which this scorer's workers do work other than scoring.
+        """Return a job for `submit_piece`, for work other than scoring in this scorer's workers.
 
         Args:
             name: Name shown in messages.
             timeout_s: Time limit of a worker for one piece.
             make_runner: Function called in each worker to create the runner.
-            files: Files that each worker imports first, with the content read in this process.
+            files: Files that each worker imports first, with the content that this process read.
         """
         return WorkerJob(next(self._job_ids), name, timeout_s, make_runner, files)
 
@@ -366,7 +366,7 @@ class Scorer:
             raise ScoringError("this Scorer is closed; create a new Scorer")
 
     def _fit(self, samples: Sequence[Sample]) -> bool:
-        """Return True if all samples satisfy `types.fits`, checked quickly for all of them together.
+        """Return True if all samples satisfy `types.fits`, using one quick check of all samples.
 
         False means that the samples have to be checked one by one. All samples pass through this check before
         they are scored.

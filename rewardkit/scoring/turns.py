@@ -85,7 +85,7 @@ class Waiting:
         client.add(chunk, next(self._order))
 
     def add_first(self, chunk: Chunk) -> None:
-        """Put a chunk before all others, since it has already had its turn."""
+        """Add a chunk before all others, since it has already had its turn."""
         self._first.appendleft(chunk)
 
     def first(self) -> Chunk | None:

@@ -29,7 +29,7 @@ class Runner(Protocol):
     """Runner of a job in the worker."""
 
     def load(self) -> None:
-        """Prepare the job."""
+        """Prepare the job for its first unit of work."""
 
     def run(self, work: Sequence[Any], /) -> Sequence[WorkResult]:
         """Process units of work and return one result for each."""

@@ -41,7 +41,7 @@ class GroupedCommand(click.Command):
         groups: Mapping[str, str] = GROUPS,
         **rest: Any,
     ) -> None:
-        """Create the command.
+        """Create a command with grouped options.
 
         Args:
             arguments: Positional arguments of `click.Command`.

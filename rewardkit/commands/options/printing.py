@@ -37,7 +37,7 @@ def figure(value: float | None) -> str:
 
 
 def counted(n: int, what: str) -> str:
-    """Return a number with a noun, which has a plural s unless the number is 1."""
+    """Return a number followed by a noun, with a plural s unless the number is 1."""
     return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 

@@ -127,7 +127,7 @@ def score_files(
         options: Options of rewards by data source.
         timeout_s: Time limit for a sample in seconds, or None for the limit of each reward.
         kept: True if the output is kept after the command, so that an interrupted run can be resumed.
-        skip_bad_files: True to skip files that cannot be scored, see `score_file`.
+        skip_bad_files: True to skip files that cannot be scored (see `score_file`).
     """
     with (
         Scorer(options=options, workers=run.workers, timeout_s=timeout_s) as scorer,
