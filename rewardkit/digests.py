@@ -30,7 +30,7 @@ def source_digests(path: Path, content: bytes | None = None) -> dict[str, str]:
 
     Args:
         path: Path of the Python file.
-        content: Content of the file, if it has already been read; None to read the file now.
+        content: Content of the file, if it has already been read, or None to read the file now.
     """
     path = path.resolve()
     root = next(folder for folder in path.parents if not (folder / "__init__.py").is_file())

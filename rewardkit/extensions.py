@@ -119,7 +119,7 @@ class Table(Mapping[str, T], Generic[T]):
 
         Args:
             name: Name of the table. Packages use the entry point group `rewardkit.NAME`.
-            kind: Type of the rows; `object` to accept any value, such as a function.
+            kind: Type of the rows, or `object` to accept any value, such as a function.
             shipped: Rows that are part of rewardkit itself, by name.
         """
         self.name = name

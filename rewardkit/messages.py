@@ -41,7 +41,7 @@ def content_text(content: Any) -> str:
 
 
 def whole_text(content: Any) -> str | None:
-    """Return the text of a message's content if it is only text; None if it has other parts or no parts."""
+    """Return the text of a message's content, or None if the content has other parts or no parts."""
     if isinstance(content, str):
         return content
     parts = _parts(content)

@@ -48,9 +48,9 @@ def start_python(
 
     Args:
         target: Function to run, as `module:function`. It is called with the ID of this process.
-        stderr: Standard error as for `Popen`; None to inherit standard error.
+        stderr: Standard error as for `Popen`, or None to inherit standard error.
         descriptors: File descriptors that the process inherits under the same numbers.
-        environment: Environment variables to add to the inherited ones.
+        environment: Environment variables to add to the inherited environment.
 
     Raises:
         OSError: The process cannot be started.

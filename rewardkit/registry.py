@@ -54,12 +54,12 @@ class Running:
     finds_groups: bool = False
     """True if a `batch` function itself groups samples by prompt and needs each group in a single batch."""
     processes: int = 0
-    """Maximum number of dedicated workers for this reward. 0: the reward shares the scorer's workers, except
-    that a `model` reward has one dedicated worker."""
+    """Maximum number of dedicated workers for this reward. If 0, the reward shares the scorer's workers,
+    except that a `model` reward has one dedicated worker."""
     chunk: int = 0
     """Maximum number of samples sent to a worker at once, which may come from several callers. For an `async`
-    reward with `processes`, the number of samples in flight in each worker. 0: the scorer chooses the number
-    and does not mix samples from several callers."""
+    reward with `processes`, the number of samples in flight in each worker. If 0, the scorer chooses the
+    number and does not mix samples from several callers."""
     each: Callable[[Sequence[Any], Any], Iterator[Sequence[Any]]] | None = None
     """Function that takes several samples and yields their results in order, as soon as they are available.
     It otherwise behaves like `Reward.target`. A reward in another process can thus work on the next samples
@@ -114,14 +114,15 @@ class Reward:
     """Function that scores samples, or a function without parameters that returns it. The latter is called
     when the reward is first needed, so that it can contain slow imports."""
     data_sources: tuple[str, ...]
-    """Exact names or globs (`aime*`). Exact names take precedence, then longer globs over shorter ones."""
+    """Exact names or globs (`aime*`). Exact names take precedence, and longer globs precede shorter globs."""
     aliases: tuple[str, ...] = ()
     running: Running = Running()
     parts: tuple[str, ...] = ()
     """Fixed set of keys of `Score.parts`."""
     options_type: type | None = None
-    """Frozen dataclass of the options, with a default for every field. None: the annotation of the function's
-    options parameter, or no options if that annotation is not a dataclass."""
+    """Frozen dataclass of the options, with a default for every field. If None, the annotation of the
+    function's options parameter is used, and the reward has no options if the annotation is not a
+    dataclass."""
     presets: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """Option values that replace the defaults of `options_type`. The user's options override them."""
     reads: tuple[str, ...] = ("prompt", "extra_info")

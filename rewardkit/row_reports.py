@@ -52,7 +52,7 @@ def known_score(row: Mapping[str, Any], place: int | None = None) -> Score | Non
 
     Args:
         row: Values of the row by column.
-        place: Index of the response in a row with lists of responses; None for a row with one response.
+        place: Index of the response in a row with lists of responses, or None for a row with one response.
     """
     return own_failure(row, place) or interaction_score(_of_response(row.get("interaction_score"), place))
 
@@ -70,7 +70,7 @@ def episode_facts(row: Mapping[str, Any], place: int | None = None) -> dict[str,
 
     Args:
         row: Values of the row by column, including any columns of `EPISODE`.
-        place: Index of the response in a row with lists of responses; None for a row with one response.
+        place: Index of the response in a row with lists of responses, or None for a row with one response.
     """
     said = {name: _of_response(row.get(name), place) for name in EPISODE}
     if said["turns"] is None and said["turn_rewards"] is None:
@@ -96,7 +96,7 @@ def own_failure(row: Mapping[str, Any], place: int | None = None) -> Score | Non
 
     Args:
         row: Values of the row by column.
-        place: Index of the response in a row with lists of responses; None for a row with one response.
+        place: Index of the response in a row with lists of responses, or None for a row with one response.
     """
     for name, report in _reports_in(tuple(row)):
         value = _of_response(row[name], place)
@@ -116,7 +116,7 @@ def _of_response(value: Any, place: int | None) -> Any:
 
 
 def report_columns(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return those of the given columns that may report a failure or an episode."""
+    """Return the given columns that may report a failure or an episode."""
     found = [name for name, _ in _reports_in(names)]
     if not {"turn_rewards", "interaction_score"}.isdisjoint(names):
         found += [name for name in names if name in EPISODE]

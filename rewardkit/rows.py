@@ -82,7 +82,7 @@ class Fields(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RowNames:
-    """Names of the fields in one table. None: the table does not have the field."""
+    """Names of the fields in one table. A name is None if the table does not have the field."""
 
     data_source: str | None = None
     response: str | None = None
@@ -263,7 +263,7 @@ def _list_text(held: list[Any]) -> str:
 
 
 def responses_of(value: Any) -> list[Any] | None:
-    """Return the responses if a row has several, each as a text or chat messages; None for one response.
+    """Return the responses if a row has several, each as a text or chat messages, or None for one response.
 
     A list of texts, of message lists or of API responses counts as several responses, and so does an API
     response with several choices. A list of messages is one response.

@@ -44,12 +44,12 @@ class Sample(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, forbid_u
         response: Text to score.
         ground_truth: Correct answer. It is always a string; test cases and alternative answers are encoded as
             JSON.
-        prompt: Text or list of chat messages; None if not given.
+        prompt: Text or list of chat messages, or None if not given.
         extra_info: Other values of the row by name, for rewards that read them.
-        group: Identity of the prompt within the data source. None: the prompt itself identifies the group.
+        group: Identity of the prompt within the data source. If None, the prompt itself identifies the group.
         known: Score that the row already has, for example because a tool failed in the episode, because the
             row has no response, or because the episode was scored while it ran. Every scorer returns it
-            unchanged. None: the response has to be scored.
+            unchanged. None if the response has to be scored.
     """
 
     data_source: str
@@ -110,13 +110,13 @@ class Score(msgspec.Struct, frozen=True, gc=False):
     """The result of scoring one sample. `score` is meaningful only when `status == "ok"`.
 
     Attributes:
-        score: The reward, a finite number; 0.0 if the status is not `ok`.
+        score: The reward, a finite number. It is 0.0 if the status is not `ok`.
         status: `ok` if the response was scored, `timeout` or `error` if the reward did not finish, and
             `invalid` if the sample itself cannot be scored.
         correct: True if the response is correct, False if not, and None if the reward does not decide this.
-        extracted: Answer that was read from the response; None if there is none.
+        extracted: Answer that was read from the response, or None if no answer was found.
         parts: Named components of the score. Each reward has a fixed set of names.
-        detail: One line that explains the result; None if there is nothing to explain.
+        detail: One line that explains the result, or None if no explanation is needed.
         scorer: Name and version of the reward, such as `gsm8k@1`. The version increases whenever any score
             can change.
         seconds: Wall time spent on this sample.
@@ -156,7 +156,7 @@ def failure(status: Status, detail: str, *, scorer: str = "", seconds: float = 0
 
 
 def to_score(samples: Sequence[Sample]) -> Sequence[Sample]:
-    """Return the samples that have to be scored, which are those without a known Score."""
+    """Return the samples without a known Score, which have to be scored."""
     return [s for s in samples if s.known is None] if any(map(_KNOWN, samples)) else samples
 
 

@@ -1,7 +1,7 @@
 """Users' Python files, imported in all processes with the content that the first process read.
 
 A process that starts later gets the same source text as the others, even if the file has changed in the
-meantime. The same holds for modules that the file imports from its own folder, which are found in the same
+meantime. The same applies to modules that the file imports from its own folder, which are found in the same
 way as modules next to a script. The modules that call these functions decide how to use the files.
 """
 

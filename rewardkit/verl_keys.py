@@ -160,8 +160,8 @@ def config_file(folder: str | None, name: str | None, built_in: str) -> Path | N
     """Return the file for Hydra's `--config-path` and `--config-name`, or None for verl's own config.
 
     Args:
-        folder: Value of `--config-path`; None if not given.
-        name: Value of `--config-name`; None if not given.
+        folder: Value of `--config-path`, or None if not given.
+        name: Value of `--config-name`, or None if not given.
         built_in: Name of verl's own config, which contains the defaults and so needs no file.
 
     Raises:
@@ -187,7 +187,7 @@ def read_settings(
     Args:
         keys: Tables of verl's keys.
         types: Type of each of rewardkit's settings, by name.
-        path: YAML file; None if there is no file.
+        path: YAML file, or None if there is no file.
         words: `key=value` words from the command line, which override the file.
 
     Raises:

@@ -83,7 +83,7 @@ def _forget() -> None:
 
 
 def close() -> None:
-    """Stop the workers and close the connections. The next call creates new ones."""
+    """Stop the workers and close the connections. The next call starts new workers or connections."""
     global _backends
     closing, _backends = _backends, _Backends()
     closing.close()
@@ -96,12 +96,12 @@ atexit.register(close)
 def score_batch(
     samples: Sequence[Sample], url: str | None = None, rewards: RewardFiles = None
 ) -> list[Score]:
-    """Score samples in this process, or on a server if one is given.
+    """Score samples in this process, or on a server if its address is given.
 
     Args:
         samples: Samples to score.
-        url: Address of a reward server; None: REWARDKIT_URL, or this process.
-        rewards: Files with rewards to register before scoring in this process; None: REWARDKIT_REWARDS.
+        url: Address of a reward server, by default REWARDKIT_URL. Without an address, this process scores.
+        rewards: Files with rewards to register before scoring in this process, by default REWARDKIT_REWARDS.
 
     Raises:
         InputError: A file in `rewards` cannot be read.

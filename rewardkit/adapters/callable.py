@@ -63,10 +63,10 @@ def make_reward(
     """Return a function `(responses, ground_truths=None, prompts=None, **columns) -> rewards`.
 
     Args:
-        data_source: Data source of all responses; None: the function takes a list `data_source`.
-        url: Address of a reward server; None: REWARDKIT_URL, or this process.
+        data_source: Data source of all responses. If None, the function takes a list `data_source`.
+        url: Address of a reward server, by default REWARDKIT_URL. Without an address, this process scores.
         on_failure: Reward for a response that could not be scored.
-        rewards: Files with compositions and rewards for this process; None: REWARDKIT_REWARDS.
+        rewards: Files with compositions and rewards for this process, by default REWARDKIT_REWARDS.
     """
     files = None if rewards is None else reward_files(rewards)
     return RewardFunction(data_source, url, on_failure, files)

@@ -23,8 +23,8 @@ def samples_from(
         completions: Completions, each a text or chat messages.
         columns: Lists with one value per completion, under the names that `rewardkit.rows` recognises: the
             data source, unless it is given; the ground truth, unless the reward needs none; and `extra_info`.
-        prompts: Prompts for the completions; None if they are not known.
-        data_source: Data source of all completions; None to use the column.
+        prompts: Prompts for the completions, or None if they are not known.
+        data_source: Data source of all completions, or None to use the column.
 
     Raises:
         InputError: The data source is not given, or a column has the wrong length.

@@ -24,9 +24,9 @@ def make_reward(
     """Return a reward function for a rubric.
 
     Args:
-        data_source: Data source of all rows; None: `info["data_source"]`, or else the row's `task`.
-        url: Address of a reward server; None: REWARDKIT_URL, or this process.
-        rewards: Files with compositions and rewards for this process; None: REWARDKIT_REWARDS.
+        data_source: Data source of all rows, by default `info["data_source"]`, or else the row's `task`.
+        url: Address of a reward server, by default REWARDKIT_URL. Without an address, this process scores.
+        rewards: Files with compositions and rewards for this process, by default REWARDKIT_REWARDS.
     """
     files = None if rewards is None else reward_files(rewards)
 

@@ -33,8 +33,8 @@ def compute_score(
         solution_str: Response to score.
         ground_truth: Correct answer, of any type that `rewardkit.rows` can convert.
         extra_info: Other values of the row.
-        url: Address of a reward server; None: REWARDKIT_URL, or this process.
-        rewards: Files with compositions and rewards for this process; None: REWARDKIT_REWARDS.
+        url: Address of a reward server, by default REWARDKIT_URL. Without an address, this process scores.
+        rewards: Files with compositions and rewards for this process, by default REWARDKIT_REWARDS.
         on_failure: Score for a response that could not be scored. `status` and `failed` distinguish it from a
             real score.
 

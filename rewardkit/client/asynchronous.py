@@ -56,7 +56,7 @@ class AsyncClient:
         self._session: aiohttp.ClientSession | None = None
         self._connections = connections
         self._waiting: dict[str, deque[_Single]] = {}
-        """Waiting samples by data source, so that fast rewards do not wait for slow ones."""
+        """Waiting samples by data source, so that fast rewards do not wait for slow rewards."""
         self._senders: set[asyncio.Task[None]] = set()
 
     async def ascore(self, sample: Sample) -> Score:

@@ -329,7 +329,7 @@ def _task_sets(words: Sequence[str], workers: int) -> dict[str, TaskSet]:
 
 
 def _look_for_groups(tasks: Mapping[str, TaskSet], ground_truths: GroundTruthIndex | None) -> None:
-    """Check that no task has a group reward, and log the other data sources with group rewards.
+    """Check that no task has a group reward, and log all other data sources that have group rewards.
 
     Raises:
         ConfigError: The reward of a task needs all responses to a prompt, but an episode has only one

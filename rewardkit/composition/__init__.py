@@ -40,7 +40,7 @@ def compose(
     Args:
         name: Name of the reward, unless the spec has a `name`.
         spec: Composition as plain data, as in YAML.
-        data_sources: Data sources to score; if empty, the spec's own `data_sources`.
+        data_sources: Data sources to score, by default the spec's own `data_sources`.
         registry: Registry to which the reward is added.
         replace_existing: True to replace an existing reward for these data sources; False to raise an error.
 

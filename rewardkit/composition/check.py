@@ -1,4 +1,4 @@
-"""Warnings about compositions that can give a wrong answer as high a score as a right one."""
+"""Warnings about compositions that can give a wrong answer as high a score as a right answer."""
 
 from __future__ import annotations
 

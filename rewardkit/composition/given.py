@@ -106,7 +106,7 @@ class GivenRewards:
         """Check that the rows have used every option and setting.
 
         Raises:
-            OptionsError: No row uses an option or setting. The message names the first one and the reason.
+            OptionsError: No row uses an option or setting. The message names it and gives the reason.
         """
         for one in self._unused.values():
             seen = [source or "(none)" for source in self._seen]

@@ -217,9 +217,9 @@ class Branch:
     """`then` or `else` for the items of a gate, and "" for any other item."""
     label: str
     score: float | None
-    """Score of a member; None for a combining node and for a member without a score."""
+    """Score of a member, or None for a combining node or a member without a score."""
     asked: bool
-    """True for a combining node and for a member with a score."""
+    """True for a combining node or a member with a score."""
 
 
 @dataclass(frozen=True)

@@ -116,7 +116,7 @@ def compose_tree(
     Args:
         spec: Composition as plain data, as in YAML.
         name: Name of the composition, unless the spec has a `name`.
-        data_sources: Data sources to score; if empty, the spec's own `data_sources`.
+        data_sources: Data sources to score, by default the spec's own `data_sources`.
         registry: Registry with the rewards that the composition may use.
 
     Raises:

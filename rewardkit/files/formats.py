@@ -293,7 +293,7 @@ class LineRows:
 
     @cached_property
     def total(self) -> int | None:
-        """Number of lines, counted on first access; None for remote or compressed files."""
+        """Number of lines, counted on first access, or None for remote or compressed files."""
         return _count_lines(self.source) if self._near else None
 
     def first_row(self) -> RawRow:

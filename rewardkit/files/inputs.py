@@ -71,7 +71,7 @@ class Input:
 
     @property
     def format(self) -> str:
-        """Format according to the file's name; `jsonl` for standard input.
+        """Format according to the file's name, or `jsonl` for standard input.
 
         Raises:
             InputError: The file's name does not indicate a known format.

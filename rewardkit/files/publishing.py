@@ -49,7 +49,7 @@ def sole_writer(
 
     Args:
         out: Output file or folder.
-        lock: File to lock; None: `.NAME.lock` next to the output.
+        lock: File to lock, by default `.NAME.lock` next to the output.
         patience_s: Seconds to wait for another run to end.
         instead: Alternative to waiting that the error message suggests.
 

@@ -81,13 +81,13 @@ class Records:
     """Number of the first row, counted from 0. Empty lines in text files are counted."""
     count: int
     table: pa.Table | None = None
-    """Rows in typed columns; None if the rows are lines or damaged."""
+    """Rows in typed columns, or None if the rows are lines or damaged."""
     lines: tuple[bytes, ...] = ()
     """Rows as JSON objects, one per line, without line ends. An empty line is not a row."""
     damaged: str | None = None
-    """Reason why none of these rows can be read; None if they can be read."""
+    """Reason why none of these rows can be read, or None if they can be read."""
     place: FileRange | None = None
-    """Place where another process can read these lines; None if no other process can."""
+    """Place where another process can read these lines, or None if no other process can read them."""
 
     def first(self, count: int) -> Records:
         """Return a chunk with only the first `count` rows."""

@@ -115,7 +115,7 @@ def _portable_path(value: str) -> str:
 
 
 def _source(function: Callable[..., Any]) -> dict[str, str]:
-    """Return digests of a function's sources; none for rewardkit's own functions, which have versions."""
+    """Return digests of a function's sources, but not for rewardkit's own functions, which have versions."""
     own = user_reward_file(function)
     if own is not None:
         return source_digests(Path(own.path), own.source)
@@ -135,7 +135,7 @@ def _packages(names: Iterable[str]) -> dict[str, str]:
 
 
 def _sandbox(options: Any) -> dict[str, str]:
-    """Return the local isolation level and language versions; empty if a service runs the programs."""
+    """Return the local isolation level and language versions, unless a service runs the programs."""
     if getattr(options, "sandbox_url", None):
         return {}
     # The sandbox is imported only if needed, since most rewards do not run programs.

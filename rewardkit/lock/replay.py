@@ -96,7 +96,7 @@ def replay(path: Path, scorer: Scorer, options: ReadOptions, prefix: str | None 
         path: Scored file.
         scorer: Scorer for the second scoring.
         options: Options for reading the rows, if rewardkit did not write them.
-        prefix: Prefix of the score columns; None: the prefix in the receipt.
+        prefix: Prefix of the score columns, by default the prefix in the receipt.
 
     Raises:
         InputError: The file cannot be read or has no scores, or a reward named in its receipt is missing.

@@ -73,12 +73,12 @@ class WorkerJob:
     sandboxed = False
     """True if the job runs programs in the sandbox."""
     own_workers = 0
-    """Size of this job's dedicated pool. 0: the job uses the shared pool."""
+    """Size of this job's dedicated pool, or 0 if the job uses the shared pool."""
     in_flight = 0
-    """Number of samples that a worker runs at once. A new sample starts as soon as another sample ends. 0:
-    the worker processes chunks."""
+    """Number of samples that a worker runs at once. A new sample starts as soon as another sample ends. If
+    0, the worker processes chunks."""
     chunk_limit = 0
-    """Maximum number of samples in a chunk that is merged from waiting chunks. 0: chunks are not merged."""
+    """Maximum number of samples in a chunk that is merged from waiting chunks, or 0 to merge no chunks."""
     max_load_deaths = 4
     """Maximum number of workers that may die in a row while loading the job."""
 

@@ -94,7 +94,7 @@ class Pending:
 
         Args:
             timeout_s: Time limit for the batch in seconds. Samples that are not scored by then get the status
-                `timeout`, and their workers are killed. None: no limit.
+                `timeout`, and their workers are killed. If None, there is no limit.
 
         Raises:
             ScoringError: The scorer was closed in the meantime.
@@ -182,7 +182,7 @@ class Pending:
         self._samples = exact
 
     def _split(self, plan: ScoringPlan, places: list[int]) -> tuple[list[int], list[int]]:
-        """Split indices into those to score in this thread and those for the workers.
+        """Split indices into samples to score in this thread and samples for the workers.
 
         The samples of a `batch` reward are not split.
         """

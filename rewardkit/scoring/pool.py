@@ -380,7 +380,7 @@ class _Loop:
             self._put_rest(chunk, detail, "timeout")
             return
         rest = chunk.rest_one_by_one()
-        # When streaming, the sample that exceeded the deadline is the first one without a score.
+        # When streaming, the first sample without a score is the sample that exceeded the deadline.
         if chunk.job.stream or len(rest) == 1:
             job = chunk.job
             chunk.put(failure("timeout", _killed(job), scorer=job.name, seconds=job.timeout_s))

@@ -57,8 +57,8 @@ class Scorer:
             source are merged. For the same option, the exact data source takes precedence over a glob, and a
             glob over the reward's name. The reward's aliases and its other declared data sources count as
             its name. A glob that matches no data source is not an error.
-        workers: Maximum number of worker processes; None: one per core. They start when needed.
-        timeout_s: Time limit for one sample in seconds; None: each reward's own time limit.
+        workers: Maximum number of worker processes, by default one per core. They start when needed.
+        timeout_s: Time limit for one sample in seconds, by default each reward's own time limit.
         express: True to allow two more processes, for cheap samples that would otherwise wait for expensive
             samples.
         registry: Registry with the rewards to use.
@@ -153,7 +153,7 @@ class Scorer:
         Args:
             samples: Samples to score.
             timeout_s: Time limit for the batch in seconds. Samples that are not scored by then get the status
-                `timeout`, and their workers are killed. None: no limit.
+                `timeout`, and their workers are killed. If None, there is no limit.
             turn: Client and request of the batch. Worker time is shared fairly among clients and requests.
         """
         if len(samples) == 1 and (scores := self._scored_here(samples)):
