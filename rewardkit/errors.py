@@ -35,7 +35,7 @@ from collections.abc import Iterable
 
 
 class RewardkitError(Exception):
-    """Base class of all exceptions that rewardkit raises deliberately."""
+    """Base class for all exceptions that rewardkit raises deliberately."""
 
     exit_code = 1
 

@@ -32,7 +32,7 @@ def group_of(sample: Sample) -> str:
 def needs_group(data_source: str, instead: str) -> str:
     """Return a message that explains why a single response is not scored.
 
-    A group reward compares responses. The score of a single response would be meaningless.
+    A group reward compares responses, so a single response has no meaningful score.
 
     Args:
         data_source: Data source of the sample.
@@ -42,7 +42,7 @@ def needs_group(data_source: str, instead: str) -> str:
 
 
 def group_places(samples: Sequence[Sample]) -> list[list[int]]:
-    """Return the indices of the samples in each group. Groups are in the order of their first sample."""
+    """Return the indices of the samples in each group. Groups are ordered by their first sample."""
     places: dict[str, list[int]] = {}
     for i, sample in enumerate(samples):
         places.setdefault(group_of(sample), []).append(i)

@@ -365,7 +365,7 @@ def reward(
     readings: Iterable[str] = (),
     replace_existing: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register the decorated function as the reward of `data_sources`.
+    """Register the decorated function as the reward for `data_sources`.
 
     The function takes `(sample)` or `(sample, options)`, with a list of samples if `batch`. Alternatively it
     takes any of the parameters `data_source`, `response` (also `solution_str`, as in verl), `ground_truth`,

@@ -1,7 +1,7 @@
 """Special tokens in decoded texts: ends of turns, padding and thoughts.
 
-This module only recognises the tokens. Their role in turns is defined by the server's chat templates. All
-code that separates a model's thoughts from its answer uses this module.
+This module only recognises the tokens. The server's chat templates define their role in turns. All code that
+separates a model's thoughts from its answer uses this module.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ class UserFile:
 
 
 class _UserFileLoader(SourceFileLoader):
-    """Loader of a module from source text that was read earlier, regardless of the file's current content."""
+    """Loader that creates a module from source text read earlier, whatever the file contains now."""
 
     def __init__(self, name: str, path: str, source: bytes) -> None:
         super().__init__(name, path)
@@ -49,7 +49,7 @@ class _UserFileLoader(SourceFileLoader):
 
 
 class _UserFileFinder:
-    """Finder of modules in the folders of users' files, which keeps the source text that it has read.
+    """Finder for modules in the folders of users' files, which keeps the source text that it has read.
 
     A module that also exists in the standard library or in an installed package is imported from there.
     """

@@ -1,6 +1,6 @@
 """Link between a process and its workers: a shared name, and a pipe that shows when the process has exited.
 
-A server that is shared by all workers (such as the SymPy server of the maths reward) listens under that name
+A server that is shared by all workers (such as the SymPy server for the maths reward) listens on that name
 and exits when the pipe becomes readable. Linux only: the names are abstract socket addresses, which leave no
 files behind.
 """

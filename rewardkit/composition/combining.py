@@ -45,8 +45,8 @@ def _below(
 ) -> list[tuple[CompositionNode, Score]] | Score | None:
     """Return the items that did not fail, with their scores.
 
-    Failed items with `drop` are left out. The result is a failure if an item with `fail` failed or if all
-    items failed, and None if a score is not yet known.
+    Failed items whose `on_failure` is `drop` are left out. The result is a failure if an item whose
+    `on_failure` is `fail` failed or if all items failed, and None if a score is not yet known.
     """
     found = [(node, combine(node, lookup)) for node in nodes]  # requests all scores before waiting for any
     if any(score is None for _, score in found):

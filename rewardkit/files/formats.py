@@ -50,7 +50,7 @@ _ARROW_FILE = b"ARROW1"
 
 
 class RowFile(Protocol):
-    """Open file of rows."""
+    """Open file that contains rows."""
 
     source: Input
 

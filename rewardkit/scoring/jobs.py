@@ -80,7 +80,7 @@ class WorkerJob:
     chunk_limit = 0
     """Maximum number of samples in a chunk that is merged from waiting chunks, or 0 to merge no chunks."""
     max_load_deaths = 4
-    """Maximum number of workers that may die in a row while loading the job."""
+    """Maximum number of consecutive workers that may die while loading the job."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class WorkerJob:
         self.timeout_s = timeout_s
         self.load_timeout_s = max(processes.load_timeout_s(), MODEL_LOAD_TIMEOUT_S if self.costly else 0.0)
         self.load_deaths = 0
-        """Number of workers in a row that died while loading the job."""
+        """Number of consecutive workers that have died while loading the job."""
         self.expected_s = UNKNOWN_S
         """Expected worker time of one sample, an exponential moving average over past samples."""
         self.seen = False
@@ -274,7 +274,7 @@ def encode(sample: Sample) -> msgspec.Raw:
 
 
 def misfit(sample: Sample) -> str:
-    """Return a message about the first field that has a wrong type or cannot be encoded, or an empty text."""
+    """Return a message about the first field with a wrong or unencodable value, or an empty text."""
     for field in msgspec.structs.fields(Sample):
         try:
             msgspec.convert(value := getattr(sample, field.name), field.type)

@@ -120,7 +120,7 @@ class Pending:
     # --- event loops ---------------------------------------------------------------------------------
 
     async def score(self, timeout_s: float | None = None) -> list[Score]:
-        """Score the batch like `start` and `wait`, yielding to the event loop every few milliseconds.
+        """Score the batch as `start` and `wait` do, yielding to the event loop every few milliseconds.
 
         If the task is cancelled, the workers that are busy with this batch are killed.
 

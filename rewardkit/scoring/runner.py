@@ -297,7 +297,7 @@ def is_async(reward: Reward) -> bool:
 def _to_score(result: Any) -> Score:
     """Convert a float, a bool, a dict or a Score to a Score whose fields have the right types.
 
-    A dict needs the key `score` and may have the names of other fields, or verl's `acc` and `pred`.
+    A dict needs the key `score` and may have other fields of a Score as keys, or verl's `acc` and `pred`.
 
     Raises:
         TypeError: The result or a field has the wrong type.

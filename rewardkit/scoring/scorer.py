@@ -140,7 +140,7 @@ class Scorer:
         return pending
 
     async def ascore(self, sample: Sample) -> Score:
-        """Score one sample like `score`, without blocking the event loop. Cancellation kills the worker."""
+        """Score one sample as `score` does, without blocking the event loop. Cancelling kills the worker."""
         return self._refused_alone(sample) or (await self.ascore_batch([sample]))[0]
 
     async def ascore_batch(
