@@ -61,7 +61,7 @@ _kept_reports: list[tuple[str, Raised]] | None = None
 _seen: set[tuple[str, int, str]] = set()
 """Kinds of exceptions (file, line and class) whose traceback this process has formatted."""
 _logged: set[tuple[str, str, int, str]] = set()
-"""Kinds of exceptions that this process has logged, each after the name of the code that raised it."""
+"""Kinds of exceptions that this process has logged, each with the name of the code that raised it."""
 
 
 def raised(error: BaseException) -> Raised:

@@ -259,7 +259,7 @@ class Service:
 
     @contextlib.contextmanager
     def open_app(self) -> Iterator[FastAPI]:
-        """Create the application and the scorer of a server process, and close them after the block."""
+        """Create the application and the scorer of a server process for the block."""
         # These modules must not be imported earlier, because the metrics read the environment on import.
         from rewardkit.server.app import create_app
         from rewardkit.server.observability import logs

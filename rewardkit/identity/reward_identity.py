@@ -135,7 +135,7 @@ def _packages(names: Iterable[str]) -> dict[str, str]:
 
 
 def _sandbox(options: Any) -> dict[str, str]:
-    """Return the local isolation level and language versions, unless a service runs the programs."""
+    """Return the local isolation level and language versions; an empty dict if a service runs programs."""
     if getattr(options, "sandbox_url", None):
         return {}
     # The sandbox is imported only if needed, since most rewards do not run programs.

@@ -30,7 +30,7 @@ MODEL_CHUNK = 256
 """Number of samples sent to a neural model at once, so that it can sort them by length and fill batches."""
 
 UNKNOWN_S = 0.25
-"""Expected worker time of the first sample of a job. The value is high, since samples may be expensive."""
+"""Expected worker time of a sample before any is measured. It is high, since samples may be expensive."""
 
 _LEARNING_RATE = 0.1
 """Weight of the newest sample in the moving average of worker time."""

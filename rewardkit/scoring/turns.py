@@ -24,7 +24,7 @@ class _Client:
         self.tag = tag
         """Worker time that the client has used, plus the queue's clock when the client was added."""
         self.clock = 0.0
-        """Worker time used so far, divided evenly among the client's waiting requests."""
+        """Worker time per request so far, if the client's requests shared the client's time equally."""
         self.chunks: list[tuple[float, int, Chunk]] = []
         self.ends: dict[Hashable, float] = {}
         """Time on `clock` at which the last chunk of each request would end."""
