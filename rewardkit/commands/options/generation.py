@@ -165,7 +165,7 @@ GENERATION = (*_OPTIONS, *_EPISODE_OPTIONS)
 def generation_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the generation options to a command.
 
-    The command receives the options that the user gave as the mapping `generation`.
+    Options that the user gave are passed to the command as the mapping `generation`.
     """
 
     @functools.wraps(function)
