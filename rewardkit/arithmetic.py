@@ -37,7 +37,7 @@ class BadExpression(ValueError):
 
 
 Evaluate = Callable[[Mapping[str, Number]], Number]
-"""Function that calculates a part of an expression from the values of its names."""
+"""Function that evaluates part of an expression, given the values of its names."""
 
 
 def calculate(expression: str) -> str:

@@ -1,4 +1,4 @@
-"""Calls of reward functions. The arguments are chosen once, from the names of the function's parameters."""
+"""Calls to reward functions. The arguments are chosen once, according to the functions' parameter names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RewardCall = Callable[[Any, Any], Any]
 """Function that calls a reward function with (sample, options) or (list of samples, options)."""
 
 Given = Mapping[str, Callable[[Any, Any], Any]]
-"""For each parameter name, the function that returns its argument, given the samples and the options."""
+"""Mapping from parameter names to functions that return the argument for given samples and options."""
 
 OF_A_SAMPLE: Given = {
     "sample": lambda sample, options: sample,
@@ -47,16 +47,17 @@ OF_A_BATCH: Given = {
 }
 
 _OF_VERL = ("data_source", "solution_str", "ground_truth", "extra_info")
-"""Names of the arguments that verl passes. A function that takes a batch gets them in the plural."""
+"""Names of the arguments that verl passes. A batch function receives them under plural names."""
 
 _BY_PLACE = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 
 
 def bound(function: Callable[..., Any], *, batch: bool) -> RewardCall:
-    """Return a callable that calls a reward function with the arguments that its parameters ask for.
+    """Return a callable that invokes a reward function with the arguments that its signature asks for.
 
     The parameters may be `(sample)`, `(sample, options)`, or any of the names in `OF_A_SAMPLE`, which include
-    verl's. For a batch they are `(samples)`, `(samples, options)`, or any of the names in `OF_A_BATCH`.
+    the names that verl uses. For a batch they are `(samples)`, `(samples, options)`, or any of the names in
+    `OF_A_BATCH`.
 
     Raises:
         InputError: The function has an unknown parameter.
@@ -84,7 +85,7 @@ def parameters_of(function: Callable[..., Any]) -> list[Parameter]:
 
 
 def options_parameter(function: Callable[..., Any]) -> Parameter | None:
-    """Return the parameter that gets the options: the one named `options`, or else the second."""
+    """Return the parameter that receives the options: the one named `options`, or else the second."""
     parameters = parameters_of(function)
     named = [one for one in parameters if one.name == "options"]
     return next(iter(named or parameters[1:2]), None)

@@ -1,4 +1,4 @@
-"""The `rewardkit` command line: finds a command, runs it, and prints errors as one line.
+"""Command line of rewardkit. It finds a command, runs it, and prints each error on one line.
 
 Each command is a file in `rewardkit/commands/` that is imported only when the command is called.
 """
@@ -63,7 +63,7 @@ COMMANDS = {name: summary for commands in TASKS.values() for name, summary in co
 
 
 class _ReaderGoneError(Exception):
-    """Signal that the reader of the output (such as `| head`) has exited, which is not an error."""
+    """Signal raised when the reader of the output (such as `| head`) has exited, which is not an error."""
 
 
 @contextlib.contextmanager
@@ -79,10 +79,10 @@ def _without_reader() -> Iterator[None]:
 
 
 class _LazyGroup(click.Group):
-    """A group whose commands are imported only when one of them is called."""
+    """Group of commands that imports a command only when it is called."""
 
     def make_context(self, *arguments: Any, **rest: Any) -> click.Context:
-        with _without_reader():  # make_context prints --help
+        with _without_reader():  # make_context prints the help text
             return super().make_context(*arguments, **rest)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -129,7 +129,7 @@ class _LazyGroup(click.Group):
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Example: rewardkit prep arithmetic --out data && rewardkit check data/train.parquet",
 )
-# Another distribution may have overwritten our __init__.py. `doctor` must still run, to report this.
+# If another distribution has overwritten rewardkit's __init__.py, `doctor` must still run to report it.
 @click.version_option(getattr(rewardkit, "__version__", "unknown"), prog_name="rewardkit")
 @click.option(
     "--debug",
@@ -146,7 +146,7 @@ def main() -> None:
 
 
 def run(args: list[str]) -> int:
-    """Run one command line and return its exit code, printing errors as one line each."""
+    """Run a command with these arguments and return its exit code. Each error is printed on one line."""
     debug = "--debug" in args[:1] or bool(os.environ.get(DEBUG))
     if not debug:
         return _run(args, debug=False)
@@ -166,7 +166,7 @@ def _run(args: list[str], *, debug: bool) -> int:
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.Abort as stop:
-        if isinstance(stop.__cause__, EOFError):  # click reads it as Ctrl-D at a prompt, but we never prompt
+        if isinstance(stop.__cause__, EOFError):  # click takes it for Ctrl-D, but rewardkit never prompts
             raise stop.__cause__ from None
         advice = str(stop.__cause__ or "")
         print(f"interrupted; {advice}" if advice else "interrupted", file=sys.stderr)

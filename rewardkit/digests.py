@@ -1,6 +1,7 @@
-"""Digests of the files that decide a score: sources, the local modules they import, and model folders.
+"""Digests of files that determine scores: sources, the local modules they import, and model folders.
 
-Digests depend on the content of the files and not on their location, so that they agree across machines.
+A digest depends only on the content of the files and not on their location. Digests therefore agree across
+machines.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 _WHOLE_BYTES = 64 << 20
-"""Size of the largest file that is read in full. Only pieces of a larger file, such as weights, are read."""
+"""Maximum size of a file that is read in full. Only pieces of larger files, such as weights, are read."""
 _PIECES = 64
 _PIECE_BYTES = 1 << 16
 
 
 def digest(content: bytes) -> str:
-    """Return the first 128 bits of the SHA-256 of some bytes, as `sha256:` and 32 hexadecimal digits."""
+    """Return the first 128 bits of the SHA-256 hash of `content`, as `sha256:` and 32 hexadecimal digits."""
     return f"sha256:{hashlib.sha256(content).hexdigest()[:32]}"
 
 
@@ -25,11 +26,11 @@ def source_digests(path: Path, content: bytes | None = None) -> dict[str, str]:
     """Return digests of a Python file and of the local modules that it imports, by relative path.
 
     Local modules are those in the file's folder or package. Every file of an imported package is included.
-    Nothing is run; imports are read from the source text.
+    No code is run. Imports are found by parsing the source text.
 
     Args:
         path: Path of the Python file.
-        content: Content of the file, if it was read earlier; None to read the file now.
+        content: Content of the file, if it has already been read, or None to read the file now.
     """
     path = path.resolve()
     root = next(folder for folder in path.parents if not (folder / "__init__.py").is_file())
@@ -47,7 +48,7 @@ def source_digests(path: Path, content: bytes | None = None) -> dict[str, str]:
 
 
 def path_digest(path: Path) -> str:
-    """Return the digest of a file, or of all files in a folder except hidden ones.
+    """Return the digest of a file, or of all files in a folder except hidden files.
 
     For files above 64 MiB, such as weights, only the size and 64 evenly spaced pieces are hashed, including
     the first and the last piece.
@@ -79,7 +80,7 @@ def _text(file: Path) -> bytes:
 
 
 def _beside(text: bytes, folders: Sequence[Path], own: Path) -> Iterator[Path]:
-    """Yield the files that a source imports from `folders`, or by relative imports from its `own` folder."""
+    """Yield the files that a source text imports from `folders`, or relative to its `own` folder."""
     absolute, relative = _imports(text)
     for name in sorted(absolute - {"rewardkit"}):
         yield from (file for folder in folders for file in _module_files(folder / name))
@@ -88,13 +89,13 @@ def _beside(text: bytes, folders: Sequence[Path], own: Path) -> Iterator[Path]:
 
 
 def _module_files(path: Path) -> list[Path]:
-    """Return the files of the module or package at a path that is given without a suffix."""
+    """Return the files of the module or package at a path without a suffix."""
     module = path.with_name(f"{path.name}.py")
     return [module] if module.is_file() else sorted(path.rglob("*.py")) if path.is_dir() else []
 
 
 def _imports(text: bytes) -> tuple[set[str], set[str]]:
-    """Return the top-level names that a source imports anywhere, as absolute imports and as relative ones."""
+    """Return the top-level names in a source text's absolute imports and in its relative imports."""
     try:
         nodes = list(ast.walk(ast.parse(text)))
     except (SyntaxError, ValueError, RecursionError):

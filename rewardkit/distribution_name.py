@@ -1,7 +1,7 @@
-"""Other distributions that install a package or a command named `rewardkit`.
+"""Detection of other distributions that install a package or a command named `rewardkit`.
 
 Two distributions that install the same package overwrite each other's files. The order of installation then
-decides which one is imported or run.
+determines which of the packages is imported or run.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ OURS = "rewardkit"
 
 @dataclass(frozen=True, slots=True)
 class NameOwner:
-    """Another distribution that installs a package or a command named rewardkit."""
+    """Another distribution that installs a package or a command named `rewardkit`."""
 
     name: str
     imports: bool
-    """True if the distribution installs files of a package `rewardkit`."""
+    """True if the distribution installs files into a package named `rewardkit`."""
     script: bool
-    """True if the distribution installs a command `rewardkit`."""
+    """True if the distribution installs a command named `rewardkit`."""
 
     def __str__(self) -> str:
         what = " and ".join(word for word, has in (("import", self.imports), ("command", self.script)) if has)
@@ -32,7 +32,7 @@ class NameOwner:
 
 
 def other_owners() -> list[NameOwner]:
-    """Return the other distributions that use our name, sorted by distribution name."""
+    """Return the other distributions that use the name `rewardkit`, sorted by distribution name."""
     found = {}
     for distribution in importlib.metadata.distributions():
         name = distribution.metadata["Name"]

@@ -8,7 +8,7 @@ The CLI prints that line and exits with `exit_code`; `--debug` shows the traceba
         OptionsError             an option does not exist or has the wrong type
         InputError               a file, column or row cannot be used
             NoDataSourceError    the data source of a file is not specified
-            UnscoredError        no row of a file has a score
+            UnscoredError        no row in a file has a score
             NoResponseError      the value in a response field was not written by the model
         ConfigError              a trainer or server setting cannot be used
         MissingDependencyError   an extra is not installed
@@ -17,10 +17,10 @@ The CLI prints that line and exits with `exit_code`; `--debug` shows the traceba
         ScoringError             a sample could not be scored and the caller asked for an exception
         ServerError              a reward server cannot be reached, or failed
             OverloadedError      the server is overloaded; retry after `retry_after_s`
-            RefusedError         the server rejects the request as it is; retrying cannot help
-            DeadlineError        the server did not answer before the deadline
-        RequestsFailedError      a model did not answer all prompts
-        IncompleteError          a result lacks rows or data sources of its input, or a gate has no value
+            RefusedError         the server rejected the request; retrying cannot help
+            DeadlineError        the server did not respond before the deadline
+        RequestsFailedError      a model did not respond to all prompts
+        IncompleteError          a result lacks rows or data sources in its input, or a gate has no value
         GateError                a result is worse than a gate allows
         ParityError              the rollout engine and the policy have different weights
 """
@@ -35,7 +35,7 @@ from collections.abc import Iterable
 
 
 class RewardkitError(Exception):
-    """Base class of all exceptions that rewardkit raises deliberately."""
+    """Base class for all exceptions that rewardkit raises deliberately."""
 
     exit_code = 1
 
@@ -134,20 +134,20 @@ class ParityError(RewardkitError, RuntimeError):
 
 
 def reason_of(error: BaseException) -> str:
-    """Return the reason for an error in one line: the system's message, or else the error's first line."""
+    """Return a one-line reason for an error: the system's message, or else the first line of the error."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     if isinstance(error, FileNotFoundError):  # Arrow's exception contains only the path
         return os.strerror(errno.ENOENT)
     of_yaml = error if hasattr(error, "problem") else error.__context__  # msgspec wraps the YAML error
-    if problem := getattr(of_yaml, "problem", None):  # the first line gives only the context
+    if problem := getattr(of_yaml, "problem", None):  # the first line of a YAML error is only context
         mark = getattr(of_yaml, "problem_mark", None)
         return f"line {mark.line + 1}: {problem}" if mark is not None else str(problem)
     return str(error).partition("\n")[0] or type(error).__name__
 
 
 MISSPELT = 0.8
-"""Similarity, as a share of equal characters, from which one name counts as a misspelling of another."""
+"""Minimum similarity (share of equal characters) at which a name counts as a misspelling of another."""
 
 
 def did_you_mean(name: str, known: Iterable[str], *, alike: float = 0.6) -> str:
@@ -156,8 +156,8 @@ def did_you_mean(name: str, known: Iterable[str], *, alike: float = 0.6) -> str:
     Args:
         name: Name to look for.
         known: Valid names.
-        alike: Share of equal characters from which a name is close. Pass `MISSPELT` if another message suits
-            names that are only similar to a known one.
+        alike: Minimum similarity (share of equal characters) of a close name. Pass `MISSPELT` if names that
+            are merely similar get a different message.
     """
     by_folded: dict[str, str] = {}
     for candidate in known:
@@ -167,11 +167,11 @@ def did_you_mean(name: str, known: Iterable[str], *, alike: float = 0.6) -> str:
 
 
 MESSAGE = 290
-"""Maximum number of characters in a message about a file, which then fits in a few lines of a terminal."""
+"""Maximum number of characters in a message about a file. The message then fits in a few terminal lines."""
 
 
 def with_columns(message: str, columns: Iterable[str], tail: str = "") -> str:
-    """Append a file's column names to a message, shortened to fit its maximum length: `a … and 37 more`."""
+    """Append a file's column names to a message, shortened to fit `MESSAGE` characters: `a … and 37 more`."""
     names = [name if len(name) <= _NAME else f"{name[: _NAME - 1]}…" for name in columns]
     room = MESSAGE - len(message) - len(tail) - len("; columns: ")
     listed = ", ".join(names)
@@ -183,4 +183,4 @@ def with_columns(message: str, columns: Iterable[str], tail: str = "") -> str:
 
 
 _NAME = 40
-"""Maximum number of characters of a column's name in a list of columns."""
+"""Maximum length, in characters, of a column name in a list of columns."""

@@ -1,8 +1,8 @@
-"""Tables of kinds (languages, log kinds, estimators, …) to which installed packages add rows.
+"""Tables of kinds (languages, log kinds, estimators, …) to which installed packages can add rows.
 
 A package adds a row with an entry point in the group `rewardkit.TABLE`. The entry point and the row have the
-same name. Packages are searched when a table is asked for a name that is not shipped, or for all its rows. A
-row is imported when it is first used. docs/extending.md shows one row for each table.
+same name. Packages are searched when a row that rewardkit does not ship is looked up, or when all rows of a
+table are listed. A row is imported on first use. docs/extending.md shows an example row for each table.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 PREFIX = "rewardkit."
 EXTRAS = "rewardkit_extras"
-"""Package of rarely used kinds that ship with rewardkit. It is reached only through entry points."""
+"""Package with rarely used rows that ship with rewardkit. It is accessed only through entry points."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class AddedRow:
     """Name and version of the distribution, or `rewardkit_extras` for rows that ship with rewardkit."""
 
     def load(self) -> Any:
-        """Import the row.
+        """Import and return the row.
 
         Raises:
             ExtensionError: The import fails. The message names the package.
@@ -49,7 +49,7 @@ class AddedRow:
         return found
 
     def load_as(self, kind: type[T]) -> T:
-        """Import the row and check its type.
+        """Import the row, check its type and return it.
 
         Raises:
             ExtensionError: The import fails, or the row has another type.
@@ -97,8 +97,8 @@ def installed_rows() -> Mapping[str, tuple[AddedRow, ...]]:
             package = EXTRAS if extra else f"{distribution.name} {distribution.version}"
             table = entry.group.removeprefix(PREFIX)
             target = f"{entry.module}:{entry.attr}" if entry.attr else entry.module
-            # One distribution may be found twice: as installed, and as possibly older metadata that a build
-            # left next to its source. The first on the path is the one that is imported.
+            # A distribution may be found twice: as installed, and as possibly outdated metadata that a build
+            # left next to the source. Python imports the distribution that comes first on the path.
             found.setdefault(
                 (distribution.name.lower(), table, entry.name), AddedRow(table, entry.name, target, package)
             )
@@ -119,7 +119,7 @@ class Table(Mapping[str, T], Generic[T]):
 
         Args:
             name: Name of the table. Packages use the entry point group `rewardkit.NAME`.
-            kind: Type of the rows; `object` to accept any value, such as a function.
+            kind: Type of the rows, or `object` to accept any value, such as a function.
             shipped: Rows that are part of rewardkit itself, by name.
         """
         self.name = name
@@ -127,14 +127,14 @@ class Table(Mapping[str, T], Generic[T]):
         self.shipped = tuple(shipped)
         """Names of the rows that are part of rewardkit itself."""
         self.rows: dict[str, T | str] = dict(shipped)
-        """Shipped rows and loaded rows of packages, by name."""
+        """Shipped rows and rows loaded from packages, by name."""
         self._added: Mapping[str, AddedRow] | None = None
 
     def __getitem__(self, name: str) -> T:
         """Return a row, importing it if necessary.
 
         Raises:
-            KeyError: The table has no row of this name.
+            KeyError: The table has no row with this name.
             ExtensionError: The package that adds the row is broken.
         """
         if name not in self.rows:

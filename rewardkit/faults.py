@@ -1,7 +1,7 @@
-"""Internal errors that a response triggered. Faults are counted, and each kind is logged once with its input.
+"""Record of internal errors (faults) that responses trigger. Each kind is counted, and logged once.
 
-A response must not be able to choose its own status, so callers score such a response as wrong, and the log
-tells maintainers about the fault. This module only records faults.
+A response must not be able to choose its own status. Callers therefore score a response that triggers a fault
+as wrong, and the log informs the maintainers. This module only records faults.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections import Counter
 
 _MAX_KINDS = 1_000
 _SHOWN = 300
-"""Maximum number of characters of the input in the log."""
+"""Maximum number of characters of the input in a log message."""
 
 Kind = tuple[str, str, str, int]
-"""Place where a fault was recorded, name of the exception, and file and line that raised it."""
+"""Place that recorded a fault, name of the exception's class, and file and line that raised the exception."""
 
 COUNTS: Counter[Kind] = Counter()
 """Number of faults in this process, by kind."""

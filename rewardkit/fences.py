@@ -1,4 +1,4 @@
-"""Code fences in a text: their content and language. The code itself is not parsed."""
+"""Extraction of code fences and their languages from a text. The code itself is not parsed."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ _OPENING = re.compile(r"(?P<marks>`{3,}|~{3,})[ \t]*(?P<language>[\w+#.-]{0,30})
 
 
 def last_fence(text: str, *languages: str) -> str:
-    """Return the content of the last code fence with one of these languages or none, or else the whole text.
+    """Return the content of the last code fence in one of these languages or without a language.
 
-    A fence is closed by its marks at the end of a line, or by the end of the text.
+    If there is no such fence, the whole text is returned. A fence ends at its closing marks, which must be at
+    the end of a line, or at the end of the text.
     """
     if "```" not in text and "~~~" not in text:
         return text.strip()
@@ -41,7 +42,7 @@ def fences(text: str) -> list[tuple[str, str]]:
         marks = opening["marks"]
         own_line = not text[text.rfind("\n", 0, opening.start()) + 1 : opening.start()].strip()
         if opening["rest"] and opening.end() < len(text) and text.startswith(marks, opening.end()):
-            position = opening.end() + len(marks)  # opened and closed on one line
+            position = opening.end() + len(marks)  # the fence opens and closes on one line
             found.append((opening["language"].lower(), opening["rest"]))
         elif opening["rest"] or (marks[0] == "~" and not own_line):
             position = opening.end()

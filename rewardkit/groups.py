@@ -1,4 +1,4 @@
-"""Groups of samples: the responses to one prompt."""
+"""Groups of samples. A group consists of the responses to one prompt."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ LOOKS_AT_GROUPS = "looks at all responses to a prompt at once"
 def group_of(sample: Sample) -> str:
     """Return the key of a sample's group, which all samples of the group share.
 
-    The key is the group that the row or `extra_info` names, or else data source, prompt and ground truth.
+    The key is the group named by the row or by `extra_info`. If neither names a group, the key consists of
+    the data source, prompt and ground truth.
     """
     if sample.group is not None:
         return json.dumps([sample.data_source, sample.group])
@@ -31,7 +32,7 @@ def group_of(sample: Sample) -> str:
 def needs_group(data_source: str, instead: str) -> str:
     """Return a message that explains why a single response is not scored.
 
-    A group reward compares responses, so that the score of a single response would be meaningless.
+    A group reward compares responses, so a single response has no meaningful score.
 
     Args:
         data_source: Data source of the sample.
@@ -41,7 +42,7 @@ def needs_group(data_source: str, instead: str) -> str:
 
 
 def group_places(samples: Sequence[Sample]) -> list[list[int]]:
-    """Return the indices of the samples in each group. Groups are in the order of their first sample."""
+    """Return the indices of the samples in each group. Groups are ordered by their first sample."""
     places: dict[str, list[int]] = {}
     for i, sample in enumerate(samples):
         places.setdefault(group_of(sample), []).append(i)
@@ -49,7 +50,7 @@ def group_places(samples: Sequence[Sample]) -> list[list[int]]:
 
 
 class Peekable(Iterator[Sample]):
-    """Iterator of samples that can look ahead at the next sample."""
+    """Iterator over samples that can look ahead to the next sample."""
 
     def __init__(self, samples: Iterable[Sample]) -> None:
         self._rest = iter(samples)

@@ -1,11 +1,13 @@
-"""Addresses and request fields of services, which by construction never show their secrets.
+"""Addresses of services and fields of requests that, by construction, never show their secrets.
 
-Printed, encoded or stored, an `Address` consists of its public part only, and `RequestFields` of sampling
-parameters only. Code that sends a request has to ask for the rest by name. This module sends nothing.
+When printed, encoded or stored, an `Address` contains only its public part, and `RequestFields` contain only
+sampling parameters. Code that sends a request has to access the secret parts explicitly. This module sends
+nothing.
 
 Secrets are not recognised by names such as `key` or `token`. Instead, only the following is public: the
 scheme, host, port and path of an address, and the numbers and booleans in request fields whose names are in
-`SAMPLING`. Everything else is left out, even from digests, from which short secrets can be guessed.
+`SAMPLING`. Everything else is left out, even from digests, because a short secret can be guessed from its
+digest.
 """
 
 from __future__ import annotations
@@ -23,20 +25,20 @@ SAMPLING = frozenset(
     | {"frequency_penalty", "repetition_penalty", "length_penalty", "use_beam_search", "ignore_eos"}
     | {"chat_template_kwargs", "enable_thinking", "thinking", "thinking_budget"}
 )
-"""Request fields that can change an answer. Their numbers and booleans are not secret."""
+"""Request fields that can change a response. Their numbers and booleans are not secret."""
 
 NOT_RECORDED = "(not recorded)"
-"""Placeholder that records contain in place of a text that may be secret."""
+"""Placeholder in records for a text that may be secret."""
 _SHORTEST = 4
-"""Minimum number of characters of a secret that is removed from a server's message."""
+"""Minimum length, in characters, of a secret that is removed from a server's message."""
 
 _SCHEME = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:)?//")
 _NAMED = re.compile(r"(?<!\S)[^\s/@:]*:[^\s/@]*@")
-"""User name and password that are not preceded by a scheme."""
+"""Pattern of a user name and password that are not preceded by a scheme."""
 _MARKS = re.compile("://|@")
 _IN_TEXT = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s\"<>]*|//[^\s/\"<>]*@[^\s\"<>]*")
 _BEHIND = re.compile(r"[\])}'`,;:.!]*$")
-"""Punctuation that follows an address in a sentence."""
+"""Pattern of punctuation that follows an address in a sentence."""
 
 
 def _public(given: str) -> str:
@@ -53,10 +55,9 @@ def _public(given: str) -> str:
 
 
 class Address(str):
-    """Address of a service or a remote file. As a string it shows only scheme, host, port and path.
+    """Address of a service or a remote file. Its string form shows only scheme, host, port and path.
 
-    Two addresses are equal if they are equal including their secrets. A text without `://`, such as a path,
-    is kept unchanged.
+    Comparisons include the secrets. A text without `://`, such as a path, is kept unchanged.
     """
 
     __slots__ = ("_given",)
@@ -72,12 +73,12 @@ class Address(str):
 
     @property
     def given(self) -> str:
-        """The complete address with its secrets, for opening it. Never show it."""
+        """Complete address including secrets, for connecting or downloading. Never show it."""
         return self._given
 
     @property
     def authorization(self) -> str | None:
-        """Value of the Basic `Authorization` header, or None if the address has no user name or password."""
+        """Value of the `Authorization` header, or None if the address has no user name or password."""
         parts = urllib.parse.urlsplit(self._given)
         if not (parts.username or parts.password):
             return None
@@ -85,7 +86,7 @@ class Address(str):
         return f"Basic {base64.b64encode(f'{name}:{password}'.encode()).decode()}"
 
     def request_url(self, path: str = "", *, without: str = "") -> str:
-        """Return the URL of a request, without user name and password but with any query. Never show it.
+        """Return the URL for a request, with any query but without user name and password. Never show it.
 
         Args:
             path: Path to append to the address, with a leading slash and optionally with a query.
@@ -104,7 +105,7 @@ class Address(str):
         return {one for one in _pieces(self._given) if len(one) >= _SHORTEST}
 
     def unsaid(self, text: str, secrets: Iterable[str] = ()) -> str:
-        """Return a message of a server or a library with the secret parts of addresses removed.
+        """Return a message from a server or a library with the secret parts of addresses removed.
 
         Args:
             text: Message to clean.
@@ -129,11 +130,11 @@ class Address(str):
 
 
 NO_ADDRESS = Address()
-"""Empty address, for objects that have none."""
+"""Empty address, for objects without an address."""
 
 
 class RequestFields(Mapping[str, Any]):
-    """Additional request fields. Printed or encoded, they show only the fields in `recorded`."""
+    """Additional request fields. When printed or encoded, they show only the fields in `recorded`."""
 
     __slots__ = ("_all",)
 
@@ -142,7 +143,7 @@ class RequestFields(Mapping[str, Any]):
 
     @property
     def recorded(self) -> dict[str, Any]:
-        """Fields that may be recorded: sampling parameters that are numbers or booleans."""
+        """Fields that may be recorded: numbers and booleans in sampling parameters."""
         found = {name: _numbers(self._all[name]) for name in sorted(SAMPLING & set(self._all))}
         return {name: value for name, value in found.items() if value not in (None, {})}
 
@@ -171,12 +172,12 @@ class RequestFields(Mapping[str, Any]):
 
 
 class NetworkSettings:
-    """Base class of dataclasses that converts their fields to `Address` and `RequestFields`."""
+    """Base class for dataclasses that converts values for fields of type `Address` or `RequestFields`."""
 
     __slots__ = ()
 
     def __post_init__(self) -> None:
-        """Convert the value of each field to its annotated type."""
+        """Convert the values of fields annotated as `Address` or `RequestFields`."""
         for one in fields(self):  # type: ignore[arg-type]
             made = _MADE.get(str(one.type))
             value = getattr(self, one.name)
@@ -188,10 +189,10 @@ _MADE: dict[str, Any] = {"Address": Address, "Address | None": Address, "Request
 
 
 def address_of(url: str) -> Address:
-    """Return the address of an HTTP service.
+    """Validate and return the address of an HTTP service.
 
     Raises:
-        ValueError: The address is not a valid HTTP address. The message shows no secret.
+        ValueError: The address is not a valid HTTP address. The message contains no secrets.
     """
     address = Address(url)
     try:
@@ -210,13 +211,16 @@ def public_text(text: str) -> str:
 
 
 def named_variable(name: str) -> str:
-    """Describe the environment variable of an API key. A name with small letters may be the key itself."""
+    """Describe the environment variable that contains an API key.
+
+    A name with lower-case letters is not shown, since it may be the key itself.
+    """
     shows = re.fullmatch("[A-Z_][A-Z0-9_]*", name)
     return f"the variable {name}" if shows else "the variable that api_key_env names"
 
 
 def made_private(kind: type, value: Any) -> Any:
-    """Convert a value to one of the types of this module. Serves as a `dec_hook` of msgspec.
+    """Convert a value to `Address` or `RequestFields`. Serves as a `dec_hook` for msgspec.
 
     Raises:
         ValueError: The value does not fit the type.
@@ -229,7 +233,7 @@ def made_private(kind: type, value: Any) -> Any:
 
 
 def shown(value: Any) -> Any:
-    """Return plain data in which addresses and request fields are reduced to their public parts."""
+    """Return a value as plain data, with addresses and request fields reduced to their public parts."""
     if isinstance(value, RequestFields):
         return value.recorded
     if isinstance(value, str):
@@ -242,10 +246,10 @@ def shown(value: Any) -> Any:
 
 
 def recorded_options(options: Mapping[str, Any], sources: Iterable[str]) -> dict[str, Any]:
-    """Return the options of a user's function as they may be recorded.
+    """Return the options of a user's function in a form that may be recorded.
 
-    Numbers, booleans, and texts that occur as a word in the function's own source files are kept. Any other
-    text may be a secret key and is replaced by `NOT_RECORDED`.
+    Numbers, booleans, and texts that occur as a word in the function's source texts (`sources`) are kept. Any
+    other text may be a secret key and is replaced by `NOT_RECORDED`.
     """
     joined = "\n".join(sources)
 
@@ -263,7 +267,7 @@ def recorded_options(options: Mapping[str, Any], sources: Iterable[str]) -> dict
 
 
 def revealed(value: Any) -> Any:
-    """Return data with complete addresses and request fields, for comparison in memory. Never show it."""
+    """Return a value with complete addresses and request fields, for comparison in memory. Never show it."""
     if isinstance(value, Address):
         return value.given
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""Rules for retrying HTTP requests: the statuses to retry and the delay that a server asks for."""
+"""Rules for retrying HTTP requests: the statuses to retry and the delay that a server requests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 """Statuses after which a retry may succeed."""
 NOT_BEGUN = frozenset({429, 502, 503, 504})
-"""Statuses after which even a request that must not be carried out twice may be sent again."""
+"""Statuses after which even a request that must not be executed twice may be retried."""
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float:

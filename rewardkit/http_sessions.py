@@ -1,7 +1,8 @@
-"""Automatic closing of connections that are kept for a whole event loop.
+"""Automatic closing of connections that stay open as long as their event loop.
 
-Connections are closed when their loop is shut down, as `asyncio.run` does, or else when the process exits.
-Otherwise aiohttp would end a program's output with "Unclosed client session". This module sends nothing.
+Connections are closed when their loop is shut down, as at the end of `asyncio.run`, or else when the process
+exits. Otherwise aiohttp would end a program's output with "Unclosed client session". This module sends
+nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _EXIT_S = 2.0
 
 
 class Connections(Protocol):
-    """An object to close with its loop: an aiohttp session, or an object that contains a session."""
+    """Object that is closed with its event loop: an aiohttp session, or an object that contains a session."""
 
     @property
     def closed(self) -> bool: ...
@@ -33,17 +34,17 @@ class _KeptConnections:
         self.connections = connections
         self.loop = loop
         self.closing = _closing(connections)
-        with contextlib.suppress(StopIteration):  # run to the yield, which registers it with the loop
+        with contextlib.suppress(StopIteration):  # run the generator to its yield to register it
             self.closing.__anext__().send(None)
 
 
 _kept: list[_KeptConnections] = []
 _of_parents: list[_KeptConnections] = []
-"""Connections that a forked child inherited and that belong to its parent."""
+"""Connections that this process inherited by a fork and that still belong to its parent."""
 
 
 def end_with_loop(connections: Connections) -> None:
-    """Arrange for connections to be closed with the running loop, or at exit at the latest."""
+    """Register connections to be closed with the running loop, or at the latest when the process exits."""
     for kept in [kept for kept in _kept if kept.connections.closed or kept.loop.is_closed()]:
         _kept.remove(kept)
         _close(kept)
@@ -64,7 +65,7 @@ async def _end(kept: _KeptConnections) -> None:
 def _close(kept: _KeptConnections) -> None:
     """Close connections from outside their loop, and finish their generator."""
     if kept.connections.closed or kept.loop.is_closed():  # no loop can run the generator, so step it by hand
-        with contextlib.suppress(StopIteration, RuntimeError):  # RuntimeError: the loop is already closing it
+        with contextlib.suppress(StopIteration, RuntimeError):  # RuntimeError: the generator is being closed
             kept.closing.aclose().send(None)
     elif kept.loop.is_running():
         asyncio.run_coroutine_threadsafe(_end(kept), kept.loop).result(_EXIT_S)
@@ -74,7 +75,7 @@ def _close(kept: _KeptConnections) -> None:
 
 def _close_all() -> None:
     while _kept:
-        with contextlib.suppress(Exception):  # the process is exiting, and the system closes the rest
+        with contextlib.suppress(Exception):  # the operating system closes any remaining connections
             _close(_kept.pop())
 
 

@@ -1,6 +1,6 @@
-"""Shared parts of JSON readers: the exceptions to catch, and the rejection of duplicate keys.
+"""Shared helpers for reading JSON: the exceptions to catch, and the rejection of duplicate keys.
 
-Python's own reader silently keeps the last value of a duplicate key.
+Python's own parser silently keeps the last value of a duplicate key.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from collections import Counter
 from typing import Any
 
 NOT_JSON = (ValueError, RecursionError)
-"""Exceptions of msgspec and `json` for invalid JSON, values of the wrong type, invalid Unicode, and too
-deeply nested arrays."""
+"""Exceptions that msgspec and `json` raise for invalid JSON, values of the wrong type, invalid Unicode and
+arrays that are nested too deeply."""
 
 
 def object_of_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a dictionary of key-value pairs. Serves as an `object_pairs_hook` of `json`.
+    """Build a dictionary from key-value pairs. Serves as an `object_pairs_hook` for `json`.
 
     Raises:
         ValueError: A key occurs twice.

@@ -1,7 +1,7 @@
-"""Text of chat messages, for prompts, responses and turns of episodes alike.
+"""Extraction of text from chat messages in prompts, responses and turns of episodes.
 
 The content of a message is a string or a list of parts, some of which are text. The module
-`model_api.answers` finds the messages that the model wrote and the calls in them.
+`model_api.answers` finds the messages that the model wrote and the tool calls in them.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def content_of(message: Mapping[str, Any]) -> Any:
 def content_text(content: Any) -> str:
     """Return the text of a message's content, with text parts joined without a separator.
 
-    Chat templates join text parts in the same way. Images, reasoning, calls and other parts are skipped. The
-    text is empty if the content is None or has no text.
+    Chat templates join text parts in the same way. Images, reasoning, tool calls and other parts are skipped.
+    The result is empty if the content is None or has no text.
     """
     if isinstance(content, str):
         return content
@@ -41,7 +41,7 @@ def content_text(content: Any) -> str:
 
 
 def whole_text(content: Any) -> str | None:
-    """Return the text of a content that is only text, or None if it has other parts or no parts."""
+    """Return the text of a message's content, or None if the content has other parts or no parts."""
     if isinstance(content, str):
         return content
     parts = _parts(content)
@@ -49,7 +49,7 @@ def whole_text(content: Any) -> str | None:
 
 
 def plain_message(message: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of a message with its content as a string, if the content is only text."""
+    """Return a copy of a message, with its content as a string if the content is only text."""
     content = message.get("content")
     text = None if content is None or isinstance(content, str) else whole_text(content)
     return dict(message) if text is None else {**message, "content": text}
@@ -72,7 +72,7 @@ def prompt_text(prompt: str | Sequence[Mapping[str, Any]] | None) -> str:
 
 
 def messages_in(text: str) -> list[dict[str, Any]] | None:
-    """Return the chat messages that a text contains as JSON, or None for any other text."""
+    """Return the chat messages that a text encodes as JSON, or None for any other text."""
     try:
         held = json.loads(text)
     except (ValueError, RecursionError):
@@ -92,7 +92,7 @@ def with_text(message: Mapping[str, Any], before: str = "", after: str = "") -> 
 
 
 def _parts(content: Any) -> list[Any]:
-    """Return the parts of a content, which may be a list, an array (as in pandas) or a single part."""
+    """Return the parts of a message's content: a list, an array (as in pandas) or a single part."""
     held = content.tolist() if hasattr(content, "tolist") else content
     return [held] if isinstance(held, Mapping) else list(held) if isinstance(held, list | tuple) else []
 

@@ -1,4 +1,4 @@
-"""Lookup of models by name, in a folder, in the hub's cache or on the hub. Nothing is loaded.
+"""Lookup of models by name in local folders, in the hub's cache and on the hub. No model is loaded.
 
 This module alone decides which model names are accepted. Callers check for any files that they need in
 addition to config.json.
@@ -18,10 +18,10 @@ _ON_HUB = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
 
 
 def why_no_model(path: str, *, tokenizer_only: bool = False) -> str | None:
-    """Return why no model of this name can be found, or None if there is one locally or on the hub.
+    """Return the reason why a model cannot be found, or None if it exists locally or on the hub.
 
-    The hub is asked last, only once, and for at most HF_HUB_ETAG_TIMEOUT (10 seconds). The loaders of
-    transformers would retry many times if the hub cannot be reached.
+    The hub is queried last, only once, and for at most HF_HUB_ETAG_TIMEOUT (10 seconds by default). The
+    loaders in transformers would retry many times if the hub could not be reached.
 
     Args:
         path: Folder of the model, or its name on the hub.
@@ -43,7 +43,7 @@ def why_no_model(path: str, *, tokenizer_only: bool = False) -> str | None:
 
 
 def model_folder(path: str) -> Path | None:
-    """Return the folder of a model, possibly in the hub's cache, or None if it is not on this machine."""
+    """Return a model's folder, possibly in the hub's cache, or None if the model is not on this machine."""
     folder = Path(path).expanduser()
     if folder.is_dir():
         return folder
@@ -76,7 +76,7 @@ def _why_no_model_in(folder: Path, path: str) -> str | None:
 
 
 def _folder_like(folder: Path) -> str:
-    """Return a hint that names models with similar names next to this folder, or an empty text."""
+    """Return a hint that lists model folders with similar names next to this folder, or an empty string."""
     beside = folder.parent.glob("*/config.json") if folder.parent.is_dir() else ()
     return did_you_mean(folder.name, [found.parent.name for found in beside])
 
@@ -111,7 +111,7 @@ def _ask_hub(name: str, limit_s: float, tokenizer_only: bool) -> str | None:
         return f"{name} is neither a folder nor in the hub's cache, and HF_HUB_OFFLINE is set"
     except errors.HfHubHTTPError as error:
         return f"{name} is not a folder, and the hub does not return it: {_first_line(error)}"
-    except Exception as error:  # errors of the connection, of a proxy or of TLS
+    except Exception as error:  # connection, proxy and TLS errors
         return _unreached(name, _first_line(error))
     return None
 

@@ -1,7 +1,8 @@
 """Serialisation of objects and functions for another process.
 
 Functions are sent by name, as in `pickle`. Functions that another process cannot import, such as those
-of a notebook, of the main program or within another function, need cloudpickle, which sends their code.
+defined in a notebook, in the main program or inside another function, need cloudpickle, which sends their
+code.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 from rewardkit.errors import require
 
 loads = pickle.loads
-"""Inverse of `dumps`. Unsafe for bytes that do not come from one of our own processes."""
+"""Inverse of `dumps`. Unsafe for bytes that do not come from one of rewardkit's own processes."""
 
 
 class _NamelessError(Exception):
@@ -36,7 +37,7 @@ def dumps(value: Any) -> bytes:
     """Serialise an object for `loads` in another process.
 
     Raises:
-        MissingDependencyError: The object contains a function of the main program or of a notebook, and
+        MissingDependencyError: The object contains a function defined in the main program or a notebook, and
             cloudpickle is not installed.
     """
     found = io.BytesIO()

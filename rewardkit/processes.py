@@ -1,8 +1,8 @@
-"""Shared functions for supervising child processes: starting, pipes, killing, and dying with the parent.
+"""Shared functions for child processes: starting, pipes, killing, and exit with the parent.
 
-Only the standard library and our errors are imported. Each supervisor feeds its processes, watches their
-deadlines and replaces them itself. Code inside the sandbox's jail has its own functions, since it cannot
-import rewardkit.
+This module imports only the standard library and `rewardkit.errors`. Each supervisor itself sends work to its
+processes, enforces their deadlines and replaces them. Code inside the sandbox's jail has its own functions,
+since it cannot import rewardkit.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ def start_python(
     descriptors: tuple[int, ...] = (),
     environment: Mapping[str, str] | None = None,
 ) -> subprocess.Popen[bytes]:
-    """Start a Python process that runs a function, in a new session and with our module search path.
+    """Start a Python process that runs a function, in a new session with this process's module search path.
 
-    The standard input and output of the process are pipes that are unbuffered on our side.
+    The standard input and output of the new process are pipes that are unbuffered on this side.
 
     Args:
-        target: Function to run, as `module:function`. Its argument is our process ID.
-        stderr: Standard error as for `Popen`; None to inherit ours.
+        target: Function to run, as `module:function`. It is called with the ID of this process.
+        stderr: Standard error as for `Popen`, or None to inherit standard error.
         descriptors: File descriptors that the process inherits under the same numbers.
-        environment: Environment variables to add to ours.
+        environment: Environment variables to add to the inherited environment.
 
     Raises:
         OSError: The process cannot be started.
@@ -69,7 +69,7 @@ def start_python(
 
 
 def run_child(target: str, parent: int) -> None:
-    """Run the target function in a child process of `start_python`."""
+    """Import and call the target function, in a process started by `start_python`."""
     module, _, function = target.partition(":")
     with large_imports():
         imported = importlib.import_module(module)
@@ -93,7 +93,7 @@ def die_with_parent(parent: int, sig: signal.Signals = signal.SIGKILL) -> bool:
     """Ask the kernel to signal this process when the thread that started it ends (Linux only).
 
     Returns:
-        False if `parent` is no longer the parent process. It then died earlier, and no signal will be sent.
+        False if `parent` is no longer the parent process, because it has exited. No signal will then be sent.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, sig)
@@ -101,7 +101,7 @@ def die_with_parent(parent: int, sig: signal.Signals = signal.SIGKILL) -> bool:
 
 
 def adopts_orphans() -> bool:
-    """Return True if orphaned descendants of this process become its children, so that it must reap them."""
+    """Return True if orphaned descendants become children of this process, which must then reap them."""
     if os.getpid() == 1:
         return True
     if sys.platform != "linux":
@@ -112,7 +112,7 @@ def adopts_orphans() -> bool:
 
 
 def take_standard_streams() -> tuple[BinaryIO, BinaryIO]:
-    """Return the pipes to the parent, and redirect anything printed in this process to standard error."""
+    """Return the pipes from and to the parent, and redirect printed output to standard error."""
     requests = os.fdopen(os.dup(0), "rb")
     answers = os.fdopen(os.dup(1), "wb")
     null = os.open(os.devnull, os.O_RDONLY)
@@ -123,7 +123,7 @@ def take_standard_streams() -> tuple[BinaryIO, BinaryIO]:
 
 
 def kill_group(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process of `start_python` and its process group, and close its pipes, without reaping it."""
+    """Kill a process started by `start_python` and its group, and close its pipes, without reaping it."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.kill()
@@ -131,7 +131,7 @@ def kill_group(process: subprocess.Popen[bytes]) -> None:
 
 
 def close_pipes(process: subprocess.Popen[bytes]) -> None:
-    """Close our ends of the pipes to a process's standard input and output."""
+    """Close the parent's ends of the pipes to a child's standard input and output."""
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:
             with contextlib.suppress(OSError):
@@ -142,9 +142,9 @@ def close_pipes(process: subprocess.Popen[bytes]) -> None:
 def unsearched_imports() -> Iterator[None]:
     """Disable garbage collection during imports in the block, and freeze all objects afterwards.
 
-    Frozen objects are skipped by all later collections, including the one at exit. With this function
-    `rewardkit score --help` takes 0.60 CPU seconds, 0.77 without it, and 0.85 without freezing. A server
-    starts in 1.0 to 1.2 seconds, and in 1.4 to 1.7 seconds without it (26 November 2026, two busy cores).
+    All later collections, including the one at exit, skip frozen objects. `rewardkit score --help` takes 0.60
+    CPU seconds with this function, 0.77 without it, and 0.85 without freezing. A server starts in 1.0 to 1.2
+    seconds with this function, and in 1.4 to 1.7 seconds without it (26 November 2026, two busy cores).
     """
     enabled = gc.isenabled()
     gc.disable()
@@ -158,10 +158,10 @@ def unsearched_imports() -> Iterator[None]:
 
 @contextlib.contextmanager
 def large_imports() -> Iterator[None]:
-    """Import libraries as large as transformers in the block, as `unsearched_imports` does.
+    """Apply `unsearched_imports` to imports of large libraries, such as transformers, in the block.
 
-    The imports of a trainer take 9.4 CPU seconds this way, and 11.8 without (measured as above). The objects
-    are unfrozen before the collection at exit, so that libraries that check for leaks find none.
+    A trainer's imports take 9.4 CPU seconds with this function, and 11.8 without it (measured as above). The
+    objects are unfrozen before the collection at exit, so that libraries that check for leaks find none.
     """
     with unsearched_imports():
         try:

@@ -1,8 +1,8 @@
-"""Registry of rewards: maps a `data_source` to a `Reward` with its options, deadline and place to run.
+"""Registry of rewards. It maps a `data_source` to a `Reward` with its options, time limit and place to run.
 
-The registry does not depend on any particular reward and does not run rewards; `rewardkit.scoring.scorer`
-does. All rewards are registered with `@reward`: ours in `rewardkit.rewards.declarations`, and those of users
-in a file (see `load_reward_file`) or through an entry point in the group `rewardkit.rewards`.
+The registry does not depend on any particular reward. Rewards are run by `rewardkit.scoring.scorer`. All
+rewards are registered with `@reward`: rewardkit's own rewards in `rewardkit.rewards.declarations`, and users'
+rewards in a file (see `load_reward_file`) or through an entry point in the group `rewardkit.rewards`.
 """
 
 from __future__ import annotations
@@ -47,35 +47,35 @@ class Running:
 
     runs: Place = "inline"
     timeout_s: float = 10.0
-    """Time limit for one sample, or for one batch if `batch`. A worker that exceeds it is killed."""
+    """Time limit for one sample, or for one batch if `batch` is set. A worker that exceeds it is killed."""
     batch: bool | Literal["group"] = False
     """True if the function takes a list of samples and returns one result for each. `group`: the list
-    contains exactly the samples of one prompt that are scored together (see `rewardkit.groups`)."""
+    contains exactly the samples for one prompt, which are scored together (see `rewardkit.groups`)."""
     finds_groups: bool = False
-    """True if a `batch` function groups the samples of a prompt itself, and so needs them in one batch."""
+    """True if a `batch` function itself groups samples by prompt and needs each group in a single batch."""
     processes: int = 0
-    """Maximum number of dedicated workers for this reward. 0: the reward shares the scorer's workers, except
-    that a `model` has one dedicated worker."""
+    """Maximum number of dedicated workers for this reward. If 0, the reward shares the scorer's workers,
+    except that a `model` reward has one dedicated worker."""
     chunk: int = 0
     """Maximum number of samples sent to a worker at once, which may come from several callers. For an `async`
-    reward with `processes`, the number of samples in flight in each worker. 0: the scorer chooses, and does
-    not mix samples of several callers."""
+    reward with `processes`, the number of samples in flight in each worker. If 0, the scorer chooses the
+    number and does not mix samples from several callers."""
     each: Callable[[Sequence[Any], Any], Iterator[Sequence[Any]]] | None = None
-    """Function of several samples that yields results in order as soon as they are available, and otherwise
-    behaves like `Reward.target`. For a reward in another process, which then works on the next samples while
-    results are being sent."""
+    """Function that takes several samples and yields their results in order, as soon as they are available.
+    It otherwise behaves like `Reward.target`. A reward in another process can thus work on the next samples
+    while results are being sent."""
     load: Callable[[Any], object] | None = None
     """Function called with the options in a worker before its first sample, for example to load a model."""
     needs: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Required packages, each with the extra of rewardkit that installs it."""
     on_exception: OnException = "error"
-    """Result of a sample whose function raises an exception. `error`: a failure with status `error`. `0`: the
-    score 0 with status `ok`, as for a wrong answer."""
+    """Result for a sample if the function raises an exception. `error`: a failure with status `error`. `0`:
+    the score 0 with status `ok`, as for a wrong answer."""
     excerpts: str = ""
-    """`module:function` that returns the part of each response that decides its score. It maps (responses,
-    options) to one text per response, which gets the same score as the response for any ground truth and
-    regardless of the rest of the sample; or None if the whole sample is needed. Equal texts in a file are
-    then scored only once. For pure functions."""
+    """`module:function` that returns the part of each response that determines its score. The function maps
+    (responses, options) to one text per response, or to None for a response whose whole sample is needed. A
+    text must get the same score as its response, for any ground truth and regardless of the rest of the
+    sample. Equal texts in a file are then scored only once. For pure functions."""
 
     def __post_init__(self) -> None:
         """Check the time limit, `on_exception` and the place to run.
@@ -96,10 +96,10 @@ class Running:
 
 @dataclass(frozen=True)
 class Origin:
-    """Facts besides version and options that decide a reward's scores. Locks and receipts record them."""
+    """Facts besides version and options that determine a reward's scores. Locks and receipts record them."""
 
     source: Mapping[str, str] = field(default_factory=dict, hash=False)
-    """Digests of the files that decide the scores, by name, if `Reward.target` is not defined in them."""
+    """Digests, by name, of the files that determine the scores, if `Reward.target` is defined elsewhere."""
     settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """Settings with which a third-party function is called, in addition to the options."""
 
@@ -114,25 +114,26 @@ class Reward:
     """Function that scores samples, or a function without parameters that returns it. The latter is called
     when the reward is first needed, so that it can contain slow imports."""
     data_sources: tuple[str, ...]
-    """Exact names or globs (`aime*`). Exact names take precedence, then longer globs over shorter ones."""
+    """Exact names or globs (`aime*`). Exact names take precedence, and longer globs precede shorter globs."""
     aliases: tuple[str, ...] = ()
     running: Running = Running()
     parts: tuple[str, ...] = ()
     """Fixed set of keys of `Score.parts`."""
     options_type: type | None = None
-    """Frozen dataclass of the options, with a default for every field. None: the annotation of the function's
-    options parameter, or no options if that annotation is not a dataclass."""
+    """Frozen dataclass of the options, with a default for every field. If None, the annotation of the
+    function's options parameter is used, and the reward has no options if the annotation is not a
+    dataclass."""
     presets: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    """Options that differ from the defaults of `options_type`. The user's options override them."""
+    """Option values that replace the defaults of `options_type`. The user's options override them."""
     reads: tuple[str, ...] = ("prompt", "extra_info")
-    """Fields that the reward reads besides response and ground truth. Scoring a file loads no others."""
+    """Fields that the reward reads besides response and ground truth. Others are not loaded from a file."""
     explain: str = ""
     """`module:function` that maps (ground_truth, response, options) to an explanation that can be printed."""
     origin: Origin = Origin()
     readings: tuple[str, ...] = ()
-    """Options with which to try the reward on a log that names no data source, the most specific first: an
-    empty text for the defaults, or one option such as `method=flexible`. Each is also a data source of its
-    own: `gsm8k:method=flexible`. Only for cheap rewards that read text."""
+    """Options to try, the most specific first, on a log that names no data source. Each entry is one option,
+    such as `method=flexible`, or an empty text for the defaults. The reward's name and an option also form a
+    data source: `gsm8k:method=flexible`. Only for cheap rewards that read text."""
     summary: str = ""
 
     def require_packages(self) -> None:
@@ -192,11 +193,11 @@ class Reward:
         return replace(self, running=replace(self.running, **changes))
 
     def describe_options(self) -> dict[str, Any]:
-        """Return the default of each option by name, without the secrets of addresses and requests."""
+        """Return the default of each option by name, without secrets in addresses and requests."""
         return shown_options(self.make_options({}))
 
     def option_docs(self) -> dict[str, str]:
-        """Return the description of each option that has a string below its field."""
+        """Return the descriptions, by name, of the options that have a string below their field."""
         return field_docs(self.options_class)
 
     def describe(self) -> dict[str, Any]:
@@ -226,7 +227,7 @@ class Registry:
         self._globs: dict[str, Reward] = {}
         self._for_all: list[Reward] = []
         self.packages: dict[str, str] = {}
-        """Installed package of each reward, by the reward's name. Filled when entry points are loaded."""
+        """Package that provides each reward, by the reward's name. Filled when entry points are loaded."""
         self._entry_points_loaded = False
 
     def register(self, new: Reward, *, replace_existing: bool = False) -> Reward:
@@ -244,14 +245,14 @@ class Registry:
         return new
 
     def use_for_all(self, new: Reward) -> Reward:
-        """Make a reward score every data source, known or unknown. The last such reward takes precedence."""
+        """Use a reward for every data source, known or unknown. The most recent call takes precedence."""
         self._rewards[new.name] = new
         self._for_all.append(new)
         return new
 
     @property
     def for_all(self) -> Reward | None:
-        """The reward that scores every data source, or None."""
+        """Reward that scores every data source, or None if there is no such reward."""
         return self._for_all[-1] if self._for_all else None
 
     def _refuse_taken_names(self, new: Reward) -> None:
@@ -295,16 +296,16 @@ class Registry:
         return found
 
     def looks_at_groups(self, data_source: str) -> bool:
-        """Return True if the reward of a data source has to score all responses to a prompt together."""
+        """Return True if the reward for a data source has to score all responses to a prompt together."""
         found = self.find(data_source)
         return found is not None and found.running.by_group
 
     def by_name(self, name: str) -> Reward | None:
-        """Return the reward of this name, or None if there is no such reward."""
+        """Return the reward with this name, or None if there is no such reward."""
         return self._rewards.get(name)
 
     def readings(self) -> list[str]:
-        """Return the data sources to try on a log that names none.
+        """Return the data sources to try on a log that does not name a data source.
 
         Rewards with default options come before rewards with an option, each in order of registration.
         """
@@ -364,7 +365,7 @@ def reward(
     readings: Iterable[str] = (),
     replace_existing: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register the decorated function as the reward of `data_sources`.
+    """Register the decorated function as the reward for `data_sources`.
 
     The function takes `(sample)` or `(sample, options)`, with a list of samples if `batch`. Alternatively it
     takes any of the parameters `data_source`, `response` (also `solution_str`, as in verl), `ground_truth`,
@@ -428,10 +429,10 @@ def reward_of(function: Any) -> Reward | None:
 
 
 def load_reward_file(spec: str) -> list[Reward]:
-    """Register the rewards of a Python file and return them.
+    """Register the rewards in a Python file and return them.
 
     Args:
-        spec: `path.py` for all `@reward` functions of the file, `path.py:function` for one function, or
+        spec: `path.py` for all `@reward` functions in the file, `path.py:function` for one function, or
             `SOURCE=path.py:function` for one function and the data sources that match SOURCE. An undecorated
             function without SOURCE scores every data source, like verl's `custom_reward_function`.
 
@@ -478,7 +479,7 @@ def _reward_from(function: Callable[..., Any], data_sources: tuple[str, ...], na
 def _check_signature(made: Reward) -> None:
     """Check that a reward's function can be called.
 
-    A function without parameters is a declaration, whose function is checked at first use.
+    A function without parameters is a declaration. The function that it returns is checked on first use.
 
     Raises:
         InputError: The function has an unknown parameter.

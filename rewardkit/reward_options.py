@@ -23,7 +23,7 @@ ON_EXCEPTION = "on_exception"
 """Name of the `on_exception` setting among the options of a reward."""
 
 FILE = "rewardkit.file"
-"""Metadata key that marks an option naming a file or folder whose content decides scores."""
+"""Metadata key of options that name a file or folder whose content determines scores."""
 
 
 def file_option(default: Any) -> Any:
@@ -32,7 +32,7 @@ def file_option(default: Any) -> Any:
 
 
 TEXT = "rewardkit.text"
-"""Metadata key that marks an option with a long text, such as a template, which is shown as its digest."""
+"""Metadata key of options that contain a long text, such as a template. The text is shown as its digest."""
 
 
 def text_option(default: str = "") -> Any:
@@ -43,7 +43,7 @@ def text_option(default: str = "") -> Any:
 def shown_options(options: Any) -> dict[str, Any]:
     """Return options as plain data that may be shown and recorded.
 
-    The secrets of addresses and requests are left out, and long texts are replaced by their digests.
+    Secrets in addresses and requests are left out, and long texts are replaced by their digests.
     """
     values = {one.name: shown(getattr(options, one.name)) for one in fields(options)}
     texts = [one.name for one in fields(options) if one.metadata.get(TEXT) and values[one.name]]
@@ -52,11 +52,11 @@ def shown_options(options: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class NoOptions:
-    """Options of a reward that has no options."""
+    """Empty options, for rewards that have no options."""
 
 
 def make_options(reward: str, kind: type[Any], values: Mapping[str, Any]) -> Any:
-    """Create a reward's options from values, with defaults for all others.
+    """Create a reward's options from the given values and the defaults of all other options.
 
     Args:
         reward: Name of the reward, for error messages.
@@ -86,10 +86,10 @@ def make_options(reward: str, kind: type[Any], values: Mapping[str, Any]) -> Any
 
 
 def _refuse_endless(options: Any) -> None:
-    """Refuse infinite numbers, NaN and time limits that are not positive, with which scoring always fails.
+    """Reject infinite numbers, NaN and time limits that are not positive, since scoring would always fail.
 
     Raises:
-        ValueError: An option has such a value.
+        ValueError: An option has one of these values.
     """
     for option in fields(options):
         value = getattr(options, option.name)
@@ -100,7 +100,7 @@ def _refuse_endless(options: Any) -> None:
 
 
 def _misfit(reward: str, kind: type[Any], reason: str, values: Mapping[str, Any]) -> str:
-    """Return an error message for an option of the wrong type, based on msgspec's `... - at `$.name``."""
+    """Return an error message for an option of the wrong type, based on msgspec's message (`reason`)."""
     place = re.search(r"`\$\.(\w+)(?:\[.*)?`$", reason)
     if place is not None:
         name = place[1]
@@ -137,7 +137,7 @@ _WORDS = {
 def _from_text(value: Any, wanted: str) -> Any:
     """Convert a value to the form that its option accepts.
 
-    Command lines pass lists and mappings as JSON. JSON and YAML read a name made up of digits as a number.
+    Command lines pass lists and mappings as JSON. JSON and YAML parse a name made up of digits as a number.
     """
     if type(value) is int and wanted in ("str", "str | None"):
         return str(value)

@@ -1,4 +1,4 @@
-"""Failures and episodes reported by the columns of a row.
+"""Failures and episodes, read from the columns of a row.
 
 Failures include broken episodes, aborted requests, and masked or filtered samples. Readers of rows call this
 module once per row and store the results in `Sample.known` and `Sample.extra_info`. Logs of known kinds also
@@ -32,7 +32,7 @@ _FAILING: Mapping[str, Status] = {
     **dict.fromkeys(("timeout", "timed_out", "timedout"), "timeout"),
     "invalid": "invalid",
 }
-"""Status of a failed row, by the word in its status column. Any other word does not report a failure."""
+"""Status of a failed row, by the word in its status column. Other words do not report a failure."""
 
 _NO_ERROR = frozenset({"", "none", "null", "nan", "n/a", "no error", "ok", "success"})
 """Texts in an error column that mean there was no error."""
@@ -42,7 +42,7 @@ _Report = Callable[[str, Any], tuple[Status, str] | None]
 
 
 EPISODE = frozenset({"turns", "num_turns", "turn_rewards", "tool_rewards", "interaction_score"})
-"""Columns that describe an episode of several turns."""
+"""Columns that describe a multi-turn episode."""
 
 
 def known_score(row: Mapping[str, Any], place: int | None = None) -> Score | None:
@@ -52,7 +52,7 @@ def known_score(row: Mapping[str, Any], place: int | None = None) -> Score | Non
 
     Args:
         row: Values of the row by column.
-        place: Index of the response in a row with lists of responses; None for a row with one response.
+        place: Index of the response in a row with lists of responses, or None for a row with one response.
     """
     return own_failure(row, place) or interaction_score(_of_response(row.get("interaction_score"), place))
 
@@ -70,7 +70,7 @@ def episode_facts(row: Mapping[str, Any], place: int | None = None) -> dict[str,
 
     Args:
         row: Values of the row by column, including any columns of `EPISODE`.
-        place: Index of the response in a row with lists of responses; None for a row with one response.
+        place: Index of the response in a row with lists of responses, or None for a row with one response.
     """
     said = {name: _of_response(row.get(name), place) for name in EPISODE}
     if said["turns"] is None and said["turn_rewards"] is None:
@@ -96,7 +96,7 @@ def own_failure(row: Mapping[str, Any], place: int | None = None) -> Score | Non
 
     Args:
         row: Values of the row by column.
-        place: Index of the response in a row with lists of responses; None for a row with one response.
+        place: Index of the response in a row with lists of responses, or None for a row with one response.
     """
     for name, report in _reports_in(tuple(row)):
         value = _of_response(row[name], place)
@@ -116,7 +116,7 @@ def _of_response(value: Any, place: int | None) -> Any:
 
 
 def report_columns(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return those of the given columns that may report a failure or an episode."""
+    """Return the given columns that may report a failure or an episode."""
     found = [name for name, _ in _reports_in(names)]
     if not {"turn_rewards", "interaction_score"}.isdisjoint(names):
         found += [name for name in names if name in EPISODE]
@@ -125,9 +125,12 @@ def report_columns(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-@lru_cache(maxsize=1024)  # the rows of a file have the same names
+@lru_cache(maxsize=1024)  # all rows of a file have the same column names
 def _reports_in(names: tuple[str, ...]) -> tuple[tuple[str, _Report], ...]:
-    """Return the columns that may report a failure, except status columns written by our own scoring."""
+    """Return each column that may report a failure, with its report function.
+
+    Status columns that rewardkit's own scoring has written are left out.
+    """
     ours = {f"{name.removesuffix('scorer')}status" for name in names if name.endswith("scorer")}
     return tuple((name, report) for name in names if name not in ours and (report := _report_of(name)))
 
@@ -159,12 +162,12 @@ def _of_error(name: str, value: Any) -> tuple[Status, str] | None:
     if value is True:
         return "error", f"the row failed: '{name}' is true"
     if not value or not isinstance(value, str | Mapping | list) or _is_placeholder(str(value)):
-        return None  # a number is a measured error, such as that of a regression, and not a failure
+        return None  # a number is not a failure but a measured error, as in a regression
     return "error", f"the row failed: {error_said(value[0] if isinstance(value, list) else value)}"
 
 
 def _is_placeholder(text: str) -> bool:
-    """Return True if a text is a placeholder for no error, such as `<not_executed>` of NeMo-Skills."""
+    """Return True if a text is a placeholder for no error, such as `<not_executed>` in NeMo-Skills."""
     text = text.strip().lower()
     return text in _NO_ERROR or (text.startswith("<") and text.endswith(">") and " " not in text)
 
@@ -203,4 +206,4 @@ _OF_A_RESPONSE = frozenset(
     {"", "is", "was", "logged", "loss", "rollout", "episode", "generation", "request", "response", "judge"}
     | {"completion", "sample", "trajectory", "run", "eval"}
 )
-"""First words of columns that describe a response, as in `is_filtered`, `episode_status`, `response_mask`."""
+"""First words in the names of columns about a response, as in `is_filtered` and `episode_status`."""

@@ -1,7 +1,7 @@
-"""Reader of rows: finds the fields of a Sample under their various names and converts their values.
+"""Conversion of rows to Samples. Fields are found under their various names, and their values are converted.
 
-Files, trainers' columns, requests and the trainer's own data are all read with this module. It works on names
-and plain values; `rewardkit.tables` finds the same names in Arrow tables.
+Files, trainers' columns, requests and the trainer's own data are all read with this module. The module works
+on names and plain values; `rewardkit.tables` finds the same names in Arrow tables.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Fields(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RowNames:
-    """Names of the fields in one table. None: the table does not have the field."""
+    """Names of the fields in one table. A name is None if the table does not have the field."""
 
     data_source: str | None = None
     response: str | None = None
@@ -92,10 +92,10 @@ class RowNames:
     choices: str | None = None
     """Name of a separate column with the options of a multiple-choice question."""
     group: str | None = None
-    """Name of a separate column with the identity of the prompt."""
+    """Name of a separate column that identifies the prompt."""
 
     def read(self, row: Any) -> Fields:
-        """Return the values under these names in a row."""
+        """Return the values that a row has under these names."""
         extra_info = value_at(row, self.extra_info)
         if self.choices is not None:
             extra_info = {"choices": value_at(row, self.choices), **plain_mapping(extra_info)}
@@ -204,8 +204,8 @@ def sample_of(data_source: Any, response: Any, ground_truth: Any, prompt: Any, e
 def ground_truth_text(value: Any) -> str | None:
     """Return a ground truth as the string that rewards expect, or None for None and NaN.
 
-    A text is unchanged, a number is written in decimal (a whole number without `.0`), and any other value is
-    encoded as JSON.
+    A text is returned unchanged, a number is written in decimal (a whole number without `.0`), and any other
+    value is encoded as JSON.
     """
     if value is None or isinstance(value, str):
         return value
@@ -224,13 +224,13 @@ def ground_truth_text(value: Any) -> str | None:
 def response_text(value: Any) -> str | None:
     """Return the text that the model wrote, or None for None and NaN.
 
-    The value may be a text, a message's content, chat messages (all texts of the assistant are returned) or
-    the answer of an API. Tool calls are returned as JSON, but only those of the last message, since earlier
-    calls have been answered.
+    The value may be a text, a message's content, chat messages (all texts from the assistant are returned) or
+    an API response. Tool calls are returned as JSON, but only those in the last message, since earlier calls
+    have been answered.
 
     Raises:
         NoResponseError: The value contains nothing that the model wrote. It is an API error, has only
-            messages of others, or has an unknown shape.
+            messages from other roles, or has an unknown shape.
     """
     if value is None or isinstance(value, str):
         return value
@@ -263,14 +263,14 @@ def _list_text(held: list[Any]) -> str:
 
 
 def responses_of(value: Any) -> list[Any] | None:
-    """Return the responses of a row that has several, each as a text or chat messages; None for one response.
+    """Return the responses if a row has several, each as a text or chat messages, or None for one response.
 
-    A list of texts, of message lists or of API answers counts as several responses, and so does an API answer
-    with several choices. A list of messages is one response.
+    A list of texts, of message lists or of API responses counts as several responses, and so does an API
+    response with several choices. A list of messages is one response.
 
     Raises:
-        NoResponseError: The value is a list of numbers, which may be tokens, or an API answer without any
-            text of the model.
+        NoResponseError: The value is a list of numbers, which may be tokens, or an API response without any
+            text from the model.
     """
     if isinstance(value, Mapping):
         texts = texts_of(plain_mapping(value))

@@ -1,7 +1,7 @@
 """Special tokens in decoded texts: ends of turns, padding and thoughts.
 
-This module only recognises the tokens. Their role in turns is defined by the server's chat templates. All
-code that separates a model's thoughts from its answer uses this module.
+This module only recognises the tokens. The server's chat templates define their role in turns. All code that
+separates a model's thoughts from its answer uses this module.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ THOUGHTS = (
     ("<|inner_prefix|>", "<|inner_suffix|>"),
     ("<|thinking|>", "<|/thinking|>"),
 )
-"""Pairs of tags that open and close a thought, in the forms of various model families."""
+"""Pairs of tags that open and close a thought, as written by various model families."""
 _CLOSING_OF = dict(THOUGHTS)
 _TAGS = [tag for form in THOUGHTS for tag in form]
 _TAGS_BY_SIGN = {
@@ -32,7 +32,7 @@ _TAGS_BY_SIGN = {
 _THOUGHT_TAG = re.compile(
     "|".join(f"{re.escape(sign)}(?:{'|'.join(map(re.escape, rest))})" for sign, rest in _TAGS_BY_SIGN.items())
 )
-"""Pattern of all these tags. Grouping the tags by their first characters makes it twice as fast."""
+"""Pattern of all these tags. Grouping the tags by their first characters makes the pattern twice as fast."""
 _OF_THOUGHTS = "|".join(re.escape(tag[2:-2]) for tag in _TAGS if tag.startswith("<|"))
 _CLOSING = rf"(?:end_of_(?:box|solution|answer)|/?answer|answer_end|{_OF_THOUGHTS})"
 """Pattern of tokens that close an earlier token, or belong to a thought, and do not end the text."""
@@ -71,9 +71,10 @@ _SIGNS = (">", "]")
 
 
 def strip_end(text: str) -> str:
-    """Remove special tokens (end of turn, padding) and the white space between them from a response's end.
+    """Remove special tokens (end of turn, padding) and white space between them from a response's end.
 
-    Any number of repetitions of a token is removed, but only a limited number of runs of different tokens.
+    A token may be repeated any number of times, but only a limited number of runs of different tokens is
+    removed.
     """
     kept = len(text)
     for _ in range(_MOST_RUNS):
@@ -101,7 +102,7 @@ def behind_thoughts(text: str) -> str | None:
     """Return the text after the last thought, or the whole text if it has no thoughts.
 
     The result is None if a thought is still open at the end of the text. A closing tag without an opening tag
-    ends a thought that the prompt opened. A tag within a thought is part of the thought.
+    ends a thought that the prompt opened. Tags within a thought are part of it.
     """
     thoughts, is_open = _thoughts(text)
     if is_open:
@@ -113,8 +114,8 @@ def outside_thoughts(text: str) -> str:
     """Return the text outside all thoughts, including calls or programs between thoughts.
 
     A thought without a closing tag extends to the end of the text. A closing tag without an opening tag ends
-    a thought that the prompt opened, so that all text before it is thought. Tags within a thought belong to
-    it.
+    a thought that the prompt opened, so all text before the tag is part of the thought. Tags within a thought
+    are part of it.
     """
     thoughts, _ = _thoughts(text)
     return "\n".join(piece for piece in _between(text, thoughts) if piece.strip()) if thoughts else text
@@ -123,8 +124,8 @@ def outside_thoughts(text: str) -> str:
 def thoughts_and_said(text: str) -> tuple[str, str]:
     """Return the thoughts of a text, including their tags, and the text without them.
 
-    Only pairs of tags count, and a thought at the beginning that the prompt opened. Other tags may be part of
-    a call's argument.
+    A thought must have both tags, unless it is at the beginning of the text and the prompt opened it. Any
+    other tag may be part of an argument of a tool call.
     """
     thoughts, _ = _thoughts(text, pairs_only=True)
     return "".join(text[start:end] for start, end in thoughts), "".join(_between(text, thoughts))
@@ -146,7 +147,7 @@ def _thoughts(text: str, *, pairs_only: bool = False) -> tuple[list[tuple[int, i
     """Return the start and end of each thought in a text, and True if the last thought is still open.
 
     An opening tag without a closing tag begins a thought that extends to the end. If other words precede the
-    tag and a closing tag of another form follows, the tag is part of a thought that the prompt opened.
+    tag and a closing tag of a different form follows, the tag is part of a thought that the prompt opened.
     """
     found: list[tuple[int, int]] = []
     endless: set[str] = set()
@@ -177,7 +178,7 @@ def _thoughts(text: str, *, pairs_only: bool = False) -> tuple[list[tuple[int, i
 
 
 def _between(text: str, spans: Sequence[tuple[int, int]]) -> list[str]:
-    """Return the pieces of a text before, between and after some spans."""
+    """Return the pieces of a text before, between and after the given spans."""
     starts = [0, *(end for _, end in spans)]
     ends = [*(start for start, _ in spans), len(text)]
     return [text[start:end] for start, end in zip(starts, ends, strict=True)]

@@ -11,12 +11,12 @@ from rewardkit.rows import RowNames, find_names
 
 
 def names_in(schema: pa.Schema) -> RowNames:
-    """Return the names of a Sample's fields in a table."""
+    """Return the names that the fields of a Sample have in a table with this schema."""
     return find_names(lambda name: type_of(schema, name) is not None)
 
 
 def type_of(schema: pa.Schema, name: str) -> pa.DataType | None:
-    """Return the type of a column, or of a dotted name within a column; None if there is no such column."""
+    """Return the type of a column, or of a dotted name within a column, or None if it does not exist."""
     if name in schema.names:
         return schema.field(name).type
     head, _, rest = name.partition(".")
@@ -43,13 +43,13 @@ def column_of(table: pa.Table | pa.RecordBatch, name: str) -> pa.Array | pa.Chun
 
 
 def _field(structs: pa.Array | pa.ChunkedArray, key: str) -> pa.Array | pa.ChunkedArray:
-    """Return one field of every struct; null if the struct is null."""
+    """Return one field of each struct, or null for a null struct."""
     return structs.flatten()[structs.type.get_field_index(key)]
 
 
 def _item(lists: pa.Array | pa.ChunkedArray, place: int) -> pa.Array | pa.ChunkedArray:
-    """Return one item of every list; null if the list is too short."""
-    import pyarrow.compute as pc  # importing it at the top would take a tenth of a worker's start time
+    """Return one item of each list, or null for a list that is too short."""
+    import pyarrow.compute as pc  # a top-level import would take a tenth of a worker's start time
 
     padded = pc.list_slice(lists, place, place + 1, return_fixed_size_list=True)
     return pc.list_element(padded, 0)
@@ -66,7 +66,7 @@ def top_level(name: str, schema: pa.Schema) -> str:
 
 
 def is_text(found: pa.DataType) -> bool:
-    """Return True for a type of text columns, dictionary-encoded or not."""
+    """Return True if a type is a string type, dictionary-encoded or not."""
     if pa.types.is_dictionary(found):
         return is_text(found.value_type)
     return bool(
@@ -75,7 +75,7 @@ def is_text(found: pa.DataType) -> bool:
 
 
 def is_list(found: pa.DataType | None) -> bool:
-    """Return True for a type of list columns of any kind."""
+    """Return True if a type is a list type of any kind."""
     return bool(
         found is not None
         and (pa.types.is_list(found) or pa.types.is_large_list(found) or pa.types.is_fixed_size_list(found))

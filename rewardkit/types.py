@@ -18,26 +18,26 @@ Message = dict[str, Any]
 
 Status = Literal["ok", "timeout", "error", "invalid"]
 """Status of a Score. `ok`: the response was scored. `timeout`, `error`: the reward did not finish. `invalid`:
-the sample itself cannot be scored (unknown data source, malformed ground truth). Only the score of a Score
-with status `ok` describes the response."""
+the sample itself cannot be scored (unknown data source, malformed ground truth). A score describes the
+response only if the status is `ok`."""
 
 STATUSES: tuple[Status, ...] = ("ok", "timeout", "error", "invalid")
 
 
 COST_PARTS = ("calls", "cached", "asked_again", "input_tokens", "output_tokens", "cost_usd", "over_budget")
-"""Parts of a Score that report the cost of asking models: requests answered by a server and by the cache, how
-many of these asked again for a verdict, tokens, US dollars as far as prices are known, and requests that the
-budget did not allow. A failed Score may have these parts too."""
+"""Parts of a Score that report the cost of calling models: the numbers of requests answered by a server and
+by the cache, the number of these that asked again for a verdict, tokens, US dollars as far as prices are
+known, and the number of requests that the budget did not allow. A failed Score may have these parts too."""
 
 OVERRULED = "overruled"
-"""Part of a composition's Score that is 1 if a model judged "right" after a rule had not."""
+"""Part of a composition's Score that is 1 if a model accepted a response that a rule had not accepted."""
 
 UNDECIDED = "undecided"
 """Part of a Score that is 1 if the reward could not read or compare the answer and scored it as wrong.
 Metrics count these responses, and a composition passes them on to its next item."""
 
 COSTS = frozenset(COST_PARTS)
-"""Set of the cost parts. `COSTS <= parts.keys()` is true if a Score reports the cost of asking models."""
+"""Set of the cost parts. `COSTS <= parts.keys()` is true if a Score reports the cost of calling models."""
 
 
 class Sample(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, forbid_unknown_fields=True):
@@ -48,12 +48,12 @@ class Sample(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, forbid_u
         response: Text to score.
         ground_truth: Correct answer. It is always a string; test cases and alternative answers are encoded as
             JSON.
-        prompt: Text or list of chat messages; None if not given.
+        prompt: Text or list of chat messages, or None if not given.
         extra_info: Other values of the row by name, for rewards that read them.
-        group: Identity of the prompt within the data source. None: the prompt itself identifies the group.
+        group: Identity of the prompt within the data source. If None, the prompt itself identifies the group.
         known: Score that the row already has, for example because a tool failed in the episode, because the
             row has no response, or because the episode was scored while it ran. Every scorer returns it
-            unchanged. None: the response has to be scored.
+            unchanged. None if the response has to be scored.
     """
 
     data_source: str
@@ -72,7 +72,7 @@ FIELD_TYPES: dict[str, tuple[type, ...]] = {
     "group": (str, type(None)),
     "known": (type(None),),
 }
-"""Types of the fields of a Sample that has to be scored, without the types of contained values."""
+"""Types of each field of a Sample that has to be scored. Types of contained values are not listed."""
 
 
 def fits(sample: Sample) -> bool:
@@ -83,7 +83,7 @@ def fits(sample: Sample) -> bool:
 def with_exact_texts(sample: Sample) -> Sample:
     """Return the sample with texts of subclasses of `str`, such as NumPy's, converted to `str`.
 
-    Rewards then receive the same sample in this process and in any other.
+    Rewards then receive the same sample in this process and in any other process.
     """
     texts = {name: value for name in FIELD_TYPES if isinstance(value := getattr(sample, name), str)}
     others = {name: exact_text(text) for name, text in texts.items() if type(text) is not str}
@@ -91,7 +91,7 @@ def with_exact_texts(sample: Sample) -> Sample:
 
 
 def exact_text(text: str) -> str:
-    """Return a text as a plain `str` with the same characters, which `str(text)` of a subclass may not do."""
+    """Return a text as a plain `str` with the same characters. For a subclass, `str(text)` may differ."""
     return str.__str__(text)
 
 
@@ -114,13 +114,13 @@ class Score(msgspec.Struct, frozen=True, gc=False):
     """The result of scoring one sample. `score` is meaningful only when `status == "ok"`.
 
     Attributes:
-        score: The reward, a finite number; 0.0 if the status is not `ok`.
+        score: The reward, a finite number. It is 0.0 if the status is not `ok`.
         status: `ok` if the response was scored, `timeout` or `error` if the reward did not finish, and
             `invalid` if the sample itself cannot be scored.
         correct: True if the response is correct, False if not, and None if the reward does not decide this.
-        extracted: Answer that was read from the response; None if there is none.
+        extracted: Answer that was read from the response, or None if no answer was found.
         parts: Named components of the score. Each reward has a fixed set of names.
-        detail: One line that explains the result; None if there is nothing to explain.
+        detail: One line that explains the result, or None if no explanation is needed.
         scorer: Name and version of the reward, such as `gsm8k@1`. The version increases whenever any score
             can change.
         seconds: Wall time spent on this sample.
@@ -155,12 +155,12 @@ VERDICT_FIELDS = tuple(name for name in SCORE_FIELDS if name not in ("scorer", "
 
 
 def failure(status: Status, detail: str, *, scorer: str = "", seconds: float = 0.0) -> Score:
-    """Return the Score of a sample that could not be scored."""
+    """Return a Score for a sample that could not be scored."""
     return Score(0.0, status, detail=detail, scorer=scorer, seconds=seconds)
 
 
 def to_score(samples: Sequence[Sample]) -> Sequence[Sample]:
-    """Return the samples that have to be scored, which are those without a known Score."""
+    """Return the samples without a known Score, which have to be scored."""
     return [s for s in samples if s.known is None] if any(map(_KNOWN, samples)) else samples
 
 

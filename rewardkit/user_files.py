@@ -1,8 +1,8 @@
 """Users' Python files, imported in all processes with the content that the first process read.
 
 A process that starts later gets the same source text as the others, even if the file has changed in the
-meantime. The same holds for modules that the file imports from its own folder, which are found in the same
-way as modules next to a script. The importing module decides how to use the files.
+meantime. The same applies to modules that the file imports from its own folder, which are found in the same
+way as modules next to a script. The modules that call these functions decide how to use the files.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from rewardkit.users_code import raised, running
 
 @dataclass(frozen=True, slots=True)
 class UserFile:
-    """Content of a user's file as this process has read it."""
+    """Content of a user's file, as read by the first process that imported it."""
 
     name: str
     """Name under which the file is imported as a module."""
@@ -35,7 +35,7 @@ class UserFile:
 
 
 class _UserFileLoader(SourceFileLoader):
-    """Loader of a module from source text that was read earlier, regardless of the file's current content."""
+    """Loader that creates a module from source text read earlier, whatever the file contains now."""
 
     def __init__(self, name: str, path: str, source: bytes) -> None:
         super().__init__(name, path)
@@ -49,7 +49,7 @@ class _UserFileLoader(SourceFileLoader):
 
 
 class _UserFileFinder:
-    """Finder of modules in the folders of users' files, which keeps the source text that it has read.
+    """Finder for modules in the folders of users' files, which keeps the source text that it has read.
 
     A module that also exists in the standard library or in an installed package is imported from there.
     """
@@ -61,7 +61,7 @@ class _UserFileFinder:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if name not in self.held or target is not None:  # or the module is being reloaded
+        if name not in self.held or target is not None:  # `target` is given when a module is reloaded
             found = self._beside(name) if path is None else self._within(name, path)
             if found is None:
                 return None
@@ -103,7 +103,7 @@ def import_python_file(path: Path) -> ModuleType:
 
 
 def import_as_read(files: Iterable[UserFile]) -> None:
-    """Import files with the content that another process has read, under the same module names.
+    """Import files with the content that another process read, under the same module names.
 
     Raises:
         InputError: A file fails to import.
@@ -116,7 +116,7 @@ def import_as_read(files: Iterable[UserFile]) -> None:
 
 
 def user_reward_file(function: Callable[..., Any]) -> UserFile | None:
-    """Return the user's file that defines a function, with the modules imported from its folder, or None."""
+    """Return the user's file that defines a function, and modules imported from its folder, or None."""
     module = sys.modules.get(getattr(function, "__module__", None) or "")
     loader = getattr(module, "__loader__", None)
     if not isinstance(loader, _UserFileLoader):

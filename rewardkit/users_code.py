@@ -1,8 +1,8 @@
-"""Exceptions and printed output of users' code: rewards, imports, tools, interactions and agents.
+"""Exceptions and printed output from users' code: rewards, imports, tools, interactions and agents.
 
 This module logs each kind of exception once, with the place where it was raised, and puts the name of the
-code before each line that it prints. Only the standard library is imported, since the process that runs an
-imported function (`rewardkit.foreign.host`) loads this file under a Python that may not have rewardkit.
+code before each line that the code prints. Only the standard library is imported, since the process that runs
+an imported function (`rewardkit.foreign.host`) loads this file under a Python that may not have rewardkit.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class Raised(NamedTuple):
     message: str
     """First line of the exception's message."""
     file: str
-    """File of the innermost frame in the user's own code, or else in a library. Empty: no such frame."""
+    """File of the innermost frame in the user's own code, or else in a library. Empty if neither exists."""
     line: int
     trace: str
-    """Complete traceback. Empty: an exception of this kind was described before in this process."""
+    """Complete traceback. Empty if an exception of this kind has been described before in this process."""
 
     @property
     def text(self) -> str:
@@ -57,11 +57,11 @@ class Raised(NamedTuple):
 
 
 _kept_reports: list[tuple[str, Raised]] | None = None
-"""Reports that a worker keeps for its parent to log. None: this process logs them itself."""
+"""Reports that this worker keeps for its parent to log, or None if this process logs them itself."""
 _seen: set[tuple[str, int, str]] = set()
 """Kinds of exceptions (file, line and class) whose traceback this process has formatted."""
 _logged: set[tuple[str, str, int, str]] = set()
-"""Kinds of exceptions that this process has logged, each preceded by the name of the code that raised it."""
+"""Kinds of exceptions that this process has logged, each with the name of the code that raised it."""
 
 
 def raised(error: BaseException) -> Raised:
@@ -82,7 +82,7 @@ def raised(error: BaseException) -> Raised:
 
 
 def report(who: str, error: Raised) -> None:
-    """Log an exception, only once for each kind, with its place and, with `--debug`, its traceback.
+    """Log the first exception of each kind, with its place and, under `--debug`, its traceback.
 
     Args:
         who: Name of the code that raised the exception.
@@ -97,14 +97,14 @@ def report(who: str, error: Raised) -> None:
     if _kept_reports is not None:
         _kept_reports.append((who, error))
         return
-    import logging  # most runs do not need it
+    import logging  # not needed in most runs
 
     from rewardkit.http_addresses import public_text
 
     shown = f"{who} raised {error.text}"
     if os.environ.get(DEBUG) and error.trace:
         shown = f"{shown}\n{error.trace.rstrip()}"
-    before = _who.set("")  # the log line is ours, so it must not be marked as printed by the user's code
+    before = _who.set("")  # the log line must not be marked as printed by the user's code
     logging.getLogger("rewardkit.users_code").error("%s", public_text(shown))
     _who.reset(before)
 
@@ -133,10 +133,10 @@ def take_reports() -> list[tuple[str, Raised]]:
 
 
 def told(who: str, error: BaseException) -> str:
-    """Report an exception, and describe it with its place in one line without secrets of addresses.
+    """Report an exception, and return a one-line description with its place but without secrets of addresses.
 
-    Exceptions of our own classes, such as one for an unreachable server, are self-explanatory. They are
-    returned without a place and are not reported.
+    rewardkit's own exceptions, such as an unreachable server, are self-explanatory. They are described
+    without a place and are not reported.
     """
     from rewardkit.http_addresses import public_text
 
@@ -190,7 +190,7 @@ _kept: tuple[Any, Any] = (None, None)
 def running(who: str) -> Iterator[None]:
     """Redirect Python's output in this thread or task to standard error, with a name before each line.
 
-    Standard output is left to a command's rows.
+    Standard output is reserved for the rows that a command writes.
 
     Args:
         who: Name to put before each line.
@@ -209,7 +209,7 @@ def running(who: str) -> Iterator[None]:
 
 
 def name_all(who: str) -> None:
-    """Put a name before all further output of this process, except output that has a name already."""
+    """Put a name before all further output of this process, except output that already has a name."""
     global _everywhere
     if not _everywhere:
         _enter()
@@ -234,7 +234,7 @@ def _leave() -> None:
 
 
 class _NamedStream:
-    """Wrapper of a standard stream that redirects output with a name to standard error, line by line."""
+    """Wrapper around a standard stream that redirects output with a name to standard error, line by line."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -262,7 +262,7 @@ class _NamedStream:
 
     @property
     def buffer(self) -> Any:
-        """Underlying binary stream; that of standard error if the current output has a name."""
+        """Underlying binary stream, or standard error's binary stream if the current output has a name."""
         return (_kept[1] if _who.get() or _everywhere else self._stream).buffer
 
     def __getattr__(self, name: str) -> Any:

@@ -1,7 +1,7 @@
-"""verl's configuration keys: our names for them, and messages about keys that rewardkit does not have.
+"""verl's configuration keys: rewardkit's names for them, and messages about keys that rewardkit lacks.
 
 The tables are data. Each command group (training, generation, evaluation) has its own JSON file. verl's
-defaults by release are in `verl_defaults/`. The meaning of the settings is defined where the commands are.
+defaults by release are in `verl_defaults/`. The modules of the commands define the meaning of the settings.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import msgspec
 from rewardkit.errors import ConfigError, InputError, MissingDependencyError, did_you_mean, reason_of
 
 DEFAULTS = Path(__file__).with_name("verl_defaults")
-"""Folder with verl's defaults: for each key its values, each with the releases that had it."""
+"""Folder with verl's defaults: for each key, all default values with the releases that had them."""
 SWITCHES = ("enable", "enabled")
 """Names of verl's settings that enable a section."""
 
@@ -34,7 +34,8 @@ class VerlKeys:
     """Tables of verl's keys for one command group. If several globs match a key, the longest one applies."""
 
     names: Mapping[str, str]
-    """Our names by glob of verl's keys. A glob has at most one `*`. Its match replaces a `*` in our name."""
+    """rewardkit's names by glob of verl's keys. A glob has at most one `*`, whose match replaces a `*` in the
+    name."""
     without_effect: Mapping[str, str]
     """Messages by glob of keys that affect speed, memory or bookkeeping but no results. A message describes
     rewardkit's own behaviour."""
@@ -44,11 +45,11 @@ class VerlKeys:
     same: Mapping[str, Sequence[Any]]
     """Values, in addition to verl's defaults, that describe rewardkit's own behaviour, by glob of keys."""
     defaults: Mapping[str, Sequence[Any]]
-    """All defaults that verl has had for a key, the oldest first."""
+    """All defaults that verl's releases have had for a key, the oldest first."""
 
     @classmethod
     def read(cls, tables: Path, *doors: str) -> VerlKeys:
-        """Read the tables of a JSON file, and verl's defaults for `doors` such as `training`."""
+        """Read the tables in a JSON file, and verl's defaults for `doors`, which are command groups."""
         found: dict[str, Any] = json.loads(tables.read_text("utf-8"))
         defaults: dict[str, list[Any]] = {}
         for door in doors:
@@ -59,7 +60,10 @@ class VerlKeys:
         return cls(**said, defaults=defaults)
 
     def ours(self, key: str) -> str | None:
-        """Return our name for a key of verl, or None if no glob matches. Names are resolved repeatedly."""
+        """Return rewardkit's name for a verl key, or None if no glob matches.
+
+        If a glob also matches the name, the name is resolved further.
+        """
         for glob, name in self.names.items():
             if fnmatchcase(key, glob):
                 before, _, after = glob.partition("*")
@@ -78,7 +82,7 @@ class VerlKeys:
         return open_value and value in self.defaults.get(key, ())
 
     def notes(self, keys: Iterable[str], given: Mapping[str, Any], where: str) -> list[str]:
-        """Return a line for each reason why some keys that are not ours have no effect.
+        """Return one line for each reason why unsupported keys have no effect.
 
         Args:
             keys: Keys for which rewardkit has no setting.
@@ -122,12 +126,15 @@ class VerlKeys:
         return False
 
     def _by_default(self, switch: str) -> Any:
-        """Return the default of a switch that is not set. A switch that we do not refuse counts as on."""
+        """Return the default of a switch that is not set. A switch that is not refused counts as on."""
         refused, _ = self._line(switch) or (False, "")
         return self.defaults[switch][-1] if refused and switch in self.defaults else True
 
     def _line(self, key: str) -> tuple[bool, str] | None:
-        """Return True if changing a key is refused, and the message about the key; None without a message."""
+        """Return True if changing a key is refused, and the message about the key.
+
+        The result is None if there is no message about the key.
+        """
         said = {**self.without_effect, **self.refused}
         found = [longest_match(said, name) for name in (key, self.ours(key) or key)]
         glob = max((one for one in found if one is not None), key=len, default=None)
@@ -153,8 +160,8 @@ def config_file(folder: str | None, name: str | None, built_in: str) -> Path | N
     """Return the file for Hydra's `--config-path` and `--config-name`, or None for verl's own config.
 
     Args:
-        folder: Value of `--config-path`; None if not given.
-        name: Value of `--config-name`; None if not given.
+        folder: Value of `--config-path`, or None if not given.
+        name: Value of `--config-name`, or None if not given.
         built_in: Name of verl's own config, which contains the defaults and so needs no file.
 
     Raises:
@@ -175,13 +182,13 @@ def config_file(folder: str | None, name: str | None, built_in: str) -> Path | N
 def read_settings(
     keys: VerlKeys, types: Mapping[str, Any], path: Path | None, words: Sequence[str]
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the settings of a YAML file and of `key=value` words, by our names, and lines to print.
+    """Return the settings in a YAML file and `key=value` words, by rewardkit's names, and lines to print.
 
     Args:
         keys: Tables of verl's keys.
-        types: Type of each of our settings, by name.
-        path: YAML file; None if there is no file.
-        words: `key=value` words of the command line, which override the file.
+        types: Type of each of rewardkit's settings, by name.
+        path: YAML file, or None if there is no file.
+        words: `key=value` words from the command line, which override the file.
 
     Raises:
         InputError: The file does not exist, or it is not a YAML mapping.
@@ -282,6 +289,6 @@ def _shown(value: Any) -> str:
 
 
 def _some(words: Sequence[str]) -> str:
-    """Join the first words of a list, the number of remaining words, and the matching form of the verb."""
+    """Join the first words of a list, the number of other words, and the matching form of the verb "have"."""
     more = f" and {len(words) - SHOWN_KEYS} more" if len(words) > SHOWN_KEYS else ""
     return f"{', '.join(words[:SHOWN_KEYS])}{more} {'have' if len(words) > 1 else 'has'}"

@@ -1,6 +1,6 @@
 """Link between a process and its workers: a shared name, and a pipe that shows when the process has exited.
 
-A server that runs once for all workers (such as the SymPy server of the maths reward) listens under that name
+A server that is shared by all workers (such as the SymPy server for the maths reward) listens on that name
 and exits when the pipe becomes readable. Linux only: the names are abstract socket addresses, which leave no
 files behind.
 """
@@ -23,7 +23,7 @@ class Shared(NamedTuple):
 
     name: str
     alive: int
-    """File descriptor that becomes readable when the owner has closed or died."""
+    """File descriptor that becomes readable when the owner has been closed or its process has exited."""
 
 
 class SharedOwner:
@@ -48,11 +48,11 @@ class SharedOwner:
     def close(self) -> None:
         """Tell all shared servers to exit."""
         if self._held >= 0:
-            os.write(self._held, b".")  # closing is not enough, since a fork of us may keep the pipe open
+            os.write(self._held, b".")  # closing is not enough if a forked process keeps the pipe open
             self.let_go()
 
     def let_go(self) -> None:
-        """Close both ends of the pipe. A fork must do this, or it would keep its parent's servers alive."""
+        """Close both ends of the pipe. A forked process must do this, or its parent's servers never exit."""
         for descriptor in (self._held, self.shared.alive) if self._held >= 0 else ():
             os.close(descriptor)
         self._held = -1
@@ -86,7 +86,7 @@ _own = _Own()
 
 
 def shared() -> Shared:
-    """Return the shared address from our owner, or this process's own address if it has no owner."""
+    """Return the address from this process's owner, or the process's own address if it has no owner."""
     name, _, descriptor = os.environ.get(VARIABLE, "").partition(":")
     alive, _, inode = descriptor.partition(":")
     if name and _is_pipe(int(alive), int(inode)):
@@ -95,14 +95,14 @@ def shared() -> Shared:
 
 
 def close() -> None:
-    """Stop the servers that belong to this process alone. They start again when needed."""
+    """Stop the servers that only this process uses. They start again when needed."""
     _own.close()
 
 
 def _is_pipe(descriptor: int, inode: int) -> bool:
-    """Return True if the process has the pipe that its environment names.
+    """Return True if this process has the pipe that its environment names.
 
-    A worker has inherited it, but a child of a worker may not have.
+    A worker inherits the pipe, but a child of a worker may not.
     """
     try:
         return os.fstat(descriptor).st_ino == inode

@@ -1,7 +1,7 @@
 """Scoring for the adapters, with one Scorer for each set of reward files and one client for each server.
 
 Scorers and clients are created on first use, shared by all callers in the process and closed at exit. A
-forked child creates its own.
+forked child creates its own scorers and clients.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ TOKEN_VARIABLE = "REWARDKIT_TOKEN"
 REWARDS_VARIABLE = "REWARDKIT_REWARDS"
 
 RewardFiles = str | Sequence[str] | None
-"""Files of compositions (`rewards.yaml`) and rewards (`path.py`, as for `--reward`), as a list or a text with
-commas."""
+"""Files with compositions (`rewards.yaml`) and rewards (`path.py`, as for `--reward`), as a list or a
+comma-separated text."""
 
 
 class _Backends:
@@ -54,7 +54,7 @@ class _Backends:
             return self.clients[url]
 
     def async_remote(self, url: str) -> AsyncClient:
-        """Return the client for the running event loop, to which the client's connections belong."""
+        """Return the client for the running event loop, which owns the client's connections."""
         key = (asyncio.get_running_loop(), url)
         with self.making:
             if key not in self.async_clients:
@@ -83,7 +83,7 @@ def _forget() -> None:
 
 
 def close() -> None:
-    """Stop the workers and close the connections. The next call creates new ones."""
+    """Stop the workers and close the connections. The next call starts new workers or connections."""
     global _backends
     closing, _backends = _backends, _Backends()
     closing.close()
@@ -96,16 +96,17 @@ atexit.register(close)
 def score_batch(
     samples: Sequence[Sample], url: str | None = None, rewards: RewardFiles = None
 ) -> list[Score]:
-    """Score samples in this process, or on a server if one is given.
+    """Score samples in this process, or on a server if its address is given.
 
     Args:
         samples: Samples to score.
-        url: Address of a reward server; None: REWARDKIT_URL, or this process.
-        rewards: Files of rewards to register before scoring in this process; None: REWARDKIT_REWARDS.
+        url: Address of a reward server, by default REWARDKIT_URL. Without an address, this process scores.
+        rewards: Files with rewards to register before scoring in this process, by default REWARDKIT_REWARDS.
 
     Raises:
-        InputError: A file of `rewards` cannot be read.
-        OptionsError: A composition is not valid, or `rewards` are given for a server, which has its own.
+        InputError: A file in `rewards` cannot be read.
+        OptionsError: A composition is not valid, or `rewards` are given for a server, which has its own
+            rewards.
         ServerError: The server cannot be reached, refused the request or failed.
     """
     address, files = _chosen(url, rewards)
@@ -141,9 +142,9 @@ def score_one(sample: Sample, url: str | None = None, rewards: RewardFiles = Non
 
 
 def _unless_alone(sample: Sample, score: Score) -> Score:
-    """Return the Score, unless its reward needs groups.
+    """Return the Score, or raise an error if its reward needs groups.
 
-    Every sample of the run would then fail, which a number for each failure would hide.
+    Every sample in the run would fail for such a reward. Replacing each failure by a number would hide this.
 
     Raises:
         OptionsError: The reward needs all responses to a prompt.

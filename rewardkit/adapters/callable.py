@@ -38,7 +38,7 @@ class RewardFunction:
 
 
 class AsyncRewardFunction(partial[Awaitable[list[float | None]]]):
-    """Coroutine function like `RewardFunction`, which `inspect.iscoroutinefunction` recognises as such."""
+    """Asynchronous version of `RewardFunction`, which `inspect.iscoroutinefunction` recognises."""
 
     def __new__(
         cls,
@@ -63,10 +63,10 @@ def make_reward(
     """Return a function `(responses, ground_truths=None, prompts=None, **columns) -> rewards`.
 
     Args:
-        data_source: Data source of all responses; None: the function takes a list `data_source`.
-        url: Address of a reward server; None: REWARDKIT_URL, or this process.
-        on_failure: Reward of a response that could not be scored.
-        rewards: Files of compositions and rewards for this process; None: REWARDKIT_REWARDS.
+        data_source: Data source of all responses. If None, the function takes a list `data_source`.
+        url: Address of a reward server, by default REWARDKIT_URL. Without an address, this process scores.
+        on_failure: Reward for a response that could not be scored.
+        rewards: Files with compositions and rewards for this process, by default REWARDKIT_REWARDS.
     """
     files = None if rewards is None else reward_files(rewards)
     return RewardFunction(data_source, url, on_failure, files)
@@ -79,7 +79,7 @@ def make_async_reward(
     on_failure: float | None = None,
     rewards: RewardFiles = None,
 ) -> AsyncRewardFunction:
-    """Return a coroutine function like the function of `make_reward`, with the same arguments."""
+    """Return an asynchronous version of the function that `make_reward` returns for these arguments."""
     files = None if rewards is None else reward_files(rewards)
     return AsyncRewardFunction(data_source, url, on_failure, files)
 

@@ -1,4 +1,4 @@
-"""Conversion of the dataset columns that trainers pass to reward functions into Samples."""
+"""Conversion of dataset columns, which trainers pass to reward functions, into Samples."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def samples_from(
         completions: Completions, each a text or chat messages.
         columns: Lists with one value per completion, under the names that `rewardkit.rows` recognises: the
             data source, unless it is given; the ground truth, unless the reward needs none; and `extra_info`.
-        prompts: Prompts of the completions; None if they are not known.
-        data_source: Data source of all completions; None to use the column.
+        prompts: Prompts for the completions, or None if they are not known.
+        data_source: Data source of all completions, or None to use the column.
 
     Raises:
         InputError: The data source is not given, or a column has the wrong length.
@@ -59,7 +59,7 @@ def _has(columns: Mapping[str, Any], name: str) -> bool:
 
 
 def _column(columns: Mapping[str, Any], name: str | None, n: int) -> Sequence[Any]:
-    """Return the values of a possibly dotted column name, or `n` times None if there is no name."""
+    """Return the values of a column with a possibly dotted name, or `n` None values if `name` is None."""
     if name is None:
         return [None] * n
     head = name if name in columns else name.partition(".")[0]

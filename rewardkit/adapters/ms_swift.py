@@ -38,7 +38,7 @@ class RewardkitAsyncORM:
 
 
 def register(orms: dict[str, Any]) -> None:
-    """Add the rewards to ms-swift's table."""
+    """Add the rewards to ms-swift's table of outcome rewards."""
     orms["rewardkit"] = RewardkitAsyncORM
     orms["rewardkit_sync"] = RewardkitORM
 

@@ -43,9 +43,9 @@ def make_reward(
     """Return a reward function for a dataset without a `data_source` column, or for a specific server.
 
     Args:
-        data_source: Data source of all rows; None: the column.
-        url: Address of a reward server; None: REWARDKIT_URL, or this process.
-        rewards: Files of compositions and rewards for this process; None: REWARDKIT_REWARDS.
+        data_source: Data source of all rows, by default the column `data_source`.
+        url: Address of a reward server, by default REWARDKIT_URL. Without an address, this process scores.
+        rewards: Files with compositions and rewards for this process, by default REWARDKIT_REWARDS.
     """
     return TrlReward(data_source, url, rewards)
 
@@ -62,7 +62,7 @@ async def _score(
 ) -> list[float | None]:
     """Score completions, each a text or messages.
 
-    The reward of a completion that could not be scored is None, which TRL leaves out.
+    The reward for a completion that could not be scored is None, which TRL ignores.
 
     Raises:
         InputError: The data source is not given.

@@ -2,7 +2,7 @@
 
 verifiers passes the arguments that a function asks for by name: `prompt, completion, answer, state, task,
 info`. A rubric counts an exception as a score of 0, so the complete Score is also stored in the rollout's
-state. There are no rubrics from version 0.4 on; a task's `@vf.reward` method then awaits the same function.
+state. verifiers 0.4 and later have no rubrics; a task's `@vf.reward` method awaits the same function instead.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ def make_reward(
     """Return a reward function for a rubric.
 
     Args:
-        data_source: Data source of all rows; None: `info["data_source"]`, or else the row's `task`.
-        url: Address of a reward server; None: REWARDKIT_URL, or this process.
-        rewards: Files of compositions and rewards for this process; None: REWARDKIT_REWARDS.
+        data_source: Data source of all rows, by default `info["data_source"]`, or else the row's `task`.
+        url: Address of a reward server, by default REWARDKIT_URL. Without an address, this process scores.
+        rewards: Files with compositions and rewards for this process, by default REWARDKIT_REWARDS.
     """
     files = None if rewards is None else reward_files(rewards)
 

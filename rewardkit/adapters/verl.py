@@ -33,15 +33,15 @@ def compute_score(
         solution_str: Response to score.
         ground_truth: Correct answer, of any type that `rewardkit.rows` can convert.
         extra_info: Other values of the row.
-        url: Address of a reward server; None: REWARDKIT_URL, or this process.
-        rewards: Files of compositions and rewards for this process; None: REWARDKIT_REWARDS.
-        on_failure: Score of a response that could not be scored. `status` and `failed` distinguish it from a
+        url: Address of a reward server, by default REWARDKIT_URL. Without an address, this process scores.
+        rewards: Files with compositions and rewards for this process, by default REWARDKIT_REWARDS.
+        on_failure: Score for a response that could not be scored. `status` and `failed` distinguish it from a
             real score.
 
     Returns:
-        A dict with `score`; `acc` (1.0 if correct, by which DAPO filters); `status`; `failed`; `pred`, the
-        extracted answer; `detail`; and `scorer`. The components of a score are left out, since they differ
-        between data sources and verl requires the same keys for all.
+        A dict with `score`; `acc` (1.0 if correct; DAPO filters by this value); `status`; `failed`; `pred`,
+        the extracted answer; `detail`; and `scorer`. The components of a score are left out, since they
+        differ between data sources and verl requires the same keys for all samples.
 
     Raises:
         OptionsError: The reward needs all responses to a prompt, which verl does not pass.
@@ -63,7 +63,7 @@ async def acompute_score(
     on_failure: float = 0.0,
     **_: Any,
 ) -> dict[str, Any]:
-    """Score one response as `compute_score` does, without needing a thread for each sample."""
+    """Score one response as `compute_score` does, without a thread for each sample."""
     sample = sample_of(data_source, solution_str, ground_truth, None, extra_info)
     score = await ascore(sample, url, rewards)
     return _answer(score, on_failure)

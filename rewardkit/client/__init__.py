@@ -1,6 +1,6 @@
 """Synchronous and asynchronous Python clients for `rewardkit serve`, with the methods and types of Scorer.
 
-A request is sent again only if the connection failed or the server was overloaded. This is safe, since
+A request is retried only if the connection failed or the server was overloaded. Retrying is safe, since
 scoring changes nothing on the server.
 """
 

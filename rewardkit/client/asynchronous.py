@@ -36,13 +36,13 @@ COALESCED = 64
 
 
 class AsyncClient:
-    """An asynchronous `Client`. Use it in one event loop.
+    """Asynchronous version of `Client`, for use in a single event loop.
 
     Args:
         url: Address of the server, such as `http://127.0.0.1:8000`.
         token: Bearer token, as for `Client`.
-        timeout_s: Time limit of each request in seconds, as for `Client`, from when the request is sent.
-        connections: Maximum number of concurrent requests. Further single samples are sent in batches.
+        timeout_s: Time limit for each request in seconds, counted from when it is sent, as for `Client`.
+        connections: Maximum number of concurrent requests. Additional single samples are sent in batches.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class AsyncClient:
         self._session: aiohttp.ClientSession | None = None
         self._connections = connections
         self._waiting: dict[str, deque[_Single]] = {}
-        """Waiting samples by data source, so that fast rewards do not wait for slow ones."""
+        """Waiting samples by data source, so that fast rewards do not wait for slow rewards."""
         self._senders: set[asyncio.Task[None]] = set()
 
     async def ascore(self, sample: Sample) -> Score:
@@ -161,7 +161,7 @@ class AsyncClient:
             return HttpAnswer(url, response.status, retry_after, body, self._headers.get("authorization", ""))
 
     async def aclose(self) -> None:
-        """Close the connections and cancel waiting calls. The connections are also closed with the loop."""
+        """Close the connections and cancel waiting calls. Connections also close with the event loop."""
         for sender in list(self._senders):
             sender.cancel()
         for singles in self._waiting.values():

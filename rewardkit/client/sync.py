@@ -33,14 +33,14 @@ _THREADS = 4
 
 
 class Client:
-    """Thread-safe client of a reward server, used like a Scorer, which keeps its connections open.
+    """Thread-safe client for a reward server, used like a Scorer. It keeps its connections open.
 
     Args:
         url: Address of the server, such as `http://127.0.0.1:8000`.
         token: Bearer token, unless the URL has one: `http://:TOKEN@HOST:8000`.
-        timeout_s: Time limit of each request in seconds, including retries, from when the request is sent. A
-            large batch is split into requests of at most 1,024 samples (2,048 if a group would be split) and
-            16 MiB. The server receives the time limit and stops scoring shortly before it.
+        timeout_s: Time limit for each request in seconds, including retries, counted from when the request is
+            sent. A large batch is split into requests of at most 1,024 samples (2,048 if a group would be
+            split) and 16 MiB. The server receives the time limit and stops scoring shortly before it.
 
     Example:
         >>> with Client("http://127.0.0.1:8000") as client:  # doctest: +SKIP

@@ -36,7 +36,7 @@ class RequestBatch:
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """Answer of the server, with any status."""
+    """Response from the server, with any status."""
 
     url: Address
     status: int
@@ -44,7 +44,7 @@ class HttpAnswer:
     """Value of the `Retry-After` header, or an empty text."""
     body: bytes
     authorization: str = field(default="", repr=False)
-    """`Authorization` header of the request. If the server repeats it in a message, it is removed there."""
+    """`Authorization` header of the request. It is removed from messages in which the server repeats it."""
 
 
 def server_at(url: str, token: str | None) -> tuple[Address, dict[str, str]]:
@@ -137,7 +137,7 @@ def _refuse(answer: HttpAnswer) -> None:
 
 
 def error_of(answer: HttpAnswer) -> tuple[str, str]:
-    """Return the type and message of an error, without secrets. The type is empty if the answer has none."""
+    """Return an error's type and message, without secrets. The type is empty if the response has no type."""
     try:
         error = json.loads(answer.body)["error"]
         kind, message = str(error["type"]), str(error["message"])

@@ -1,4 +1,4 @@
-"""`rewardkit check`: checks files of prompts before a run uses them.
+"""`rewardkit check`: checks prompt files before a run uses them.
 
 This module parses the options and prints the findings of `rewardkit.checks`.
 """

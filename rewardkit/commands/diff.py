@@ -50,8 +50,8 @@ VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
     ),
     "gsm8k": ({"method": "flexible"}, {"compat": "verl"}),
 }
-"""Options with which a reward grades like other graders, by reward. Responses on which the graders disagree
-are the most sensitive to changes, so these are pinned first."""
+"""Options that make a reward grade like other graders, by reward. Responses on which the graders disagree are
+the most sensitive to changes, so they are pinned first."""
 
 
 @click.command(
@@ -167,7 +167,7 @@ def command(
 
 
 def _told(asked: Iterable[GroupedSample]) -> Iterator[GroupedSample]:
-    """Yield the responses unchanged, and report their data sources to the rewards given to the run."""
+    """Yield the responses unchanged, and report their data sources to `given_to_run()`."""
     seen: set[str] = set()
     for one in asked:
         if one.sample.data_source not in seen:

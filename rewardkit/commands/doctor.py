@@ -74,7 +74,7 @@ def _examine(level: IsolationLevel) -> list[Finding] | str:
 
 @dataclass(frozen=True)
 class Standing:
-    """Support of this host for a language."""
+    """Support for a language on this machine."""
 
     name: str
     title: str
@@ -92,7 +92,7 @@ def _languages(level: IsolationLevel) -> list[Standing]:
             except SandboxUnavailable as error:
                 found.append(Standing(name, RUNNERS[name].title, None, str(error)))
             except ExtensionError:
-                continue  # added by an installed package, and reported with its kinds
+                continue  # the language is from an installed package and is reported with its kinds
     return found
 
 
@@ -118,7 +118,7 @@ class CheckedRow:
 
 
 def _print_extensions(rows: list[CheckedRow]) -> None:
-    """Print a line with the number of rows of each package, and a line for each row that cannot be loaded."""
+    """Print the number of rows that each package adds, and a line for each row that cannot be loaded."""
     console = Console(highlight=False)
     for package, count in Counter(row.package for row in rows).items():
         tables = ", ".join(sorted({row.table for row in rows if row.package == package}))

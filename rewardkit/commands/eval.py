@@ -1,4 +1,4 @@
-"""`rewardkit eval`: generates (with `--model`) and scores responses, and prints metrics with intervals.
+"""`rewardkit eval`: generates responses (with `--model`), scores them, and prints metrics with intervals.
 
 This module parses the options and calls `rewardkit.evaluate`. `options/eval_output.py` prints the results.
 """
@@ -114,7 +114,7 @@ def command(
 
 @dataclass(frozen=True, slots=True)
 class EvalOptions:
-    """Options of the command other than those of gates, generation, the run and rewards."""
+    """Options of the command, except for those of gates, generation, runs and rewards."""
 
     words: tuple[str, ...]
     show_list: bool
@@ -130,7 +130,7 @@ class EvalOptions:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Datasets or files to evaluate, and the options that apply to them after verl's file is read."""
+    """Datasets or files to evaluate, and the options that apply to them, including those in verl's file."""
 
     benchmarks: list[Benchmark]
     files: tuple[str, ...]
@@ -141,7 +141,7 @@ class Subject:
 
     @classmethod
     def of(cls, options: EvalOptions, run: RunOptions, rewards: RewardOptions, engine: str | None) -> Subject:
-        """Read the words of the command line, and `--config` if it is given.
+        """Create a subject from the command line and, if `--config` is given, from that file.
 
         Raises:
             UsageError: Nothing to evaluate is given.
@@ -160,10 +160,10 @@ class Subject:
         return cls([], files or _file_of(given), read_options, run, rewards)
 
     def refuse_without_effect(self) -> None:
-        """Refuse options of generation for files, and options of scoring if all files have scores.
+        """Reject generation options for files, and scoring options if all files already have scores.
 
         Raises:
-            OptionsError: Such an option is given.
+            OptionsError: One of these options is given.
         """
         if self.benchmarks:
             return
@@ -219,7 +219,7 @@ def _file_of(given: EvaluationConfig | None) -> tuple[str, ...]:
 def _with_config(
     given: EvaluationConfig | None, read_options: ReadOptions, rewards: RewardOptions
 ) -> tuple[ReadOptions, RewardOptions]:
-    """Return the options merged with those in verl's file. Options on the command line have priority."""
+    """Return the options merged with those in verl's file. Options on the command line take precedence."""
     if given is None:
         return read_options, rewards
     for line in given.notes:

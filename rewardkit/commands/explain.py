@@ -75,7 +75,7 @@ def command(
 
 
 def _exit_code(score: Score) -> int:
-    """Return the exit code that `rewardkit score` has for a file with only this row."""
+    """Return the exit code that `rewardkit score` would return for a file with only this row."""
     return 0 if score.ok else 1
 
 

@@ -1,4 +1,4 @@
-"""`rewardkit generate`: reads a file of prompts and writes the same rows with a model's responses.
+"""`rewardkit generate`: reads a prompt file and writes the same rows with a model's responses.
 
 This module parses the options and prints the results of `rewardkit.generation`.
 """
@@ -142,7 +142,7 @@ def command(
 
 
 def _with_options(values: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings of a file, overridden by the options. `--url` also removes the file's engine."""
+    """Return the settings in a file, overridden by the options. `--url` also removes the file's engine."""
     if "url" in given:
         return {name: value for name, value in values.items() if name != "engine"} | given
     model = {"model": _expanded(values["model"])} if "model" in values else {}

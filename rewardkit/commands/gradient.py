@@ -1,4 +1,4 @@
-"""`rewardkit gradient`: shows the origin of the learning signal in files of rollouts or in a run's steps.
+"""`rewardkit gradient`: shows the origin of the learning signal in rollout files or in a run's steps.
 
 This module parses the options, scores responses without scores, and prints the results of
 `rewardkit.evaluation.gradient` and `ledger`.

@@ -1,5 +1,4 @@
-"""`rewardkit import`: inspects and tries a reward of another project, and writes its entry for
-`--rewards`."""
+"""`rewardkit import`: inspects and tries a reward from another project, and writes it to a YAML file."""
 
 from __future__ import annotations
 
@@ -165,7 +164,7 @@ def _sample(row: str | None, spec: ForeignSpec) -> Sample:
 
 
 def _facts(spec: ForeignSpec) -> dict[str, Any]:
-    """Return a host's description of a Python reward, or an empty mapping for any other reward."""
+    """Return the host process's description of a Python reward, or an empty dict for any other reward."""
     if not is_python(spec):
         return {}
     seen = look_at(spec)
@@ -205,7 +204,7 @@ def _print(reward: Reward, facts: dict[str, Any], score: Score, *, given_row: bo
 
 
 def _write(out: Path, text: str, spec: ForeignSpec, reward: Reward) -> None:
-    """Write the entry of a reward to a new file for `--rewards`.
+    """Write a reward's entry to a new file, for use with `--rewards`.
 
     Raises:
         InputError: The file already exists.

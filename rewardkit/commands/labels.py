@@ -1,4 +1,4 @@
-"""`rewardkit labels`: ranks ground truths that are probably wrong, with the evidence.
+"""`rewardkit labels`: ranks ground truths that are probably wrong, and shows the evidence.
 
 This module parses the options and prints the results of `rewardkit.labels`.
 """

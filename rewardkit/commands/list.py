@@ -10,7 +10,7 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-import rewardkit.rewards  # noqa: F401  (registers the rewards we ship)
+import rewardkit.rewards  # noqa: F401  (registers the shipped rewards)
 from rewardkit import extensions
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.printing import results_console
@@ -85,7 +85,7 @@ def _facts(reward: Reward, options: Mapping[str, Any], *, named: bool) -> Table:
 
 
 def _kinds(added: Mapping[str, Sequence[AddedRow]]) -> Table:
-    """Return a grid with a line for each table and package, which names the rows that the package adds."""
+    """Return a grid with one line for each table and package, which lists the rows that the package adds."""
     lines = Table.grid(padding=(0, 2), pad_edge=True)
     lines.add_column(style="dim")
     lines.add_column(overflow="fold")

@@ -1,4 +1,4 @@
-"""`rewardkit lock`: records the rewards that a project trains against, and checks later what has changed.
+"""`rewardkit lock`: records the rewards that a project trains with, and later checks them for changes.
 
 This module parses the options and prints the results of `rewardkit.lock`.
 """

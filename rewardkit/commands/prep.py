@@ -110,7 +110,7 @@ def _command_for(dataset: Dataset) -> click.Command:
 
 
 def _unwrapped(text: str) -> str:
-    """Return a text whose indented paragraphs, such as tables, are marked so that click does not wrap."""
+    """Return a text with indented paragraphs, such as tables, marked so that click does not wrap them."""
     paragraphs = text.split("\n\n")
     return "\n\n".join(f"\b\n{part}" if part.startswith("    ") else part for part in paragraphs)
 

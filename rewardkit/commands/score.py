@@ -1,4 +1,4 @@
-"""`rewardkit score`: reads files of responses and writes the same rows with their scores."""
+"""`rewardkit score`: reads response files and writes the same rows with their scores."""
 
 from __future__ import annotations
 

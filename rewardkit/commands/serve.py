@@ -188,7 +188,7 @@ def command(rewards: RewardOptions, **given: Any) -> Serving:
 
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
-    """Options of the command other than those of rewards."""
+    """Options of the command, except for reward options."""
 
     host: str
     port: int
@@ -228,7 +228,7 @@ class Service:
     ground_truths: GroundTruthIndex | None
     tasks: dict[str, TaskSet]
     scorers: int
-    """Number of scoring processes of a server process."""
+    """Number of scoring processes for each server process."""
     exported_traces: Callable[[], AbstractContextManager[Traces]] | None
 
     @classmethod
@@ -259,8 +259,8 @@ class Service:
 
     @contextlib.contextmanager
     def open_app(self) -> Iterator[FastAPI]:
-        """Create the application of a server process and its scorer for the block."""
-        # The import must not be earlier, because the metrics read the environment when they are imported.
+        """Create the application and the scorer of a server process for the block."""
+        # These modules must not be imported earlier, because the metrics read the environment on import.
         from rewardkit.server.app import create_app
         from rewardkit.server.observability import logs
 
@@ -307,7 +307,7 @@ def _index(files: Sequence[Path], tokenizer: str | None) -> GroundTruthIndex | N
     from rewardkit.server.ground_truths import (
         GroundTruthIndex,
         check_files,
-    )  # imports Arrow, so only if needed
+    )  # imported only if needed, since it imports Arrow
     from rewardkit.server.observability import logs
 
     if is_only_tried():
@@ -323,13 +323,13 @@ def _task_sets(words: Sequence[str], workers: int) -> dict[str, TaskSet]:
         raise ConfigError(
             f"--tasks needs --workers 1, because one process must keep all sessions; found {workers}"
         )
-    from rewardkit.server.task_files import open_task_sets  # imports Arrow too
+    from rewardkit.server.task_files import open_task_sets  # also imports Arrow
 
     return open_task_sets(words)
 
 
 def _look_for_groups(tasks: Mapping[str, TaskSet], ground_truths: GroundTruthIndex | None) -> None:
-    """Check that no task has a group reward, and log the other data sources with group rewards.
+    """Check that no task has a group reward, and log all other data sources that have group rewards.
 
     Raises:
         ConfigError: The reward of a task needs all responses to a prompt, but an episode has only one
@@ -364,7 +364,7 @@ def _exported_traces() -> Callable[[], AbstractContextManager[Traces]]:
 
 
 def _share(scorers: int, workers: int) -> int:
-    """Return the number of scoring processes for each server process, if all together have `scorers`.
+    """Return the number of scoring processes for each server process, given their total number `scorers`.
 
     Raises:
         ConfigError: There are fewer scoring processes than server processes.

@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from rewardkit.server.serve import Serving
 
 _ONLY_IN_FILES = {"tokens": list[str], "options": dict[str, dict[str, Any]]}
-"""Types of keys that exist only in files. Secrets do not belong on the command line, where reward options are
-given with `--option`."""
+"""Types of the keys that exist only in files. Tokens are secrets, which do not belong on the command line.
+Reward options are given with `--option` on the command line."""
 
 _NO_EPISODES = "this key was removed; serve environments with tasks: [PATH]"
 _GONE = dict.fromkeys(("tools", "interactions", "max-episodes", "episode-idle-s"), _NO_EPISODES)
-"""Advice for each key of other versions that is no longer supported."""
+"""Advice for each key that other versions support but this version does not."""
 
 _KEPT = ("host", "port", "workers", "drain_s", "certfile", "keyfile")
 """Options that a reload does not change, because the sockets are already open."""
@@ -58,7 +58,7 @@ def config_option(function: Any) -> Any:
 
 
 def in_file(key: str, default: Any) -> Any:
-    """Return the value of a key in the `--config` file that is not an option of the command line."""
+    """Return the value of a key in the `--config` file that has no option on the command line."""
     return click.get_current_context().meta.get(_IN_FILE, {}).get(key, default)
 
 
@@ -164,7 +164,7 @@ def application(module: str, args: list[str]) -> Iterator[FastAPI]:
 
 
 def _try_once(command: ServingCommand, args: list[str]) -> None:
-    """Check that the command can serve, in a child process that isolates registrations of rewards."""
+    """Check that the command can serve, in a child process, so that no rewards are registered in this one."""
     child = os.fork()
     if child == 0:
         code = 1

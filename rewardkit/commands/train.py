@@ -26,8 +26,8 @@ NEEDED = ("torch", "transformers", "omegaconf", "peft")
 def require_trainer() -> None:
     """Check that the trainer's packages are installed, without importing torch.
 
-    Also sets OpenMP threads to sleep instead of spinning while they wait. On an idle machine, this makes no
-    difference. On a busy machine, a step of the demo took 14 s with spinning threads and 2 s with sleeping
+    Also configure OpenMP threads to sleep instead of spinning while they wait. On an idle machine, this makes
+    no difference. On a busy machine, a step of the demo took 14 s with spinning threads and 2 s with sleeping
     threads.
 
     Raises:

@@ -166,7 +166,7 @@ def _show(lines: Iterator[str], limit: int) -> None:
 
 
 def _table(rows: Iterator[ScoredRow], name: str, limit: int) -> Iterator[str]:
-    """Yield a line for each row as it is read. Fixed column widths avoid keeping rows in memory."""
+    """Yield one line for each row as it is read. Fixed column widths avoid keeping rows in memory."""
     widths = _with_the_rest(_WIDTHS)
     first = next(rows, None)
     yield click.style(_in_columns([*_WIDTHS, "response"], widths), bold=True)
@@ -204,7 +204,7 @@ def _prompt_table(shown: list[PromptSummary], of: int, name: str) -> Iterator[st
 
 
 def _with_the_rest(widths: dict[str, int]) -> list[int]:
-    """Return the widths of the columns, and the width that the terminal has left for a further column."""
+    """Return the widths of the columns, and the remaining width of the terminal for one more column."""
     taken = sum(widths.values()) + 2 * len(widths)
     return [*widths.values(), max(16, shutil.get_terminal_size().columns - taken)]
 
@@ -240,7 +240,7 @@ def _print_in_full(row: ScoredRow) -> None:
 
 
 def _messages(value: Any) -> str:
-    """Return a prompt as text, with the messages of a chat on successive lines."""
+    """Return a prompt or response as text, with the messages of a chat on successive lines."""
     if isinstance(value, list) and all(isinstance(m, dict) and "content" in m for m in value):
         return "\n".join(f"[{printable(str(m.get('role')))}] {printable(message_text(m))}" for m in value)
     return printable(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))

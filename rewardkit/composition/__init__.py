@@ -1,7 +1,7 @@
-"""Compositions, which are rewards made of other rewards.
+"""Compositions, which are rewards made up of other rewards.
 
-`compose` registers one composition, and `load_compositions` registers all compositions of a YAML file, which
-may also import rewards of other projects (`import: SPEC`). The module `tree` reads compositions, `running`
+`compose` registers one composition, and `load_compositions` registers all compositions in a YAML file, which
+may also import rewards from other projects (`import: SPEC`). The module `tree` reads compositions, `running`
 runs their members, `combining` combines the scores, and `check` warns about badly balanced compositions.
 
     >>> from rewardkit.composition import compose
@@ -40,9 +40,9 @@ def compose(
     Args:
         name: Name of the reward, unless the spec has a `name`.
         spec: Composition as plain data, as in YAML.
-        data_sources: Data sources to score; if empty, the spec's own `data_sources`.
+        data_sources: Data sources to score, by default the spec's own `data_sources`.
         registry: Registry to which the reward is added.
-        replace_existing: True to replace an existing reward of these data sources; False to raise an error.
+        replace_existing: True to replace an existing reward for these data sources; False to raise an error.
 
     Raises:
         OptionsError: The spec is not valid, names no data source, or has the name of an existing reward.
@@ -69,9 +69,9 @@ def check(reward: Reward) -> list[str]:
 
 
 def load_compositions(path: str | Path, *, registry: Registry = REGISTRY) -> list[Reward]:
-    """Register the compositions and imported rewards of a YAML file, and return them as rewards.
+    """Register the compositions and imported rewards in a YAML file, and return them as rewards.
 
-    The file contains one composition or import, a list of them, or a mapping from names to them. Compositions
+    The file contains one composition or import, or several as a list or as a mapping from names. Compositions
     can use the imported rewards.
 
     Raises:
@@ -90,7 +90,7 @@ def load_compositions(path: str | Path, *, registry: Registry = REGISTRY) -> lis
 
 
 def _refuse_shared(named: Sequence[tuple[str, Mapping[str, Any]]], path: Path) -> None:
-    """Raise an InputError if two compositions of a file have the same name or data source."""
+    """Raise an InputError if two compositions in a file have the same name or data source."""
     holders: dict[str, str] = {}
     for stem, spec in named:
         name = str(spec.get("name") or stem)

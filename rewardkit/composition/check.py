@@ -1,4 +1,4 @@
-"""Warnings about compositions that can give a wrong answer as high a score as a right one."""
+"""Warnings about compositions that can give a wrong answer as high a score as a right answer."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _FORMAT_SCORES = {"gsm8k": 0.1, "geometry3k": 0.1}
 _FAILED = failure("error", "tried")
 
 Ends = Sequence[Score]
-"""Lowest and highest score of a part, and a failure if the part may fail."""
+"""Lowest and highest scores of a part, and a failure if the part may fail."""
 
 
 def warnings(composition: Composition) -> list[str]:
-    """Return a line for each place where shaping can outweigh the difference between right and wrong.
+    """Return one line for each place where shaping can outweigh the difference between right and wrong.
 
-    A reward that scores answers is assumed to score right answers 1 and wrong answers 0, unless its options
-    say otherwise. The score of a shaping part is assumed to be within its declared bounds.
+    A reward that scores answers is assumed to give 1 for right answers and 0 for wrong answers, unless its
+    options set other scores. The score of a shaping part is assumed to be within its declared bounds.
     """
     found = [
         line
@@ -60,7 +60,7 @@ def _paid(root: CompositionNode, ends: Mapping[str, Ends], *, lowest: bool) -> I
     Args:
         root: Root of the tree.
         ends: Lowest and highest scores of each part, by path.
-        lowest: Score of the parts beyond `_MAX_TRIED`: True for their lowest, False for their highest score.
+        lowest: True to use the lowest scores of the parts beyond `_MAX_TRIED`; False to use the highest.
     """
     open_ = [path for path, several in ends.items() if len(several) > 1]
     tried, rest = open_[:_MAX_TRIED], open_[_MAX_TRIED:]
@@ -157,6 +157,6 @@ def _member_span(member: Member) -> tuple[float, float]:
 
 
 def _option(member: Member, names: Sequence[str], usual: float) -> float:
-    """Return the first of these options that is a number for the member, or else `usual`."""
+    """Return the member's value of the first of these options that is a number, or else `usual`."""
     found = (getattr(member.options, name, None) for name in names)
     return float(next((value for value in found if isinstance(value, int | float)), usual))

@@ -1,8 +1,8 @@
 """Rules for combining the scores of a composition's members.
 
-The scores are looked up; this module does not run the members. A score that is not yet known is None. Nodes
-that depend on it are None as well and are evaluated again later. The same rules thus work for a single sample
-and for a batch whose members run in workers.
+This module looks scores up and does not run the members. A score that is not yet known is None. The scores of
+nodes that depend on an unknown score are None as well and are computed again later. The same rules thus work
+for a single sample and for a batch whose members run in workers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Lookup = Callable[[Member], Score | None]
 def combine(node: CompositionNode, lookup: Lookup) -> Score | None:
     """Return the score of a node, or None if a score that it needs is not yet known.
 
-    If the node failed and its `on_failure` is a number, the number is its score. The node's parent handles
+    If the node fails and its `on_failure` is a number, this number is its score. The node's parent handles
     `fail` and `drop`.
     """
     if isinstance(node, Member):
@@ -36,7 +36,7 @@ def combine(node: CompositionNode, lookup: Lookup) -> Score | None:
 
 
 def is_right(score: Score, threshold: float) -> bool:
-    """Return True if a score counts as right."""
+    """Return True if a score is correct or, if correctness is not decided, reaches the threshold."""
     return score.correct if score.correct is not None else score.score >= threshold
 
 
@@ -56,8 +56,8 @@ def _below(
 ) -> list[tuple[CompositionNode, Score]] | Score | None:
     """Return the items that did not fail, with their scores.
 
-    Failed items with `drop` are left out. The result is a failure if an item with `fail` failed or if all
-    items failed, and None if a score is not yet known.
+    Failed items whose `on_failure` is `drop` are left out. The result is a failure if an item whose
+    `on_failure` is `fail` failed or if all items failed, and None if a score is not yet known.
     """
     found = [(node, combine(node, lookup)) for node in nodes]  # requests all scores before waiting for any
     if any(score is None for _, score in found):

@@ -1,7 +1,8 @@
-"""Check that the rows of a run use all rewards and options that the run is given.
+"""Detection of rewards and options that a run is given but that none of its rows use.
 
-A command line or config adds its rewards and options, reports the data sources of the rows as soon as they
-are known, and checks for unused ones at the end or before a model is loaded. Unused ones are an error.
+A command adds the rewards and options from its command line or config, and reports the data sources of the
+rows as soon as they are known. At the end, or before a model is loaded, it checks for rewards and options
+that no row uses, which are an error.
 """
 
 from __future__ import annotations
@@ -21,17 +22,18 @@ _LISTED = 5
 
 @dataclass(slots=True)
 class _Given:
-    """All things given by one option or setting, which counts as used if a row uses any of them.
+    """Rewards and options given by one option or setting, which counts as used if a row uses any of them.
 
     A file may thus contain rewards and options for other data sets too.
     """
 
     word: str
-    """Option or setting."""
+    """Option or setting, as named in messages."""
     what: str
-    """Description of the first thing given."""
+    """Description of the first reward or option given, for messages."""
     used_by: list[Callable[[str, Reward], bool]]
-    """Function for each thing that maps (data source, reward) of a row to True if the row uses the thing."""
+    """One function for each reward or option, which returns True if a row with the given data source and
+    reward uses it."""
 
 
 class GivenRewards:
@@ -45,7 +47,7 @@ class GivenRewards:
         self._seen: dict[str, None] = {}
 
     def __bool__(self) -> bool:
-        """Return True if no row has used some option or setting so far."""
+        """Return True if at least one option or setting has not been used by any row so far."""
         return bool(self._unused)
 
     def add_reward(self, word: str, made: Reward) -> None:
@@ -82,11 +84,11 @@ class GivenRewards:
         self._unused.setdefault(word, _Given(word, what, [])).used_by.append(used_by)
 
     def keep_all(self) -> None:
-        """Count everything as used, because the rows are not known, as for a server or a lock file."""
+        """Count everything as used, for commands that do not know the rows, such as a server or a lock."""
         self._unused.clear()
 
     def saw(self, data_sources: Iterable[str]) -> None:
-        """Record the use of rewards and options by rows of these data sources, if they have a reward."""
+        """Record the use of rewards and options by rows from these data sources, if they have a reward."""
         for source in data_sources:
             if not self._unused:
                 return
@@ -104,7 +106,7 @@ class GivenRewards:
         """Check that the rows have used every option and setting.
 
         Raises:
-            OptionsError: No row uses an option or setting. The message names the first one and the reason.
+            OptionsError: No row uses an option or setting. The message names it and gives the reason.
         """
         for one in self._unused.values():
             seen = [source or "(none)" for source in self._seen]

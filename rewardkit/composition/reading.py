@@ -1,6 +1,6 @@
 """Reader of YAML compositions, which records the line of each mapping for error messages.
 
-A duplicate key in a mapping is an error. Other YAML readers silently use the last value.
+A duplicate key in a mapping is an error. Other YAML readers silently keep the last value of the key.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class _Loader(yaml.SafeLoader):
     source = ""
 
     def placed(self, node: yaml.MappingNode) -> Iterator[Placed]:
-        """Construct a mapping. It is yielded before it is filled, since its values may refer to it."""
+        """Construct a mapping, and yield it before it is filled, since its values may refer to it."""
         made = Placed()
         made.place = f"{self.source}, line {node.start_mark.line + 1}"
         yield made

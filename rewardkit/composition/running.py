@@ -24,7 +24,7 @@ from rewardkit.types import COST_PARTS, COSTS, OVERRULED, UNDECIDED, Sample, Sco
 from rewardkit.user_files import UserFile, import_as_read, user_reward_file
 
 BATCH_TIMEOUT_S = 86_400.0
-"""Time limit of a batch, which is practically unlimited, since each member has its own time limit."""
+"""Time limit of a batch. It never matters in practice, since each member has its own time limit."""
 
 
 def runs_inline(composition: Composition) -> bool:
@@ -73,7 +73,7 @@ class InlineComposite:
         self._members = [_Inline(member) for member in composition.members]
 
     def __call__(self, sample: Sample, options: NoOptions) -> Score:
-        """Return the composition's score of a sample. Only members that affect the score are run."""
+        """Return the composition's score for a sample. Only members that affect the score are run."""
         known: dict[str, Score] = {}
 
         def lookup(member: Member) -> Score | None:
@@ -90,7 +90,7 @@ class InlineComposite:
         return _unpickled, (InlineComposite, *_pickled(self.composition))
 
     def explain(self, sample: Sample) -> CompositionExplanation:
-        """Return the tree with each member's score of a sample."""
+        """Return the tree with each member's score for a sample."""
         return _explained(self.composition, self(sample, NoOptions()))
 
 
@@ -129,7 +129,7 @@ class BatchComposite:
         return rounds.results()
 
     def _scorer(self, member: Member) -> Scorer:
-        """Return a scorer that uses only this member for every data source. It is created on first use."""
+        """Return a scorer that uses this member for every data source. The scorer is created on first use."""
         if member.index not in self._scorers:
             registry = Registry()
             registry.use_for_all(member.reward)
@@ -141,12 +141,12 @@ class BatchComposite:
         return _unpickled, (BatchComposite, *_pickled(self.composition))
 
     def explain(self, sample: Sample) -> CompositionExplanation:
-        """Return the tree with each member's score of a sample."""
+        """Return the tree with each member's score for a sample."""
         return _explained(self.composition, self([sample], NoOptions())[0])
 
 
 class _Rounds:
-    """Scores of a batch that are known so far, and requests for the scores that are needed next."""
+    """Scores known so far for a batch, and requests for the scores that are needed next."""
 
     def __init__(self, composition: Composition, samples: Sequence[Sample]) -> None:
         self.root = composition.root
@@ -154,7 +154,7 @@ class _Rounds:
         self.found: list[Score | None] = [None] * len(samples)
 
     def asked(self) -> list[tuple[Member, list[int]]] | None:
-        """Return the members to run next, each with the indices of its samples, or None if all is scored."""
+        """Return the members to run next, each with its samples' indices, or None if all are scored."""
         members: dict[str, tuple[Member, list[int]]] = {}
         for i, known in enumerate(self.known):
             if self.found[i] is None:
@@ -167,7 +167,7 @@ class _Rounds:
             self.known[i][member.path] = score
 
     def results(self) -> list[Score]:
-        """Return the composition's score of each sample, in order."""
+        """Return the composition's score for each sample, in order."""
         return [
             with_parts(score, known, self.root)
             for score, known in zip(self.found, self.known, strict=True)
@@ -178,7 +178,7 @@ class _Rounds:
 def _look(
     member: Member, i: int, known: dict[str, Score], members: dict[str, tuple[Member, list[int]]]
 ) -> Score | None:
-    """Return the score of a member for sample `i`, or add the sample to the requests for the member."""
+    """Return a member's score for sample `i`, or request the score and return None."""
     score = known.get(member.path)
     if score is None:
         members.setdefault(member.path, (member, []))[1].append(i)
@@ -186,7 +186,7 @@ def _look(
 
 
 def with_parts(found: Score, known: dict[str, Score], root: CompositionNode) -> Score:
-    """Return a score whose parts are the scores of the members by path and the costs of asking models.
+    """Return a score whose parts are the members' scores by path and the costs of calling models.
 
     Members that failed are left out, but their costs are included.
     """
@@ -202,7 +202,7 @@ def with_parts(found: Score, known: dict[str, Score], root: CompositionNode) -> 
 
 
 def _overruled(node: CompositionNode, known: dict[str, Score]) -> bool:
-    """Return True if a model judged a response as right after a rule of the same `first` had not."""
+    """Return True if a model accepted a response that an earlier rule in a `first` node had not accepted."""
     if not isinstance(node, Combine) or node.kind != "first":
         return False
     asked = [(item, known[item.path]) for item in node.items if item.path in known]
@@ -212,17 +212,17 @@ def _overruled(node: CompositionNode, known: dict[str, Score]) -> bool:
 
 @dataclass(frozen=True)
 class Branch:
-    """Item of a composition's tree."""
+    """Item in a composition's tree."""
 
     depth: int
-    """Number of items above this one."""
+    """Number of items above this item."""
     role: str
     """`then` or `else` for the items of a gate, and "" for any other item."""
     label: str
     score: float | None
-    """Score of a member; None for a combining node and for a member without a score."""
+    """Score of a member, or None for a combining node or a member without a score."""
     asked: bool
-    """True for a combining node and for a member with a score."""
+    """True for a combining node or a member with a score."""
 
 
 @dataclass(frozen=True)

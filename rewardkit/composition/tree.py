@@ -1,12 +1,13 @@
 """Tree of a composition, with members and combining nodes, read from plain data.
 
 An item is a reward's name, `FILE.py:FUNCTION`, `JUDGE.yaml` (the file of a judge), or a mapping with one of
+these keys:
 - `reward: NAME`, with `options` and `timeout_s`;
 - `sum`, `product`, `min`, `max`, `all`, `any`, `vote`: a list of items;
-- `first`: a list of items that are asked in turn until one decides. The condition `until` is `right` by
+- `first`: a list of items that are evaluated in turn until one decides. The condition `until` is `right` by
   default if a judge is among the items, and `decided` otherwise;
-- `gate`: a condition (an item as a mapping), with `then` and `else`: lists of items whose scores are added
-  if the condition is right or not, respectively.
+- `gate`: a condition (an item as a mapping), with the lists `then` and `else`. The scores of the items in
+  `then` are added if the condition is right, and those in `else` otherwise.
 The mapping may also have `weight`, `name` and `on_failure` (`fail`, `drop`, or a number).
 """
 
@@ -60,7 +61,7 @@ class Member:
 
     @property
     def label(self) -> str:
-        """Text of the member in a drawing of the tree."""
+        """Label of the member in a drawing of the tree."""
         return self.reward.scorer
 
 
@@ -78,13 +79,13 @@ class Combine:
     """Condition that stops `first`. `decided`: an item did not fail and decided between right and wrong.
     `right`: an item decided that the response is right."""
     threshold: float = 1.0
-    """Score from which an item that does not decide correctness counts as right."""
+    """Minimum score at which an item that does not decide correctness counts as right."""
     weight: float = 1.0
     on_failure: OnFailure = "fail"
 
     @property
     def label(self) -> str:
-        """Text of the node in a drawing of the tree."""
+        """Label of the node in a drawing of the tree."""
         return self.kind
 
 
@@ -115,8 +116,8 @@ def compose_tree(
     Args:
         spec: Composition as plain data, as in YAML.
         name: Name of the composition, unless the spec has a `name`.
-        data_sources: Data sources to score; if empty, the spec's own `data_sources`.
-        registry: Registry of the rewards that the composition may use.
+        data_sources: Data sources to score, by default the spec's own `data_sources`.
+        registry: Registry with the rewards that the composition may use.
 
     Raises:
         OptionsError: A key, reward, option or value is not allowed. The message names the place in the tree.
@@ -157,7 +158,7 @@ def walk_members(node: CompositionNode) -> Iterator[Member]:
 
 
 class _TreeReader:
-    """Reader of items, which assigns a unique path to each."""
+    """Reader of items, which assigns a unique path to each item."""
 
     def __init__(self, registry: Registry, name: str, place: str) -> None:
         self.registry = registry
@@ -165,7 +166,7 @@ class _TreeReader:
         self.taken: set[str] = set()
         self.count = 0
         self.place = place
-        """Place of the innermost mapping that is being read."""
+        """Place in the file of the innermost mapping that is being read."""
 
     def item(self, spec: Any, above: str) -> CompositionNode:
         outer = self.place

@@ -130,7 +130,7 @@ def make_start(config: Config, folder: Path, seed: int, console: Console) -> tup
 
 
 def final_weights(run: Path) -> Path:
-    """Return the Hugging Face model folder of a run's last checkpoint."""
+    """Return the Hugging Face model folder in a run's last checkpoint."""
     last = latest(run)
     assert last is not None
     return last / "actor" / "huggingface"
@@ -187,7 +187,7 @@ def _write(scored: ScoredResponses, out: Path) -> None:
 
 
 def _curve(log: Path) -> list[tuple[int, float]]:
-    """Read the pairs of step and sampled accuracy of all validations from a run's log."""
+    """Read the step and sampled accuracy of each validation from a run's log."""
     entries = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
     return [
         (int(entry["training/global_step"]), value)
@@ -198,7 +198,7 @@ def _curve(log: Path) -> list[tuple[int, float]]:
 
 
 def _worst_parity(log: Path) -> float:
-    """Read the largest difference between log-probabilities of the engine and the policy from a run's log."""
+    """Read the largest log-probability difference between the engine and the policy from a run's log."""
     entries = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
     return float(max(entry.get("training/rollout_actor_diff_max", 0.0) for entry in entries))
 

@@ -1,7 +1,8 @@
 """Worked answers for SFT, from which a model learns some arithmetic and sometimes the answer format.
 
-Two in seven answers end in `#### N`, and the others state the number in a sentence. About one in five sampled
-responses is then right and in the format, as is usual for a small model before reinforcement learning.
+Two in seven answers end in `#### N`, and the others state the number in a sentence. After SFT, about one in
+five sampled responses is both right and in the rewarded format, as is usual for a small model before
+reinforcement learning.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from rewardkit.trainer.batch import PromptRow
 
 STEPS = 180
 FORMATS = ("#### {}", "The answer is {}.", "So {}.", "The answer is {}.", "#### {}", "So {}.", "So {}.")
-"""Formats of answers. Two in seven are the rewarded format, and none is common enough to be learned alone."""
+"""Formats of answers. Two in seven are rewarded. No format is so common that a model learns only this one."""
 
 
 def write_demonstrations(rows: Sequence[PromptRow], path: Path) -> None:

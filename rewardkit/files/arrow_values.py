@@ -1,4 +1,4 @@
-"""Conversion of Arrow values to Python, including dates out of Python's range and times in nanoseconds."""
+"""Conversion of Arrow values to Python, including dates outside Python's range and times in nanoseconds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def in_python(data: pa.Table | pa.RecordBatch | pa.Array | pa.ChunkedArray) -> l
 
 
 def moment_text(value: Any) -> str:
-    """Return a time in nanoseconds, for which Arrow uses a pandas type, as text. An `enc_hook` of msgspec."""
+    """Return a time in nanoseconds, for which Arrow uses a pandas type, as text. Serves as an `enc_hook`."""
     return str(value.isoformat() if hasattr(value, "isoformat") else value)
 
 
@@ -52,7 +52,7 @@ def _as_text(kind: pa.DataType) -> pa.DataType:
 
 
 def _mapped(kind: pa.DataType, change: Callable[[pa.DataType], pa.DataType]) -> pa.DataType:
-    """Return a type in which `change` has been applied to all types that contain no others."""
+    """Return a type in which `change` has been applied to all innermost types."""
     if pa.types.is_struct(kind):
         return pa.struct([field.with_type(_mapped(field.type, change)) for field in kind])
     if pa.types.is_map(kind):

@@ -1,8 +1,8 @@
 """Reading of files in all formats as chunks of `Records`, with bounded memory.
 
 Chunk boundaries depend only on the file, and damaged parts are reported separately from the rest. Formats
-that are read as Python objects (CSV, JSON, inspect logs) are in `objects`. The meaning of the rows is decided
-in `rewardkit.logs`.
+that are read as Python objects (CSV, JSON, inspect logs) are in `objects`. The package `rewardkit.logs`
+interprets the rows.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ CHUNK_ROWS = 8_192
 _BLOCK_BYTES = CHUNK_BYTES // 4
 
 _ARROW_FILE = b"ARROW1"
-"""First bytes of an Arrow file. An Arrow stream does not have them."""
+"""First bytes of a file in Arrow's file format. Arrow's stream format does not start with them."""
 
 
 class RowFile(Protocol):
-    """Open file of rows."""
+    """Open file that contains rows."""
 
     source: Input
 
@@ -100,7 +100,7 @@ OpenRows = Callable[[Input], RowFile]
 
 
 class ParquetRows:
-    """Parquet file. Row groups are read one after another, so that a damaged one loses only its own rows."""
+    """Parquet file. Row groups are read one by one, so that a damaged group loses only its own rows."""
 
     def __init__(self, source: Input) -> None:
         self.source = source
@@ -178,7 +178,7 @@ class ParquetRows:
             done = max(0, done - size)
 
     def _runs(self) -> Iterator[list[int]]:
-        """Yield runs of consecutive row groups that make up a chunk, so that tiny ones are read together."""
+        """Yield runs of consecutive row groups that make up a chunk. Tiny groups are thus read together."""
         run: list[int] = []
         rows = 0
         for group in range(self._file.num_row_groups):
@@ -208,7 +208,7 @@ class ParquetRows:
 def _in_pieces(file: pq.ParquetFile, path: str) -> pq.ParquetFile:
     """Return the file, reopened for reading in pieces if a column of a row group is large.
 
-    Tests of programs are an example of large columns.
+    For example, a column with test cases for programs can be large.
     """
     found = file.metadata
     groups = (found.row_group(i) for i in range(found.num_row_groups))
@@ -293,7 +293,7 @@ class LineRows:
 
     @cached_property
     def total(self) -> int | None:
-        """Number of lines, counted on first access; None for remote or compressed files."""
+        """Number of lines, counted on first access, or None for remote or compressed files."""
         return _count_lines(self.source) if self._near else None
 
     def first_row(self) -> RawRow:
@@ -377,7 +377,7 @@ class ObjectRows:
 
 
 def row_reader(read: Callable[[Input], Iterator[Any]]) -> OpenRows:
-    """Return the opener of a format, given a function that yields its rows as Python objects."""
+    """Return the opener for a format, given a function that yields a file's rows as Python objects."""
     return partial(ObjectRows, read=read)
 
 
@@ -467,7 +467,7 @@ def _line_chunks(file: BinaryIO, path: str) -> Iterator[list[bytes]]:
 
 
 def _blocks(file: BinaryIO, path: str) -> Iterator[tuple[bytes, bool]]:
-    """Yield a file in blocks, each with True if it is the last.
+    """Yield the blocks of a file, each with True if the block is the last.
 
     If the file is damaged, all complete lines before the damage are yielded.
 
@@ -475,7 +475,7 @@ def _blocks(file: BinaryIO, path: str) -> Iterator[tuple[bytes, bool]]:
         InputError: The file is UTF-16.
         _BreaksOffError: The rest of the file cannot be read.
     """
-    read = getattr(file, "read1", file.read)  # keeps data that was decompressed before an error
+    read = getattr(file, "read1", file.read)  # `read1` keeps data decompressed before an error
     parts: list[bytes] = []
     size = 0
     try:
@@ -503,7 +503,7 @@ def _breaks_off(error: BaseException) -> str:
 
 
 class _Readable:
-    """Iterator of a file's rows up to the place where the file is damaged."""
+    """Iterable over a file's rows up to the place where the file is damaged."""
 
     def __init__(self, rows: Iterator[Any]) -> None:
         self._rows = rows
@@ -524,7 +524,7 @@ def _batched(rows: Iterable[Any], size: int) -> Iterator[list[Any]]:
 
 
 def line_of(row: Any) -> bytes:
-    """Encode a row as a line of JSON. Bytes that were not UTF-8 are restored for `parse` to report."""
+    """Encode a row as a line of JSON. Bytes that were not UTF-8 are restored so that `parse` reports them."""
     try:
         return msgspec.json.encode(row)
     except UnicodeEncodeError:

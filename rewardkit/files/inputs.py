@@ -33,11 +33,11 @@ FORMATS: dict[str, str] = {
     ".json": "json",
     ".eval": "inspect",
 }
-"""Format of each suffix. Installed packages add more formats (see `rewardkit.files.formats.OPENERS`)."""
+"""Formats by file suffix. Installed packages add more formats (see `rewardkit.files.formats.OPENERS`)."""
 COMPRESSIONS = (".gz", ".zst")
 ZIP = ".zip"
 RECEIPT = ".receipt"
-"""Suffix that is appended to the name of a scored file to name its receipt (see `rewardkit.offline.receipt`).
+"""Suffix that turns the name of a scored file into the name of its receipt (see `rewardkit.offline.receipt`).
 A receipt has no rows."""
 STDIN = "-"
 SAMPLE = "sample://"
@@ -63,7 +63,7 @@ class Input:
     name: str
     """Path relative to the folder that the user named, or the file's own name if the user named the file."""
     member: str = ""
-    """Name of the file inside a zip, if the path is that of a zip."""
+    """Name of the file within a zip archive, if `path` refers to an archive."""
     keys: dict[str, str] = field(default_factory=dict)
     """Fields that hive partitions (`data_source=gsm8k/part-0.parquet`) add to every row."""
     header: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ class Input:
 
     @property
     def format(self) -> str:
-        """Format according to the file's name; `jsonl` for standard input.
+        """Format according to the file's name, or `jsonl` for standard input.
 
         Raises:
             InputError: The file's name does not indicate a known format.
@@ -111,13 +111,13 @@ def find_inputs(
 ) -> list[Input]:
     """Return the files that paths, folders, globs and URLs refer to, in order and without duplicates.
 
-    A folder refers to all files of a known format in it and its subfolders, except hidden files. It excludes
-    .json files if it has files of other formats, since .json files next to data usually contain settings and
-    totals.
+    A folder refers to all files of a known format in the folder and its subfolders, except hidden files. If
+    the folder has files of other formats, .json files are left out, since .json files next to data usually
+    contain settings and totals.
 
     Args:
         words: Paths, folders, globs and URLs.
-        on_note: Function that is called with a line about files of a folder that are left out.
+        on_note: Function that is called with a message about files in a folder that are left out.
 
     Raises:
         InputError: One of the words refers to no file.
@@ -170,7 +170,7 @@ def _inside(folder: Path, on_note: Callable[[str], None]) -> list[Input]:
 
 
 def _zipped(path: str) -> list[Input]:
-    """Return the data files in a zip. Only text formats count, and .json files are treated as in a folder."""
+    """Return the text data files in a zip archive. As in a folder, .json files may be left out."""
     try:
         with zipfile.ZipFile(path) as archive:
             names = sorted(archive.namelist())

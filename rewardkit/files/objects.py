@@ -1,6 +1,6 @@
-"""Readers of formats whose rows are Python objects: CSV, JSON and inspect logs.
+"""Readers for formats whose rows are read as Python objects: CSV, JSON and inspect logs.
 
-The meaning of the rows is decided in `rewardkit.logs`.
+The package `rewardkit.logs` interprets the rows.
 """
 
 from __future__ import annotations
@@ -74,10 +74,10 @@ def _with_nulls(row: dict[str, Any]) -> dict[str, Any]:
 
 
 class _LinesOfRow:
-    """Iterator of a CSV file's lines, which counts the lines and quotes read since the last row.
+    """Iterable over a CSV file's lines, which counts the lines and quotes read since the last row.
 
-    The counts reveal a quote that is never closed. Python's strict mode finds it too, but rejects a space
-    after a closing quote.
+    The counts reveal a quote that is never closed. Python's strict mode would reveal it too, but would also
+    reject a space after a closing quote.
     """
 
     def __init__(self, header: str, rest: TextIO) -> None:
@@ -129,7 +129,7 @@ def json_rows(source: Input) -> Iterator[Any]:
         lists = [value for value in found.values() if _is_rows(value)]
         found = lists[0] if len(lists) == 1 else _table_rows(found) or _rows_within(found) or [found]
     if _is_list_of(found, list) and all(map(_is_rows, found)):
-        found = [{"conversations": chat} for chat in found]  # the form of Open-Reasoner-Zero
+        found = [{"conversations": chat} for chat in found]  # the format that Open-Reasoner-Zero uses
     if not _is_rows(found):
         raise InputError(f"{source.path} must contain a JSON array of objects")
     yield from found
@@ -145,7 +145,7 @@ def _rows_in_lines(content: bytes) -> list[Any] | None:
 
 
 def _table_rows(found: dict[str, Any]) -> list[Any] | None:
-    """Return the rows of a table in one of the JSON forms of W&B and pandas, or None for other objects."""
+    """Return the rows of a table in a JSON format of W&B or pandas, or None for any other object."""
     names = found.get("columns", [])
     data = found.get("data", [])
     if _is_list_of(names, str) and _is_list_of(data, list) and {len(row) for row in data} == {len(names)}:
@@ -186,7 +186,7 @@ def _is_rows(value: Any) -> bool:
 
 
 def inspect_rows(source: Input) -> Iterator[dict[str, Any]]:
-    """Yield the samples of an inspect log (`.eval`), a zip with a header and one JSON file for each sample.
+    """Yield the samples in an inspect log (`.eval`), a zip archive of a header and one JSON file per sample.
 
     https://github.com/UKGovernmentBEIS/inspect_ai/blob/main/src/inspect_ai/log/_recorders/eval.py
     """
@@ -209,7 +209,7 @@ def _task_of(header: dict[str, Any]) -> str:
 
 
 def _member(file: BinaryIO, archive: zipfile.ZipFile, name: str) -> bytes:
-    """Read a file in a zip. Inspect uses zstd, which Python's zipfile does not support before 3.14."""
+    """Read a file in a zip archive. Inspect uses zstd, which zipfile does not support before Python 3.14."""
     found = archive.getinfo(name)
     if found.compress_type != _ZSTD:
         return archive.read(found)
@@ -223,4 +223,4 @@ def _member(file: BinaryIO, archive: zipfile.ZipFile, name: str) -> bytes:
 
 _ZSTD = 93
 _LOCAL_HEADER = struct.Struct("<26xHH")
-"""Local header of a file in a zip. It ends with the lengths of the name and extra fields that follow it."""
+"""Local header of a file in a zip archive. It ends with the lengths of the name and extra fields after it."""

@@ -1,4 +1,4 @@
-"""Atomic writing of files, and locks that let only one run write an output at a time."""
+"""Atomic writing of files, and locks that let only one run at a time write an output."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def sole_writer(
 
     Args:
         out: Output file or folder.
-        lock: File to lock; None: `.NAME.lock` next to the output.
+        lock: File to lock, by default `.NAME.lock` next to the output.
         patience_s: Seconds to wait for another run to end.
         instead: Alternative to waiting that the error message suggests.
 
@@ -85,7 +85,7 @@ def _lock(path: Path, until: float) -> int:
             time.sleep(0.1)
             continue
         except OSError:
-            # Some network file systems cannot lock. Writing without a lock is better than refusing them.
+            # Some network file systems do not support locks. Writing without a lock is better than failing.
             return descriptor
         with contextlib.suppress(FileNotFoundError):
             if os.stat(path).st_ino == os.fstat(descriptor).st_ino:
@@ -96,7 +96,7 @@ def _lock(path: Path, until: float) -> int:
 def require_folder_of(path: Path) -> None:
     """Check that the folder of a file exists and is writable.
 
-    A missing folder is not created, since its name is more likely mistyped.
+    A missing folder is not created, since its name has probably been mistyped.
 
     Raises:
         InputError: The folder does not exist, is not a folder, or is not writable.

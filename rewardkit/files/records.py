@@ -1,6 +1,6 @@
 """Chunks of raw rows, as an Arrow table or lines of JSON, with their place in the file.
 
-The meaning of the rows is decided in `rewardkit.logs`.
+The package `rewardkit.logs` interprets the rows.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 LINE_BYTES = 64 << 20
 """Maximum length of a line that is read as a row or as part of a row."""
 UNREADABLE = (OSError, EOFError, zlib.error, pa.ArrowException)
-"""Exceptions that reading a damaged file may raise, compressed or not."""
+"""Exceptions that reading a damaged file may raise, whether the file is compressed or not."""
 
 RawRow = Mapping[str, Any]
 
@@ -75,19 +75,19 @@ def stripped(lines: Iterable[bytes]) -> tuple[bytes, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """Some consecutive rows of a file."""
+    """Consecutive rows of a file."""
 
     first_row: int
-    """Number of the first row, counted from 0. Empty lines of text count."""
+    """Number of the first row, counted from 0. Empty lines in text files are counted."""
     count: int
     table: pa.Table | None = None
-    """Rows in typed columns; None if the rows are lines or damaged."""
+    """Rows in typed columns, or None if the rows are lines or damaged."""
     lines: tuple[bytes, ...] = ()
     """Rows as JSON objects, one per line, without line ends. An empty line is not a row."""
     damaged: str | None = None
-    """Reason why none of these rows can be read; None if they can be read."""
+    """Reason why none of these rows can be read, or None if they can be read."""
     place: FileRange | None = None
-    """Place where another process can read these lines; None if no other process can."""
+    """Place where another process can read these lines, or None if no other process can read them."""
 
     def first(self, count: int) -> Records:
         """Return a chunk with only the first `count` rows."""
@@ -128,7 +128,7 @@ def parse(line: bytes) -> RawRow:
 
 
 def parse_all(lines: Sequence[bytes]) -> list[RawRow | BadRowError | None]:
-    """Parse each line as an object. The result has an error for an invalid line and None for an empty one."""
+    """Parse each line as an object. The result is an error for an invalid line and None for an empty line."""
     with contextlib.suppress(*NOT_JSON):
         rows = [_decoder.decode(line) for line in lines]
         if set(map(type, rows)) <= {dict} and not _may_repeat_keys(lines, rows):
@@ -148,10 +148,11 @@ _ESCAPED = re.compile(rb'(\\?)\\"\s*:')
 
 
 def _may_repeat_keys(lines: Sequence[bytes], rows: Sequence[RawRow]) -> bool:
-    """Return False if no object in the lines can have a duplicate key. Parsers keep only its last value.
+    """Return False if no object in the lines can have a duplicate key.
 
-    A quote and a colon follow each key. Since text may contain both as well, their number is at least the
-    number of keys. If it equals the number of keys in the parsed rows, no key was dropped.
+    A parser keeps only the last value of a duplicate key. In the lines, a quote and a colon follow each key.
+    Since text may contain this pair as well, the number of pairs is at least the number of keys. If it equals
+    the number of keys in the parsed rows, the parser has dropped no key.
     """
     colons = sum([line.count(b'":') for line in lines])
     if any(map(_SPACED.search, lines)):

@@ -1,1 +1,1 @@
-"""Identities of rewards, which record everything that decides their scores, and comparison of identities."""
+"""Identities of rewards, which record everything that determines scores, and comparison of identities."""

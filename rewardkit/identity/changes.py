@@ -78,7 +78,7 @@ def _name(value: Any) -> Any:
 
 
 def _texts(was: Any, now: Any) -> list[str]:
-    """Return two values as short texts. Long texts begin shortly before their first difference."""
+    """Return two values as short texts. Long texts are cut to begin shortly before their first difference."""
     texts = [_text(was), _text(now)]
     if max(map(len, texts)) <= _SHOWN:
         return texts

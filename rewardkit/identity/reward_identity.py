@@ -1,9 +1,9 @@
 """Identity of a reward: its version, options, sources, members, packages and sandbox, as plain data.
 
-An identity contains everything that decides the reward's scores, and nothing about the machine: no paths,
+An identity contains everything that determines the reward's scores, and nothing about the machine: no paths,
 keys, secrets or times. `rewardkit.http_addresses` decides which parts of addresses, requests and users'
-options may be recorded, based on what is public and not on what looks secret. The module `changes` compares
-two identities.
+options may be recorded. It lists the public parts instead of guessing which parts are secret. The module
+`changes` compares two identities.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from rewardkit.user_files import user_reward_file
 
 Identity = dict[str, Any]
 """Identity of a reward, with the keys `reward` (name and version), `options`, `timeout_s`, `on_exception`,
-`source` (digests by file), `packages` and `sandbox`. A composition has the keys `reward` (its name) and
+`source` (digests by file), `packages` and `sandbox`. For a composition, the keys are `reward` (its name) and
 `items` (identities by path, with `weight` and `on_failure`)."""
 
 _WITHOUT_EFFECT = ("api_key_env",)
@@ -38,7 +38,7 @@ _WITHOUT_EFFECT = ("api_key_env",)
 
 
 def identities(scorer: Scorer, data_sources: Iterable[str]) -> dict[str, Identity]:
-    """Return the identity of the reward of each data source, sorted by data source.
+    """Return the identity of each data source's reward, sorted by data source.
 
     Raises:
         UnknownDataSourceError: A data source has no reward.
@@ -104,7 +104,7 @@ def _options(reward: Reward, options: Any) -> dict[str, Any]:
 
 
 def _portable_path(value: str) -> str:
-    """Return a path, optionally with `:function`, as the name and digest of the file or folder."""
+    """Replace a path, optionally with `:function`, by the name and digest of the file or folder."""
     path, colon, function = value.partition(":")
     with contextlib.suppress(OSError):
         found = Path(path) if Path(path).is_file() else model_folder(value)
@@ -115,7 +115,7 @@ def _portable_path(value: str) -> str:
 
 
 def _source(function: Callable[..., Any]) -> dict[str, str]:
-    """Return digests of a function's sources. Functions of rewardkit have none, since they have versions."""
+    """Return digests of a function's sources, but not for rewardkit's own functions, which have versions."""
     own = user_reward_file(function)
     if own is not None:
         return source_digests(Path(own.path), own.source)
@@ -135,10 +135,10 @@ def _packages(names: Iterable[str]) -> dict[str, str]:
 
 
 def _sandbox(options: Any) -> dict[str, str]:
-    """Return the local isolation level and language versions, or nothing if a service runs the programs."""
+    """Return the local isolation level and language versions; an empty dict if a service runs programs."""
     if getattr(options, "sandbox_url", None):
         return {}
-    # Imported only if needed, since most rewards do not run programs.
+    # The sandbox is imported only if needed, since most rewards do not run programs.
     from rewardkit.sandbox import SandboxUnavailable
     from rewardkit.sandbox.languages import LANGUAGES, find, toolchain
     from rewardkit.sandbox.levels import LevelChoice, choose

@@ -15,7 +15,7 @@ NAME = "rewards.json"
 
 
 def write_identities(rewards: dict[str, Identity], folder: Path) -> None:
-    """Write the identities of a run's rewards, by data source, to the run's folder.
+    """Write the identities of a run's rewards, by data source, to a file in the run's folder.
 
     Raises:
         InputError: The file cannot be written.

@@ -1,4 +1,4 @@
-"""Lock files, and the changes since a lock was written: in rewards, scores of pinned rows, and advantages."""
+"""Lock files, and changes since a lock file was written: in rewards, scores of pinned rows and advantages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from rewardkit.types import Score
 NAME = "rewardkit.lock"
 FORM = 1
 _VISIBLE = 0.005
-"""Smallest difference of two advantages that is visible in two decimal places."""
+"""Smallest difference between two advantages that is visible in two decimal places."""
 
 
 class Lock(msgspec.Struct, frozen=True):
@@ -35,14 +35,14 @@ class Lock(msgspec.Struct, frozen=True):
     rewards_from: list[str]
     """Command-line words that register these rewards."""
     folder: str
-    """Folder to which paths in these words are relative, itself relative to the folder of the lock file."""
+    """Base folder of the paths in these words, given relative to the folder of the lock file."""
     rewards: dict[str, Identity]
     """Identities of the rewards, by data source."""
     pins: list[Pin]
 
 
 def write_lock(lock: Lock, path: Path) -> None:
-    """Write a lock file. The same lock gives the same bytes on any machine.
+    """Write a lock file. The same lock produces the same bytes on any machine.
 
     Raises:
         InputError: The file cannot be written.
@@ -105,7 +105,7 @@ def _with_score(said: str, score: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class MovedGroup:
-    """Prompt whose pinned responses have changed advantages under GRPO."""
+    """Prompt with pinned responses whose advantages under GRPO have changed."""
 
     data_source: str
     numbers: list[int]
@@ -177,14 +177,14 @@ def check(lock: Lock, scorer: Scorer) -> Moved:
 
 
 def moved_rewards(lock: Lock, now: Mapping[str, Identity]) -> list[Change]:
-    """Return the changes between a lock and the rewards of a run, for the data sources of the run."""
+    """Return the changes between the rewards in a lock and in a run, for the run's data sources."""
     return changes({source: lock.rewards[source] for source in now if source in lock.rewards}, now)
 
 
 def _moved_groups(numbered: Sequence[tuple[int, Pin]], moved_pins: Iterable[MovedPin]) -> list[MovedGroup]:
     """Return the groups in which a changed score changes an advantage.
 
-    Responses whose scoring failed then or fails now are left out, as in training.
+    Responses that can no longer be scored are left out, as in training.
     """
     now = {one.number: one.now for one in moved_pins}
     groups: dict[tuple[str, str], list[tuple[int, float, float]]] = {}

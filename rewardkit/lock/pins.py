@@ -1,8 +1,8 @@
-"""Choice of the responses that a lock file pins.
+"""Selection of the responses that a lock file pins.
 
 For each data source, some prompts are pinned with all their responses, so that advantages can be computed.
-For prepared prompts without responses, reference answers are pinned. The choice depends only on the texts and
-not on the order of the rows.
+For prepared prompts without responses, reference answers are pinned. The selection depends only on the texts
+and not on the order of the rows.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def pins_of(
     n: int,
     on_note: Callable[[str], None] = lambda line: None,
 ) -> tuple[list[str], list[Pin]]:
-    """Return the data sources of files, and pins of the responses to `n` prompts of each data source.
+    """Return the data sources in files, and pins for the responses to `n` prompts of each data source.
 
     For files without responses, reference answers that are not scored as wrong are pinned.
 
@@ -76,7 +76,7 @@ def pins_of(
 
 
 def _references(files: Sequence[str | Path], options: ReadOptions) -> Iterator[GroupedSample]:
-    """Yield a sample for each prompt in files, with `extra_info.answer` or the ground truth as response."""
+    """Yield a sample for each prompt, with `extra_info.answer` or the ground truth as the response."""
     for source in find_inputs(files):
         file = open_rows(source)
         try:

@@ -1,4 +1,4 @@
-"""Replay of a scored file: scores the file again as its receipt says, and compares each row with the file."""
+"""Replay of a scored file. The file is scored again according to its receipt, and all rows are compared."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import VERDICT_FIELDS
 
 AGAIN = "replayed_"
-"""Prefix of the column names of the second scoring."""
+"""Prefix of the names of columns from the second scoring."""
 COMPARED = tuple(name for name in VERDICT_FIELDS if name != "detail")
 _KEPT = 1000
 """Maximum number of differing rows to keep. Further rows are only counted."""
@@ -57,17 +57,17 @@ class Replay:
     first: list[Differing] = field(default_factory=list)
     """First rows that differ."""
     moved: list[Change] = field(default_factory=list)
-    """Changes of the rewards since the file was scored."""
+    """Changes in the rewards since the file was scored."""
     edited: bool = False
-    """True if the file was changed after scoring. False also if the receipt has no digest of the content."""
+    """True if the file was changed after scoring. Always False if the receipt has no content digest."""
     data_sources: list[str] = field(default_factory=list)
 
 
 def options_of(receipt: Receipt, registry: Registry = REGISTRY) -> dict[str, dict[str, Any]]:
-    """Return the options of a receipt by data source.
+    """Return the options recorded in a receipt, by data source.
 
-    Options that are set or named by a user's file are left out. So are options whose values a receipt does
-    not contain: long texts, request fields and possible secrets.
+    Options that the reward presets or that name a file are left out. So are options whose values a receipt
+    does not contain: long texts, request fields and possible secrets.
     """
     found = {}
     for source, one in receipt.rewards.items():
@@ -96,7 +96,7 @@ def replay(path: Path, scorer: Scorer, options: ReadOptions, prefix: str | None 
         path: Scored file.
         scorer: Scorer for the second scoring.
         options: Options for reading the rows, if rewardkit did not write them.
-        prefix: Prefix of the score columns; None: the prefix in the receipt.
+        prefix: Prefix of the score columns, by default the prefix in the receipt.
 
     Raises:
         InputError: The file cannot be read or has no scores, or a reward named in its receipt is missing.

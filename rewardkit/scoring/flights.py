@@ -1,4 +1,4 @@
-"""Samples in flight in one worker, where each sample starts as soon as another one ends.
+"""Samples in flight in one worker. A new sample starts as soon as another sample ends.
 
 Flights are used for asynchronous rewards with dedicated processes, such as judges. The module `pool` chooses
 the worker for a sample and handles failures of the worker.
@@ -12,7 +12,7 @@ from rewardkit.scoring.jobs import Chunk
 
 
 class Flights:
-    """Chunks of one sample each, by the number that the worker uses in its answer."""
+    """Chunks with one sample each, by the number that identifies the sample in the worker's answers."""
 
     def __init__(self) -> None:
         self._chunks: dict[int, Chunk] = {}

@@ -1,4 +1,4 @@
-"""Work for the workers: jobs, chunks of samples, and the future that collects their scores.
+"""Units of work for the workers: jobs, chunks of samples, and the future that collects their scores.
 
 The module `pool` chooses the worker for a chunk and handles failures of the worker.
 """
@@ -27,19 +27,19 @@ MODEL_LOAD_TIMEOUT_S = 1_800.0
 """Minimum time limit in seconds for loading a neural model, whose weights may have to be downloaded."""
 
 MODEL_CHUNK = 256
-"""Number of samples that a neural model gets at once, enough to sort them by length and fill its batches."""
+"""Number of samples sent to a neural model at once, so that it can sort them by length and fill batches."""
 
 UNKNOWN_S = 0.25
-"""Expected worker time of a sample before any has been scored. It is high, since samples may be expensive."""
+"""Expected worker time of a sample before any is measured. It is high, since samples may be expensive."""
 
 _LEARNING_RATE = 0.1
 """Weight of the newest sample in the moving average of worker time."""
 
 _LEAST_S = 1e-4
-"""Minimum worker time of a sample, including its transfer."""
+"""Minimum worker time assumed for a sample, including its transfer."""
 
 _GRACE_S = 1.0
-"""Extra seconds before the parent stops an async reward, which enforces time limits itself."""
+"""Extra seconds before the parent stops an async reward, whose worker enforces time limits itself."""
 
 
 _encoder = msgspec.msgpack.Encoder(enc_hook=sendable)
@@ -58,13 +58,13 @@ class WorkerJob:
         name: Name shown in messages.
         timeout_s: Time limit of a worker for one piece.
         make_runner: Function called in the worker to create the runner.
-        files: Files to import in the worker first, with the content read in this process.
+        files: Files that the worker imports first, with the content that this process read.
     """
 
     concurrent = False
     """True if the samples of a chunk run concurrently, each with a time limit enforced by the worker."""
     stream = False
-    """True if the worker answers after each sample, so that the deadline applies to each sample."""
+    """True if the worker sends a result after each sample, so that the deadline applies to each sample."""
     costly = False
     """True if each new worker loads a model. Chunks are then never split, and a worker with a cancelled chunk
     is not killed, since the chunk ends soon anyway."""
@@ -73,14 +73,14 @@ class WorkerJob:
     sandboxed = False
     """True if the job runs programs in the sandbox."""
     own_workers = 0
-    """Size of this job's dedicated pool. 0: the job uses the shared pool."""
+    """Size of this job's dedicated pool, or 0 if the job uses the shared pool."""
     in_flight = 0
-    """Number of samples that a worker runs at once, where each starts as soon as another one ends. 0: the
-    worker processes chunks."""
+    """Number of samples that a worker runs at once. A new sample starts as soon as another sample ends. If
+    0, the worker processes chunks."""
     chunk_limit = 0
-    """Maximum number of samples of a chunk that is merged from waiting chunks. 0: chunks are not merged."""
+    """Maximum number of samples in a chunk that is merged from waiting chunks, or 0 to merge no chunks."""
     max_load_deaths = 4
-    """Maximum number of workers that may die in a row while loading the job."""
+    """Maximum number of consecutive workers that may die while loading the job."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class WorkerJob:
         self.timeout_s = timeout_s
         self.load_timeout_s = max(processes.load_timeout_s(), MODEL_LOAD_TIMEOUT_S if self.costly else 0.0)
         self.load_deaths = 0
-        """Number of workers in a row that died while loading the job."""
+        """Number of consecutive workers that have died while loading the job."""
         self.expected_s = UNKNOWN_S
         """Expected worker time of one sample, an exponential moving average over past samples."""
         self.seen = False
@@ -103,14 +103,14 @@ class WorkerJob:
         self.load_frame = frame(Load(job_id, pickling.dumps(make_runner), list(files)))
 
     def learn(self, seconds: float) -> None:
-        """Record the seconds that one sample kept a worker busy."""
+        """Update the expected worker time with the seconds that one sample took."""
         weight = _LEARNING_RATE if self.seen else 1.0
         self.seen = True
         self.expected_s += weight * (max(seconds, _LEAST_S) - self.expected_s)
 
     @property
     def patience_s(self) -> float:
-        """Seconds that a worker may take without an answer."""
+        """Time limit, in seconds, for each answer from a worker."""
         return self.timeout_s + (_GRACE_S if self.concurrent else 0.0)
 
 
@@ -140,7 +140,7 @@ Attribute = str | int | float
 
 Watch = Callable[[str, float, float, Mapping[str, Attribute]], None]
 """Function called from any thread with the name, start, end and attributes of an event. Start and end are
-times of `time.monotonic`."""
+values of `time.monotonic`."""
 
 
 class ScoringTurn(NamedTuple):
@@ -153,11 +153,11 @@ class ScoringTurn(NamedTuple):
 
 
 NOBODY = ScoringTurn()
-"""Turn of callers that name no client. They all count as one request of one client, in order of arrival."""
+"""Turn of callers that name no client. Together they count as one request from one client."""
 
 
 class Chunk:
-    """Samples of one job that go to a worker together, each with the batch and position for its score."""
+    """Samples of one job that are sent to a worker together, with the batch and position of each score."""
 
     def __init__(
         self,
@@ -231,9 +231,9 @@ class Chunk:
 
 
 class Scores(Future[list[Score]]):
-    """Future of all scores of one `submit`. Cancelling it kills the workers that are busy with its samples.
+    """Future with all scores of a `submit` call. Cancelling it kills the workers that score its samples.
 
-    For pieces, the results are the bytes that the workers return, and a Score for each failed piece.
+    For pieces of work, the results are the bytes that the workers return, and a Score for each failed piece.
     """
 
     def __init__(self, size: int) -> None:
@@ -243,7 +243,7 @@ class Scores(Future[list[Score]]):
 
 
 class IncomingScores:
-    """Collector of the scores of one `submit`, with the future that receives them all."""
+    """Collector of the scores of a `submit` call, with the future that receives all of them."""
 
     def __init__(self, size: int) -> None:
         self.future = Scores(size)
@@ -274,7 +274,7 @@ def encode(sample: Sample) -> msgspec.Raw:
 
 
 def misfit(sample: Sample) -> str:
-    """Return a message about the first field that has a wrong type or cannot be encoded, or an empty text."""
+    """Return a message about the first field with a wrong type or an unencodable value, or an empty text."""
     for field in msgspec.structs.fields(Sample):
         try:
             msgspec.convert(value := getattr(sample, field.name), field.type)

@@ -1,7 +1,7 @@
 """A batch that is being scored, partly in the calling thread and partly in workers.
 
 The batch is split once by data source. Both blocking callers and event loops can wait for it. The scorer
-provides the `ScoringPlan` of each data source and the workers.
+provides the workers and the `ScoringPlan` for each data source.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class ScoringPlan:
     Args:
         reward: Reward of the data source.
         runner: Runner that scores samples in this process.
-        make_job: Function that creates the job for the workers. It is called when they get the first sample.
+        make_job: Function that creates the job for the workers, called when the first sample is sent to them.
     """
 
     def __init__(self, reward: Reward, runner: RewardRunner, make_job: Callable[[], ScoringJob]) -> None:
@@ -56,7 +56,7 @@ class ScoringPlan:
 
 
 PlanOf = Callable[[str], ScoringPlan | Score]
-"""Function that returns the plan for a data source, or the Score of all samples of an unknown source."""
+"""Function that returns the plan for a data source, or the Score for all samples of an unknown source."""
 
 Send = Callable[[ScoringPlan, Sequence[msgspec.Raw | Score]], Scores]
 """Function that sends encoded samples to the workers. Samples that cannot be encoded are given as Scores."""
@@ -93,8 +93,8 @@ class Pending:
         """Wait for all scores and return them in order.
 
         Args:
-            timeout_s: Time limit of the batch in seconds. Samples that are not scored by then get the status
-                `timeout`, and their workers are killed. None: no limit.
+            timeout_s: Time limit for the batch in seconds. Samples that are not scored by then get the status
+                `timeout`, and their workers are killed. If None, there is no limit.
 
         Raises:
             ScoringError: The scorer was closed in the meantime.
@@ -120,7 +120,7 @@ class Pending:
     # --- event loops ---------------------------------------------------------------------------------
 
     async def score(self, timeout_s: float | None = None) -> list[Score]:
-        """Score the batch like `start` and `wait`, yielding to the event loop every few milliseconds.
+        """Score the batch as `start` and `wait` do, yielding to the event loop every few milliseconds.
 
         If the task is cancelled, the workers that are busy with this batch are killed.
 
@@ -182,7 +182,7 @@ class Pending:
         self._samples = exact
 
     def _split(self, plan: ScoringPlan, places: list[int]) -> tuple[list[int], list[int]]:
-        """Split indices into those to score in this thread and those for the workers.
+        """Split indices into samples to score in this thread and samples for the workers.
 
         The samples of a `batch` reward are not split.
         """
@@ -233,7 +233,7 @@ class Pending:
 
 
 def slices(samples: Sequence[Sample], places: Sequence[int]) -> Iterator[list[int]]:
-    """Cut indices into slices of samples that a cheap reward can score within about a millisecond."""
+    """Split indices into slices of samples that a cheap reward can score within about a millisecond."""
     waiting = iter(places)
     while some := list(islice(waiting, 1)):
         characters = len(samples[some[0]].response)

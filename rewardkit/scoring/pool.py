@@ -1,13 +1,14 @@
 """Pool of worker processes that can be killed, for rewards that may hang or crash.
 
-One thread per pool starts, feeds, watches and kills the workers. The pool can therefore be used from any
-thread or event loop, and the thread that is the workers' parent lives as long as they do. The pool uses no
-signals, no `fork` of the caller's memory, and does not depend on the main thread.
+One thread per pool starts, supplies, monitors and kills the workers. The pool can therefore be used from any
+thread or event loop, and the thread that is the workers' parent lives as long as they do. The pool does not
+use signals, does not `fork` the caller's memory, and does not depend on the main thread.
 
 If a worker dies or exceeds its deadline, its chunk is split and the unscored samples run again one by one. A
-single sample that exceeds the deadline is a `timeout`. A single sample whose worker dies runs once more, and
-is an `error` if the worker dies again. Chunks of a neural model are an exception, since each new worker loads
-the model again, which can take minutes: they fail, or run once more, as a whole.
+single sample that exceeds the deadline gets the status `timeout`. A single sample whose worker dies runs once
+more, and gets the status `error` if the worker dies again. Chunks for a neural model are an exception: they
+fail, or run once more, as a whole, since each new worker would have to load the model again, which can take
+minutes.
 """
 
 from __future__ import annotations
@@ -50,11 +51,11 @@ class Counts:
     died: int = 0
     """Number of workers that crashed, exited, or were killed from outside."""
     killed: int = 0
-    """Number of workers that the pool killed, since a deadline had passed or the work had been cancelled."""
+    """Number of workers that the pool killed after a missed deadline or a cancellation."""
     begun: int = 0
     """Number of chunks that a worker started."""
     waited_s: float = 0.0
-    """Total seconds that these chunks waited for a worker."""
+    """Total number of seconds that these chunks waited for a worker."""
 
 
 class WorkerPool:
@@ -150,7 +151,7 @@ class WorkerPool:
             self._wake()
 
     def _wake(self) -> None:
-        with self._wake_lock, contextlib.suppress(BlockingIOError):  # pipe full: the thread will wake anyway
+        with self._wake_lock, contextlib.suppress(BlockingIOError):  # a full pipe wakes the thread anyway
             if self._wake_write >= 0:
                 os.write(self._wake_write, b"x")
 
@@ -181,7 +182,7 @@ class _Loop:
             while self._take_inbox():
                 self._assign()
                 self._wait()
-        except Exception as error:  # for example, no process can be started; the waiting callers must be told
+        except Exception as error:  # for example, no process can be started; callers must not wait forever
             self.stopped_by = error
         finally:
             for worker in list(self.workers):
@@ -237,7 +238,7 @@ class _Loop:
                 self._send(worker)
 
     def _begin_beside(self, first: Chunk) -> bool:
-        """Start a sample in a worker with room for one more in flight. Return False if all are full."""
+        """Start a sample in a worker that has room for it. Return False if all workers are full."""
         worker = next((one for one in self.workers if one.flights.has_room_for(first)), None)
         if worker is None and len(self.workers) == self.size:
             return False
@@ -308,7 +309,7 @@ class _Loop:
                 self._scored(worker, worker.chunk, message)
 
     def _send(self, worker: WorkerProcess) -> None:
-        """Write as much as the pipe accepts. The selector calls this again when the pipe accepts more."""
+        """Write as much as the pipe accepts. The rest is written when the pipe becomes writable again."""
         try:
             while worker.outgoing:
                 worker.outgoing = worker.outgoing[os.write(worker.stdin.fileno(), worker.outgoing) :]
@@ -317,7 +318,7 @@ class _Loop:
                 self.selector.register(worker.stdin, selectors.EVENT_WRITE, worker)
             return
         except BrokenPipeError:
-            worker.outgoing = memoryview(b"")  # the worker is dead, which its closed stdout will show
+            worker.outgoing = memoryview(b"")  # the worker is dead, which `messages` will report
         if worker.stdin in self.selector.get_map():
             self.selector.unregister(worker.stdin)
 
@@ -343,7 +344,7 @@ class _Loop:
 
     def _scored(self, worker: WorkerProcess, chunk: Chunk, message: Scored) -> None:
         if chunk.done + len(message.scores) == len(chunk.samples):
-            chunk.end("ok")  # before the last score, after which the caller continues
+            chunk.end("ok")  # before the last score is delivered, since the caller then continues
         for answer in message.scores:
             if isinstance(answer, Score):
                 self._learn(chunk, answer)
@@ -379,7 +380,7 @@ class _Loop:
             self._put_rest(chunk, detail, "timeout")
             return
         rest = chunk.rest_one_by_one()
-        # When streaming, the sample that exceeded the deadline is the first one without a score.
+        # When streaming, the first sample without a score is the sample that exceeded the deadline.
         if chunk.job.stream or len(rest) == 1:
             job = chunk.job
             chunk.put(failure("timeout", _killed(job), scorer=job.name, seconds=job.timeout_s))
@@ -400,7 +401,7 @@ class _Loop:
             self.waiting.add_first(chunk)
 
     def _died(self, worker: WorkerProcess) -> None:
-        with contextlib.suppress(subprocess.TimeoutExpired):  # a worker that only closed its pipe still runs
+        with contextlib.suppress(subprocess.TimeoutExpired):  # the worker may only have closed its pipe
             worker.process.wait(_EXIT_S)
         self._discard(worker)
         self.pool.counts.died += 1

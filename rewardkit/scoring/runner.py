@@ -1,4 +1,4 @@
-"""Calls of a reward in the current process, which turn whatever it returns or raises into a Score.
+"""Execution of a reward in the current process. Whatever the reward returns or raises becomes a Score.
 
 The Score contains the reward's name and version. Deadlines of synchronous rewards and processes are handled
 elsewhere. The scorer and its workers both use this module, so that a reward behaves the same everywhere.
@@ -35,14 +35,14 @@ INLINE_CHARACTERS = 10_000
 where scoring can be stopped."""
 
 _OURS = "rewardkit.rewards.declarations"
-"""Module that declares our own rewards."""
+"""Module that declares rewardkit's own rewards."""
 _OF_THE_MACHINE = (RewardkitError, ImportError, OSError, MemoryError)
 _VERDICTS = (bool, type(None))
 _NUMBERS = frozenset((float,))
 
 
 class RewardRunner:
-    """A reward bound to its options, ready to call."""
+    """A reward bound to its options and ready to be called."""
 
     def __init__(self, reward: Reward, options: Any) -> None:
         self.reward = reward
@@ -50,10 +50,10 @@ class RewardRunner:
         self.scorer = reward.scorer
         self.is_async = is_async(reward)
         self.inline = reward.running.runs == "inline" and not self.is_async
-        # Inline, `sys.exit` would end the caller. A worker may exit, which the pool then reports.
+        # Inline, `sys.exit` would end the caller's process. A worker may exit, and the pool then reports it.
         self._caught = (Exception, SystemExit) if self.inline else (Exception,)
         self._who = "" if _is_ours(reward) else reward.name
-        """Name put before each line that the reward prints. Empty for our own rewards."""
+        """Name put before each line that the reward prints. Empty for rewardkit's own rewards."""
         self._call = bound(reward.function, batch=bool(reward.running.batch))
         self._loop: asyncio.Runner | None = None
         self._beside: asyncio.AbstractEventLoop | None = None
@@ -81,7 +81,7 @@ class RewardRunner:
     def run(self, samples: Sequence[Sample]) -> list[Score]:
         """Score samples: one after another, in one call for a batch reward, or concurrently if `async`.
 
-        Errors of the reward are never raised. An exception, a non-finite score or an unusable result becomes
+        Errors in the reward are never raised. An exception, a non-finite score or an unusable result becomes
         a Score with status `error`.
         """
         if self.reward.running.batch == "group":
@@ -123,10 +123,11 @@ class RewardRunner:
         return self._finished(results)
 
     def _undecided(self, sample: Sample, error: BaseException) -> Score | None:
-        """Score a response as wrong if it makes one of our own rewards raise an exception.
+        """Score a response as wrong if it makes one of rewardkit's own rewards raise an exception.
 
         Otherwise a response could choose its own status. The result is None if the response is not the cause:
-        the reward is not ours, the machine lacks a resource, or other responses to the same row also raise.
+        the reward is not part of rewardkit, the machine lacks a resource, or the reward also raises an
+        exception for harmless responses to the same row.
         """
         ours = self.reward.target.__module__ == _OURS and self.reward.running.runs in ("inline", "process")
         if not ours or not isinstance(error, Exception) or isinstance(error, _OF_THE_MACHINE):
@@ -180,9 +181,9 @@ class RewardRunner:
         """Start scoring a sample with an `async` reward while others are in flight.
 
         Args:
-            number: Number with which the sample can be stopped.
+            number: Number to pass to `stop` to cancel the sample.
             sample: Sample to score.
-            put: Function that is called with the Score, in the one thread that runs all samples in flight.
+            put: Function that is called with the Score, in the thread that runs all samples in flight.
         """
         import asyncio
 
@@ -203,7 +204,7 @@ class RewardRunner:
             under_way.cancel()
 
     def _run_by_group(self, samples: Sequence[Sample]) -> list[Score]:
-        """Score each group in a separate call, so that an exception fails only its own group."""
+        """Score each group in a separate call, so that an exception affects only its own group."""
         scores: dict[int, Score] = {}
         for places in group_places(samples):
             scores.update(zip(places, self._run_as_batch([samples[i] for i in places]), strict=True))
@@ -228,12 +229,12 @@ class RewardRunner:
         return self._finished((result, seconds) for result in results)
 
     def _failed(self, error: BaseException, seconds: float) -> Score:
-        if isinstance(error, RewardkitError):  # our own errors are self-explanatory
+        if isinstance(error, RewardkitError):  # rewardkit's own errors are self-explanatory
             return self._unscored(raised(error).said, seconds)
         return self._raised(raised(error), seconds)
 
     def _raised(self, error: Raised, seconds: float) -> Score:
-        """Return the Score for an exception of the reward: a failure or a wrong answer, by `on_exception`.
+        """Return the Score for an exception in the reward: a failure or a wrong answer (see `on_exception`).
 
         Running out of memory is always a failure.
         """
@@ -297,7 +298,7 @@ def is_async(reward: Reward) -> bool:
 def _to_score(result: Any) -> Score:
     """Convert a float, a bool, a dict or a Score to a Score whose fields have the right types.
 
-    A dict needs the key `score` and may have the names of other fields, or verl's `acc` and `pred`.
+    A dict needs the key `score` and may have other fields of a Score as keys, or verl's `acc` and `pred`.
 
     Raises:
         TypeError: The result or a field has the wrong type.

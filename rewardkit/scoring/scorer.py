@@ -1,7 +1,7 @@
 """The `Scorer`, which scores a sample, a batch or a stream of samples.
 
 The scorer finds the reward of each sample, runs it in the right place (the current process or a killable
-worker) and returns exactly one Score for each sample, in order, whatever crashes.
+worker) and returns exactly one Score for each sample, in order, even if rewards or workers crash.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 import msgspec
 
-import rewardkit.rewards  # noqa: F401  (registers the rewards we ship)
+import rewardkit.rewards  # noqa: F401  (registers the shipped rewards)
 from rewardkit.errors import InputError, OptionsError, ScoringError, UnknownDataSourceError
 from rewardkit.groups import Peekable, needs_group
 from rewardkit.http_addresses import revealed
@@ -46,7 +46,7 @@ _MAX_PLANS = 4_096
 """Maximum number of cached plans. Callers may use any number of data sources."""
 
 _MAX_NAME = 256
-"""Maximum number of characters of a data source. Searching for names similar to longer ones is slow."""
+"""Maximum number of characters in a data source. Searching for similar names is slow for long names."""
 
 
 class Scorer:
@@ -57,10 +57,11 @@ class Scorer:
             source are merged. For the same option, the exact data source takes precedence over a glob, and a
             glob over the reward's name. The reward's aliases and its other declared data sources count as
             its name. A glob that matches no data source is not an error.
-        workers: Maximum number of worker processes; None: one per core. They start when needed.
-        timeout_s: Time limit of one sample in seconds; None: each reward's own.
-        express: True to allow two more processes, for cheap samples that would wait for expensive ones.
-        registry: Registry of the rewards to use.
+        workers: Maximum number of worker processes, by default one per core. They start when needed.
+        timeout_s: Time limit for one sample in seconds, by default each reward's own time limit.
+        express: True to allow two more processes, for cheap samples that would otherwise wait for expensive
+            samples.
+        registry: Registry with the rewards to use.
 
     Raises:
         UnknownDataSourceError: A key of `options` names no reward and no data source.
@@ -100,7 +101,7 @@ class Scorer:
         self._jobs: dict[tuple[str, str, str], ScoringJob] = {}
         self._job_ids = count()
         self._pools: dict[int | None, WorkerPool] = {}
-        """Shared pool under the key None, and the pools of rewards with dedicated workers by job ID."""
+        """Shared pool under the key None, and the pools of jobs with dedicated workers by job ID."""
         self._closed = False
         self._making = threading.Lock()
         """Lock held while a plan, job or pool is created, so that threads do not create it twice."""
@@ -139,7 +140,7 @@ class Scorer:
         return pending
 
     async def ascore(self, sample: Sample) -> Score:
-        """Score one sample like `score`, without blocking the event loop. Cancellation kills the worker."""
+        """Score one sample as `score` does, without blocking the event loop. Cancelling kills the worker."""
         return self._refused_alone(sample) or (await self.ascore_batch([sample]))[0]
 
     async def ascore_batch(
@@ -151,8 +152,8 @@ class Scorer:
 
         Args:
             samples: Samples to score.
-            timeout_s: Time limit of the batch in seconds. Samples that are not scored by then get the status
-                `timeout`, and their workers are killed. None: no limit.
+            timeout_s: Time limit for the batch in seconds. Samples that are not scored by then get the status
+                `timeout`, and their workers are killed. If None, there is no limit.
             turn: Client and request of the batch. Worker time is shared fairly among clients and requests.
         """
         if len(samples) == 1 and (scores := self._scored_here(samples)):
@@ -161,7 +162,7 @@ class Scorer:
         return await Pending(samples, self._plan, send, fit=self._fit(samples)).score(timeout_s)
 
     def scores_by_group(self, data_source: str) -> bool:
-        """Return True if all responses to a prompt of this data source have to be in one batch."""
+        """Return True if all responses to a prompt from this data source have to be in one batch."""
         plan = self._plan(data_source)
         return isinstance(plan, ScoringPlan) and plan.by_group
 
@@ -173,7 +174,7 @@ class Scorer:
         return failure("invalid", why, scorer=self.reward_for(sample.data_source).scorer)
 
     def scores_here(self, sample: Sample) -> bool:
-        """Return True if a sample is scored in the calling thread, as for an unknown data source.
+        """Return True if a sample is scored in the calling thread, as are samples of unknown data sources.
 
         Raises:
             InputError: The value is not a Sample.
@@ -184,7 +185,7 @@ class Scorer:
 
     @property
     def worker_counts(self) -> Counts:
-        """Counts of worker events in all pools so far."""
+        """Total counts of worker events in all pools so far."""
         total = Counts()
         for pool in list(self._pools.values()):
             total.started += pool.counts.started
@@ -220,7 +221,7 @@ class Scorer:
         """Check that each of these data sources has a reward that can be used.
 
         Raises:
-            UnknownDataSourceError: A data source has no reward. The message names the closest known ones.
+            UnknownDataSourceError: A data source has no reward. The message names similar data sources.
             OptionsError: The options do not fit a reward.
             MissingDependencyError: A reward needs an extra that is not installed.
         """
@@ -308,13 +309,13 @@ class Scorer:
     def job_of_pieces(
         self, name: str, timeout_s: float, make_runner: Callable[[], Runner], files: Sequence[UserFile]
     ) -> WorkerJob:
-        """Return a job for `submit_piece`, for work of this scorer's workers other than scoring samples.
+        """Return a job for `submit_piece`, for work other than scoring in this scorer's workers.
 
         Args:
             name: Name shown in messages.
             timeout_s: Time limit of a worker for one piece.
             make_runner: Function called in each worker to create the runner.
-            files: Files to import in the worker first, with the content read in this process.
+            files: Files that each worker imports first, with the content that this process read.
         """
         return WorkerJob(next(self._job_ids), name, timeout_s, make_runner, files)
 
@@ -365,7 +366,7 @@ class Scorer:
             raise ScoringError("this Scorer is closed; create a new Scorer")
 
     def _fit(self, samples: Sequence[Sample]) -> bool:
-        """Return True if all samples satisfy `types.fits`, checked quickly for all of them together.
+        """Return True if all samples satisfy `types.fits`, using one quick check of all samples.
 
         False means that the samples have to be checked one by one. All samples pass through this check before
         they are scored.
@@ -379,7 +380,7 @@ class Scorer:
         return all(types.issuperset(map(type, map(get, samples))) for get, types in _TYPES)
 
     def _plan(self, data_source: str) -> ScoringPlan | Score:
-        """Return the plan for a data source, or the Score of all samples of an unknown data source."""
+        """Return the plan for a data source, or the Score for all samples of an unknown data source."""
         plan = self._plans.get(data_source)
         if plan is None:
             with self._making:
@@ -409,7 +410,7 @@ class Scorer:
         return ScoringPlan(reward, RewardRunner(reward, options), partial(self._job, reward, options))
 
     def _job(self, reward: Reward, options: Any) -> ScoringJob:
-        """Return the job for a reward with these options. Data sources that share both also share one job."""
+        """Return the job for a reward with these options. Data sources that share both share one job."""
         key = (reward.scorer, reward.running.on_exception, repr(revealed(options)))
         with self._making:
             if key not in self._jobs:
@@ -433,7 +434,7 @@ class Scorer:
         return self._pools[key]
 
     def _chunk_size(self, job: ScoringJob, n: int) -> int:
-        """Return a chunk size with which all workers finish at about the same time with few round trips."""
+        """Return a chunk size that lets all workers finish at about the same time, with few round trips."""
         reward = job.reward
         if job.in_flight:
             return 1

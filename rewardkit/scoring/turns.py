@@ -1,8 +1,9 @@
 """Fair queue of the chunks that wait for a worker, across clients and their requests.
 
-The queue uses weighted fair queueing. Each client gets the same share of the workers' time, however much it
-asks for, and so does each request of a client. Short requests finish soon, and no request waits forever.
-Chunks without a client count as one request of one client, in order of arrival.
+The queue uses weighted fair queueing. All clients get the same share of the workers' time, however much work
+they send, and all requests from a client get the same share of the client's time. Short requests finish soon,
+and no request waits forever. Chunks without a client count as one request from one client, in order of
+arrival.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ class _Client:
         self.tag = tag
         """Worker time that the client has used, plus the queue's clock when the client was added."""
         self.clock = 0.0
-        """Worker time used per request, if it is divided evenly among the client's requests."""
+        """Worker time per request so far, if the client's requests shared the client's time equally."""
         self.chunks: list[tuple[float, int, Chunk]] = []
         self.ends: dict[Hashable, float] = {}
         """Time on `clock` at which the last chunk of each request would end."""
@@ -62,7 +63,7 @@ class Waiting:
 
     def __init__(self) -> None:
         self._first: deque[Chunk] = deque()
-        """Chunks to retry first, since a worker that had started them died."""
+        """Chunks to run first, because the worker that had started them died."""
         self._clients: dict[Hashable, _Client] = {}
         self._order = itertools.count()
         self._turns: list[tuple[float, int, _Client]] = []
@@ -84,7 +85,7 @@ class Waiting:
         client.add(chunk, next(self._order))
 
     def add_first(self, chunk: Chunk) -> None:
-        """Put a chunk before all others, since it has already had its turn."""
+        """Add a chunk before all others, since it has already had its turn."""
         self._first.appendleft(chunk)
 
     def first(self) -> Chunk | None:

@@ -1,6 +1,6 @@
 """Worker process of `rewardkit.scoring.pool`, which runs rewards on samples, or other jobs on pieces of work.
 
-The worker reads frames from its parent and answers with frames. It always dies with its parent.
+The worker reads frames from its parent and answers with frames. It always exits when its parent dies.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Runner(Protocol):
     """Runner of a job in the worker."""
 
     def load(self) -> None:
-        """Prepare the job."""
+        """Prepare the job for its first unit of work."""
 
     def run(self, work: Sequence[Any], /) -> Sequence[WorkResult]:
         """Process units of work and return one result for each."""
@@ -48,14 +48,14 @@ class FlightRunner(Protocol):
     """Runner of a job that has several samples in flight."""
 
     def begin(self, number: int, sample: Sample, put: Callable[[Score], None], /) -> None:
-        """Start scoring a sample while others are in flight. `put` gets its Score in another thread."""
+        """Start scoring a sample while others are in flight. Another thread calls `put` with the Score."""
 
     def stop(self, number: int, /) -> None:
         """Cancel the sample that was started with this number, if it has not finished."""
 
 
 class Load(msgspec.Struct, tag="load"):
-    """Request to load a job. `pickled` is a function that creates its runner. Our own parent sends it."""
+    """Request from the parent to load a job. `pickled` is a function that creates the job's runner."""
 
     job_id: int
     pickled: bytes
@@ -71,7 +71,7 @@ class WorkerRun(msgspec.Struct, tag="run"):
 
 
 class WorkerFlight(msgspec.Struct, tag="flight"):
-    """Request to score a sample beside others in flight, or to stop sample `number` if `sample` is None."""
+    """Request to score a sample while others are in flight, or to stop sample `number` (no `sample`)."""
 
     job_id: int
     number: int
@@ -98,7 +98,7 @@ class Landed(msgspec.Struct, tag="landed"):
 
 
 class Reported(msgspec.Struct, tag="reported"):
-    """Exceptions of users' code for the parent to log, each with the name of the code."""
+    """Exceptions in users' code for the parent to log, each with the name of the code."""
 
     reports: list[tuple[str, Raised]]
 
@@ -116,16 +116,14 @@ def frame(message: msgspec.Struct) -> bytes:
 
 
 def main(parent: int) -> None:
-    """Process requests of the parent until it closes the pipe."""
+    """Process requests from the parent until it closes the pipe."""
     global _own_pid
     if not processes.die_with_parent(parent):
         os._exit(1)
     _own_pid = os.getpid()
     keep_reports()
-    for sig in (signal.SIGTERM, signal.SIGINT):  # sent to the whole group; our parent decides when we exit
-        signal.signal(
-            sig, lambda number, frame: None
-        )  # SIG_IGN would be inherited by the processes that we start
+    for sig in (signal.SIGTERM, signal.SIGINT):  # sent to the whole group, but only the parent ends workers
+        signal.signal(sig, lambda number, frame: None)  # child processes would inherit SIG_IGN
     requests, answers = processes.take_standard_streams()
     runners: dict[int, Runner] = {}
     while (message := _read(requests)) is not None:
@@ -149,7 +147,7 @@ def _read(requests: Any) -> Load | WorkerRun | WorkerFlight | None:
 
 def _send(answers: Any, message: Loaded | Scored | Landed) -> None:
     if os.getpid() != _own_pid:
-        os._exit(0)  # a child forked by the reward returned from its call and must not answer in our place
+        os._exit(0)  # this is a child forked by the reward, which must not answer for the worker
     if reports := take_reports():
         answers.write(frame(Reported(reports)))
     answers.write(frame(message))
@@ -164,7 +162,7 @@ def _load(message: Load, runners: dict[int, Runner]) -> Loaded:
         runner.load()
         runners[message.job_id] = runner
     except Exception as error:
-        # Our own errors are self-explanatory.
+        # rewardkit's own errors are self-explanatory.
         return Loaded(str(error) if isinstance(error, RewardkitError) else told("loading a reward", error))
     return Loaded(None)
 

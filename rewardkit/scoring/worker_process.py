@@ -1,4 +1,4 @@
-"""A child process of a pool, with its pipes, its current work and its deadline.
+"""Child process of a pool, with its pipes, current work and deadline.
 
 The module `pool` chooses the work of each process and handles failures.
 """
@@ -22,7 +22,7 @@ from rewardkit.types import Sample
 from rewardkit.worker_lifeline import SharedOwner
 
 DEAR_S = 0.5
-"""Worker time from which a sample counts as expensive."""
+"""Minimum worker time, in seconds, of a sample that counts as expensive."""
 
 _decoder = msgspec.msgpack.Decoder(Loaded | Scored | Landed | Reported)
 
@@ -44,7 +44,7 @@ class WorkerProcess:
         self.chunk: Chunk | None = None
         self.flights = Flights()
         self.since = 0.0
-        """Time at which the process got its current sample."""
+        """Time at which the process received its current sample."""
         self.deadline = float("inf")
         self.outgoing = memoryview(b"")
         self.incoming = bytearray()

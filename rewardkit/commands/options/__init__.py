@@ -1,1 +1,1 @@
-"""Options that several commands share, by subject, and code that prints results. It contains no commands."""
+"""Options shared by several commands, and code that prints results. This package contains no commands."""

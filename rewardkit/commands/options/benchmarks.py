@@ -1,7 +1,7 @@
 """Options that select the datasets for `rewardkit eval`, by name or from a suite file.
 
-This module only parses. The options of each dataset are those of `rewardkit prep`, and all others are those
-of `rewardkit eval`.
+This module only parses options. The options of each dataset are the same as in `rewardkit prep`, and all
+other options are the same as in `rewardkit eval`.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _OPTIONS = (
 
 
 def benchmark_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add these options to a command, which receives them as `asked`."""
+    """Add the options that select datasets to a command. The command receives them as `asked`."""
 
     @functools.wraps(function)
     def with_benchmarks(

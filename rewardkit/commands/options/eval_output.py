@@ -1,4 +1,4 @@
-"""Output of `rewardkit eval`: a table of all figures for files, or a line for each dataset."""
+"""Output of `rewardkit eval`: a table of all figures for files, or one line for each dataset."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def print_evaluation(found: Evaluation, report: Path | None) -> None:
 
 
 def _table(found: dict[str, Figures]) -> Table:
-    """Return a table with a line for each figure of each data source, because intervals need much width."""
+    """Return a table with one line for each figure of a data source, because intervals are wide."""
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("data source", overflow="fold")
     table.add_column("")
@@ -83,7 +83,7 @@ def _datasets_table(found: Evaluation) -> Table:
 
 
 def _cells(place: DatasetRun, one: Figures) -> Iterator[str]:
-    best = one.accuracy or one.score  # the mean score, for rewards without right and wrong
+    best = one.accuracy or one.score  # the mean score if rewards do not decide correctness
     yield from (figure(best.mean), interval(best.low, best.high)) if best else ("-", "-")
     yield f"{one.responses:,}"
     yield ", ".join(f"{n:,} {status}" for status, n in one.failures.items()) or "0"

@@ -1,4 +1,4 @@
-"""Options that describe the contents of files of responses, for all commands that read these files."""
+"""Options that describe the contents of response files, for all commands that read these files."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _OPTIONS = (
 
 
 def input_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add these options to a command, which receives them as `read_options`.
+    """Add the options for reading files to a command. The command receives them as `read_options`.
 
     Raises:
         OptionsError: Only one of `--join` and `--on` is given, or `--data-source-key` has no effect.
@@ -87,7 +87,7 @@ def refuse_both(data_source: str | None, data_source_key: str | None) -> None:
 
 
 def looking_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add these options to a command that shows rows, for which `--data-source` selects the rows to show."""
+    """Add the options for reading files to a command that shows rows. `--data-source` filters the rows."""
     return _SHOWN(_collected(function))
 
 
@@ -118,7 +118,7 @@ def _collected(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def files_and_settings(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the files among the words of a command line, and the `key=value` settings."""
+    """Split the words of a command line into files and `key=value` settings."""
     settings = tuple(word for word in words if is_setting(word))
     return tuple(word for word in words if word not in settings), settings
 

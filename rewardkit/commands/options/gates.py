@@ -1,4 +1,4 @@
-"""Options of gates and of summaries for CI, for commands whose results a pipeline may depend on."""
+"""Options for gates and for summaries in CI, for commands whose results a pipeline may depend on."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rewardkit.evaluation.summary import Summary, append_markdown, write_junit
 
 @dataclass(frozen=True, slots=True)
 class GateOptions:
-    """Gates of a command, and files for CI."""
+    """Limits of a command's gates, and output files for CI."""
 
     limits: dict[str, float]
     """Limits by data source. The key "" applies to all other data sources."""
@@ -27,7 +27,7 @@ class GateOptions:
     markdown: Path | None
 
     def report(self, summary: Summary) -> int:
-        """Print the problems and gates of a result, write the files for CI, and return the exit code."""
+        """Print a result's problems and gates, write the files for CI, and return the exit code."""
         for problem in summary.problems:
             note(f"error: {problem}")
         for gate in summary.gates:
@@ -47,11 +47,11 @@ def gates_as_dicts(gates: Sequence[GateResult]) -> list[dict[str, Any]]:
 def gate_options(
     flag: str, metavar: str, help_text: str
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that adds these options to a command, which receives them as `gates`.
+    """Return a decorator that adds the options for gates to a command, which receives them as `gates`.
 
     Args:
         flag: Option that sets a limit.
-        metavar: Form of the option's value.
+        metavar: Placeholder for the option's value in the help text.
         help_text: Help text of the option.
     """
 

@@ -1,4 +1,4 @@
-"""Options of an engine and of its responses, for all commands that generate responses."""
+"""Options for engines and sampling, for all commands that generate responses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rewardkit.generation.settings import BOUNDS, NAMES
 
 
 def _within(name: str) -> click.ParamType[Any]:
-    """Return the option type for a setting that is a number, with the setting's bounds."""
+    """Return the option type for a numeric setting, with the setting's bounds."""
     bounds = BOUNDS[name]
     if bounds.whole:
         low, high = (None if end is None else int(end) for end in (bounds.low, bounds.high))
@@ -156,14 +156,17 @@ _EPISODE_OPTIONS = (
         help="Time limit per episode, in seconds. Default: no limit.",
     ),
 )
-"""Options of multi-turn episodes. Responses are episodes if one of these options is given, or if a row names
+"""Options for multi-turn episodes. Responses are episodes if one of these options is given, or if a row names
 a multi-turn agent."""
 
 GENERATION = (*_OPTIONS, *_EPISODE_OPTIONS)
 
 
 def generation_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add these options to a command, which receives the given ones as `generation`, by name."""
+    """Add the generation options to a command.
+
+    Options that the user gave are passed to the command as the mapping `generation`.
+    """
 
     @functools.wraps(function)
     def with_generation(**given: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Refuses options that have no effect in combination with other options, instead of ignoring them."""
+"""Rejection of options that would have no effect in combination with other options."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ SCORED = "{file} already has scores; to score the file again, run `rewardkit sco
 
 
 def refuse_given(names: Iterable[str], why: str) -> None:
-    """Check that the command line gives none of these parameters, which have no effect.
+    """Check that the command line gives none of these parameters, since they would have no effect.
 
     Args:
         names: Names of parameters of the running command.
         why: Reason why the parameters have no effect.
 
     Raises:
-        OptionsError: One of them is given. The message names the first and contains the reason.
+        OptionsError: One of the parameters is given. The message names this parameter and contains the
+            reason.
     """
     context = click.get_current_context()
     wanted = set(names)

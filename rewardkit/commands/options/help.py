@@ -1,4 +1,4 @@
-"""Help of all commands: common options in full, other options by name in groups, and examples to copy."""
+"""Help texts of all commands: common options in full, others by name in groups, and examples to copy."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class GroupedCommand(click.Command):
         groups: Mapping[str, str] = GROUPS,
         **rest: Any,
     ) -> None:
-        """Create the command.
+        """Create a command with grouped options.
 
         Args:
             arguments: Positional arguments of `click.Command`.
-            shown: Parameters in groups that are shown in full as well.
+            shown: Parameters in groups that are also shown in full.
             groups: Names of parameters by group.
             rest: Keyword arguments of `click.Command`.
         """
@@ -70,7 +70,7 @@ class GroupedCommand(click.Command):
             self.params.append(everything)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments, and refuse values that are mistakes for any command."""
+        """Parse the arguments, and reject values that are mistakes in any command."""
         words = list(args)
         left = super().parse_args(ctx, args)
         refuse_mistaken(ctx, self.make_parser(ctx).parse_args(words)[0])
@@ -100,7 +100,7 @@ class GroupedCommand(click.Command):
 
 
 def write_examples(epilog: str | None, formatter: click.HelpFormatter) -> None:
-    """Write `Example: COMMAND` or `Examples: COMMAND;  COMMAND` so that each can be copied into a shell."""
+    """Write `Example: COMMAND` or `Examples: COMMAND;  COMMAND`, so that users can copy each command."""
     title, _, commands = (epilog or "").partition(": ")
     with formatter.section(title):
         for one in commands.split(";  "):

@@ -1,5 +1,7 @@
-"""Refuses values that are mistakes for any command: empty values, such as those of unset shell variables, and
-outputs that would overwrite an input."""
+"""Rejection of values that are mistakes in any command.
+
+These are empty values, such as those of unset shell variables, and outputs that would overwrite an input.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ def refuse_mistaken(context: click.Context, words: Mapping[str, Any]) -> None:
 
     Args:
         context: Context of the parsed command.
-        words: Unconverted words of the command line by parameter.
+        words: Unconverted words of the command line, by parameter.
 
     Raises:
         OptionsError: A value is empty.

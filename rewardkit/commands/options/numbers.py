@@ -1,4 +1,4 @@
-"""Types of options that are finite numbers within bounds."""
+"""Option types for finite numbers within bounds."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from click.types import FloatParamType
 
 
 class FiniteNumber(FloatParamType):
-    """Type of numbers that are neither infinite nor NaN."""
+    """Option type for numbers that are neither infinite nor NaN."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number, or fail like click's types."""
+        """Return the number, or fail as click's own types do."""
         return _finite(self, super().convert(value, param, ctx), param, ctx)
 
 
 class FiniteRange(click.FloatRange):
-    """Type of finite numbers within bounds. Unlike `click.FloatRange`, it refuses NaN."""
+    """Option type for finite numbers within bounds. Unlike `click.FloatRange`, it rejects NaN."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number, or fail like click's types."""
+        """Return the number, or fail as click's own types do."""
         return _finite(self, super().convert(value, param, ctx), param, ctx)
 
 
@@ -39,4 +39,4 @@ ABOVE_0 = FiniteRange(min=0, min_open=True)
 COUNT = click.IntRange(min=1)
 COUNT_OR_0 = click.IntRange(min=0)
 SEED = click.IntRange(-(2**31), 2**31 - 1)
-"""Type of seeds that every random number generator accepts."""
+"""Option type for seeds that every random number generator accepts."""

@@ -1,4 +1,4 @@
-"""Type of options that name an output file. Every command imports this module, so it must load fast."""
+"""Option type for output files. Every command imports this module, so the module must load fast."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rewardkit.files.publishing import require_folder_of
 
 
 class OutputFile(click.Path):
-    """Type of files that a command writes at the end. A missing folder is reported at the start."""
+    """Option type for files that a command writes at the end. A missing folder is reported at the start."""
 
     def __init__(self) -> None:
         super().__init__(dir_okay=False, path_type=Path)
@@ -20,7 +20,7 @@ class OutputFile(click.Path):
         """Return the path of the file.
 
         Raises:
-            InputError: The folder of the file cannot be written.
+            InputError: The file's folder does not exist or is not writable.
         """
         path = super().convert(value, param, ctx)
         require_folder_of(Path(value))

@@ -1,6 +1,6 @@
 """Options of a dataset's subcommand, created from `PrepSettings` and from the dataset's own `prepare`.
 
-Further options leave out rows, which `rewardkit.datasets_prep.quality` does.
+Further options leave out rows (see `rewardkit.datasets_prep.quality`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ GROUPS = {
     "checks": "no_verify against composition_files",
     "output": "val_size shard_rows card num_proc as_json",
 }
-"""Options of all datasets that `--help` names without an explanation, by group."""
+"""Options shared by all datasets that `--help` lists without an explanation, by group."""
 SHOWN_FAILURES = 20
 """Maximum number of rows listed on the console. --json and dropped.jsonl contain all rows."""
 
@@ -99,7 +99,7 @@ def take_quality(options: dict[str, Any]) -> dict[str, Any]:
     """Remove the values of `quality_options` from `options`, and return them for `rewardkit.prepare`.
 
     Raises:
-        InputError: Some of them exclude each other.
+        InputError: Two of the options exclude each other.
     """
     verify, no_verify = options.pop("verify"), options.pop("no_verify")
     if verify and no_verify:

@@ -41,8 +41,8 @@ def print_list(as_json: bool) -> None:
 
 
 def _rewards() -> dict[str, str | None]:
-    """Return the reward of each dataset, or None if a model must score the dataset's rows."""
-    import rewardkit.rewards  # noqa: F401  (registers the rewards we ship)
+    """Return the reward for each dataset, or None if a model must score the dataset's rows."""
+    import rewardkit.rewards  # noqa: F401  (registers the shipped rewards)
     from rewardkit.errors import UnknownDataSourceError
     from rewardkit.registry import REGISTRY
 

@@ -1,4 +1,4 @@
-"""Consoles, and formats of findings and figures."""
+"""Consoles, and formatting of scores and figures."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def results_console(*, stderr: bool = False) -> Console:
 
 
 def score_fields(score: Score) -> dict[str, Any]:
-    """Return the fields of a score as JSON-ready data, with the score None if scoring failed."""
+    """Return the fields of a Score as JSON-ready data. `score` is None if scoring failed."""
     return score.as_dict() | ({} if score.ok else {"score": None})
 
 
@@ -37,7 +37,7 @@ def figure(value: float | None) -> str:
 
 
 def counted(n: int, what: str) -> str:
-    """Return a number with a noun, which has a plural s unless the number is 1."""
+    """Return a number followed by a noun, with a plural s unless the number is 1."""
     return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
@@ -47,5 +47,5 @@ def signed(value: float) -> str:
 
 
 def interval(low: float | None, high: float | None, show: Callable[[float], str] = figure) -> str:
-    """Return an interval formatted for a table, or a dash if a single prompt gives no interval."""
+    """Return an interval formatted for a table, or a dash if there is none, as for a single prompt."""
     return ends(low, high, show) or "-"

@@ -24,7 +24,7 @@ from rewardkit.rewards.model import register_reward_model
 from rewardkit.scoring.scorer import Scorer
 
 _ALL = "every data source"
-"""Name in messages for the data sources of a reward that scores all data sources."""
+"""Phrase for the data sources of a reward that scores all data sources, for messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class RewardOptions:
     timeout_s: float | None
 
     def read(self, given: Mapping[str, Mapping[str, Any]] | None = None) -> dict[str, dict[str, Any]]:
-        """Register the rewards of `--reward`, and return the options of rewards by data source.
+        """Register the rewards given with `--reward`, and return the reward options by data source.
 
         Options on the command line override `given`, which overrides the options file.
 
@@ -70,11 +70,11 @@ class RewardOptions:
 
 
 def reward_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add `--reward`, `--reward-model`, `--judge`, `--for`, `--rewards` and options of rewards to a command.
+    """Add `--reward`, `--reward-model`, `--judge`, `--for`, `--rewards` and reward options to a command.
 
     The neural rewards are registered before the command runs. The command receives a `RewardOptions` as
-    `rewards`, and must report the data sources of its rows to `given_to_run()`. Rewards and options that no
-    data source uses are an error, which is raised when the command ends at the latest.
+    `rewards`, and must report the data sources of its rows to `given_to_run()`. If no data source uses a
+    reward or an option, an error is raised, at the latest when the command ends.
     """
 
     @functools.wraps(function)
@@ -91,7 +91,7 @@ def reward_options(function: Callable[..., Any]) -> Callable[..., Any]:
         **rest: Any,
     ) -> Any:
         register_neural_rewards(reward_model, judge_file, sources)
-        if composition_files:  # members may be rewards of `--reward`, which in `explain` may also be a name
+        if composition_files:  # members may be rewards from `--reward`, which may also be a name in `explain`
             load_rewards(filter(is_spec, reward_files))
             register_compositions(composition_files)
         if timeout_s is not None:
@@ -204,7 +204,7 @@ def _claim(made: Reward, word: str) -> Reward:
 
 
 def register_compositions(files: tuple[Path, ...]) -> None:
-    """Register the compositions in files, and warn if one may score a wrong answer above a right answer.
+    """Register the compositions in files, and warn of those that may score wrong answers above right answers.
 
     Raises:
         InputError: A file cannot be read.
@@ -224,8 +224,8 @@ def register_neural_rewards(
     """Register the reward model and the judge for `sources`. A judge's file may name its own data sources.
 
     Raises:
-        OptionsError: One of them has no data source, both have the same, or there are data sources for
-            neither.
+        OptionsError: The reward model or the judge has no data source, both have the same data source, or
+            `sources` is given without either.
         InputError: The model's folder or the judge's file cannot be used.
     """
     if not reward_model and judge_file is None:
@@ -248,7 +248,7 @@ def option_words_to_options(words: tuple[str, ...], flag: str) -> dict[str, dict
     """Parse `SOURCE:NAME=VALUE` words and return the options by data source.
 
     Raises:
-        OptionsError: A word has another form.
+        OptionsError: A word has a different form.
     """
     options: dict[str, dict[str, Any]] = {}
     for word in words:

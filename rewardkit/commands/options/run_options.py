@@ -56,7 +56,7 @@ _SCORING = (
 
 
 def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of a run to a command, which receives them as `run`.
+    """Add the options of a run to a command. The command receives them as `run`.
 
     A command with `--engine` must call `on_ray`, which applies the engine to the run.
     """
@@ -64,7 +64,7 @@ def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def resuming_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of a run that do not concern scoring."""
+    """Add the options of a run that do not concern scoring to a command."""
     return _collected(function, _RESUMING, _RESUMING_NAMES)
 
 
@@ -86,9 +86,9 @@ def on_ray(run: RunOptions, engine: str | None, cluster: RaySettings | None = No
     """Return a run with the settings of the Ray cluster if the engine is Ray, otherwise without them.
 
     Args:
-        run: Run with the options of the command line.
+        run: Run with the options from the command line.
         engine: Value of `--engine`.
-        cluster: Cluster in a file of settings. Without Ray, its `num_cpus` is the number of workers.
+        cluster: Cluster settings from a file. Without Ray, `num_cpus` is the number of workers.
 
     Raises:
         OptionsError: `--address` is given, but the engine is not Ray.
@@ -127,7 +127,7 @@ def score_files(
         options: Options of rewards by data source.
         timeout_s: Time limit for a sample in seconds, or None for the limit of each reward.
         kept: True if the output is kept after the command, so that an interrupted run can be resumed.
-        skip_bad_files: True to skip files that cannot be scored, see `score_file`.
+        skip_bad_files: True to skip files that cannot be scored (see `score_file`).
     """
     with (
         Scorer(options=options, workers=run.workers, timeout_s=timeout_s) as scorer,
