@@ -1,7 +1,7 @@
 """Sources of the learning signal: the share of |advantage| that each component of a score accounts for.
 
-The responses to one prompt form a group, as in training. The advantages are those of `trainer/algorithms`,
-computed without torch. A test compares the two implementations.
+The responses to one prompt form a group, as in training. The advantages are defined as in
+`trainer/algorithms`, but computed without torch. A test compares the two implementations.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from rewardkit.evaluation.scored import Groups, ScoredResponse
 
 CORRECT = "correct"
 REST = "rest"
-"""Name of the component for the remainder that no named part explains."""
+"""Name for the remainder of a score that no named component explains."""
 MOST = 0.5
-"""Share of |advantage| from groups without a correct response above which there is a warning."""
+"""Share of |advantage| from groups without a correct response above which a warning is reported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +44,14 @@ class SourceSignal:
 
     groups: int
     lone: int
-    """Number of groups with at most one scored response, from which estimators that compare the responses of
-    a group learn nothing."""
+    """Number of groups with at most one scored response. Estimators that compare the responses in a group
+    learn nothing from these groups."""
     flat: int
     """Number of groups in which all scores are equal, so that all advantages are 0."""
     not_scored: dict[str, int]
     """Number of responses without a score, by status."""
     weights: dict[str, float]
-    """Contribution of each component to a score, fitted by least squares."""
+    """Weight of each component in a score, fitted by least squares."""
     estimators: dict[str, Signal]
     warnings: list[str]
 
@@ -66,7 +66,7 @@ Advantages = Callable[[Sequence[float]], list[float]]
 def grpo(scores: Sequence[float]) -> list[float]:
     """Return the advantages of GRPO (arXiv:2402.03300): (score - mean) / (std + 1e-6) in the group.
 
-    The standard deviation is unbiased.
+    The standard deviation is that of a sample, with the divisor n - 1.
     """
     scale = stdev(scores) + 1e-6
     return [one / scale for one in dr_grpo(scores)]
@@ -86,11 +86,11 @@ def rloo(scores: Sequence[float]) -> list[float]:
 
 IN_GROUPS: dict[str, Advantages] = {"grpo": grpo, "dr_grpo": dr_grpo, "rloo": rloo}
 OVER_ALL = "reinforce_plus_plus"
-"""REINFORCE++ (arXiv:2501.03262), which whitens over all responses and ignores groups."""
+"""Name of REINFORCE++ (arXiv:2501.03262), which whitens over all responses and ignores groups."""
 
 
 def signal(groups: Groups) -> dict[str, SourceSignal]:
-    """Return the sources of the learning signal of each data source."""
+    """Return the sources of the learning signal for each data source."""
     return {source: source_signal(list(prompts.values())) for source, prompts in sorted(groups.items())}
 
 
@@ -137,8 +137,8 @@ def components(one: ScoredResponse) -> dict[str, float]:
 def fit_weights(responses: Sequence[ScoredResponse]) -> dict[str, float]:
     """Return the weight of each component of a score, fitted by least squares over all responses.
 
-    `correct` is first, followed by the parts by name. A component that the components before it determine
-    gets the weight 0.
+    `correct` is first, followed by the parts in alphabetical order. A component that is a linear combination
+    of preceding components gets the weight 0.
     """
     rows = [components(one) for one in responses]
     names = sorted({name for row in rows for name in row}, key=lambda name: (name != CORRECT, name))
@@ -148,7 +148,7 @@ def fit_weights(responses: Sequence[ScoredResponse]) -> dict[str, float]:
         column = _centred([row.get(name, 0.0) for row in rows])
         size = _dot(column, column)
         made_of = {name: 1.0}
-        for _, direction, of in basis:  # Gram-Schmidt; `made_of` expresses the remainder in the components
+        for _, direction, of in basis:  # Gram-Schmidt; `made_of` has the remainder's coefficients
             factor = _dot(column, direction) / _dot(direction, direction)
             column = [x - factor * d for x, d in zip(column, direction, strict=True)]
             for other, share in of.items():
@@ -172,7 +172,7 @@ def _in_groups(
         advantages = rule(scores)
         mean = fmean(scores)
         gaps = [abs(score - mean) for score in scores]
-        # Every rule in `IN_GROUPS` multiplies the scores, less the group's mean, by a common factor.
+        # Every rule in `IN_GROUPS` multiplies the scores minus the group's mean by a common factor.
         largest = max(range(len(gaps)), key=gaps.__getitem__)
         scale = abs(advantages[largest]) / gaps[largest] if gaps[largest] > 0 else 0.0
         tally.add(group, advantages, scale)
@@ -209,7 +209,14 @@ class _Tally:
         scale: float,
         centre: dict[str, float] | None = None,
     ) -> None:
-        """Add a group, whose advantages are the scores, less their centre, multiplied by `scale`."""
+        """Add a group whose advantages are the centred scores multiplied by `scale`.
+
+        Args:
+            group: Responses of the group.
+            advantages: Advantage of each response.
+            scale: Factor between the centred scores and the advantages.
+            centre: Mean of each component, or None to use the means over the group.
+        """
         right = sum(1 for one in group if one.correct)
         kind = "nobody" if right == 0 else "everybody" if right == len(group) else "mixed"
         self._by_group[kind] += sum(map(abs, advantages))
@@ -250,7 +257,7 @@ def _shares(sums: dict[str, float]) -> dict[str, float]:
 
 
 def _warnings(found: Signal) -> list[str]:
-    """Return warnings about the sources of the signal."""
+    """Return a warning for each undesirable source of the signal."""
     lines = []
     if CORRECT in found.parts and found.nobody_right > MOST:
         lines.append(
