@@ -64,8 +64,8 @@ class ScoredResponse(msgspec.Struct, frozen=True, gc=False):
     truncated: bool | None
     """True if the response was truncated at the length limit, or None if the row has no finish reason."""
     ground_truth: str = ""
-    """Ground truth, or a digest of a long ground truth, to distinguish problems with the same prompt. Empty if
-    the row has no ground truth."""
+    """Ground truth, or a digest of a long ground truth, to distinguish problems with the same prompt. Empty
+    if the row has no ground truth."""
 
     @property
     def ok(self) -> bool:
