@@ -94,7 +94,7 @@ def compare(
         options: Options for reading the rows, a `rewardkit.offline.ReadOptions`.
         prefix: Prefix of the score columns.
         allow_missing: True to compare only the prompts in both files.
-        given: Rewards and options given for this run, which record that rows use them, or None.
+        given: Rewards and options given for this run, whose use by the rows is recorded, or None.
         on_note: Function called with a line of text for each log whose own scores are used.
 
     Raises:

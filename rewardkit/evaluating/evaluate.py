@@ -82,7 +82,7 @@ def evaluate(
         limit: Maximum number of prompts to use, for runs with a model.
         system: System prompt for rows without one, for runs with a model.
         prep: Settings of `rewardkit.prepare` for the datasets.
-        given: Rewards and options given for this run, which record that rows use them, or None.
+        given: Rewards and options given for this run, whose use by the rows is recorded, or None.
         on_unused: Callback for `rewardkit.generate`, for runs with a model.
         on_progress: Function called with the step, the amount done, and the total, or None if unknown.
         on_note: Function called with one line of text for each remark.
