@@ -117,7 +117,7 @@ def require_passed(problems: Sequence[str], gates: Sequence[GateResult]) -> None
 
 
 def exit_code(problems: Sequence[str], gates: Sequence[GateResult]) -> int:
-    """Return the exit code of the error that `require_passed` raises, or 0 if it raises none."""
+    """Return the exit code of the error that `require_passed` raises, or 0 if it raises no error."""
     try:
         require_passed(problems, gates)
     except (IncompleteError, GateError) as error:

@@ -23,7 +23,7 @@ MOST = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """Shares of the summed |advantage| of all scored responses, under one estimator."""
+    """Shares of the total |advantage| of all scored responses, under one estimator."""
 
     total: float
     """Sum of |advantage|. If it is 0, nothing is learned and all shares are 0."""
@@ -40,7 +40,7 @@ class Signal:
 
 @dataclass(frozen=True, slots=True)
 class SourceSignal:
-    """Sources of the learning signal of one data source."""
+    """Sources of the learning signal for one data source."""
 
     groups: int
     lone: int
@@ -66,7 +66,7 @@ Advantages = Callable[[Sequence[float]], list[float]]
 def grpo(scores: Sequence[float]) -> list[float]:
     """Return the advantages of GRPO (arXiv:2402.03300): (score - mean) / (std + 1e-6) in the group.
 
-    The standard deviation is that of a sample, with the divisor n - 1.
+    The standard deviation is the sample standard deviation, with divisor n - 1.
     """
     scale = stdev(scores) + 1e-6
     return [one / scale for one in dr_grpo(scores)]
@@ -95,7 +95,7 @@ def signal(groups: Groups) -> dict[str, SourceSignal]:
 
 
 def source_signal(groups: Sequence[Sequence[ScoredResponse]]) -> SourceSignal:
-    """Return the sources of the learning signal in the groups of one data source."""
+    """Return the sources of the learning signal for the groups of one data source."""
     scored = [[one for one in group if one.ok] for group in groups]
     usable = [group for group in scored if len(group) > 1]
     not_scored: dict[str, int] = {}
@@ -116,7 +116,7 @@ def source_signal(groups: Sequence[Sequence[ScoredResponse]]) -> SourceSignal:
 
 
 def signal_under(estimator: str, groups: Sequence[Sequence[ScoredResponse]]) -> Signal:
-    """Return the sources of the learning signal of the groups under one estimator.
+    """Return the sources of the learning signal in these groups, under one estimator.
 
     Raises:
         KeyError: The estimator is neither in `IN_GROUPS` nor `OVER_ALL`.

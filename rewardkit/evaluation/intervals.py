@@ -95,7 +95,7 @@ _ROUNDING = 1e-12
 
 
 def _share_interval(groups: Sequence[Sequence[float]], mean: float, error: float) -> tuple[float, float]:
-    """Return an interval computed on the logit scale, so that its coverage also holds near 0 and 1.
+    """Return an interval computed on the logit scale, which keeps its coverage for means near 0 and 1.
 
     Each prompt with the rarer outcome contributes three degrees of freedom, up to G - 1 for G prompts,
     because the standard error depends on these prompts if they are few. If the values do not vary, the result

@@ -76,7 +76,7 @@ class AdvantageShares(NamedTuple):
 
 
 def shares_of(pairs: Pairs) -> AdvantageShares:
-    """Return the shares by source for groups of responses with their advantages."""
+    """Return the advantage shares for groups of responses with their advantages."""
     return AdvantageShares(_of_nobody_right(pairs), _of_format(pairs), _of_length(pairs))
 
 
@@ -87,7 +87,7 @@ def _scores(group: Group) -> list[float]:
 def _advantages(groups: Sequence[Sequence[float]], estimator: str) -> list[list[float]]:
     """Return the advantages for the scores in each group.
 
-    Estimators that compare the responses in a group give the advantage 0 to the only response in a group.
+    Estimators that compare responses within a group give a lone response the advantage 0.
     """
     if estimator != OVER_ALL:
         rule = IN_GROUPS[estimator]

@@ -53,7 +53,7 @@ class PromptSummary:
 
 
 def in_order(rows: ReadRows, order: str, limit: int) -> Iterator[ScoredRow]:
-    """Yield the first `limit` rows in one of the sort orders `ORDERS`, or all rows if `limit` is 0.
+    """Yield the first `limit` rows in the given order (one of `ORDERS`), or all rows if `limit` is 0.
 
     Only the yielded rows are kept in memory. Rows with equal sort keys stay in the order of the files.
     """
@@ -71,7 +71,7 @@ def in_order(rows: ReadRows, order: str, limit: int) -> Iterator[ScoredRow]:
 
 
 def by_prompt(rows: ReadRows, order: str | None) -> list[PromptSummary]:
-    """Return a summary for each prompt, in the order of the files or in one of the sort orders `ORDERS`."""
+    """Return a summary for each prompt, in the given order (one of `ORDERS`) or in the order of the files."""
     found: dict[_Problem, PromptSummary] = {}
     for row in rows():
         one = scored_response(row)

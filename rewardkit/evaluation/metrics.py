@@ -21,7 +21,7 @@ DRAWS = 200
 is the mean over this number of seeded draws."""
 
 AnswerVote = tuple[str | None, bool]
-"""Extracted answer, or None if the response has no answer, and True if the response is correct."""
+"""Extracted answer (None if the response has no answer), and True if the response is correct."""
 
 
 def pass_at_k(n: int, correct: int, k: int) -> float:

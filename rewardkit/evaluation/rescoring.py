@@ -70,7 +70,7 @@ class SourceDifference:
     signs_changed: int = 0
     """Number of responses whose advantage under GRPO changes sign."""
     advantage_change: float = 0.0
-    """Mean absolute change of the advantage under GRPO, over the responses of `groups`."""
+    """Mean absolute change of the advantage under GRPO, over the responses in `groups`."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the difference as a dictionary."""
@@ -101,7 +101,7 @@ def read_grouped(
     """Yield the responses in files with their groups. Rows with a fixed score are skipped and reported.
 
     Raises:
-        InputError: A file cannot be read, as described for `read_samples`.
+        InputError: A file is missing or cannot be read, or a column is missing.
     """
     left_out = 0
     for path, batch in _samples_by_file(files, options):
@@ -258,9 +258,9 @@ def pick(
 
 
 def _keep(some: list[tuple[str, Pin]], n: int, sample: Sample, score: Score) -> None:
-    """Add a response to those with the same pattern, and drop those that are certainly not chosen.
+    """Add a response to the candidates with the same pattern, and drop surplus candidates.
 
-    The responses with the smallest hashes are chosen, so that the order of the file does not matter.
+    Candidates with the smallest hashes are kept, so that the order of the file does not matter.
     """
     key = hashlib.blake2b(f"{sample.ground_truth}\0{sample.response}".encode("utf-8", "replace")).hexdigest()
     pin = Pin(

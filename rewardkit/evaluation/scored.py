@@ -97,8 +97,9 @@ def read_groups(
     """Return all responses in files by data source and prompt. The arguments are the same as for `read_rows`.
 
     Raises:
-        InputError, UnknownDataSourceError: The files cannot be read or scored, as described for `read_rows`.
-        UnscoredError: No row has a score.
+        InputError: A file does not exist, cannot be read or has no responses.
+        UnscoredError: No row has a score, or a file has no scores with this prefix.
+        UnknownDataSourceError: A file that is to be scored has an unknown data source.
     """
     paths = list(paths)
     groups = grouped(scored_response(row) for row in read_rows(paths, options, prefix, scorer, on_note))
@@ -185,7 +186,7 @@ def _short(ground_truth: str) -> str:
 
 
 def status_of(row: ScoredRow) -> str:
-    """Return the status in a row. By default it is `ok` if the row has a score, otherwise `unscored`."""
+    """Return the status in a row. Without a status, return `ok` if there is a score, else `unscored`."""
     status = row.get("status")
     if status in STATUSES and not (status == "ok" and row.get("score") is None):
         return str(status)
@@ -224,10 +225,11 @@ def read_rows(
 ) -> Iterator[ScoredRow]:
     """Yield the responses in files, in order, as rows with rewardkit's column names.
 
-    Scores are taken from the first available of the column `options.score`, the columns that rewardkit added,
-    `scorer`, and the scores that a log of a known kind contains. `row` is the number of the response among
-    all responses, `file_row` the number of its row in the file, and `place` the number of its row among all
-    rows, each from 0. A row that cannot be read has the status `invalid`, with the reason in `detail`.
+    Scores come from the column `options.score` if it is given, otherwise from the columns that rewardkit
+    added. If a file has no such columns, `scorer` scores its rows, or a known log's own scores are used.
+    `row` is the number of the response among all responses, `file_row` the number of its row in the file, and
+    `place` the number of its row among all rows, each from 0. A row that cannot be read has the status
+    `invalid`, with the reason in `detail`.
 
     Args:
         paths: Files, folders, globs or URLs.
@@ -324,7 +326,7 @@ def _scored_rows(file: RowFile, layout: RowLayout, scorer: Scorer) -> Iterator[S
 def _rows_of(
     batch: SampleBatch, layout: RowLayout, prefix: str | None, score: str | None = None
 ) -> Iterator[tuple[int, ScoredRow]]:
-    """Yield each row of a batch after the index of its sample."""
+    """Yield the index and the row of each sample in a batch."""
     records = batch.records
     rows: Iterable[Any] = parsed(records) if records.damaged is None else [{}] * records.count
     lengths = batch.lengths if batch.lengths is not None else [1] * records.count

@@ -75,7 +75,7 @@ class Payload:
         self._texts.add([response, one.extracted, row.get("detail"), one.parts or None, self._turns(row)])
 
     def _turns(self, row: ScoredRow) -> list[tuple[str, str, bool]] | None:
-        """Return the heading and the text of each turn of an episode, with True for turns of the model.
+        """Return the heading and the text of each turn, and True if it is the model's turn.
 
         Return None if the row has fewer than two turns.
         """

@@ -135,7 +135,7 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _title(folder: Path) -> str:
-    """Return the name of a run from its config, or else the name of its folder."""
+    """Return the name of a run from its config or, by default, the name of its folder."""
     try:
         trainer = msgspec.yaml.decode((folder / "config.yaml").read_bytes())["trainer"]
         return f"{trainer['project_name']}: {trainer['experiment_name']}"
@@ -202,7 +202,7 @@ class _Metrics:
         return {key.removeprefix(prefix): _or_none(self._steps, key) for key in found}
 
     def band(self, title: str, name: str, unit: str = "") -> Chart:
-        """Return a chart of a mean, with a band from the minimum to the maximum if all three are metrics."""
+        """Return a chart of a mean, with a band from minimum to maximum if all three metrics exist."""
         edges = f"{name}/min", f"{name}/max"
         whole = {f"{name}/mean", *edges} <= set(self._left(name))
         band = (self.points(edges[0]), self.points(edges[1])) if whole else None
@@ -265,7 +265,7 @@ def _failed(steps: Steps) -> list[str]:
 
 
 def _or_none(steps: Steps, key: str) -> list[tuple[float, float]]:
-    """Return the points of a count at all training steps, with 0 where it was not logged."""
+    """Return the points of a count at all training steps, with 0 for steps at which it was not logged."""
     trained = ((step, metrics) for step, metrics in steps.items() if "timing_s/step" in metrics)
     return [(step, float(metrics.get(key) or 0.0)) for step, metrics in trained]
 
