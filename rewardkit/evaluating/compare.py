@@ -31,7 +31,7 @@ class ComparedFiles:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Messages about the data sources that cannot be compared."""
+        """One message for each data source that cannot be compared."""
         return self.found.problems
 
     def gates(self, fail_if_worse: GateLimits | None) -> list[GateResult]:
@@ -94,7 +94,7 @@ def compare(
         options: Options for reading the rows, a `rewardkit.offline.ReadOptions`.
         prefix: Prefix of the score columns.
         allow_missing: True to compare only the prompts in both files.
-        given: Rewards and options given for this run, whose use by the rows is recorded, or None.
+        given: Tracker of the given rewards and options that no row uses, or None.
         on_note: Function called with a line of text for each log whose own scores are used.
 
     Raises:

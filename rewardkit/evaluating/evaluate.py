@@ -80,9 +80,9 @@ def evaluate(
         workers: Number of scoring processes on the cluster.
         split: Split of the datasets. The default is `test`, or `validation` if a dataset has no `test`.
         limit: Maximum number of prompts to use, for runs with a model.
-        system: System prompt for rows without one, for runs with a model.
+        system: System prompt for rows without a system prompt, for runs with a model.
         prep: Settings of `rewardkit.prepare` for the datasets.
-        given: Rewards and options given for this run, whose use by the rows is recorded, or None.
+        given: Tracker of the given rewards and options that no row uses, or None.
         on_unused: Callback for `rewardkit.generate`, for runs with a model.
         on_progress: Function called with the step, the amount done, and the total, or None if unknown.
         on_note: Function called with one line of text for each remark.
@@ -174,7 +174,7 @@ def _check_word(word: str) -> None:
 def _asked(
     one: Benchmark, split: str | None, limit: int | None, system: str, generation: dict[str, Any]
 ) -> Benchmark:
-    """Return the benchmark with the settings of the call for all settings that the benchmark lacks."""
+    """Return the benchmark, with settings that it lacks taken from the call."""
     return replace(
         one,
         split=one.split or split,
@@ -208,7 +208,7 @@ class _FilesRun:
 
 
 def _target(files: Sequence[str], out: str | Path | None) -> Path:
-    """Return the file for a model's scored responses."""
+    """Return the path of the file for a model's scored responses."""
     if len(files) > 1:
         raise OptionsError(f"--model requires exactly one prompt file, found {len(files)} files")
     prompts = Path(files[0])
@@ -309,7 +309,7 @@ def _scored(made: Mapping[str, str], whole: Sequence[str] | None, how: _FilesRun
 
 
 def _kept(files: Sequence[str], out: str | Path | None, how: _FilesRun) -> str | None:
-    """Return the output to keep, which is `out` or by default a file beside the only input, or None."""
+    """Return the path of the output, by default beside the only input, or None if it is not kept."""
     if out is not None:
         return str(out)
     if not how.keeps or len(files) != 1 or files[0] == STDIN or not Path(files[0]).exists():

@@ -31,8 +31,8 @@ def parts_of(words: Sequence[str], options: ReadOptions, prefix: str) -> list[Ev
     """Return the parts of an evaluation in the order of the words.
 
     Raises:
-        InputError: A file does not exist or cannot be read. This error is also raised if only some files have
-            scores in a folder whose subfolder names contain column values.
+        InputError: A file does not exist or cannot be read, or a folder whose subfolder names contain column
+            values has both scored and unscored files.
     """
     found: dict[str, bool] = {}
     for word in words:

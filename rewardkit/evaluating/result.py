@@ -95,7 +95,7 @@ class Evaluation:
 
 
 def unscored_problem(name: str, one: Figures) -> str:
-    """Return a message if the data source has no scored response, or "" if it has a scored response."""
+    """Return a message if the data source has no scored response, or "" otherwise."""
     if one.scored or name == OVERALL:
         return ""
     counts = ", ".join(f"{n:,} {status}" for status, n in one.failures.items())
