@@ -1,7 +1,7 @@
 """Candidate columns for the responses, the ground truths and the verdicts in a log of an unknown kind.
 
-The values of a column determine if it is a candidate. Names mainly affect the order of the candidates. The
-module `trial` scores the candidates to choose among them.
+The values of a column determine whether it is a candidate. Names mainly affect the order of the candidates.
+The module `trial` scores the candidates to choose among them.
 """
 
 from __future__ import annotations
@@ -109,14 +109,14 @@ def words_of(name: str) -> set[str]:
 
 
 def _last_words(name: str) -> set[str]:
-    """Return the words in the last part of a name. Add those in the part before `value` or `score`."""
+    """Return the words in the last part of a name, or in the last two if the last is `value` or `score`."""
     parts = [part for part in name.split(".") if not part.isdigit()]
     words = words_of(parts[-1]) if parts else set()
     return words | words_of(parts[-2]) if words <= {"value", "score"} and len(parts) > 1 else words
 
 
 def labels_in(cells: Cells) -> list[Label]:
-    """Return the columns named as verdicts or, if there are none, the flags that vary between rows."""
+    """Return the columns whose names indicate verdicts or, by default, the flags that vary between rows."""
     found = []
     for name, values in cells.items():
         verdicts = verdicts_of(values)
@@ -182,7 +182,7 @@ def _meaning_of_numbers(values: Sequence[Any]) -> dict[Any, bool | None] | None:
 
 
 def beside(labels: Sequence[Label], response: str) -> list[Label]:
-    """Return the labels in the same object as a response (`m` for `m.text`), or all labels by default."""
+    """Return any labels in the same object as a response (`m` for `m.text`), otherwise all labels."""
     head = response.rpartition(".")[0]
     near = [label for label in labels if head and label.name.rpartition(".")[0] == head]
     return near or list(labels)
@@ -256,7 +256,7 @@ def _stands_in_another(name: str, texts: Mapping[str, Sequence[str]]) -> bool:
 
 
 def parallel_to(name: str, candidates: Sequence[str]) -> list[str]:
-    """Return the candidates with the same last name and depth, which may be responses of other models."""
+    """Return the candidates with the same last name and depth, which may be responses from other models."""
     head, _, last = name.rpartition(".")
     return [
         other
@@ -332,7 +332,7 @@ def _is_of_the_model(name: str) -> bool:
 
 
 def findings_in(cells: Cells, response: str, ground_truth: str) -> list[Label]:
-    """Return the verdicts that follow from columns with extracted answers.
+    """Return verdicts derived from columns with extracted answers.
 
     An extracted answer is right if it equals the ground truth, ignoring case and surrounding punctuation.
     """

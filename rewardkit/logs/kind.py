@@ -44,7 +44,7 @@ class LogKind:
     unless_answered: bool = False
     """True if logs with one of the usual response columns are not of this kind."""
     check: Callable[[RawRow], None] = lambda row: None
-    """Function that checks the first row.
+    """Function that checks the first row of a file.
 
     Raises:
         InputError: The file contains no responses.

@@ -227,7 +227,7 @@ def _tried(
         read_row = reader_of(replace(layout, names=names))
         return lambda row: _told_of(read_row(row), row, layout, names, given)
 
-    # A joined file may be large, so the key has its id instead, which is unique while the trial exists.
+    # A joined file may be large, so the key only contains its id, which is unique while the trial exists.
     apart = replace(layout, join=None)
     key = key_of(rows, apart, id(layout.join), chosen, given, options.reward_options)
     facts = kind.facts if kind is not None else lambda row: {}
@@ -296,7 +296,7 @@ def _recognised(file: RowFile, first: RawRow) -> LogKind | None:
 def _finder(file: RowFile, first: RawRow, columns: Sequence[str]) -> Callable[[str], str | None]:
     """Return a function that returns the file's spelling of a column name, or None.
 
-    The column may have exactly this name, a different case or punctuation (`Ground Truth`), or a plural form.
+    The spelling may differ from the name in case, spaces or punctuation (`Ground Truth`), or be its plural.
     """
     by_letters = {_letters(column): column for column in reversed(columns)}
     letters = by_letters.get
@@ -325,7 +325,7 @@ def _unusual(names: RowNames, chosen: RowNames) -> list[str]:
 def _source_told(
     layout: RowLayout, kind: LogKind | None, file: RowFile, said: Fields | None, rows: Sequence[RawRow]
 ) -> str | None:
-    """Return the data source from the file name or from the values, for a file whose rows have none."""
+    """Return the data source of a file whose rows name none, based on the file name or the values."""
     if said is None or said.data_source is not None or layout.names.data_source or layout.join is not None:
         return None
     if kind is not None and kind.task_in_name and (task := re.search(kind.task_in_name, file.source.name)):
@@ -402,7 +402,7 @@ def _check(
 
 
 def _offers(found: TrialResult, names: RowNames) -> str:
-    """Return a text that suggests options, the best first, with the result of each if it is known."""
+    """Return text that suggests options, the best first, with the result of each if it is known."""
     offers = [f"{_options_of(one, names)} ({one.figure})" for one in found.offered]
     offers = [offer for offer in offers if len(offer) <= _ROOM]
     if not offers:

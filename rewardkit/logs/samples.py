@@ -251,7 +251,7 @@ def _several(response: Any) -> list[Any] | None:
 
 
 def _text_of(response: Any, name: str | None) -> tuple[str | None, str | None]:
-    """Return the text that the model wrote, or None if it is missing, and the reason if it is missing."""
+    """Return the text written by the model and None, or None and the reason why the text is missing."""
     try:
         text = response_text(response)
     except NoResponseError as error:
@@ -308,7 +308,7 @@ def cells(table: pa.Table, name: str) -> tuple[list[Any], dict[int, str]]:
 
 
 def columns_needed(table: pa.Table, layout: RowLayout, reads: Collection[str]) -> pa.Table:
-    """Return the part of a table that `to_batch` reads."""
+    """Return the table with only the columns that `to_batch` reads."""
     if layout.by_row:
         return table
     wanted = _wanted(layout, reads)

@@ -13,7 +13,7 @@ from rewardkit.rows import GROUP, RowNames
 from rewardkit.types import STATUSES
 
 RENAMED = "logged_"
-"""Prefix added to the columns of a row whose names rewardkit needs for its own columns."""
+"""Prefix added to the names of a row's own columns if rewardkit needs these names."""
 
 VERLS = "reward_model.ground_truth"
 """Name of the ground truth in verl's rows. Scored rows keep this name, except in CSV, where structs are

@@ -55,7 +55,7 @@ _FOUND = 0.3
 _OFFERED = 0.2
 """Minimum share of right rows for which a reading is suggested."""
 _ALL_RIGHT = 3
-"""Minimum number of right responses in a log that calls all responses right."""
+"""Minimum number of responses for a log that calls all responses right to count as evidence."""
 _LIKELY = 0.6
 """Minimum share of agreement with a log's verdicts for which a reading is suggested."""
 _CHARACTERS = 2_000_000
@@ -84,7 +84,7 @@ class Reading:
     """Data source of all rows, or None to use the data sources in the rows."""
     rows: int
     right: int
-    """Number of the `rows` responses that are scored as right."""
+    """Number of responses that are scored as right, out of `rows`."""
     paid: frozenset[int] = frozenset()
     """Indices of the responses that are scored as right."""
     invalid: int = 0
@@ -122,8 +122,8 @@ class TrialResult:
     responses: tuple[str, ...] = ()
     """Columns that may contain the responses, the most likely first, if no reading is used."""
     parallel: bool = False
-    """True if all `responses` contain responses, perhaps of different models, so that the user must
-    choose."""
+    """True if all columns in `responses` contain responses, for example from different models, so that the
+    user must choose."""
     tried: bool = False
     """True if at least one reward was tried."""
     refused: Reading | None = None
@@ -361,7 +361,7 @@ class _Response:
 def _rated(
     trial: Trial, names: RowNames, labels: Sequence[Label], scorer: Scorer, *, alone: bool = True
 ) -> list[Reading]:
-    """Return one reading of the rows with these names for each data source to try, known sources first.
+    """Return a reading of the rows with these names for each data source to try, the log's own first.
 
     Args:
         trial: Input for the trial.
@@ -406,7 +406,8 @@ def _sources(trial: Trial, asked: Sequence[_Response], scorer: Scorer, *, is_tol
 
 
 _SUM = Sample("", "\\boxed{1+x}", "x+1")
-"""Sample that only rewards for mathematics score as right. They are tried last if ground truths are words."""
+"""Sample that only rewards for mathematics score as right. These rewards are tried last if ground truths are
+words."""
 _MATHEMATICAL = {*"0123456789\\=^+"}
 
 
