@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Form of the output, which is the same for all chunks."""
+    """Settings for the output, which are the same for all chunks."""
 
     prefix: str = ""
     bad_rows: BadRowPolicy = "mark"
@@ -117,7 +117,7 @@ def finish(batch: SampleBatch, scores: Sequence[Score], layout: RowLayout, outpu
         batch: Samples in the chunk.
         scores: Scores of the usable samples (`SampleBatch.usable`) in order.
         layout: Layout of the rows.
-        output: Form of the output.
+        output: Settings for the output.
     """
     found = with_known(batch.samples, scores)
     kept, lengths, places = _kept(batch, output)
@@ -160,7 +160,7 @@ def _taken(values: list[T], places: Sequence[int] | None) -> list[T]:
 def _kept(batch: SampleBatch, output: Output) -> tuple[list[int] | None, list[int], list[int] | None]:
     """Return the indices of the rows to write, their numbers of samples, and the indices of their samples.
 
-    None as the indices means all rows or all samples.
+    If no row is left out, the indices are None.
     """
     lengths = batch.lengths if batch.lengths is not None else [1] * batch.records.count
     drop = output.bad_rows == "drop" and bool(batch.bad)

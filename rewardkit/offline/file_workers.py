@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # Only for types, because workers import this module but do n
     from rewardkit.scoring.scorer import Scorer
 
 SILENCE_S = 120.0
-"""Time limit in seconds for one chunk, for rewards that take microseconds per sample."""
+"""Time limit in seconds for one chunk. The supported rewards take only microseconds per sample."""
 
 
 class _SentRecords(msgspec.Struct):

@@ -124,7 +124,7 @@ def score_frame(
 def as_file(frame: Any, on_note: Callable[[str], None]) -> Iterator[tuple[str, Callable[[str], None]]]:
     """Write a frame to a temporary file for the block, and yield its path and an `on_note` callback.
 
-    Errors raised in the block, and remarks, mention the table instead of the file.
+    Remarks and errors raised in the block mention the table instead of the file.
 
     Raises:
         InputError: The frame is neither a `pandas.DataFrame` nor a `pyarrow.Table`, or has no rows.

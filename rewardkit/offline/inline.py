@@ -1,4 +1,4 @@
-"""Scoring of the chunks of a file with inline rewards, in this process or in a worker of `file_workers`.
+"""Scoring of chunks of a file with inline rewards, in the main process or in a worker from `file_workers`.
 
 If a reward reports which part of a response determines its score (`Reward.excerpts`), equal parts are scored
 only once for each ground truth, since most answers to a prompt are the same.

@@ -73,7 +73,7 @@ def connected(settings: RaySettings) -> Iterator[Any]:
         yield ray
         return
     address = settings.address or os.environ.get("RAY_ADDRESS")
-    given: dict[str, Any] = {"address": address or "local"}  # By default, Ray joins any local cluster.
+    given: dict[str, Any] = {"address": address or "local"}  # Without "local", Ray may join a cluster.
     if not address:
         given |= {"object_store_memory": OBJECT_STORE_BYTES, "num_cpus": settings.num_cpus}
         given |= {"include_dashboard": False}

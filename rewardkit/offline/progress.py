@@ -72,7 +72,7 @@ class Progress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Delete the folder if the run was completed or finished no chunk. Otherwise keep it."""
+        """Delete the folder if the run is complete or no chunk is finished. Otherwise keep it."""
         if kind is None or not any(self.folder.glob("*.msgpack")):
             shutil.rmtree(self.folder)
 

@@ -32,8 +32,7 @@ class SourceReport(msgspec.Struct):
         """Add scores to the totals.
 
         Args:
-            scores: Score objects. Equal scores may be one object or several, without a difference in the
-                totals.
+            scores: Distinct score objects, some of which may have equal values.
             times_of: Number of occurrences of each score, by index in `scores`.
         """
         statuses: Counter[str] = Counter()
@@ -150,7 +149,7 @@ class FileOutcome:
 
 @dataclass
 class Report:
-    """Totals of a whole run."""
+    """Totals for a whole run."""
 
     sources: dict[str, SourceReport] = field(default_factory=dict)
     bad_rows: list[str] = field(default_factory=list)

@@ -63,10 +63,10 @@ OnProgress = Callable[[int, int | None], None]
 """Callback that receives the number of finished rows and the total, or None if the total is unknown."""
 
 SMALL_BYTES = 4 << 20
-"""Total file size below which files are scored in this process, since starting workers would take longer."""
+"""Total file size below which the main process scores the files, since starting workers would take longer."""
 MOSTLY = 0.75
-"""Fraction of the samples with sufficient excerpts above which this process scores a file, because the
-transfer to and from workers would take longer."""
+"""Fraction of samples with sufficient excerpts from which the main process scores a file itself, because
+transferring the data to and from workers would take longer."""
 
 
 @dataclass(frozen=True)
@@ -232,7 +232,7 @@ class _ScoringChunk:
     file: int
     records: Records
     done: ChunkResult | None = None
-    """Result from this process or an earlier run, or None."""
+    """Result from an earlier run, or None."""
     future: Future[ChunkResult | None] | None = None
     batch: SampleBatch | None = None
     pending: Pending | None = None
@@ -471,7 +471,7 @@ class _FileRun:
             chunk.pending = self.settings.scorer.submit(chunk.batch.usable)
 
     def _by_excerpts(self, chunk: _ScoringChunk) -> Future[ChunkResult | None] | None:
-        """Score a chunk in this process if excerpts make this fast. Otherwise return None."""
+        """Score a chunk in the main process if excerpts make this fast. Otherwise return None."""
         scorer = self.here.get(chunk.file)
         if scorer is None or scorer.excerpted < MOSTLY:
             return None

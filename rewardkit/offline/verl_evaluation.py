@@ -22,7 +22,7 @@ TYPES = {
     "num_cpus": int,
     "timeline": str,
 }
-"""Types of the settings by rewardkit's names for them."""
+"""Types of the settings, by rewardkit's names for the settings."""
 
 REWARD_MODEL = "reward_model"
 """Column that contains verl's ground truth by default."""
@@ -39,7 +39,7 @@ class EvaluationConfig:
     cluster: RaySettings
     """Settings for `--engine ray`: the number of CPUs and the file for a timeline."""
     notes: list[str]
-    """One line for each note about settings that have no effect."""
+    """Notes about settings that have no effect, one line each."""
 
 
 def read_evaluation_config(path: Path | None, words: Sequence[str] = ()) -> EvaluationConfig:

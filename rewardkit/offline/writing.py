@@ -204,7 +204,7 @@ class CsvWriter:
         Args:
             sink: Output stream.
             columns: Names of the rows' own columns.
-            output: Form of the output.
+            output: Settings for the output.
         """
         self._text = io.TextIOWrapper(
             cast("IO[bytes]", sink), encoding="utf-8", newline="", write_through=True
@@ -274,7 +274,7 @@ def parquet_table(table: pa.Table) -> pa.Table:
     return pa.table(columns, schema=schema)
 
 
-@functools.cache  # Each call writes a file, and each column of each chunk needs a call.
+@functools.cache  # The test writes a file, and is needed for each column of each chunk.
 def _is_in_parquet(kind: pa.DataType) -> bool:
     try:
         pq.ParquetWriter(io.BytesIO(), pa.schema({"column": kind})).close()
