@@ -73,7 +73,7 @@ def score_files(
         on_note: Function called with one line of text for each remark.
 
     Raises:
-        OptionsError: No row uses some part of `given`. This error is raised only before scoring.
+        OptionsError: A part of `given` is not used by any row. This error is raised only before scoring.
         KeyboardInterrupt: The run was interrupted. The message explains how to resume it.
         RewardkitError: An error from `score_file`. If there is no reward, the message suggests a reward.
     """

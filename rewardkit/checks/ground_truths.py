@@ -97,7 +97,7 @@ def _refused(items: Sequence[Item], scorer: Scorer) -> Iterable[tuple[Item, str]
 
 
 def _rewards_in(reward: Reward) -> list[Reward]:
-    """Return the rewards of a composition's members, or only the reward itself if it is no composition."""
+    """Return the rewards of a composition's members, or the reward itself if it is not a composition."""
     return [member.reward for member in _members(reward)] or [reward]
 
 
@@ -107,7 +107,7 @@ def _members(reward: Reward) -> Sequence[Member]:
 
 
 def _odd(ground_truth: str) -> str | None:
-    """Return the reason why a ground truth for maths does not look like an answer, or None otherwise."""
+    """Return the reason why a ground truth for maths does not look like an answer, or None if it does."""
     text = ground_truth.strip()
     if text.casefold().rstrip(".") in _PLACEHOLDERS:
         return f"the ground truth looks like a placeholder, not an answer: {text!r}"

@@ -83,7 +83,7 @@ class EvalIndex:
                 self._grams[gram] = (known, number)
 
     def find(self, asked: Sequence[Sequence[str]], media: object = None) -> Overlap | None:
-        """Return the overlap with the indexed question that the tokens contain most of, or None."""
+        """Return the largest overlap of the tokens with an indexed question, or None."""
         if not self._places:
             return None
         for form in asked:

@@ -31,7 +31,7 @@ class Repeats:
         self._splits: list[str] = []
 
     def open(self, file: str, split: str) -> None:
-        """Begin a new file. All rows checked from then on belong to this file."""
+        """Start a new file, to which all rows checked afterwards belong."""
         self._names.append(file)
         self._splits.append(split)
 
@@ -102,11 +102,12 @@ def file_template(items: Sequence[Item]) -> Template:
 
 
 def question_tokens(item: Item, template: Template) -> list[list[str]]:
-    """Return the forms of a row's question as tokens: without and, if the file has a template, also with it.
+    """Return the tokens of each form of a row's question.
 
-    The tokens include all turns except system messages, and the responses in preferences or demonstrations.
-    Two rows have the same question if any of their forms are equal, since the recognised templates may differ
-    between files.
+    The first form is the question without the file's template. If the file has a template, the second form is
+    the question with the template. The tokens include all turns except system messages, and the responses in
+    preferences or demonstrations. Two rows have the same question if any of their forms are equal, since the
+    recognised templates may differ between files.
     """
     earlier: list[str] = []
     if isinstance(item.prompt, list) and len(item.prompt) > 2:

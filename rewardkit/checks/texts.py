@@ -49,7 +49,7 @@ class Template:
         return bool(self.before or self.after)
 
     def strip(self, prompt: str) -> str:
-        """Return the question in a prompt, which is the prompt without the template."""
+        """Return the question in a prompt, that is, the prompt without the template."""
         if self.before and prompt.startswith(self.before):
             prompt = prompt[len(self.before) :]
         if self.after and prompt.endswith(self.after):

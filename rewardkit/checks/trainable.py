@@ -22,7 +22,7 @@ _MARKED_NUMBER = re.compile(r"#### *-?[0-9]")
 def check_training(
     file: RowFile, form: FileForm, chosen: RowNames, data_source: str | None, findings: Findings
 ) -> RowNames | None:
-    """Report columns that training needs but the file lacks. If none are missing, return their names.
+    """Return the names of the columns that training needs, or report missing columns and return None.
 
     Args:
         file: File to check.

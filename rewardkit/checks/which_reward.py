@@ -112,7 +112,7 @@ def _reading(source: str, samples: Sequence[Sample], scorer: Scorer) -> _Reading
 
 
 def _some_samples(paths: Iterable[str | Path], options: ReadOptions) -> list[Sample]:
-    """Return the usable samples in the first rows of the first file whose responses are not empty."""
+    """Return the usable samples with a non-empty response in the first rows of the first file."""
     for source in near_inputs(paths)[:1]:
         try:
             with opened(source, options) as (file, layout):
