@@ -27,7 +27,7 @@ counts."""
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """Number of responses to a row that give each of two answers, according to one grader."""
+    """Numbers of responses to a row that give either of two answers, according to one grader."""
 
     grader: str
     ground_truth: int

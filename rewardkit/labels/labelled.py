@@ -21,8 +21,8 @@ from rewardkit.rows import RowNames
 from rewardkit.types import Sample
 
 _SURE = 0.8
-"""Minimum share of the n-grams in a row's question that a prompt must contain to match the row. The prompt may
-be longer, for example because of a chat template."""
+"""Minimum share of the n-grams in a row's question that a prompt must contain to match the row. The prompt
+may be longer, for example because of a chat template."""
 
 
 @dataclass(slots=True)

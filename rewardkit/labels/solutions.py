@@ -1,4 +1,4 @@
-"""Detection of rows whose worked solution contains other or additional answers than the ground truth."""
+"""Detection of rows whose worked solution contains answers other than the ground truth."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _is_one_of_several(row: Labelled, scorer: Scorer) -> bool:
 
 def _is_part(row: Labelled, boxes: Sequence[str], scorer: Scorer) -> bool:
     """Return True if at least one box, and also all boxes together, differ from the ground truth."""
-    if _ANY_WILL_DO.search(row.question) or "\\boxed" in row.question:  # The box may be part of the notation.
+    if _ANY_WILL_DO.search(row.question) or "\\boxed" in row.question:  # Boxes may be notation.
         return False
     alone = [row.sample(rf"\boxed{{{box}}}") for box in boxes]
     together = row.sample(rf"\boxed{{{', '.join(boxes)}}}")
