@@ -1,4 +1,4 @@
-"""Gates, which check the figures of an evaluation or a comparison against limits, in CI and from Python.
+"""Gates that check the figures of an evaluation or a comparison against limits, for CI and Python code.
 
 A gate passes or fails, or ends in an error if the figure that it checks is missing. The commands print the
 results, and `summary.py` writes the files for CI.

@@ -91,7 +91,7 @@ def _sum(groups: Sequence[Sequence[float]]) -> float:
 
 
 _ROUNDING = 1e-12
-"""Standard error, relative to the mean, below which it is only a rounding error and counts as 0."""
+"""Ratio of standard error to mean below which the standard error is only rounding noise and counts as 0."""
 
 
 def _share_interval(groups: Sequence[Sequence[float]], mean: float, error: float) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""Reader of scored files, whichever tool wrote them, with one `ScoredResponse` for each response.
+"""Reader of scored files from rewardkit or other tools, which yields one `ScoredResponse` per response.
 
 `reader.py` reads files and recognises logs. This module maps the names of score columns to rewardkit's names.
 It reads a few thousand rows at a time, regardless of the size of the files. `evaluation.py`, `comparison.py`
@@ -274,7 +274,7 @@ def read_rows(
 
 
 def _of_source(rows: Iterator[ScoredRow], data_source: str | None, path: str) -> Iterator[ScoredRow]:
-    """Yield scored rows, and check that they have the data source that the user gave, if any.
+    """Yield scored rows, and check that they have the data source that the user specified, if any.
 
     Raises:
         InputError: A row was scored with another data source.

@@ -32,11 +32,11 @@ COLOURS = 12
 """Number of line colours in page.css. Charts with more lines reuse the colours."""
 
 Points = Sequence[tuple[float, float]]
-"""Points of a line, each with x (such as the step) and a value."""
+"""Points of a line, each with an x coordinate (such as the step) and a value."""
 NamedBar = tuple[float, float | None, float | None]
 """Value of a bar, with the lower and the upper end of its interval."""
 Whiskers = Sequence[tuple[float, float, float]]
-"""Intervals of a line, each with x, the lower end and the upper end."""
+"""Intervals of a line, each with an x coordinate, the lower end and the upper end."""
 Range = tuple[float, float]
 Labels = Mapping[float, str]
 """Labels by position on an axis."""

@@ -217,7 +217,7 @@ class _Metrics:
 
 
 def charts_of(steps: Steps) -> tuple[list[Chart], list[Chart]]:
-    """Return the main charts, and small charts of all other metrics. No metric is in two charts."""
+    """Return the main charts, and small charts of all other metrics. Each metric is in only one chart."""
     metrics = _Metrics(steps)
     metrics.below("alarm/")  # Alarms are marked as drawn because the page lists them separately.
     return list(_charts(metrics)), _further(metrics)
