@@ -15,7 +15,7 @@ from rewardkit.logs.reader import read_samples
 from rewardkit.offline.report import Report
 
 UNNAMED = "unnamed"
-"""Name in the figures for rows without a data source."""
+"""Data source that the figures use for rows without a data source."""
 
 
 @dataclass(frozen=True, slots=True)
