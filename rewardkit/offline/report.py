@@ -72,7 +72,7 @@ class SourceReport(msgspec.Struct):
             self.statuses[status] = self.statuses.get(status, 0) + n
 
     def merge(self, other: SourceReport) -> None:
-        """Add the totals of another chunk."""
+        """Add the totals for another chunk."""
         self.n += other.n
         for status, n in other.statuses.items():
             self._count(status, n)
@@ -182,7 +182,7 @@ class Report:
             self.sources.setdefault(name, SourceReport()).add(scores, times_of)
 
     def merge(self, sources: dict[str, SourceReport]) -> None:
-        """Add the totals of another chunk."""
+        """Add the totals for another chunk, given by data source."""
         for name, source in sources.items():
             self.sources.setdefault(name, SourceReport()).merge(source)
 
