@@ -1,4 +1,4 @@
-"""Graders that supplement rewardkit's, since a mistake by one grader may look like a wrong ground truth."""
+"""Additional graders, since a mistake by rewardkit's grader alone may look like a wrong ground truth."""
 
 from __future__ import annotations
 
