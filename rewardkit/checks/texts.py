@@ -81,7 +81,7 @@ def template_of(prompts: Sequence[str], questions: Sequence[str]) -> Template:
 
 
 def _common_start(texts: Sequence[str]) -> str:
-    """Return the common beginning of all texts, which is that of the first and the last in sorted order."""
+    """Return the common beginning of all texts. Comparing the first and the last in sorted order suffices."""
     low = min(texts)
     high = max(texts)
     same = next((i for i, c in enumerate(low) if high[i] != c), len(low))

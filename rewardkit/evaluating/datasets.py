@@ -181,7 +181,7 @@ def _write(place: DatasetRun, path: Path) -> None:
 
 
 def _generate(one: Benchmark, place: DatasetRun, shared: DatasetsRun) -> None:
-    """Generate responses that are missing, and record the time and the number of tokens."""
+    """Generate the responses if their file does not exist, and record the time and the number of tokens."""
     responses = Path(place.responses)
     if not responses.exists():
         started = time.monotonic()

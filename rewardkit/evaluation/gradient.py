@@ -234,7 +234,7 @@ class _Tally:
             self._by_length.append((one.length, abs(advantage)))
 
     def signal(self) -> Signal:
-        """Return the shares of all groups added so far."""
+        """Return the shares of |advantage| over all groups added so far."""
         total = sum(self._by_group.values())
         shares = _shares(self._by_group)
         self._by_length.sort()

@@ -129,7 +129,7 @@ def write_junit(summary: Summary, path: Path) -> None:
 
 
 def _cases(summary: Summary) -> list[tuple[str, Literal["passed", "failed", "error"], str]]:
-    """Return the name, the status and the line of text of each test case."""
+    """Return the name, the status and a line of text for each test case."""
     found: list[tuple[str, Literal["passed", "failed", "error"], str]] = []
     for row in summary.rows:
         figures = ", ".join(

@@ -23,7 +23,11 @@ UNKNOWN_BYTES = 4 << 20
 
 
 def data_sources_of(file: RowFile, layout: RowLayout) -> list[str]:
-    """Return all data sources in a column of a Parquet file, or those in the first usable chunk otherwise."""
+    """Return the data sources in a file.
+
+    If they are in a column of a Parquet file, all data sources are returned. Otherwise, only the data sources
+    in the first chunk with usable rows are returned.
+    """
     if layout.data_source is not None:
         return [layout.data_source]
     if isinstance(file, ParquetRows) and _in_a_column(file, layout):

@@ -52,7 +52,7 @@ def encoded(receipt: Receipt) -> bytes:
 
 
 def write_beside(out: Path, receipt: Receipt) -> None:
-    """Write the receipt of a file beside it.
+    """Write the receipt for a file beside the file.
 
     Raises:
         InputError: The receipt cannot be written.
