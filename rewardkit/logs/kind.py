@@ -39,8 +39,8 @@ class LogKind:
     note: Callable[[RawRow], str] = lambda row: ""
     """Function that returns an additional note about the file, given the first row."""
     facts: Callable[[RawRow], Mapping[str, Any]] = lambda row: {}
-    """Function that returns facts about the responses in a row under the names that `scored` uses: `score`,
-    `correct` and `finish_reason`. The values are lists if the row has several responses."""
+    """Function that returns facts about the responses in a row under the names that `scored` uses, such as
+    `score`, `correct` and `finish_reason`. The values are lists if the row has several responses."""
     unless_answered: bool = False
     """True if logs with one of the usual response columns are not of this kind."""
     check: Callable[[RawRow], None] = lambda row: None

@@ -175,7 +175,7 @@ def first_rows(rows: Sequence[RawRow]) -> list[RawRow]:
 
 @lru_cache(maxsize=16)
 def try_readings(trial: Trial) -> TrialResult:
-    """Return the best reading of the rows. Results for the same rows are cached."""
+    """Try possible readings of the rows, and return the result. Results for the same rows are cached."""
     from rewardkit.scoring.scorer import Scorer
 
     cells = cells_of(trial.rows)
