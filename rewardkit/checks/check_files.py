@@ -97,8 +97,8 @@ def _index_of(paths: Sequence[str]) -> EvalIndex:
 def _splits_to_hold_out(inputs: Sequence[Input]) -> list[str]:
     """Return the files of splits other than the train split, or none if there is no train file.
 
-    Large files are left out because their n-grams take much memory, and standard input because it can be read
-    only once.
+    Large files are left out because their n-grams use a lot of memory. Standard input is left out because it
+    can be read only once.
     """
     others = [source for source in inputs if not _is_train(source)]
     if len(others) == len(inputs):

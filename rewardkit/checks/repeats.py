@@ -20,7 +20,7 @@ _LEFT = ("chosen", "rejected", "completion", "response")
 
 
 class Repeats:
-    """Record of all questions and their first occurrences, which takes about 130 bytes per question."""
+    """Record of all questions and their first occurrences, which uses about 130 bytes per question."""
 
     def __init__(self) -> None:
         self._first: dict[int, int] = {}

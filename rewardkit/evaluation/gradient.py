@@ -66,7 +66,7 @@ Advantages = Callable[[Sequence[float]], list[float]]
 def grpo(scores: Sequence[float]) -> list[float]:
     """Return the advantages of GRPO (arXiv:2402.03300): (score - mean) / (std + 1e-6) in the group.
 
-    The standard deviation is the sample standard deviation, with divisor n - 1.
+    `std` is the sample standard deviation, with divisor n - 1.
     """
     scale = stdev(scores) + 1e-6
     return [one / scale for one in dr_grpo(scores)]

@@ -42,7 +42,7 @@ def write_page(
         parts: Markup for the body, by name of the placeholder.
         about: Small amounts of data that the script reads when the page opens.
         packed: Blocks of data from `pack`, by id of the element.
-        with_maths: True to include the script for formulas, which takes 150 kB.
+        with_maths: True to include the script for formulas, which adds 150 kB.
 
     Raises:
         InputError: The page cannot be written.

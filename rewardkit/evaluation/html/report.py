@@ -134,7 +134,7 @@ def _intervals(found: Sequence[AtK]) -> list[tuple[float, float, float]]:
 
 
 def _accuracy_by_length(responses: Sequence[ScoredResponse], bins: int = 10) -> Chart:
-    """Return a chart of the share of correct responses in each of `bins` equally large groups by length."""
+    """Return a chart of accuracy by length, with the responses divided into `bins` groups of equal size."""
     known = sorted((one.length, one.correct) for one in responses if one.correct is not None)
     bars: list[tuple[float, float]] = []
     names: dict[float, str] = {}
