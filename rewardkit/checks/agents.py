@@ -11,22 +11,22 @@ __all__ = ["INTERACTIONS", "SINGLE_TURN", "TOOLS", "VERL_TOOLS", "agent_names", 
 
 TOOLS = frozenset(loading.TOOLS)
 INTERACTIONS = frozenset(loading.INTERACTIONS)
-"""Interactions that are part of rewardkit. They have the names that verl's examples use."""
+"""Names of the interactions in rewardkit. verl's examples use the same names."""
 VERL_TOOLS = ("calc_gsm8k_reward", "calc_geo3k_reward", "code_interpreter", "search")
-"""Tools for which `prep` writes `tools_kwargs`."""
+"""Names of the tools for which `prep` writes `tools_kwargs`."""
 
 AGENTS.offer(BUILT_IN)
 
 
 def agent_names() -> tuple[str, ...]:
-    """Return the names of all agent loops of rewardkit and of installed packages."""
+    """Return the names of all agent loops in rewardkit and in installed packages."""
     return AGENTS.names()
 
 
 def agent_problem(name: str, known: tuple[str, ...]) -> str | None:
-    """Return the reason why a row's agent cannot run, or None if it can.
+    """Return the reason why a row's agent cannot run, or None if it can run.
 
-    `path.py:name` is the name of a user's own loop.
+    A user's own agent loop has a name of the form `path.py:name`.
     """
     if name in known:
         return None

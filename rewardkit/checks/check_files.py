@@ -1,4 +1,4 @@
-"""Checks of files of prompts, row by row and in bounded memory."""
+"""Checks of files with prompts, row by row and with bounded memory."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class CheckSettings:
     """Settings for checking files."""
 
     names: RowNames = field(default_factory=RowNames)
-    """Names of columns. None selects the first existing column of the known names."""
+    """Names of columns. None selects the first column with one of the known names."""
     data_source: str | None = None
-    """Data source of every row, which replaces any in the files."""
+    """Data source of every row, which overrides any data source in the files."""
     known: Known = field(default_factory=lambda: Known(REGISTRY))
     lengths: Lengths | None = None
     against: tuple[str, ...] = ()
@@ -60,10 +60,10 @@ class CheckedFile:
 def check_files(
     paths: Iterable[str | Path], scorer: Scorer, settings: CheckSettings
 ) -> tuple[list[CheckedFile], Findings]:
-    """Check every row of files, folders, globs and URLs, and return the files and the findings.
+    """Check every row in files, folders, globs and URLs, and return the checked files and the findings.
 
     Raises:
-        InputError: A file cannot be read, or is not a file of prompts.
+        InputError: A file cannot be read, or does not contain prompts.
     """
     findings = Findings()
     inputs = find_inputs(paths)
@@ -77,14 +77,14 @@ def check_files(
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Questions with which the questions of a file are compared."""
+    """Questions with which the questions in a file are compared."""
 
     against: EvalIndex
-    """Questions of the evaluation sets that the user names."""
+    """Questions in the evaluation sets that the user named."""
     splits: EvalIndex
-    """Questions of the other splits, for files of the train split."""
+    """Questions in all other splits, for files in the train split."""
     repeats: Repeats
-    """All questions that were checked so far."""
+    """All questions that have been checked so far."""
 
 
 def _index_of(paths: Sequence[str]) -> EvalIndex:
@@ -95,10 +95,10 @@ def _index_of(paths: Sequence[str]) -> EvalIndex:
 
 
 def _splits_to_hold_out(inputs: Sequence[Input]) -> list[str]:
-    """Return the files that are not train files, if there is a train file.
+    """Return the files of splits other than the train split, or none if there is no train file.
 
-    Large files, whose n-grams take much memory, and standard input, which can be read only once, are left
-    out.
+    Large files are left out because their n-grams use a lot of memory. Standard input is left out because it
+    can be read only once.
     """
     others = [source for source in inputs if not _is_train(source)]
     if len(others) == len(inputs):
@@ -114,20 +114,20 @@ def _is_train(source: Input) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class EvalQuestion:
-    """Question of an evaluation set."""
+    """Question in an evaluation set."""
 
     forms: list[list[str]]
-    """Forms of the question, as `question_tokens` returns them."""
+    """Tokens of each form of the question, from `question_tokens`."""
     place: str
     """File and row of the question."""
     media: object
 
 
 def eval_questions(paths: Iterable[str | Path], data_source: str | None = None) -> Iterator[EvalQuestion]:
-    """Yield the questions of evaluation sets, which are files of prompts in any form.
+    """Yield the questions in evaluation sets, which are files with prompts in any form.
 
     Raises:
-        InputError: A file cannot be read, or is not a file of prompts.
+        InputError: A file cannot be read, or does not contain prompts.
     """
     for source in find_inputs(paths):
         file = open_rows(source)
@@ -187,7 +187,7 @@ def check_rows(
     settings: CheckSettings,
     findings: Findings,
 ) -> list[Item]:
-    """Check rows individually, and return those that can be read."""
+    """Check rows individually, and return the readable rows."""
     items: list[Item] = []
     for row in rows:
         if isinstance(row, Item):

@@ -1,4 +1,4 @@
-"""Scoring of files with checks of the first rows before and advice after, for commands and `evaluate`.
+"""Scoring of files for commands and `evaluate`, with checks of the first rows before and advice afterwards.
 
 `rewardkit.offline.score_file` scores the files.
 """
@@ -29,12 +29,12 @@ Paths = Sequence[str | Path]
 OnNote = Callable[[str], None]
 
 _LISTED = 5
-"""Largest number of unusable rows that are listed."""
+"""Maximum number of unusable rows to list."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """Settings of a run over files that do not depend on the rewards."""
+    """Settings for a run over files that do not depend on the rewards."""
 
     prefix: str = ""
     bad_rows: BadRowPolicy = "mark"
@@ -43,7 +43,7 @@ class RunOptions:
     restart: bool = False
     force: bool = False
     ray: RaySettings | None = None
-    """Ray cluster that scores the files, or None for this machine."""
+    """Ray cluster on which to score the files, or None for this machine."""
 
 
 def score_files(
@@ -61,20 +61,21 @@ def score_files(
     """Score files, and report suspicious files and rows that could not be used.
 
     Args:
-        outputs: Input files and name of each output.
+        outputs: Pairs of the input files and the name of an output.
         scorer: Scorer for the rows.
         options: Options for reading the files.
-        run: Settings of the run.
+        run: Settings for the run.
         kept: True if the outputs are kept, so that an interrupted run can be resumed.
-        skip_bad_files: Option of `score_file`.
+        skip_bad_files: True to skip files that cannot be scored, as in `score_file`.
         given: Rewards and options given for this run, all of which the rows must use, or None.
-        on_progress: Called with the number of finished rows and the total, or None if the total is unknown.
-        on_note: Called with one line of text for each remark.
+        on_progress: Function called with the number of finished rows and the total, or None if the total is
+            unknown.
+        on_note: Function called with one line of text for each remark.
 
     Raises:
-        OptionsError: No row uses some part of `given`, which was found before scoring.
+        OptionsError: A part of `given` is not used by any row. This error is raised only before scoring.
         KeyboardInterrupt: The run was interrupted. The message explains how to resume it.
-        RewardkitError: The same errors as from `score_file`. If there is no reward, the message suggests one.
+        RewardkitError: An error from `score_file`. If there is no reward, the message suggests a reward.
     """
     files = [file for some, _ in outputs for file in some]
     report = Report()
@@ -124,7 +125,7 @@ def score_files(
 
 
 def sources_of_files(files: Paths, options: ReadOptions) -> set[str] | None:
-    """Return the data sources of all rows of files, or None if they can be found only by scoring."""
+    """Return the data sources of all rows in files, or None if they can be found only by scoring."""
     found: set[str] = set()
     try:
         for source in find_inputs(files):
@@ -142,7 +143,7 @@ def sources_of_files(files: Paths, options: ReadOptions) -> set[str] | None:
 
 
 def _sources_of_receipt(out: str) -> Sequence[str]:
-    """Return the data sources of an output that an earlier run completed."""
+    """Return the data sources in an output that an earlier run completed."""
     receipt = read_receipt(Path(out)) if Path(out).is_file() else None
     return () if receipt is None else list(receipt.rewards)
 
@@ -153,7 +154,7 @@ def _after(before: int, on_progress: OnProgress) -> OnProgress:
 
 
 def _note_bad_rows(report: Report, bad_rows: BadRowPolicy, on_note: OnNote) -> None:
-    """Report the rows that could not be used, the reasons, and possible remedies."""
+    """Report unusable rows with the reasons and possible remedies."""
     for line in report.bad_rows[:_LISTED]:
         on_note(line)
     if report.bad_count:

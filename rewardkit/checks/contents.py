@@ -30,21 +30,21 @@ ROLES = ("system", "user", "assistant", "tool", "developer")
 
 @dataclass(frozen=True)
 class Known:
-    """Names that rows may use."""
+    """Data sources, agents, tools and interactions that rows may name."""
 
     registry: Registry
     agents: tuple[str, ...] = field(default_factory=agent_names)
     tools: frozenset[str] = frozenset()
     interactions: frozenset[str] = frozenset()
     any_source: bool = False
-    """True to allow any data source, if rewardkit does not score the rows."""
+    """True to allow any data source, for rows that rewardkit does not score."""
 
     @cached_property
     def _sources(self) -> dict[str, str | None]:
         return {}
 
     def problem_of(self, data_source: str) -> str | None:
-        """Return the reason why a data source cannot be scored, or None if it has a reward."""
+        """Return the reason why rows with a data source cannot be scored, or None if they can be scored."""
         if data_source not in self._sources:
             try:
                 self.registry.resolve(data_source).require_packages()
@@ -55,7 +55,7 @@ class Known:
 
 
 def check_contents(item: Item, form: FileForm, file: str, known: Known, findings: Findings) -> None:
-    """Check the data source, the ground truths and the prompt of one row."""
+    """Report problems with the data source, the ground truths and the prompt of one row."""
 
     def say(level: FindingLevel, check: str, what: str, key: str = "") -> None:
         findings.add(level, check, file, what, item.row, key=key)
@@ -73,7 +73,7 @@ def check_contents(item: Item, form: FileForm, file: str, known: Known, findings
 
 
 def _check_ground_truths(item: Item, say: Any) -> None:
-    """Report two different ground truths in a row, of which rewardkit reads one and verl the other."""
+    """Report a row with two different ground truths, one read by rewardkit and the other by verl."""
     if "ground_truth" not in item.raw or not isinstance(item.raw.get("reward_model"), Mapping):
         return
     other = ground_truth_text(value_at(item.raw, "reward_model.ground_truth"))
@@ -127,7 +127,7 @@ def _is_medium(part: Any) -> bool:
 
 
 def check_agent(item: Item, file: str, known: Known, findings: Findings) -> None:
-    """Report unknown agents, tools and interactions of a row, and tools that its agent would not call."""
+    """Report unknown agents, tools and interactions in a row, and tools that its agent would not call."""
 
     def say(level: FindingLevel, check: str, what: str, key: str = "") -> None:
         findings.add(level, check, file, what, item.row, key=key)
@@ -177,9 +177,9 @@ def _interaction(item: Item) -> str | None:
 
 
 def _plain_or_json(value: Any) -> Any:
-    """Return the value, decoded if it is JSON text, or None for any other text.
+    """Return the value, decoded if it is JSON text, or None if it is any other text.
 
-    Files that mix datasets store settings as JSON, so that all rows have one schema.
+    Files that mix datasets store settings as JSON so that all rows have the same schema.
     """
     if not isinstance(value, str):
         return value

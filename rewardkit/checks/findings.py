@@ -1,4 +1,4 @@
-"""Findings of checks. A finding combines all rows of a file with the same kind of problem."""
+"""Findings of checks. A finding combines all rows in a file that have the same kind of problem."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Finding:
     """Name of the check, in one or two words."""
     file: str
     what: str
-    """Problem of the first row: the expected value, the value found, and the remedy."""
+    """Description of the problem in the first row: the expected value, the actual value, and the remedy."""
     rows: list[int] = field(default_factory=list)
-    """Numbers of the rows, from 0; empty if the finding is about the whole file."""
+    """Row numbers, from 0; empty if the finding is about the whole file."""
 
     def as_dict(self) -> dict[str, object]:
         """Return the finding as a dictionary that can be written as JSON."""
@@ -46,7 +46,7 @@ class Finding:
 
 
 class Findings:
-    """Collection of the findings of several files."""
+    """Collection of findings about several files."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, str, str, str], Finding] = {}
@@ -54,23 +54,22 @@ class Findings:
     def add(
         self, level: FindingLevel, check: str, file: str, what: str, row: int | None = None, *, key: str = ""
     ) -> None:
-        """Add a finding.
+        """Add a finding, or add its row to an existing finding with the same level, check, file and key.
 
         Args:
             level: Level of the finding.
             check: Name of the check.
             file: Path of the file.
-            what: Description of the problem. The first one is kept for findings with equal file, `check` and
-                `key`.
-            row: Number of the row, from 0, or None if the finding is about the whole file.
-            key: Key that distinguishes findings of one check.
+            what: Description of the problem, which is ignored if the finding already exists.
+            row: Row number, from 0, or None if the finding is about the whole file.
+            key: Key that distinguishes different findings of one check.
         """
         known = self._found.setdefault((level, check, file, key), Finding(level, check, file, what))
         if row is not None:
             known.rows.append(row)
 
     def __iter__(self) -> Iterator[Finding]:
-        """Yield the findings, errors first, otherwise in the order in which they were added."""
+        """Yield all findings by level, errors first, and otherwise in the order in which they were added."""
         return iter(sorted(self._found.values(), key=lambda one: LEVELS.index(one.level)))
 
     def count(self, level: FindingLevel) -> int:

@@ -24,10 +24,10 @@ from rewardkit.scoring.scorer import Scorer
 AS_FOUND = RowNames()
 """Default names, with which columns are found by their usual names."""
 ROWS = 256
-"""Number of rows of each file that are checked."""
+"""Number of rows to check in each file."""
 _SCORED = 32
-"""Number of rows whose ground truths are checked. It is small because some rewards start a process for
-this."""
+"""Number of rows whose ground truths are checked. It is small because some rewards start a process for each
+check."""
 
 
 def look_at_prompts(
@@ -37,18 +37,18 @@ def look_at_prompts(
     *,
     data_source: str | None = None,
 ) -> list[Finding]:
-    """Return findings about the first rows of files of prompts. URLs and standard input are left out.
+    """Return findings about the first rows in files with prompts. URLs and standard input are left out.
 
     Agents, tools and interactions are not checked, since a run resolves them for all rows.
 
     Args:
-        paths: Files of prompts.
-        names: Names of columns. None selects the first existing column of the known names.
+        paths: Files with prompts.
+        names: Names of columns. None selects the first column with one of the known names.
         scorer: Scorer for checking data sources and ground truths, or None to skip these checks.
-        data_source: Data source of every row, which replaces any in the file.
+        data_source: Data source of every row, which overrides any data source in the file.
 
     Raises:
-        InputError: A file cannot be read, or is not a file of prompts.
+        InputError: A file cannot be read, or does not contain prompts.
     """
     findings = Findings()
     known = Known(REGISTRY, any_source=scorer is None)
@@ -71,9 +71,9 @@ def look_at_prompts(
 
 
 def look_at_responses(paths: Iterable[str | Path], options: ReadOptions, scorer: Scorer) -> list[Finding]:
-    """Return findings about unusable ground truths in the first rows of files of responses.
+    """Return findings about unusable ground truths in the first rows of files with responses.
 
-    URLs and standard input are left out, and unreadable files, which scoring reports.
+    URLs, standard input and unreadable files are left out. Scoring reports unreadable files.
     """
     findings = Findings()
     for source in near_inputs(paths):
@@ -85,7 +85,7 @@ def look_at_responses(paths: Iterable[str | Path], options: ReadOptions, scorer:
 
 
 def near_inputs(paths: Iterable[str | Path]) -> list[Input]:
-    """Return the local files, since standard input can be read only once, and reading URLs is slow."""
+    """Return the inputs that are local files. Standard input can be read only once, and URLs are slow."""
     return [s for s in find_inputs(paths) if s.path != STDIN and "://" not in s.path]
 
 

@@ -1,6 +1,6 @@
-"""Recognition of the form of a file of prompts (rewardkit, verl or TRL), and checks of its columns.
+"""Recognition of the form of a file with prompts (rewardkit, verl or TRL), and checks of its columns.
 
-Sources of the forms: verl's `RLHFDataset` and its prep scripts (0.9), TRL's page on dataset types (0.29).
+Sources for the forms: verl's `RLHFDataset` and its prep scripts (0.9), TRL's page on dataset types (0.29).
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from rewardkit.rows import PROMPT, RowNames, find_names, first_of
 from rewardkit.tables import is_list, is_text, type_of
 
 QUESTION = (*PROMPT, "question", "problem", "query", "instruction", "text")
-"""Names of columns that may contain the prompt, in order of precedence. Their case does not matter."""
+"""Names of columns that may contain the prompt, in order of precedence. Case does not matter."""
 
 _SFT = "`rewardkit sft`"
 
 
 @dataclass(frozen=True, slots=True)
 class FileForm:
-    """Form of a file of prompts."""
+    """Form of a file with prompts."""
 
     name: str
     names: RowNames
@@ -34,18 +34,18 @@ class FileForm:
     needs_messages: bool = False
     """True if prompts must be lists of chat messages, since verl does not accept plain text."""
     used_by: str = ""
-    """Trainer for which the form is intended, unless this is `rewardkit train`."""
+    """Trainer for which the form is intended, if it is not `rewardkit train`."""
 
 
 def form_of(file: RowFile, chosen: RowNames) -> FileForm:
-    """Recognise the form of a file by its columns.
+    """Return the form of a file, recognised by its columns.
 
     Args:
         file: File to recognise.
-        chosen: Names of columns that the user gave.
+        chosen: Names of columns specified by the user.
 
     Raises:
-        InputError: The file is not a file of prompts, or a named column does not exist.
+        InputError: The file does not contain prompts, or a specified column does not exist.
     """
     columns = columns_of(file)
     has = has_in(file)
@@ -95,7 +95,7 @@ def _recognised(columns: set[str], names: RowNames, path: str) -> FileForm:
 
 
 def check_columns(file: RowFile, form: FileForm, findings: Findings, *, data_source: str | None) -> None:
-    """Report columns that are missing, or have a type that the form does not allow."""
+    """Report columns that are missing or whose type the form does not allow."""
     path = file.source.path
     names = form.names
 
@@ -118,7 +118,7 @@ def check_columns(file: RowFile, form: FileForm, findings: Findings, *, data_sou
 
 
 def _misfits(schema: pa.Schema, form: FileForm) -> list[tuple[str, str]]:
-    """Return the columns whose types the form does not allow, with messages about the expected types."""
+    """Return each column whose type the form does not allow, with a message about the expected type."""
     names = form.names
     found = []
     for column in (names.data_source, "ability" if form.needs_messages else None):

@@ -1,8 +1,9 @@
-"""Checks that rewards can score against the ground truths of a file.
+"""Checks that rewards can use the ground truths in a file.
 
-An empty response is scored, which is cheap. With a malformed ground truth, the reward returns `invalid` for
-every response. Rewards for maths accept any text as a ground truth, so there is a warning if the text does
-not look like an answer. Users' own rewards and judges are not called, since the cost of a call is unknown.
+The rewards score an empty response, which is cheap. A reward returns `invalid` for every response if the
+ground truth is malformed. Rewards for maths accept any text as a ground truth, so a warning is reported if
+the text does not look like an answer. Users' own rewards and judges are not called, since the cost of a call
+is unknown.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from rewardkit.types import Sample
 
 _MATHS = {"math", "math_dapo"}
 _WITHOUT = {"environment"}
-"""Names of rewards that read no ground truth."""
+"""Names of rewards that do not read a ground truth."""
 _PLACEHOLDERS = frozenset(
     ("proof", "notfound", "not found", "n/a", "na", "none", "null", "nan", "unknown", "-", "?", "todo", "tbd")
 )
@@ -30,7 +31,7 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
 def check_ground_truths(items: Sequence[Item], file: str, scorer: Scorer, findings: Findings) -> None:
-    """Report ground truths that their reward rejects, or that do not look like answers."""
+    """Report ground truths that the reward rejects, or that do not look like answers."""
     sources = {item.data_source for item in items if item.data_source}
     ours = {source for source in sources if _is_ours(source, scorer)}
     usable = [item for item in items if item.data_source in ours]
@@ -49,7 +50,10 @@ def check_ground_truths(items: Sequence[Item], file: str, scorer: Scorer, findin
 
 
 def _check_members(items: Sequence[Item], file: str, scorer: Scorer, findings: Findings) -> None:
-    """Report ground truths that a member rejects, for compositions with members that must not be called."""
+    """Report ground truths that members of a composition reject.
+
+    Only members that are part of rewardkit are called, since the cost of calling other members is unknown.
+    """
     try:
         members = _members(scorer.reward_for(items[0].data_source))
     except UnknownDataSourceError:
@@ -66,7 +70,7 @@ def _check_members(items: Sequence[Item], file: str, scorer: Scorer, findings: F
 
 
 def _is_ours(data_source: str, scorer: Scorer) -> bool:
-    """Return True if only rewards that are part of rewardkit score the data source."""
+    """Return True if only rewardkit's own rewards score the data source, and all read ground truths."""
     try:
         rewards = _rewards_in(scorer.reward_for(data_source))
     except UnknownDataSourceError:
@@ -80,7 +84,7 @@ def ships(reward: Reward) -> bool:
 
 
 def _refused(items: Sequence[Item], scorer: Scorer) -> Iterable[tuple[Item, str]]:
-    """Yield the items whose reward rejects their ground truth, with the reasons."""
+    """Yield each item whose ground truth the reward rejects, with the reason."""
     by_truth: dict[tuple[str, ...], list[Item]] = {}
     for item in items:
         alone = str(item.row) if scorer.reward_for(item.data_source).reads else ""
@@ -93,7 +97,7 @@ def _refused(items: Sequence[Item], scorer: Scorer) -> Iterable[tuple[Item, str]
 
 
 def _rewards_in(reward: Reward) -> list[Reward]:
-    """Return the reward, or the members of a composition."""
+    """Return the rewards of a composition's members, or the reward itself if it is not a composition."""
     return [member.reward for member in _members(reward)] or [reward]
 
 

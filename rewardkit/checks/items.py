@@ -1,4 +1,4 @@
-"""Rows of files of prompts in any form, in the representation that the checks use."""
+"""Reader of files with prompts in any form, which yields rows in the representation that the checks use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Item:
     """Contents of one row."""
 
     row: int
-    """Number of the row in the file, from 0."""
+    """Row number in the file, from 0."""
     data_source: str
     prompt: str | list[Message] | None
     ground_truth: str
@@ -37,7 +37,7 @@ class Item:
 
     @property
     def media(self) -> Any:
-        """Images, videos or audio of the prompt, or None if there are none."""
+        """Images, videos or audio in the prompt, or None if the prompt is only text."""
         found = [self.raw[name] for name in MEDIA if self.raw.get(name)]
         return found or None
 
@@ -58,13 +58,15 @@ def item_of(raw: RawRow, row: int, names: RowNames, data_source: str | None) -> 
 def read_items(
     file: RowFile, names: RowNames, data_source: str | None, *, limit: int | None = None
 ) -> Iterator[list[Item | tuple[int, str]]]:
-    """Yield the rows of a file, some thousands at a time. Unreadable rows are yielded as number and reason.
+    """Yield the rows in a file as lists of a few thousand rows.
+
+    An unreadable row is represented by its number and the reason.
 
     Args:
         file: File to read.
         names: Names of the columns.
-        data_source: Data source of every row, which replaces any in the file.
-        limit: Approximate number of rows to read, or None for all.
+        data_source: Data source of every row, which overrides any data source in the file.
+        limit: Maximum number of rows to read, or None for all rows.
     """
     seen = 0
     for records in file.chunks():

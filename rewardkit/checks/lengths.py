@@ -1,4 +1,4 @@
-"""Lengths of prompts in tokens, for a tokenizer with its chat template."""
+"""Check of the lengths of prompts in tokens, with a tokenizer and its chat template."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from rewardkit.types import Message
 
 
 class Lengths:
-    """Counter of the tokens of prompts, which reports prompts that are too long.
+    """Counter of the tokens in prompts, which reports prompts that are too long.
 
     Args:
-        tokenizer: Folder or hub ID of a tokenizer of transformers.
-        most: Largest number of tokens of a prompt, or None for no limit.
+        tokenizer: Folder or hub ID of a transformers tokenizer.
+        most: Maximum number of tokens in a prompt, or None for no limit.
 
     Raises:
         InputError: The tokenizer does not exist or cannot be loaded.
@@ -29,10 +29,10 @@ class Lengths:
         self._tokenizer = _load(tokenizer)
         self._most = most
         self.longest = 0
-        """Number of tokens of the longest prompt so far."""
+        """Number of tokens in the longest prompt so far."""
 
     def check(self, items: Sequence[Item], file: str, findings: Findings) -> None:
-        """Count the tokens of the prompts of rows, and report prompts that are too long."""
+        """Count the tokens in the prompts of these rows, and report prompts that are too long."""
         texts = [self._text(item, file) for item in items]
         counts = [len(ids) for ids in self._tokenizer(texts, add_special_tokens=False)["input_ids"]]
         for item, count in zip(items, counts, strict=True):

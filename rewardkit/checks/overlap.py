@@ -1,8 +1,8 @@
-"""Detection of questions of evaluation sets in other questions, by equality or by shared n-grams.
+"""Detection of questions from evaluation sets in other questions, by equality or by shared n-grams.
 
-One shared n-gram proves little if problems have similar wording. A question counts as found if at least half
-of its n-grams and all of its numbers occur, or nearly all of its n-grams regardless of its numbers. An n-gram
-has eight words, as in Tülu 3 (Lambert et al., 2024) and open-r1's decontamination.
+A single shared n-gram proves little if problems have similar wording. A question counts as found if at least
+half of its n-grams and all of its numbers occur, or nearly all of its n-grams regardless of its numbers. An
+n-gram has eight words, as in Tülu 3 (Lambert et al., 2024) and open-r1's decontamination.
 """
 
 from __future__ import annotations
@@ -17,24 +17,25 @@ N = 8
 _ENOUGH = 0.5
 _NEARLY_ALL = 0.8
 _COMMON = 16
-"""Largest number of questions that may share an n-gram. More common n-grams are phrases, and are ignored."""
+"""Maximum number of questions that may share an n-gram. More common n-grams are phrases and are ignored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """Question of an evaluation set that was found in another question."""
+    """Question from an evaluation set that was found in another question."""
 
     place: str
     """File and row of the question."""
     share: float
     """Share of the question's n-grams that were found; 1.0 for the same question."""
     same: bool
-    """True if the whole question is the same."""
+    """True if both questions are the same."""
     other_numbers: bool = False
-    """True if some numbers were not found, so that it may be another problem with the same wording."""
+    """True if some of the question's numbers were not found. The two questions may then be different problems
+    with the same wording."""
 
     def describe(self, which: str = "") -> str:
-        """Return a description of the overlap, with `which` after the place."""
+        """Return a description of the overlap, with the text `which` after the place."""
         if self.same:
             return f"the question is the same as in {self.place}{which}"
         numbers = ", but has different numbers" if self.other_numbers else ""
@@ -42,7 +43,7 @@ class Overlap:
 
 
 class EvalIndex:
-    """Index of the questions of evaluation sets by their n-grams."""
+    """Index of the questions in evaluation sets by their n-grams."""
 
     def __init__(self) -> None:
         self._places: list[str] = []
@@ -50,19 +51,20 @@ class EvalIndex:
         self._numbers: list[frozenset[str]] = []
         self._whole: dict[int, int] = {}
         self._grams: dict[int, int | tuple[int, ...]] = {}
-        """Indices of the questions with each n-gram. For a single question, which is most common, no tuple is
-        used."""
+        """Indices of the questions with each n-gram. If there is only one question, as for most n-grams, its
+        index is stored without a tuple to save memory."""
 
     def __len__(self) -> int:
         return len(self._places)
 
     def add(self, asked: Sequence[Sequence[str]], place: str, media: object = None) -> None:
-        """Add a question.
+        """Add a question to the index.
 
         Args:
-            asked: Tokens of the question, followed by those of its other forms, such as the whole prompt.
+            asked: Tokens of each form of the question. The first form is the question itself. Another form
+                may be the whole prompt.
             place: File and row of the question.
-            media: Images of the question.
+            media: Images in the question.
         """
         number = len(self._places)
         tokens = asked[0]
@@ -81,7 +83,7 @@ class EvalIndex:
                 self._grams[gram] = (known, number)
 
     def find(self, asked: Sequence[Sequence[str]], media: object = None) -> Overlap | None:
-        """Return the overlap with the question of which the tokens contain the largest share, or None."""
+        """Return the largest overlap of the tokens with an indexed question, or None."""
         if not self._places:
             return None
         for form in asked:
@@ -110,5 +112,5 @@ class EvalIndex:
 
 
 def _grams(tokens: Sequence[str]) -> set[int]:
-    """Return the hashes of the n-grams of tokens. Python's hashes differ between processes."""
+    """Return the hashes of all n-grams of the tokens. The hashes are valid only in this process."""
     return set(map(hash, zip(*(tokens[start:] for start in range(N)), strict=False)))

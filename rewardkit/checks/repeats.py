@@ -16,11 +16,11 @@ from rewardkit.messages import message_text
 
 _TEMPLATE_ROWS = 256
 _LEFT = ("chosen", "rejected", "completion", "response")
-"""Columns that must also be equal for equal rows of preferences or demonstrations."""
+"""Columns that must also be equal for two rows of preferences or demonstrations to be equal."""
 
 
 class Repeats:
-    """Record of all questions and their first occurrences, which takes about 130 bytes per question."""
+    """Record of all questions and their first occurrences, which uses about 130 bytes per question."""
 
     def __init__(self) -> None:
         self._first: dict[int, int] = {}
@@ -31,7 +31,7 @@ class Repeats:
         self._splits: list[str] = []
 
     def open(self, file: str, split: str) -> None:
-        """Begin a file, to which the rows checked next belong."""
+        """Start a new file, to which all rows checked afterwards belong."""
         self._names.append(file)
         self._splits.append(split)
 
@@ -41,7 +41,7 @@ class Repeats:
         Args:
             item: Row to check.
             asked: Forms of the question from `question_tokens`.
-            findings: Findings to add to.
+            findings: Collection to which findings are added.
         """
         keys = [digest(tokens, item.media) for tokens in asked if tokens]
         ground_truth = digest([item.ground_truth])
@@ -74,7 +74,7 @@ class Repeats:
 def check_against(
     item: Item, asked: Sequence[Sequence[str]], file: str, index: EvalIndex, findings: Findings
 ) -> None:
-    """Report the row if it contains a question of the evaluation sets."""
+    """Report the row if it contains a question from the evaluation sets."""
     found = index.find(asked, item.media)
     if found is not None:
         key = found.place.rpartition("[")[0]
@@ -84,9 +84,9 @@ def check_against(
 def check_near(
     item: Item, asked: Sequence[Sequence[str]], file: str, splits: EvalIndex, findings: Findings
 ) -> None:
-    """Report the train row if it contains most of a question of another split.
+    """Report the row of a train file if it contains most of a question from another split.
 
-    Equal questions are left to `Repeats`.
+    `Repeats` reports equal questions.
     """
     found = splits.find(asked, item.media)
     if found is not None and not found.same:
@@ -95,18 +95,19 @@ def check_near(
 
 
 def file_template(items: Sequence[Item]) -> Template:
-    """Return the text that surrounds the questions in the prompts of a file's first rows."""
+    """Return the template that surrounds the questions in the prompts of a file's first rows."""
     some = [item for item in items[:_TEMPLATE_ROWS] if item.question]
     asked = [str(item.extra_info.get("question") or "") for item in some]
     return template_of([item.question for item in some], asked)
 
 
 def question_tokens(item: Item, template: Template) -> list[list[str]]:
-    """Return the question of a row as tokens, without the file's template and, if there is one, also with it.
+    """Return the tokens of each form of a row's question.
 
-    The tokens include all turns except system messages, and the responses of preferences or demonstrations.
-    Two rows have the same question if one of their forms is equal, since the recognised template may differ
-    between files.
+    The first form is the question without the file's template. If the file has a template, the second form is
+    the question with the template. The tokens include all turns except system messages, and the responses in
+    preferences or demonstrations. Two rows have the same question if any of their forms are equal, since the
+    recognised templates may differ between files.
     """
     earlier: list[str] = []
     if isinstance(item.prompt, list) and len(item.prompt) > 2:
@@ -124,7 +125,7 @@ def _text(value: Any) -> str:
 
 
 def split_of(file: str, items: Sequence[Item]) -> str:
-    """Return the split that the rows name, or else the name of the file without the number of a shard."""
+    """Return the split that the rows name or, by default, the file name without the number of a shard."""
     said = items[0].extra_info.get("split") if items else None
     name = PurePosixPath(file).name.partition(".")[0]
     return str(said or re.sub(r"[-_.]?\d+(?:-of-\d+)?$", "", name))

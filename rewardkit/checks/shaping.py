@@ -20,7 +20,7 @@ def check_shaping(sources: Iterable[str], scorer: Scorer, findings: Findings) ->
     Args:
         sources: Data sources, all of which must have a reward.
         scorer: Scorer with the rewards and options.
-        findings: Findings to add to.
+        findings: Collection to which findings are added.
     """
     for source in sorted(sources):
         for what in check(scorer.reward_for(source)):

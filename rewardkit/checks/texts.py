@@ -11,11 +11,11 @@ _TOKEN = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?|[^\W\d_]+|[^\w\s]")
 _NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 _IGNORED = frozenset(".,;:!?\"'`$\\{}“”‘’…_~#")
 _TEMPLATE_ROWS = 32
-"""Smallest number of distinct prompts with which a common beginning or end counts as a template."""
+"""Minimum number of distinct prompts for which a common beginning or end counts as a template."""
 
 
 def tokens_of(text: str) -> list[str]:
-    """Return the words, numbers and operators of a text in order."""
+    """Return the words, numbers and operators in a text, in order."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
     return [
@@ -31,7 +31,7 @@ def numbers_in(tokens: Sequence[str]) -> frozenset[str]:
 
 
 def digest(tokens: Sequence[str], media: object = None) -> int:
-    """Return a digest of tokens (and images) as an integer of eight bytes."""
+    """Return a digest of tokens (and images, if any) as an integer of eight bytes."""
     hashed = hashlib.blake2b(" ".join(tokens).encode("utf-8", "replace"), digest_size=8)
     if media is not None:
         hashed.update(repr(media).encode("utf-8", "replace"))
@@ -39,7 +39,7 @@ def digest(tokens: Sequence[str], media: object = None) -> int:
 
 
 class Template:
-    """Text that surrounds the questions in all prompts of a file, such as an instruction."""
+    """Text that surrounds the questions in all prompts in a file, such as an instruction."""
 
     def __init__(self, before: str = "", after: str = "") -> None:
         self.before = before
@@ -49,7 +49,7 @@ class Template:
         return bool(self.before or self.after)
 
     def strip(self, prompt: str) -> str:
-        """Return the question in a prompt, which is the prompt without the template."""
+        """Return the question in a prompt, that is, the prompt without the template."""
         if self.before and prompt.startswith(self.before):
             prompt = prompt[len(self.before) :]
         if self.after and prompt.endswith(self.after):
@@ -58,12 +58,12 @@ class Template:
 
 
 def template_of(prompts: Sequence[str], questions: Sequence[str]) -> Template:
-    """Return the text that surrounds the questions in all prompts.
+    """Return the template that surrounds the questions in all prompts.
 
     Args:
-        prompts: Prompts of a file's first rows.
-        questions: Questions in separate fields of the rows, or empty texts. With few rows, only these
-            questions distinguish an instruction from questions that begin alike by accident.
+        prompts: Prompts in a file's first rows.
+        questions: Questions from separate fields of the rows, or empty texts. If there are few rows, only
+            these questions distinguish an instruction from questions that happen to begin alike.
     """
     places = [p.find(q) if q else -1 for p, q in zip(prompts, questions, strict=True)]
     around = {
@@ -81,7 +81,7 @@ def template_of(prompts: Sequence[str], questions: Sequence[str]) -> Template:
 
 
 def _common_start(texts: Sequence[str]) -> str:
-    """Return the common beginning of all texts, which is that of the first and the last in sorted order."""
+    """Return the common beginning of all texts. Comparing the first and the last in sorted order suffices."""
     low = min(texts)
     high = max(texts)
     same = next((i for i, c in enumerate(low) if high[i] != c), len(low))
@@ -89,10 +89,10 @@ def _common_start(texts: Sequence[str]) -> str:
 
 
 def _word_end(text: str) -> int:
-    """Return the position after the last complete word of the beginning of a text."""
+    """Return the position after the last whitespace in a text, so that no word is cut, or 0 by default."""
     return max((i + 1 for i, c in enumerate(text) if c.isspace()), default=0)
 
 
 def _word_start(text: str) -> int:
-    """Return the position of the first complete word of the end of a text."""
+    """Return the position of the first whitespace in a text, so that no word is cut, or the text's length."""
     return next((i for i, c in enumerate(text) if c.isspace()), len(text))

@@ -1,4 +1,4 @@
-"""Checks that `rewardkit train` accepts a file, by the trainer's own rules but before training."""
+"""Checks that `rewardkit train` accepts a file. The checks apply the trainer's own rules before training."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from rewardkit.rows import DATA_SOURCE, GROUND_TRUTH, RowNames, first_of, value_
 
 _CHECK = "training"
 _MARKED_NUMBER = re.compile(r"#### *-?[0-9]")
-"""Pattern of the mark before the answers in GSM8K."""
+"""Pattern for the mark and the number at the end of solutions in GSM8K."""
 
 
 def check_training(
     file: RowFile, form: FileForm, chosen: RowNames, data_source: str | None, findings: Findings
 ) -> RowNames | None:
-    """Report missing columns that training needs. If there are none, return the names of the columns.
+    """Return the names of the columns that training needs, or report missing columns and return None.
 
     Args:
         file: File to check.
         form: Form of the file.
-        chosen: Names of columns that the user gave. `rewardkit train` has an option only for the prompt.
+        chosen: Names of columns specified by the user. `rewardkit train` has an option only for the prompt.
         data_source: Data source of every row, for which `rewardkit train` has no option.
-        findings: Findings to add to.
+        findings: Collection to which findings are added.
     """
     try:
         return training_names(file, chosen.prompt or PROMPT_KEY)
@@ -72,9 +72,9 @@ def _why(file: RowFile, form: FileForm) -> str:
 
 
 def check_training_rows(items: Sequence[Item], file: str, names: RowNames, findings: Findings) -> None:
-    """Report rows that stop training, except rows that already have an error.
+    """Report rows that would stop training, except rows with an error that has already been reported.
 
-    Rows with images cause a warning, since other trainers can read them.
+    Rows with images only cause a warning, since other trainers can read them.
     """
     refused: dict[int, str] = {}
     for item in items:

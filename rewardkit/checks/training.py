@@ -1,6 +1,7 @@
 """Columns and values that training needs.
 
-The trainer rejects files without them, and `rewardkit check` reports such files before training.
+The trainer rejects files that lack these columns or values. `rewardkit check` reports such files before
+training.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from rewardkit.rows import MEDIA, RowNames, find_names, has_value, to_sample, va
 from rewardkit.tables import type_of
 
 PROMPT_KEY = "prompt"
-"""Default name of the prompt column, which `data.prompt_key` changes."""
+"""Default name of the prompt column. `data.prompt_key` sets another name."""
 AGENT_NAME = "agent_name"
 
 
 def has_in(file: RowFile) -> Callable[[str], bool]:
-    """Return a predicate for the possibly dotted names that the schema or the first row of a file has."""
+    """Return a predicate that is True for (dotted) names in the schema or in the first row of a file."""
     schema = file.schema
     if schema is None:
         first = file.first_row()
@@ -48,10 +49,10 @@ def training_names(file: RowFile, prompt_key: str) -> RowNames:
 
 
 def training_row(row: Mapping[str, Any], where: str, names: RowNames) -> dict[str, Any]:
-    """Return the data source, prompt, ground truth, extra info and agent of a row for training.
+    """Return the data source, prompt, ground truth, extra info and agent in a row for training.
 
     Raises:
-        InputError: A value is missing, or the prompt is not text.
+        InputError: A value is missing, or the prompt contains something other than text.
     """
     sample = to_sample(
         value_at(row, names.data_source),
@@ -78,10 +79,10 @@ def training_row(row: Mapping[str, Any], where: str, names: RowNames) -> dict[st
 
 
 def refuse_media(row: Mapping[str, Any], where: str) -> None:
-    """Check that a row has no images, videos or audio, without which the prompt would be another question.
+    """Check that a row has no images, videos or audio, since the prompt is incomplete without them.
 
     Raises:
-        InputError: The row has such media.
+        InputError: The row has images, videos or audio.
     """
     if found := [name for name in MEDIA if row.get(name)]:
         raise InputError(
@@ -91,7 +92,7 @@ def refuse_media(row: Mapping[str, Any], where: str) -> None:
 
 
 def readable(prompt: Any, where: str) -> Any:
-    """Return a prompt with a role and a text in each message. Parts of text are joined.
+    """Return a prompt as text, or as messages that each have a role and a text. Text parts are joined.
 
     Raises:
         InputError: A message has no role, or contains something other than text.

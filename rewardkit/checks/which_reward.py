@@ -1,4 +1,4 @@
-"""Advice on rewards for a file whose data source has no reward, or whose responses all score alike.
+"""Advice on rewards for a file whose data source has no reward, or whose responses are all right or wrong.
 
 Only rewards for text are tried, on the first rows. Judges and the sandbox are not used. `logs.trial` handles
 logs without a data source.
@@ -22,9 +22,9 @@ from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import Sample
 
 _MOST = 0.5
-"""Smallest share of responses with an answer with which a reward counts as suitable for a file."""
+"""Minimum share of responses in which a reward must find an answer to be suitable for a file."""
 _OFFERED = 0.2
-"""Smallest share of right responses with which a reward is suggested."""
+"""Minimum share of right responses for a reward to be suggested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +39,11 @@ class _Reading:
 
 
 def which_reward(paths: Iterable[str | Path], options: ReadOptions, scorer: Scorer) -> str:
-    """Return a line that suggests rewards for the first file, the best first, or "" if none is suitable.
+    """Return a line that suggests rewards for the first file, best first, or "" if no reward is suitable.
 
     Args:
-        paths: Files of responses.
-        options: Options of the user, whose data source is ignored.
+        paths: Files with responses.
+        options: Options for reading the files. Their data source is ignored.
         scorer: Scorer for the responses.
     """
     samples = _some_samples(paths, replace(options, data_source="?"))
@@ -52,13 +52,13 @@ def which_reward(paths: Iterable[str | Path], options: ReadOptions, scorer: Scor
 
 
 def second_look(paths: Iterable[str | Path], options: ReadOptions, scorer: Scorer, report: Report) -> str:
-    """Return a line of advice if no response or all responses are right, or "" if there is nothing to report.
+    """Return a line of advice if no response or all responses are right, or "" if there is no advice.
 
-    Some rows are scored again. Nothing is reported if rewards of other kinds have scored the files, since
-    calls of these rewards may be slow or expensive.
+    Some rows are scored again. There is no advice if rewards other than rewards for text have scored the
+    files, since calls of these rewards may be slow or expensive.
 
     Args:
-        paths: Files of responses.
+        paths: Files with responses.
         options: Options for reading the files.
         scorer: Scorer for the responses.
         report: Totals of scoring the files.
@@ -89,7 +89,7 @@ def second_look(paths: Iterable[str | Path], options: ReadOptions, scorer: Score
 
 
 def _is_framed(source: str) -> bool:
-    """Return True if the reward requires a format, so that it rarely finds answers in texts without one."""
+    """Return True if the reward requires a format, so that it rarely finds answers in other texts."""
     reward = REGISTRY.find(source)
     return reward is not None and "format" in reward.parts
 
@@ -100,7 +100,7 @@ def _offered(readings: Sequence[_Reading]) -> list[str]:
 
 
 def _readings(samples: Sequence[Sample], scorer: Scorer) -> list[_Reading]:
-    """Return the results of all rewards for text without options, since options may let a reward guess."""
+    """Return the results of all rewards for text, without options, since options may let a reward guess."""
     return [_reading(source, samples, scorer) for source in REGISTRY.readings() if ":" not in source]
 
 
@@ -112,7 +112,7 @@ def _reading(source: str, samples: Sequence[Sample], scorer: Scorer) -> _Reading
 
 
 def _some_samples(paths: Iterable[str | Path], options: ReadOptions) -> list[Sample]:
-    """Return the first usable samples of the first file with a non-empty response."""
+    """Return the usable samples with a non-empty response in the first rows of the first file."""
     for source in near_inputs(paths)[:1]:
         try:
             with opened(source, options) as (file, layout):

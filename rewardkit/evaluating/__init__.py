@@ -1,4 +1,4 @@
-"""`rewardkit.evaluate` and `rewardkit.compare`, which compute figures of files, tables or datasets.
+"""`rewardkit.evaluate` and `rewardkit.compare`, which compute figures for files, tables or datasets.
 
-They call lower-level packages to prepare datasets, generate and score responses, and read scored rows.
+Both functions call lower-level packages to prepare datasets, generate and score responses, and read rows.
 """

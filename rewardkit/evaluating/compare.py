@@ -25,32 +25,32 @@ COLUMNS = ("data source", "accuracy", "mean score", "prompts", "not scored")
 
 @dataclass(frozen=True, slots=True)
 class ComparedFiles:
-    """Differences between two files: the second minus the first."""
+    """Differences between two files, as values in the second file minus values in the first."""
 
     found: Comparison
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Messages about the data sources that cannot be compared."""
+        """One message for each data source that cannot be compared."""
         return self.found.problems
 
     def gates(self, fail_if_worse: GateLimits | None) -> list[GateResult]:
         """Return the results of gates that limit how much worse the second file may be than the first.
 
         The gates compare the accuracy, or the mean score if a reward does not report correctness. A gate
-        fails if even the upper end of the 95 % interval of the paired difference is below the negated limit.
+        fails if even the upper end of the 95 % interval for the paired difference is below the negated limit.
 
         Args:
-            fail_if_worse: Limit for every data source, or limits by data source; at least 0.
+            fail_if_worse: One limit for every data source, or limits by data source. A limit is at least 0.
         """
         return gate_comparison(self.found, gate_limits(fail_if_worse, least=0.0))
 
     def check(self, fail_if_worse: GateLimits | None = None) -> ComparedFiles:
-        """Return the comparison itself if it is complete and every gate passes.
+        """Return this comparison if it is complete and every gate passes.
 
         Raises:
             IncompleteError: A data source has no figure, or one file has no scored response for more than 5 %
-                of the prompts of a gate's data source.
+                of the prompts in a gate's data source.
             GateError: The second file is worse than a limit allows.
             OptionsError: A limit is not a finite number, or is below 0.
         """
@@ -62,7 +62,7 @@ class ComparedFiles:
         return {**self.found.as_dict(), "problems": list(self.problems)}
 
     def summary(self, gates: tuple[GateResult, ...] = ()) -> Summary:
-        """Return the differences as a table, with the problems and the gates."""
+        """Return the differences as a table, with the problems and the results of the gates."""
         rows = []
         for name, one in self.found.sources.items():
             cells = (cell(one.accuracy, "+"), cell(one.score, "+"), f"{one.prompts:,}", f"{one.not_scored:,}")
@@ -89,17 +89,17 @@ def compare(
 
     Args:
         first: Scored file, folder or URL, a `pandas.DataFrame`, or a `pyarrow.Table`.
-        second: Second input, in any form that `first` may have. Differences are the second minus the first.
+        second: Second input, in any of the forms of `first`. Differences are the second minus the first.
         scorer: Scorer for files without scores. By default, a new `Scorer` is created.
         options: Options for reading the rows, a `rewardkit.offline.ReadOptions`.
         prefix: Prefix of the score columns.
-        allow_missing: Compare only the prompts that both files have.
-        given: Rewards and options given for this run, to record which of them the rows use, or None.
-        on_note: Called with a line of text for each file whose log's own scores are used.
+        allow_missing: True to compare only the prompts in both files.
+        given: Tracker of the given rewards and options that no row uses, or None.
+        on_note: Function called with a line of text for each log whose own scores are used.
 
     Raises:
         InputError: A file cannot be read, or the prompts differ.
-        UnknownDataSourceError: A file has no scores, and there is no reward for its rows.
+        UnknownDataSourceError: A file has no scores, and no reward exists for its rows.
     """
     with ExitStack() as stack:
         groups = []

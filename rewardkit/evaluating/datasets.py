@@ -1,6 +1,6 @@
-"""Evaluation of a model on datasets, which are prepared, answered and scored in a folder.
+"""Evaluation of a model on datasets, with preparation, generation and scoring.
 
-The same call resumes an interrupted run.
+All files of a run are in one folder. Repeating the same call resumes an interrupted run.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ from rewardkit.logs.reader import PLAIN
 from rewardkit.scoring.scorer import Scorer
 
 OnStep = Callable[[str, int, int | None], None]
-"""Callback that receives the name of the step, the amount done, and the total, or None if it is unknown."""
+"""Callback that receives the name of the step, the amount done, and the total, or None if unknown."""
 
 _SPLITS = ("test", "validation", "val")
-"""Names of splits for evaluation, in order of preference."""
+"""Names of splits to evaluate on, in order of preference."""
 
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """Dataset with the settings for its preparation and for the generation of responses."""
+    """Dataset with the settings for preparing it and for generating responses."""
 
     name: str
     dataset: Dataset
     settings: PrepSettings
     own: dict[str, Any]
-    """Settings of preparation that only this dataset has."""
+    """Preparation settings that only this dataset has."""
     split: str | None = None
     limit: int | None = None
     system: str = ""
@@ -57,7 +57,7 @@ class Benchmark:
 
     @classmethod
     def named(cls, name: str, prep: Mapping[str, Any]) -> Benchmark:
-        """Return the benchmark for the dataset with this name and the given settings of `rewardkit.prepare`.
+        """Return the benchmark for the dataset with this name, with settings for `rewardkit.prepare`.
 
         Raises:
             OptionsError: The dataset or a setting is unknown, or a value has the wrong type.
@@ -68,7 +68,7 @@ class Benchmark:
 
 @dataclass(frozen=True, slots=True)
 class DatasetsRun:
-    """Settings and callbacks that all datasets of a run share."""
+    """Settings and callbacks shared by all datasets in a run."""
 
     model: str
     out: Path
@@ -83,13 +83,15 @@ class DatasetsRun:
 def run_datasets(
     benchmarks: Sequence[Benchmark], shared: DatasetsRun
 ) -> tuple[dict[str, DatasetRun], dict[str, Figures], list[str]]:
-    """Return the runs and figures of datasets by name, and messages about rows missing from the figures.
+    """Evaluate a model on datasets.
+
+    Return the runs and the figures by name of the dataset, and messages about rows missing from the figures.
 
     All datasets are prepared before the model is loaded.
 
     Raises:
         InputError: A dataset cannot be prepared, or the folder contains the files of another run.
-        RequestsFailedError: The model did not answer all prompts. The same call retries the missing ones.
+        RequestsFailedError: The model did not answer all prompts. The same call retries the missing prompts.
     """
     out = shared.out
     for one in benchmarks:
@@ -115,7 +117,7 @@ def run_datasets(
 
 
 def _prompts(one: Benchmark, on_note: OnNote) -> Path:
-    """Return the file of the split to evaluate on, after preparing the dataset if necessary."""
+    """Prepare the dataset if necessary, and return the file with the split to evaluate on."""
     known = splits(prepared(one.dataset, one.settings, one.own))
     name = one.split or next((split for split in _SPLITS if split in known), None)
     if name is None and len(known) == 1:
@@ -132,10 +134,10 @@ def _prompts(one: Benchmark, on_note: OnNote) -> Path:
 
 
 def _begin(one: Benchmark, prompts: Path, shared: DatasetsRun) -> DatasetRun:
-    """Return a new run, or the run that an earlier call began.
+    """Return a new run, or the run started by an earlier call.
 
     Raises:
-        InputError: The folder contains files of another run, and `force` and `restart` are False.
+        InputError: The folder contains files of another run, and neither `force` nor `restart` is True.
     """
     out, run = shared.out, shared.run
     asked = {"prompts": f"{prompts.parent.name}/{prompts.name}", "model": shared.model, "limit": one.limit}
@@ -165,7 +167,7 @@ def _begin(one: Benchmark, prompts: Path, shared: DatasetsRun) -> DatasetRun:
 
 @contextmanager
 def _kept(place: DatasetRun, path: Path) -> Iterator[None]:
-    """Write the record of a run before and after the block, even if the block raises an error."""
+    """Write the record of a run before and after the block, even if the block raises an exception."""
     try:
         _write(place, path)
         yield
@@ -179,7 +181,7 @@ def _write(place: DatasetRun, path: Path) -> None:
 
 
 def _generate(one: Benchmark, place: DatasetRun, shared: DatasetsRun) -> None:
-    """Generate the missing responses, and record the time and the number of tokens."""
+    """Generate the responses if their file does not exist, and record the time and the number of tokens."""
     responses = Path(place.responses)
     if not responses.exists():
         started = time.monotonic()
@@ -208,7 +210,7 @@ def _generate(one: Benchmark, place: DatasetRun, shared: DatasetsRun) -> None:
 
 
 def _score(place: DatasetRun, shared: DatasetsRun) -> tuple[dict[str, Figures], list[str]]:
-    """Score the responses, even if they have scores, since rewards may have changed.
+    """Score the responses again even if they have scores, since rewards may have changed.
 
     Return the figures by data source, and messages about missing rows.
     """

@@ -1,6 +1,6 @@
 """`rewardkit.evaluate`: figures with intervals for files, a table or datasets.
 
-With a model, responses are generated first. Files without scores from rewardkit are scored.
+If a model is given, responses are generated first. Files without scores from rewardkit are scored.
 """
 
 from __future__ import annotations
@@ -60,39 +60,39 @@ def evaluate(
     on_note: OnNote = lambda line: None,
     **settings: Any,
 ) -> Evaluation:
-    """Evaluate the responses in files or a table, or the responses of a model to datasets or prompts.
+    """Evaluate responses in files or a table, or a model's responses to datasets or prompts.
 
     Args:
-        responses: File of responses (scored or not), a folder, a glob or a URL; a `pandas.DataFrame` or a
+        responses: File with responses (scored or not), a folder, a glob or a URL; a `pandas.DataFrame` or a
             `pyarrow.Table`; the name of a dataset, or a `Benchmark`; or a list of files or of datasets.
-        model: Model that answers the prompts of datasets or of one file: a model folder, a hub ID, or the
-            name of the model at `url`.
+        model: Model that answers the prompts in datasets or in one file. It is a model folder, a hub ID, or
+            the name of the model at `url`.
         out: File for the scored rows. For datasets, the folder for all files, by default `eval/MODEL`.
         report: File for an HTML report.
         scorer: Scorer for the responses. By default, a new `Scorer` is created.
         options: Options for reading the rows, a `rewardkit.offline.ReadOptions`.
         prefix: Prefix for the names of the score columns.
-        bad_rows: Policy for rows that cannot be used, as in `score_file`.
-        resume: Continue an interrupted run.
-        restart: Discard the partial output of an interrupted run.
-        force: Replace an output that exists.
-        cluster: Ray cluster that generates and scores, or None for this machine.
+        bad_rows: Policy for unusable rows, as in `score_file`.
+        resume: True to continue an interrupted run.
+        restart: True to discard the partial output of an interrupted run.
+        force: True to replace an existing output.
+        cluster: Ray cluster on which to generate and score, or None for this machine.
         workers: Number of scoring processes on the cluster.
-        split: Split of the datasets. The default is `test`, or else `validation`.
-        limit: Largest number of prompts to use, for runs with a model.
-        system: System prompt for rows without one, for runs with a model.
+        split: Split of the datasets. The default is `test`, or `validation` if a dataset has no `test`.
+        limit: Maximum number of prompts to use, for runs with a model.
+        system: System prompt for rows without a system prompt, for runs with a model.
         prep: Settings of `rewardkit.prepare` for the datasets.
-        given: Rewards and options given for this run, to record which of them the rows use, or None.
-        on_unused: Callback of `rewardkit.generate`, for runs with a model.
-        on_progress: Called with the step, the amount done, and the total, or None if it is unknown.
-        on_note: Called with one line of text for each remark.
-        settings: Settings of `rewardkit.generate`, for runs with a model.
+        given: Tracker of the given rewards and options that no row uses, or None.
+        on_unused: Callback for `rewardkit.generate`, for runs with a model.
+        on_progress: Function called with the step, the amount done, and the total, or None if unknown.
+        on_note: Function called with one line of text for each remark.
+        settings: Settings for `rewardkit.generate`, for runs with a model.
 
     Raises:
-        InputError: A file, table or dataset cannot be used, or an output exists.
+        InputError: A file, table or dataset cannot be used, or an output already exists.
         OptionsError: A setting is unknown or has no effect.
-        UnknownDataSourceError: There is no reward for any row.
-        RequestsFailedError: The model did not answer all prompts. `resume` retries the missing ones.
+        UnknownDataSourceError: None of the rows has a reward.
+        RequestsFailedError: The model did not answer all prompts. `resume` retries the missing prompts.
     """
     if model is None and (settings or limit is not None or system):
         name = next(iter(settings), "limit" if limit is not None else "system")
@@ -126,16 +126,16 @@ def evaluate(
 def find_benchmarks(
     words: Sequence[str | Path | Benchmark], make: Callable[[str], Benchmark], *, chosen: bool
 ) -> list[Benchmark]:
-    """Return the datasets that the words name, or an empty list if the words are files.
+    """Return the datasets among the words, or an empty list if the words are files.
 
     Args:
-        words: Names of datasets or files, or benchmarks.
-        make: Function that returns the benchmark for the name of a dataset.
-        chosen: True if there are settings for datasets.
+        words: Benchmarks, or names of datasets or files.
+        make: Function that returns the benchmark for a dataset name.
+        chosen: True if the call contains settings for datasets.
 
     Raises:
-        InputError: A word is neither a file nor a dataset, or there are both files and datasets.
-        OptionsError: There are settings for datasets, but the words are files, or a setting is unknown.
+        InputError: A word is neither a file nor a dataset, or the words contain both files and datasets.
+        OptionsError: The call contains settings for datasets but names files, or a setting is unknown.
     """
     found: dict[str, Benchmark | None] = {}
     for word in words:
@@ -161,7 +161,11 @@ def find_benchmarks(
 
 
 def _check_word(word: str) -> None:
-    """Raise an InputError if the word looks like the name of a dataset but is not a file either."""
+    """Check that a word that is not a dataset can be a file.
+
+    Raises:
+        InputError: The word looks like the name of a dataset, but neither a dataset nor a file has this name.
+    """
     if word.replace("_", "").replace("-", "").isalnum() and not Path(word).exists():
         near = did_you_mean(word, DATASETS) or "; `rewardkit eval --list` shows the datasets"
         raise InputError(f"'{word}' is neither a file nor a dataset{near}")
@@ -170,7 +174,7 @@ def _check_word(word: str) -> None:
 def _asked(
     one: Benchmark, split: str | None, limit: int | None, system: str, generation: dict[str, Any]
 ) -> Benchmark:
-    """Return the benchmark, completed with the settings of the call that it does not set itself."""
+    """Return the benchmark, with settings that it lacks taken from the call."""
     return replace(
         one,
         split=one.split or split,
@@ -200,11 +204,11 @@ class _FilesRun:
     on_step: OnStep
     on_note: OnNote
     keeps: bool
-    """False if the rows are those of a table in memory and no output file was requested."""
+    """False if the rows are from a table in memory and no output file was requested."""
 
 
 def _target(files: Sequence[str], out: str | Path | None) -> Path:
-    """Return the file for the scored responses of a model."""
+    """Return the path of the file for a model's scored responses."""
     if len(files) > 1:
         raise OptionsError(f"--model requires exactly one prompt file, found {len(files)} files")
     prompts = Path(files[0])
@@ -220,7 +224,7 @@ def _generated(
     limit: int | None,
     generation: Mapping[str, Any],
 ) -> str:
-    """Generate a model's responses if necessary, and return their file, which is beside `target`."""
+    """Generate a model's responses if necessary, and return the path of their file beside `target`."""
     generated = target.with_name(f"{target.stem}.generated.parquet")
     if how.run.resume and generated.exists():
         how.on_note(f"using the responses of an earlier run: {generated}")
@@ -255,8 +259,8 @@ def _files(
         raise OptionsError(f"--out has no effect: {files[0]} already has scores")
     with tempfile.TemporaryDirectory() as folder:
         kept = _kept(files, out, how) if not had or out is not None else None
-        # If the scores are not kept, each part has its own output, so that their order and kinds do not
-        # matter.
+        # If the scores are not kept, each part has an output of its own, so that the parts may be in any
+        # order and of any kind.
         made = {
             part.word: kept or f"{folder}/{i}{'' if Path(part.word).is_dir() else '.jsonl'}"
             for i, part in enumerate(parts)
@@ -277,11 +281,13 @@ def _files(
 
 
 def _scored(made: Mapping[str, str], whole: Sequence[str] | None, how: _FilesRun, *, kept: bool) -> Report:
-    """Score each file, and write the scored rows to its output.
+    """Score each file or folder, and write the scored rows to its output.
 
     Args:
         made: Output for each file or folder.
-        whole: Words that name all the files, if all share one output.
+        whole: All words of the call if all files share one output, otherwise None.
+        how: Settings and callbacks.
+        kept: True if the output is kept after the evaluation.
     """
     if not made:
         return Report()
@@ -303,7 +309,7 @@ def _scored(made: Mapping[str, str], whole: Sequence[str] | None, how: _FilesRun
 
 
 def _kept(files: Sequence[str], out: str | Path | None, how: _FilesRun) -> str | None:
-    """Return the output to keep: `out`, or by default a file beside the only input, or None."""
+    """Return the path of the output, by default beside the only input, or None if it is not kept."""
     if out is not None:
         return str(out)
     if not how.keeps or len(files) != 1 or files[0] == STDIN or not Path(files[0]).exists():

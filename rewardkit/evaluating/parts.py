@@ -1,4 +1,4 @@
-"""Files of an evaluation: detection of files with scores, and of rows that are missing from the result."""
+"""Detection of files with scores in an evaluation, and of rows that are missing from the result."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from rewardkit.logs.reader import read_samples
 from rewardkit.offline.report import Report
 
 UNNAMED = "unnamed"
-"""Data source in the figures for rows without a data source."""
+"""Data source that the figures use for rows without a data source."""
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluatedPart:
-    """Input file, or folder whose subfolder names contain values of the rows (`data_source=gsm8k/`)."""
+    """Input file, or folder whose subfolder names contain column values (`data_source=gsm8k/`)."""
 
     word: str
     scored: bool
-    """True if the part has scores from rewardkit. Other parts are scored first."""
+    """True if the part already has scores from rewardkit. Other parts must be scored first."""
 
 
 def parts_of(words: Sequence[str], options: ReadOptions, prefix: str) -> list[EvaluatedPart]:
-    """Return the parts of an evaluation in order.
+    """Return the parts of an evaluation in the order of the words.
 
     Raises:
-        InputError: A file does not exist or cannot be read, or only some files have scores in a folder whose
-            subfolder names contain values of the rows.
+        InputError: A file does not exist or cannot be read, or a folder whose subfolder names contain column
+            values has both scored and unscored files.
     """
     found: dict[str, bool] = {}
     for word in words:
@@ -63,8 +63,8 @@ def lost_rows(
     Args:
         groups: Responses in the result.
         read: Files that already had scores.
-        made: Outputs of scoring, which contain the rows of `report`.
-        report: Report of scoring.
+        made: Output files of scoring, which contain the rows counted in `report`.
+        report: Report on scoring.
         options: Options for reading the files.
         prefix: Prefix of the score columns.
     """
@@ -88,7 +88,7 @@ def lost_rows(
 
 
 def dropped_sources(words: Sequence[str], options: ReadOptions, report: Report) -> list[str]:
-    """Return a message for each data source of which all rows were dropped as unusable."""
+    """Return a message for each data source whose rows were all dropped as unusable."""
     if not report.bad_count or not words:
         return []
     asked = Counter(sample.data_source for batch in read_samples(words, options) for sample in batch.samples)
@@ -115,7 +115,7 @@ def _lost_of_file(path: str, files: Sequence[Input], options: ReadOptions, prefi
 
 
 def _rows_in(source: Input) -> int:
-    """Return the number of rows of a file without empty lines."""
+    """Return the number of rows in a file, without empty lines."""
     file = open_rows(source)
     try:
         if file.schema is not None and file.total is not None:

@@ -21,16 +21,16 @@ COLUMNS = ("data source", "accuracy", "mean score", "responses", "not scored")
 
 @dataclass(slots=True)
 class DatasetRun:
-    """Record of the run of one dataset, stored as `NAME.json` beside its responses and scores."""
+    """Record of a run on one dataset, stored as `NAME.json` beside its responses and scores."""
 
     asked: dict[str, Any]
     """All settings that affect the responses. The key of the prepared dataset identifies the prompts."""
     prompts: str
-    """File of the prompts."""
+    """Path of the file with the prompts."""
     responses: str
-    """File of the responses."""
+    """Path of the file with the responses."""
     scored: str
-    """File of the scored responses."""
+    """Path of the file with the scored responses."""
     prompt_tokens: int = 0
     response_tokens: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
@@ -44,33 +44,33 @@ class Evaluation:
     """Figures of an evaluation, with messages about missing rows."""
 
     figures: dict[str, Figures]
-    """Figures by data source, with `overall` if there are several, or by name of the dataset."""
+    """Figures by data source, with `overall` for several data sources, or by dataset name."""
     out: str | None
-    """Scored file, or folder for datasets, or None if the scores were not kept."""
+    """Path of the scored file, or of the folder for datasets, or None if the scores were not kept."""
     problems: tuple[str, ...] = ()
-    """Messages about rows and data sources of the input that are missing from the figures."""
+    """Messages about rows and data sources in the input that are missing from the figures."""
     datasets: dict[str, DatasetRun] = field(default_factory=dict)
     """Runs of datasets by name; empty for files."""
 
     def gates(self, fail_under: GateLimits | None, *, fail_on: Counted = "point") -> list[GateResult]:
-        """Return the results of gates that require figures to be at least a limit.
+        """Return the results of gates that require figures to be at least the limit.
 
         The gates use the accuracy, or the mean score if a reward does not report correctness.
 
         Args:
-            fail_under: Limit for every data source, or limits by data source.
-            fail_on: Value to compare: `point` is the mean, `interval` the lower end of its 95 % interval.
+            fail_under: One limit for every data source, or limits by data source.
+            fail_on: Value to compare. `point` is the mean, and `interval` the lower end of the 95 % interval.
         """
         return gate_figures(self.figures, gate_limits(fail_under), fail_on)
 
     def check(self, fail_under: GateLimits | None = None, *, fail_on: Counted = "point") -> Evaluation:
-        """Return the evaluation itself if it is complete and every gate passes.
+        """Return this evaluation if it is complete and every gate passes.
 
-        The arguments are those of `gates`.
+        The arguments are the same as for `gates`.
 
         Raises:
             IncompleteError: Rows or data sources are missing, a data source has no figure, or more than 5 %
-                of the responses of a gate's data source were not scored.
+                of the responses in a gate's data source were not scored.
             GateError: A figure is below its limit.
             OptionsError: A limit is not a finite number.
         """
@@ -86,7 +86,7 @@ class Evaluation:
         return {"out": self.out, **found, "problems": list(self.problems)}
 
     def summary(self, gates: tuple[GateResult, ...] = ()) -> Summary:
-        """Return the figures as a table, with the problems and the gates."""
+        """Return the figures as a table, with the problems and the results of the gates."""
         rows = tuple(_row(name, one) for name, one in self.figures.items())
         return Summary("eval", COLUMNS, rows, self.problems, gates)
 
@@ -95,7 +95,7 @@ class Evaluation:
 
 
 def unscored_problem(name: str, one: Figures) -> str:
-    """Return a message that a data source has no scored response, or "" if it has one."""
+    """Return a message if the data source has no scored response, or "" otherwise."""
     if one.scored or name == OVERALL:
         return ""
     counts = ", ".join(f"{n:,} {status}" for status, n in one.failures.items())

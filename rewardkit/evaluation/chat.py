@@ -1,6 +1,6 @@
-"""Display of an episode's turns as a chat, with the speakers, the tool calls, their outcomes and the rewards.
+"""Formatting of an episode's turns as a chat, with speakers, tool calls, their outcomes and rewards.
 
-The column `turns` is read in the form that generation and training write. Other values are left unchanged.
+The functions accept the column `turns` as generation and training write it. `is_chat` recognises such values.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from rewardkit.messages import message_text
 from rewardkit.text import printable
 
 FOLDED = 400
-"""Number of characters of a tool's or user's text that a terminal shows. The rest is left out."""
+"""Maximum number of characters shown from a tool's or user's text. The middle of longer texts is left out."""
 
 
 def is_chat(turns: Any) -> TypeGuard[list[Mapping[str, Any]]]:
-    """Return True if the value is the turns of an episode."""
+    """Return True if the value is a list of an episode's turns."""
     return (
         isinstance(turns, list)
         and bool(turns)
@@ -26,7 +26,7 @@ def is_chat(turns: Any) -> TypeGuard[list[Mapping[str, Any]]]:
 
 
 def chat_lines(turns: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return an episode as lines of text, without control characters that could affect a terminal."""
+    """Return the turns of an episode as text, without control characters that could affect a terminal."""
     lines = []
     for turn in turns:
         own = turn["role"] == "assistant"
@@ -50,7 +50,7 @@ def shown_prompt(key: str) -> str:
 
 
 def heading(turn: Mapping[str, Any]) -> str:
-    """Return the heading of a turn: its role, the statuses of tool calls, the calls and the reward."""
+    """Return the heading of a turn, with its role, the statuses of tool calls, the calls and the reward."""
     about = ", ".join(str(status) for status in turn.get("statuses") or ())
     head = f"[{printable(str(turn['role']))}{f': {about}' if about else ''}]"
     calls = [_call(one) for one in turn.get("calls") or ()]
@@ -72,7 +72,7 @@ def folded(text: str) -> str:
 
 
 def _call(one: Any) -> str:
-    """Return a call, given as a mapping or as JSON, in the form `name(arguments)`."""
+    """Return a tool call, given as a mapping or as JSON, in the form `name(arguments)`."""
     try:
         call = json.loads(one) if isinstance(one, str) else one
         name = call.get("name")

@@ -1,6 +1,6 @@
-"""Comparison of two scored files over the same prompts: paired differences, and the prompts that flipped.
+"""Comparison of two scored files over the same prompts, with paired differences and flipped prompts.
 
-The differences and their tests are in `intervals.py`. `scored.py` reads the files.
+`intervals.py` computes the differences and their tests. `scored.py` reads the files.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class PromptFlip:
 
 @dataclass(frozen=True, slots=True)
 class SourceComparison:
-    """Comparison for one data source. Differences are the second file minus the first."""
+    """Comparison of one data source. A difference is the second file's value minus the first file's."""
 
     prompts: int
     """Number of prompts with a scored response in both files."""
@@ -47,20 +47,20 @@ class SourceComparison:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Comparison of two files over the prompts for which both files have a scored response."""
+    """Comparison of two files over the prompts with a scored response in both files."""
 
     sources: dict[str, SourceComparison]
     flips: list[PromptFlip]
     """Flips sorted by data source, then from the largest loss to the largest gain."""
     only_first: int
-    """Number of prompts that only the first file has; 0 unless missing prompts are allowed."""
+    """Number of prompts that are only in the first file. It is 0 unless missing prompts are allowed."""
     only_second: int
     not_scored: int
     """Number of prompts in both files for which at least one file has no scored response."""
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Messages about the data sources in which no prompt has a scored response in both files."""
+        """One message for each data source in which no prompt has a scored response in both files."""
         lost = [name for name, source in self.sources.items() if not source.prompts and name != OVERALL]
         return tuple(f"{name}: no prompt has a scored response in both files" for name in lost)
 
@@ -73,7 +73,8 @@ def compare(first: Groups, second: Groups, *, allow_missing: bool = False) -> Co
     """Compare two files of scored responses.
 
     Args:
-        allow_missing: Compare only the prompts in both files. If False, different prompts are an error.
+        allow_missing: True to compare only the prompts in both files. If False, different prompts are an
+            error.
 
     Raises:
         InputError: The files have no prompt in common, or they have different prompts and `allow_missing` is

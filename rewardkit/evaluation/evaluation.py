@@ -1,6 +1,6 @@
 """Figures of a scored file, per data source and overall, with confidence intervals clustered by prompt.
 
-pass@k and the related metrics are in `metrics.py`, the intervals in `intervals.py`. The commands print the
+`metrics.py` computes pass@k and related metrics, and `intervals.py` the intervals. The commands print the
 figures.
 """
 
@@ -39,12 +39,12 @@ class AtK:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Figures of one data source. A figure is None if the reward does not report the values that it needs."""
+    """Figures for one data source. A figure is None if the reward does not report the necessary values."""
 
     prompts: int
     responses: int
     scored: int
-    """Number of responses with the status `ok`, over which the means are taken."""
+    """Number of responses with the status `ok`. Scores and correctness are averaged over these responses."""
     failures: dict[str, int]
     """Number of responses with each status other than `ok`. Responses without a score count as `unscored`."""
     score: Estimate | None
@@ -54,7 +54,7 @@ class Figures:
     """Number of scored responses whose answer could not be read or compared, and which count as wrong."""
     mean_length: float | None
     truncated: float | None
-    """Share of the responses that were truncated at the length limit."""
+    """Share of the responses with a finish reason that were truncated at the length limit."""
     solved: int
     """Number of prompts with at least one correct response."""
     at_k: dict[str, list[AtK]]
@@ -66,7 +66,7 @@ class Figures:
 
 
 def figures_by_source(groups: Groups) -> dict[str, Figures]:
-    """Return the figures of each data source and, if there are several, of all of them together."""
+    """Return the figures for each data source and, if there are several, for all of them together."""
     found = {source: figures(list(prompts.values())) for source, prompts in sorted(groups.items())}
     if len(groups) > 1:
         found[OVERALL] = figures([group for prompts in groups.values() for group in prompts.values()])
@@ -74,7 +74,7 @@ def figures_by_source(groups: Groups) -> dict[str, Figures]:
 
 
 def figures(groups: Sequence[Sequence[ScoredResponse]]) -> Figures:
-    """Return the figures of the responses, which are grouped by prompt."""
+    """Return the figures for responses that are grouped by prompt."""
     everyone = [one for group in groups for one in group]
     scored = [[one for one in group if one.ok] for group in groups]
     decided = [[float(one.correct) for one in group if one.correct is not None] for group in scored]

@@ -1,7 +1,7 @@
-"""Gates: limits that the figures of an evaluation or a comparison must meet, for use in CI and from Python.
+"""Gates that check the figures of an evaluation or a comparison against limits, for CI and Python code.
 
-A gate passes or fails, or ends in an error if the figure that it needs is missing. The commands print the
-results; `summary.py` writes the files for CI.
+A gate passes or fails, or ends in an error if the figure that it checks is missing. The commands print the
+results, and `summary.py` writes the files for CI.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from rewardkit.evaluation.evaluation import OVERALL, Figures
 from rewardkit.evaluation.intervals import ends
 
 Counted = Literal["point", "interval"]
-"""Value that a gate compares with its limit: the mean (`point`) or the lower end of its interval."""
+"""Value that a gate compares with its limit: the mean (`point`) or the lower end of the `interval`."""
 GateLimits = float | Mapping[str, float]
-"""One limit for every data source, or limits by data source, with the name "" for all others."""
+"""One limit for every data source, or limits by data source. The key "" applies to all other data sources."""
 
 MAX_NOT_SCORED = 0.05
-"""Largest share of unscored responses (or prompts) with which a gate still judges a data source."""
+"""Largest share of unscored responses (or prompts) for which a gate still evaluates a data source."""
 _ROUNDING = 1e-9
-"""Tolerance for rounding errors: a value that misses a limit by less than this still passes."""
+"""Tolerance for rounding errors. A value that misses a limit by less than this amount still passes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +33,11 @@ class GateResult:
 
     data_source: str
     rule: str
-    """Condition in words."""
+    """Condition of the gate in words."""
     status: Literal["passed", "failed", "error"]
-    """Outcome of the gate. `error` means that there is no figure, or that too many scores are missing."""
+    """Outcome of the gate. `error` means that a figure is missing, or that too many scores are missing."""
     line: str
-    """Figures and outcome in one line of text."""
+    """One line of text with the figures and the outcome."""
     limit: float
     value: float | None = None
     low: float | None = None
@@ -49,7 +49,7 @@ class GateResult:
 
 
 def gate_limits(given: GateLimits | None, *, least: float = -math.inf) -> dict[str, float]:
-    """Return the limits by data source. The name "" has the limit of all other data sources.
+    """Return the limits by data source. The limit under the key "" applies to all other data sources.
 
     Raises:
         OptionsError: A limit is not a finite number, or is less than `least`.
@@ -71,7 +71,7 @@ def require_named(limits: Mapping[str, float], names: Collection[str]) -> None:
     """Check that every data source with a limit is in the result.
 
     Raises:
-        InputError: A data source is not in the result. The message lists the data sources of the result.
+        InputError: A data source is not in the result. The message lists the data sources in the result.
     """
     for name in limits:
         if name and name not in names:
@@ -81,7 +81,7 @@ def require_named(limits: Mapping[str, float], names: Collection[str]) -> None:
 def gate_figures(
     figures: Mapping[str, Figures], limits: Mapping[str, float], counted: Counted = "point"
 ) -> list[GateResult]:
-    """Return the results of the gates that require the figures of data sources to be at least the limits."""
+    """Return the results of gates that require an accuracy or a mean score to be at least the limit."""
     return [
         _of_figures(name, figures[name], limit, counted)
         if name in figures
@@ -91,9 +91,9 @@ def gate_figures(
 
 
 def gate_comparison(found: Comparison, limits: Mapping[str, float]) -> list[GateResult]:
-    """Return the results of the gates that limit how much worse the second file may be than the first.
+    """Return the results of gates that limit how much worse the second file may be than the first.
 
-    A gate fails if even the upper end of the interval of the paired difference is below the negated limit.
+    A gate fails if even the upper end of the interval for the paired difference is below the negated limit.
     """
     return [
         _of_difference(name, found, limit) if name in found.sources else _missing(name, limit, found.sources)
@@ -117,7 +117,7 @@ def require_passed(problems: Sequence[str], gates: Sequence[GateResult]) -> None
 
 
 def exit_code(problems: Sequence[str], gates: Sequence[GateResult]) -> int:
-    """Return the exit code of the error that `require_passed` raises, or 0 if it raises none."""
+    """Return the exit code of the error that `require_passed` raises, or 0 if it raises no error."""
     try:
         require_passed(problems, gates)
     except (IncompleteError, GateError) as error:

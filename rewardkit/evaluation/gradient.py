@@ -1,7 +1,7 @@
 """Sources of the learning signal: the share of |advantage| that each component of a score accounts for.
 
-The responses to one prompt form a group, as in training. The advantages are those of `trainer/algorithms`,
-computed without torch. A test compares the two implementations.
+The responses to one prompt form a group, as in training. The advantages are defined as in
+`trainer/algorithms`, but computed without torch. A test compares the two implementations.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from rewardkit.types import UNDECIDED
 
 CORRECT = "correct"
 REST = "rest"
-"""Name of the component for the remainder that no named part explains."""
+"""Name for the remainder of a score that no named component explains."""
 MOST = 0.5
-"""Share of |advantage| from groups without a correct response above which there is a warning."""
+"""Share of |advantage| from groups without a correct response above which a warning is reported."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """Shares of the summed |advantage| of all scored responses, under one estimator."""
+    """Shares of the total |advantage| of all scored responses, under one estimator."""
 
     total: float
     """Sum of |advantage|. If it is 0, nothing is learned and all shares are 0."""
@@ -41,18 +41,18 @@ class Signal:
 
 @dataclass(frozen=True, slots=True)
 class SourceSignal:
-    """Sources of the learning signal of one data source."""
+    """Sources of the learning signal for one data source."""
 
     groups: int
     lone: int
-    """Number of groups with at most one scored response, from which estimators that compare the responses of
-    a group learn nothing."""
+    """Number of groups with at most one scored response. Estimators that compare the responses in a group
+    learn nothing from these groups."""
     flat: int
     """Number of groups in which all scores are equal, so that all advantages are 0."""
     not_scored: dict[str, int]
     """Number of responses without a score, by status."""
     weights: dict[str, float]
-    """Contribution of each component to a score, fitted by least squares."""
+    """Weight of each component in a score, fitted by least squares."""
     estimators: dict[str, Signal]
     warnings: list[str]
 
@@ -67,7 +67,7 @@ Advantages = Callable[[Sequence[float]], list[float]]
 def grpo(scores: Sequence[float]) -> list[float]:
     """Return the advantages of GRPO (arXiv:2402.03300): (score - mean) / (std + 1e-6) in the group.
 
-    The standard deviation is unbiased.
+    `std` is the sample standard deviation, with divisor n - 1.
     """
     scale = stdev(scores) + 1e-6
     return [one / scale for one in dr_grpo(scores)]
@@ -87,16 +87,16 @@ def rloo(scores: Sequence[float]) -> list[float]:
 
 IN_GROUPS: dict[str, Advantages] = {"grpo": grpo, "dr_grpo": dr_grpo, "rloo": rloo}
 OVER_ALL = "reinforce_plus_plus"
-"""REINFORCE++ (arXiv:2501.03262), which whitens over all responses and ignores groups."""
+"""Name of REINFORCE++ (arXiv:2501.03262), which whitens over all responses and ignores groups."""
 
 
 def signal(groups: Groups) -> dict[str, SourceSignal]:
-    """Return the sources of the learning signal of each data source."""
+    """Return the sources of the learning signal for each data source."""
     return {source: source_signal(list(prompts.values())) for source, prompts in sorted(groups.items())}
 
 
 def source_signal(groups: Sequence[Sequence[ScoredResponse]]) -> SourceSignal:
-    """Return the sources of the learning signal in the groups of one data source."""
+    """Return the sources of the learning signal for the groups of one data source."""
     scored = [[one for one in group if one.ok] for group in groups]
     usable = [group for group in scored if len(group) > 1]
     not_scored: dict[str, int] = {}
@@ -117,7 +117,7 @@ def source_signal(groups: Sequence[Sequence[ScoredResponse]]) -> SourceSignal:
 
 
 def signal_under(estimator: str, groups: Sequence[Sequence[ScoredResponse]]) -> Signal:
-    """Return the sources of the learning signal of the groups under one estimator.
+    """Return the sources of the learning signal in these groups, under one estimator.
 
     Raises:
         KeyError: The estimator is neither in `IN_GROUPS` nor `OVER_ALL`.
@@ -138,8 +138,8 @@ def components(one: ScoredResponse) -> dict[str, float]:
 def fit_weights(responses: Sequence[ScoredResponse]) -> dict[str, float]:
     """Return the weight of each component of a score, fitted by least squares over all responses.
 
-    `correct` is first, followed by the parts by name. A component that the components before it determine
-    gets the weight 0.
+    `correct` is first, followed by the parts in alphabetical order. A component that is a linear combination
+    of preceding components gets the weight 0.
     """
     rows = [components(one) for one in responses]
     names = sorted({name for row in rows for name in row}, key=lambda name: (name != CORRECT, name))
@@ -149,7 +149,7 @@ def fit_weights(responses: Sequence[ScoredResponse]) -> dict[str, float]:
         column = _centred([row.get(name, 0.0) for row in rows])
         size = _dot(column, column)
         made_of = {name: 1.0}
-        for _, direction, of in basis:  # Gram-Schmidt; `made_of` expresses the remainder in the components
+        for _, direction, of in basis:  # Gram-Schmidt; `made_of` has the remainder's coefficients
             factor = _dot(column, direction) / _dot(direction, direction)
             column = [x - factor * d for x, d in zip(column, direction, strict=True)]
             for other, share in of.items():
@@ -173,7 +173,7 @@ def _in_groups(
         advantages = rule(scores)
         mean = fmean(scores)
         gaps = [abs(score - mean) for score in scores]
-        # Every rule in `IN_GROUPS` multiplies the scores, less the group's mean, by a common factor.
+        # Every rule in `IN_GROUPS` multiplies the scores minus the group's mean by a common factor.
         largest = max(range(len(gaps)), key=gaps.__getitem__)
         scale = abs(advantages[largest]) / gaps[largest] if gaps[largest] > 0 else 0.0
         tally.add(group, advantages, scale)
@@ -210,7 +210,14 @@ class _Tally:
         scale: float,
         centre: dict[str, float] | None = None,
     ) -> None:
-        """Add a group, whose advantages are the scores, less their centre, multiplied by `scale`."""
+        """Add a group whose advantages are the centred scores multiplied by `scale`.
+
+        Args:
+            group: Responses of the group.
+            advantages: Advantage of each response.
+            scale: Factor between the centred scores and the advantages.
+            centre: Mean of each component, or None to use the means over the group.
+        """
         right = sum(1 for one in group if one.correct)
         kind = "nobody" if right == 0 else "everybody" if right == len(group) else "mixed"
         self._by_group[kind] += sum(map(abs, advantages))
@@ -228,7 +235,7 @@ class _Tally:
             self._by_length.append((one.length, abs(advantage)))
 
     def signal(self) -> Signal:
-        """Return the shares of all groups added so far."""
+        """Return the shares of |advantage| over all groups added so far."""
         total = sum(self._by_group.values())
         shares = _shares(self._by_group)
         self._by_length.sort()
@@ -251,7 +258,7 @@ def _shares(sums: dict[str, float]) -> dict[str, float]:
 
 
 def _warnings(found: Signal) -> list[str]:
-    """Return warnings about the sources of the signal."""
+    """Return a warning for each undesirable source of the signal."""
     lines = []
     if CORRECT in found.parts and found.nobody_right > MOST:
         lines.append(

@@ -1,6 +1,6 @@
 """Standard errors, confidence intervals and tests for means over responses that are clustered by prompt.
 
-Responses to one prompt resemble each other, so prompts are the independent units (Miller 2024,
+Responses to the same prompt are correlated, so prompts are the independent units (Miller 2024,
 arXiv:2411.00640). All random draws are seeded. This module reads no files.
 """
 
@@ -18,9 +18,9 @@ from statistics import fmean
 LEVEL = 0.95
 """Confidence level of every interval."""
 EXACT_FLIPS = 12
-"""Largest number of differing prompts for which the sign-flip test tries every choice of signs."""
+"""Largest number of differing prompts for which the sign-flip test enumerates all combinations of signs."""
 DRAWS = 10_000
-"""Number of random choices of signs if there are too many to try all."""
+"""Number of random combinations of signs to draw if there are too many to enumerate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def estimate(groups: Sequence[Sequence[float]], *, share: bool = False) -> Estim
 
     Args:
         groups: Values of the responses to each prompt. Empty groups are ignored.
-        share: True if the values are between 0 and 1, such as 1 for correct. So is the interval, then.
+        share: True if the values are between 0 and 1. The interval is then limited to this range.
     """
     groups = [group for group in groups if len(group) > 0]
     n = sum(map(len, groups))
@@ -74,7 +74,8 @@ def within_unit(groups: Sequence[Sequence[float]]) -> bool:
 def standard_error(groups: Sequence[Sequence[float]]) -> float | None:
     """Return the standard error of the mean, clustered by group, or None for fewer than two groups.
 
-    Source: Miller 2024, section 2.2, with the factor sqrt(G / (G - 1)) for a small number G of groups.
+    Source: Miller 2024, section 2.2, with the factor sqrt(G / (G - 1)) to correct for a small number G of
+    groups.
     """
     if len(groups) < 2:
         return None
@@ -85,20 +86,20 @@ def standard_error(groups: Sequence[Sequence[float]]) -> float | None:
 
 
 def _sum(groups: Sequence[Sequence[float]]) -> float:
-    """Return the exactly rounded sum of all values, which does not depend on the order of files and rows."""
+    """Return the correctly rounded sum of all values, which does not depend on the order of the values."""
     return math.fsum(chain.from_iterable(groups))
 
 
 _ROUNDING = 1e-12
-"""Standard error, relative to the mean, below which the error is only rounding and counts as 0."""
+"""Ratio of standard error to mean below which the standard error is only rounding noise and counts as 0."""
 
 
 def _share_interval(groups: Sequence[Sequence[float]], mean: float, error: float) -> tuple[float, float]:
-    """Return the interval on the logit scale, which unlike a plain interval keeps its coverage near 0 and 1.
+    """Return an interval computed on the logit scale, which keeps its coverage for means near 0 and 1.
 
-    There are three degrees of freedom for each prompt with the rarer outcome, but at most G - 1, because the
-    standard error is estimated from those prompts if they are few. If the values do not vary, the result is
-    Wilson's interval with each prompt as one observation.
+    Each prompt with the rarer outcome contributes three degrees of freedom, up to G - 1 for G prompts,
+    because the standard error depends on these prompts if they are few. If the values do not vary, the result
+    is Wilson's interval with each prompt as one observation.
     """
     prompts = len(groups)
     spread = mean * (1.0 - mean)
@@ -117,7 +118,7 @@ def _logistic(x: float) -> float:
 
 
 def wilson(mean: float, n: float, z: float) -> tuple[float, float]:
-    """Return Wilson's score interval of a share among n observations."""
+    """Return Wilson's score interval for a share among n observations."""
     centre = (mean + z * z / (2 * n)) / (1 + z * z / n)
     reach = z / (1 + z * z / n) * math.sqrt(mean * (1 - mean) / n + z * z / (4 * n * n))
     return max(0.0, centre - reach), min(1.0, centre + reach)
@@ -125,7 +126,7 @@ def wilson(mean: float, n: float, z: float) -> tuple[float, float]:
 
 @lru_cache(maxsize=1024)
 def t_quantile(freedom: int, level: float = LEVEL) -> float:
-    """Return the half-width, in standard errors, of a two-sided interval by Student's t."""
+    """Return the half-width of a two-sided Student's t interval, in standard errors."""
     import mpmath  # type: ignore[import-untyped]  # imported here because only reports need mpmath
 
     outside = 1.0 - level
@@ -138,7 +139,7 @@ def t_quantile(freedom: int, level: float = LEVEL) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Difference B minus A over the prompts that both sides have, with its interval and test."""
+    """Mean difference B minus A over the prompts in both A and B, with its interval and test."""
 
     mean: float
     standard_error: float | None
@@ -146,7 +147,7 @@ class Difference:
     high: float | None
     p_value: float
     test: str
-    """Name of the test: `McNemar` (each side has one 0 or 1 per prompt) or `sign flips` (all other cases)."""
+    """Name of the test: `McNemar` if A and B each have a single 0 or 1 per prompt, otherwise `sign flips`."""
     prompts: int
     better: int
     """Number of prompts on which B is higher than A."""
@@ -155,7 +156,7 @@ class Difference:
 
 
 def difference(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]]) -> Difference:
-    """Compare paired groups of values, in which `a[i]` and `b[i]` belong to the responses to prompt i.
+    """Compare paired groups of values, where `a[i]` and `b[i]` are the values of the responses to prompt i.
 
     Prompts are compared by their means. Groups must not be empty.
     """
@@ -183,8 +184,8 @@ def mcnemar(b: int, c: int) -> float:
 def sign_flips(gaps: Sequence[float]) -> float:
     """Return the two-sided p-value of the mean of paired differences under random signs (Fisher 1935).
 
-    The p-value is exact if at most `EXACT_FLIPS` prompts differ. Otherwise it is estimated from seeded draws,
-    with the observed signs counted as one of them.
+    The p-value is exact if at most `EXACT_FLIPS` prompts differ. Otherwise it is estimated from seeded draws
+    of signs, with the observed signs counted as one draw.
     """
     moved = [abs(gap) for gap in gaps if gap != 0]
     if not moved:

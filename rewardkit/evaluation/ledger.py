@@ -1,7 +1,7 @@
-"""Sources of the gradient of one step: failures if they were scored as zeros, format alone, and length.
+"""Sources of the gradient in one training step: failures scored as zeros, format alone, and length.
 
-A ledger is one row of figures over all data sources, for the trainer's alarms and for a table over steps.
-`gradient.py` computes the advantages, and splits them by component of the score.
+A ledger is one row of figures over all data sources. The trainer's alarms and a table over steps use it.
+`gradient.py` computes the advantages and splits them by component of the score.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ class Ledger:
     equal: float | None
     """Share of the groups with at least two scored responses in which all scores are equal."""
     failures: float
-    """Share of the gradient that would come from failures if each were scored 0. A failure affects its own
-    response and, through the mean and the spread of the group, the other responses."""
+    """Share of the gradient that would come from failures if each were scored 0. A failure affects the
+    advantage of its own response and, through the group's mean and spread, those of the other responses."""
     nobody_right: float | None
     """Share of |advantage| from groups in which no response is correct."""
     format: float | None
-    """Share of |advantage| between responses of a group that are equally correct, which only format, length
-    or style can have caused."""
+    """Share of |advantage| between equally correct responses in a group, which only format, length or style
+    can have caused."""
     length: float
     """Share of the advantages' variance within groups that the length of a response predicts. Only equally
     correct responses are compared, since wrong responses are often longer."""
 
 
 def ledger(groups: Groups, estimator: str = "grpo") -> Ledger:
-    """Return the sources of the gradient under an estimator of `gradient.py`.
+    """Return the sources of the gradient under one of the estimators in `gradient.py`.
 
     If there are no failures and all scores are equal, all shares of the gradient are 0.
     """
@@ -68,7 +68,7 @@ def ledger(groups: Groups, estimator: str = "grpo") -> Ledger:
 
 
 class AdvantageShares(NamedTuple):
-    """Shares of `Ledger` that depend only on the advantages, whichever estimator computed them."""
+    """Shares of `Ledger` that are computed from advantages alone, for any estimator."""
 
     nobody_right: float | None
     format: float | None
@@ -76,7 +76,7 @@ class AdvantageShares(NamedTuple):
 
 
 def shares_of(pairs: Pairs) -> AdvantageShares:
-    """Return the sources of the advantages, given the responses of each group with their advantages."""
+    """Return the advantage shares for groups of responses with their advantages."""
     return AdvantageShares(_of_nobody_right(pairs), _of_format(pairs), _of_length(pairs))
 
 
@@ -85,7 +85,10 @@ def _scores(group: Group) -> list[float]:
 
 
 def _advantages(groups: Sequence[Sequence[float]], estimator: str) -> list[list[float]]:
-    """Return the advantages of each group's scores. In a group of one response, the advantage is 0."""
+    """Return the advantages for the scores in each group.
+
+    Estimators that compare responses within a group give a lone response the advantage 0.
+    """
     if estimator != OVER_ALL:
         rule = IN_GROUPS[estimator]
         return [rule(scores) if len(scores) > 1 else [0.0] * len(scores) for scores in groups]
@@ -98,7 +101,7 @@ def _advantages(groups: Sequence[Sequence[float]], estimator: str) -> list[list[
 
 
 def _of_failures(members: Sequence[Group], advantages: Sequence[Sequence[float]], estimator: str) -> float:
-    """Return the share of |advantage| that failures add if they are scored as zeros."""
+    """Return the share of |advantage| that failures would add if they were scored as zeros."""
     as_zeros = _advantages([_scores(group) for group in members], estimator)
     added = own = 0.0
     for group, whole, left in zip(members, as_zeros, advantages, strict=True):
@@ -128,7 +131,7 @@ def _of_nobody_right(pairs: Pairs) -> float | None:
 
 
 def _of_format(pairs: Pairs) -> float | None:
-    """Return the share of |advantage - mean|, with the mean over equally correct responses of the group."""
+    """Return the share of |advantage - mean|, where the mean is over equally correct responses in a group."""
     judged = _judged(pairs)
     within = between = 0.0
     for _, advantages in _equally_right(judged):
@@ -153,7 +156,7 @@ def _of_length(pairs: Pairs) -> float:
 
 
 def _equally_right(pairs: Pairs) -> Iterator[tuple[Group, Sequence[float]]]:
-    """Yield the correct responses and the other responses of each group, with their advantages."""
+    """Yield the correct responses in each group, then its other responses, with their advantages."""
     for group, found in pairs:
         for right in (True, False):
             own = [(one, a) for one, a in zip(group, found, strict=True) if bool(one.correct) == right]

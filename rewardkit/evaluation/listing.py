@@ -1,4 +1,4 @@
-"""Sorting of the rows of `scored.py`, and summaries of them by prompt. The callers print the results."""
+"""Sorting of the rows from `scored.py`, and summaries of the rows by prompt. Callers print the results."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 from rewardkit.evaluation.scored import ScoredResponse, ScoredRow, scored_response
 
 ReadRows = Callable[[], Iterator[ScoredRow]]
-"""Function that returns an iterator over the rows from the beginning."""
+"""Function that returns a new iterator over all rows."""
 
 ORDERS = ("score", "length", "disagreement")
-"""Orders for rows: lowest score first, longest response first, or prompts with the most disagreement first.
-Rows without a score are last."""
+"""Sort orders for rows: lowest score first, longest response first, or prompts with the most disagreement
+first. Rows without a score are last."""
 
 
 @dataclass(slots=True)
@@ -53,9 +53,9 @@ class PromptSummary:
 
 
 def in_order(rows: ReadRows, order: str, limit: int) -> Iterator[ScoredRow]:
-    """Yield the first `limit` rows in one of `ORDERS`, or all rows if `limit` is 0.
+    """Yield the first `limit` rows in the given order (one of `ORDERS`), or all rows if `limit` is 0.
 
-    Only these rows are kept in memory. Rows that compare equal stay in the order of the files.
+    Only the yielded rows are kept in memory. Rows with equal sort keys stay in the order of the files.
     """
     divided = _disagreements(rows) if order == "disagreement" else {}
 
@@ -71,7 +71,7 @@ def in_order(rows: ReadRows, order: str, limit: int) -> Iterator[ScoredRow]:
 
 
 def by_prompt(rows: ReadRows, order: str | None) -> list[PromptSummary]:
-    """Return a summary for each prompt, in the order of the files or in one of `ORDERS`."""
+    """Return a summary for each prompt, in the given order (one of `ORDERS`) or in the order of the files."""
     found: dict[_Problem, PromptSummary] = {}
     for row in rows():
         one = scored_response(row)
@@ -93,7 +93,7 @@ def by_prompt(rows: ReadRows, order: str | None) -> list[PromptSummary]:
 
 
 _Problem = tuple[str, str, str]
-"""Data source, prompt and ground truth, since several problems may share a prompt."""
+"""Data source, prompt and ground truth of a problem, since several problems may share a prompt."""
 
 
 def _problem(one: ScoredResponse) -> _Problem:

@@ -1,8 +1,8 @@
 """Metrics over several responses to one prompt: pass@k, pass^k, best@k and maj@k.
 
-Each metric is the expectation over k of the n responses, drawn without replacement. No metric depends on the
-order of the responses, and best@n is the highest of the n scores. (If responses were drawn with replacement,
-as in a bootstrap, one right answer in eight would give a best@8 of 0.66.)
+Each metric is an expected value over k of the n responses, drawn without replacement. No metric depends on
+the order of the responses, and best@n is the highest of the n scores. (If responses were drawn with
+replacement, as in a bootstrap, one right answer in eight would give a best@8 of 0.66.)
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ DRAWS = 200
 is the mean over this number of seeded draws."""
 
 AnswerVote = tuple[str | None, bool]
-"""Extracted answer, or None if the response has none, and True if the response is correct."""
+"""Extracted answer (None if the response has no answer), and True if the response is correct."""
 
 
 def pass_at_k(n: int, correct: int, k: int) -> float:
@@ -41,7 +41,7 @@ def pass_hat_k(n: int, correct: int, k: int) -> float:
 
 
 def best_at_k(scores: Sequence[float], k: int) -> float:
-    """Return the expected maximum of k of the scores."""
+    """Return the expected maximum of k scores drawn from `scores`."""
     ordered = sorted(scores)
     weighted = sum(score * comb(below, k - 1) for below, score in enumerate(ordered))
     return weighted / comb(len(scores), k)
@@ -50,8 +50,8 @@ def best_at_k(scores: Sequence[float], k: int) -> float:
 def maj_at_k(votes: Sequence[AnswerVote], k: int) -> float:
     """Return the probability that the most common answer of k responses is correct. Ties are broken evenly.
 
-    The same answer may be correct in some responses and wrong in others, for instance if the format counts.
-    It then counts as correct in proportion to the drawn responses in which it is correct.
+    The same answer may be correct in some responses and wrong in others, for instance if the reward also
+    checks the format. The answer then counts in proportion to the drawn responses in which it is correct.
     """
     counts = Counter(vote for vote in votes if vote[0] is not None)
     answers = {answer for answer, _ in counts}
@@ -60,15 +60,18 @@ def maj_at_k(votes: Sequence[AnswerVote], k: int) -> float:
 
 
 def names_answers(votes: Iterable[AnswerVote]) -> bool:
-    """Return True if the reward extracts answers to vote on, so that every correct response has one."""
+    """Return True if the reward extracts answers to vote on, so that every correct response has an answer."""
     return not any(correct and answer is None for answer, correct in votes)
 
 
 @lru_cache(maxsize=65_536)
 def _majority_of_k(split: tuple[tuple[int, int], ...], silent: int, k: int) -> float:
-    """Return maj@k from the counts of each answer, correct and wrong. `silent` responses have no answer.
+    """Return maj@k for the given counts. Results are cached, since many prompts have the same counts.
 
-    The result is cached, since many prompts have the same counts.
+    Args:
+        split: Number of correct and number of wrong responses for each answer.
+        silent: Number of responses without an answer.
+        k: Number of responses in a vote.
     """
     answers = [(i, True) for i, (right, _) in enumerate(split) for _ in range(right)]
     answers += [(i, False) for i, (_, wrong) in enumerate(split) for _ in range(wrong)]
@@ -83,7 +86,10 @@ def _majority_of_k(split: tuple[tuple[int, int], ...], silent: int, k: int) -> f
 
 
 def _majority(answers: Sequence[tuple[int, bool]]) -> float:
-    """Return the share of the most common answers that are correct. An answer of -1 means no answer."""
+    """Return the share of correct votes for the most common answer. An answer of -1 means no answer.
+
+    If several answers are equally common, their shares are averaged.
+    """
     counts = Counter(answer for answer, _ in answers if answer >= 0)
     if not counts:
         return 0.0
@@ -94,7 +100,7 @@ def _majority(answers: Sequence[tuple[int, bool]]) -> float:
 
 
 def group_metrics(groups: Sequence[Sequence[Score]]) -> dict[str, float]:
-    """Return the metrics of one data source. Only scored responses (status `ok`) count.
+    """Return the metrics for one data source. Only scored responses (status `ok`) count.
 
     Args:
         groups: Scores of the responses to each prompt.
@@ -102,8 +108,8 @@ def group_metrics(groups: Sequence[Sequence[Score]]) -> dict[str, float]:
     Returns:
         `reward/mean@n`, `acc/mean@n` and `<part>/mean@n` over all responses, where n is the size of the
         largest group, and `reward/best@k`, `acc/pass@k` and `acc/maj@k` for k = 2, 4, ... and n, as means
-        over the prompts that have k responses. `acc` is present only if the reward reports correctness, `maj`
-        only if it extracts answers.
+        over the prompts that have k responses. `acc` is present only if the reward reports correctness, and
+        `maj` only if the reward extracts answers.
     """
     n = max((len(group) for group in groups), default=0)
     found: dict[str, list[float]] = defaultdict(list)

@@ -1,7 +1,7 @@
 """Comparison of two scorers on the same responses, and pinned responses, whose verdicts must not change.
 
-A comparison reports the verdicts that flip and the changes of the advantages. The command is in
-`commands/diff.py`; lock files pin whole groups of responses (`rewardkit.lock.pins`).
+A comparison reports flipped verdicts and changed advantages. The command is in `commands/diff.py`. Lock files
+pin whole groups of responses (`rewardkit.lock.pins`).
 """
 
 from __future__ import annotations
@@ -31,13 +31,14 @@ from rewardkit.types import STATUSES, Sample, Score
 T = TypeVar("T")
 ScoreBatch = Callable[[Sequence[Sample]], list[Score]]
 EQUAL = 1e-9
-"""Largest difference between scores that count as equal."""
+"""Largest difference between two scores that count as equal."""
 MODEL_TOLERANCE = 0.01
-"""Largest difference between equal scores of a neural reward model, since devices round differently."""
+"""Largest difference between two scores from a neural reward model that count as equal. It is larger because
+devices round differently."""
 _NAMED = {"right", "wrong", *STATUSES}
-"""Verdicts other than a number."""
+"""All verdicts that are not numbers."""
 _TOLD = 5
-"""Number of skipped rows whose reasons are reported."""
+"""Maximum number of skipped rows whose reasons are reported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +68,9 @@ class SourceDifference:
     groups_changed: int = 0
     """Number of groups among `groups` in which an advantage changes."""
     signs_changed: int = 0
-    """Number of responses whose advantage under GRPO changes its sign."""
+    """Number of responses whose advantage under GRPO changes sign."""
     advantage_change: float = 0.0
-    """Mean absolute change of the advantage under GRPO, over the responses of `groups`."""
+    """Mean absolute change of the advantage under GRPO, over the responses in `groups`."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the difference as a dictionary."""
@@ -87,7 +88,7 @@ class Rescoring:
 
 @dataclass(frozen=True, slots=True)
 class GroupedSample:
-    """Response with the key of its group, which contains the responses to one prompt."""
+    """Response with the key of its group. A group contains the responses to one prompt."""
 
     row: int
     sample: Sample
@@ -97,10 +98,10 @@ class GroupedSample:
 def read_grouped(
     files: Iterable[str | Path], options: ReadOptions, on_note: Callable[[str], None]
 ) -> Iterator[GroupedSample]:
-    """Yield the responses of files with their groups. Rows that cannot be scored are skipped and reported.
+    """Yield the responses in files with their groups. Rows with a fixed score are skipped and reported.
 
     Raises:
-        InputError: The same errors as from `read_samples`.
+        InputError: A file is missing or cannot be read, or a column is missing.
     """
     left_out = 0
     for path, batch in _samples_by_file(files, options):
@@ -117,7 +118,7 @@ def read_grouped(
 
 
 def _samples_by_file(files: Iterable[str | Path], options: ReadOptions) -> Iterator[tuple[str, SampleBatch]]:
-    """Yield batches of samples with the path of the file that they are from."""
+    """Yield batches of samples, each with the path of its file."""
     for source in find_inputs(files):
         with opened(source, options) as (file, layout):
             for records in file.chunks():
@@ -125,12 +126,12 @@ def _samples_by_file(files: Iterable[str | Path], options: ReadOptions) -> Itera
 
 
 def prompt_text(prompt: Any) -> str:
-    """Return a prompt as text, to be used as the key of its group, or "" if there is no prompt."""
+    """Return a prompt as text, for use as the key of its group, or "" if there is no prompt."""
     return prompt if isinstance(prompt, str) else json.dumps(prompt, default=str) if prompt else ""
 
 
 def tolerance(reward: Reward) -> float:
-    """Return the largest difference between two scores of a reward that count as equal."""
+    """Return the largest difference between two scores from a reward that count as equal."""
     composition = getattr(reward.target, "composition", None)
     rewards = [member.reward for member in composition.members] if composition is not None else [reward]
     return MODEL_TOLERANCE if any(one.running.runs == "model" for one in rewards) else EQUAL
@@ -220,7 +221,7 @@ class Pin(msgspec.Struct, frozen=True, omit_defaults=True):
     prompt: Any = None
     extra_info: dict[str, Any] = msgspec.field(default_factory=dict)
     group: str = ""
-    """Key of the group, which all pins of one prompt share if whole groups are pinned."""
+    """Key of the group. If whole groups are pinned, all pins for one prompt have the same key."""
 
     def sample(self) -> Sample:
         """Return the response as a sample to score."""
@@ -235,12 +236,12 @@ def pick(
     *,
     batch: int = 1024,
 ) -> list[Pin]:
-    """Return the `n` responses most likely to reveal changes of a scorer, with the scorer's verdicts.
+    """Return the `n` responses most likely to reveal changes in a scorer, with the scorer's verdicts.
 
-    Responses on which the scorer and other graders of the same family disagree are first, since changes
-    affect responses near the line between right and wrong. They are chosen from each pattern of disagreement
-    in turn, so that a frequent pattern does not displace the others. They are followed by responses on which
-    all agree, from each verdict in turn.
+    Responses on which the scorer and other graders of the same family disagree are chosen first, since
+    changes affect responses near the boundary between right and wrong. They are taken from each pattern of
+    disagreement in turn, so that a frequent pattern does not displace the others. The remaining responses are
+    those on which all graders agree, taken from each verdict in turn.
     """
     kept: dict[tuple[str, ...], list[tuple[str, Pin]]] = defaultdict(list)
     for some in _batches(asked, batch):
@@ -257,9 +258,9 @@ def pick(
 
 
 def _keep(some: list[tuple[str, Pin]], n: int, sample: Sample, score: Score) -> None:
-    """Add a response to those of a pattern, of which the `n` with the smallest hashes are kept.
+    """Add a response to the candidates with the same pattern, and drop surplus candidates.
 
-    The choice does not depend on the order of the file.
+    Candidates with the smallest hashes are kept, so that the order of the file does not matter.
     """
     key = hashlib.blake2b(f"{sample.ground_truth}\0{sample.response}".encode("utf-8", "replace")).hexdigest()
     pin = Pin(
@@ -278,7 +279,7 @@ def _keep(some: list[tuple[str, Pin]], n: int, sample: Sample, score: Score) -> 
 
 
 def in_turn(patterns: Sequence[list[tuple[str, T]]], n: int) -> list[T]:
-    """Return `n` items, taken from each pattern in turn, in the order of their keys."""
+    """Return up to `n` items, taken from each pattern in turn, in the order of their keys."""
     ordered = [[item for _, item in sorted(some, key=lambda one: one[0])] for some in patterns]
     turns = (item for turn in zip_longest(*ordered) for item in turn if item is not None)
     return [item for item, _ in zip(turns, range(max(0, n)), strict=False)]
@@ -291,7 +292,7 @@ def write_pins(pins: Sequence[Pin], path: Path) -> None:
 
 
 def read_pins(path: Path) -> list[Pin]:
-    """Return the pinned responses of a file.
+    """Return the pinned responses in a file.
 
     Raises:
         InputError: The file cannot be read, or a line is not a pinned response.
@@ -317,6 +318,8 @@ def moved(
     """Return the pinned responses whose verdict or score has changed, with their line numbers from 1.
 
     Args:
+        pins: Pinned responses.
+        scorer: Function that scores the responses.
         tolerance: Function that returns the tolerance for the scores of a data source.
     """
     scores = scorer([pin.sample() for pin in pins])

@@ -1,7 +1,7 @@
-"""Reader of scored files from any writer, with one `ScoredResponse` for each response.
+"""Reader of scored files from rewardkit or other tools, which yields one `ScoredResponse` per response.
 
-`reader.py` reads files and recognises logs. This module maps the names of score columns to those of
-rewardkit. It reads some thousand rows at a time, however large the files. `evaluation.py`, `comparison.py`
+`reader.py` reads files and recognises logs. This module maps the names of score columns to rewardkit's names.
+It reads a few thousand rows at a time, regardless of the size of the files. `evaluation.py`, `comparison.py`
 and `gradient.py` compute figures from the responses.
 """
 
@@ -37,18 +37,18 @@ LENGTHS = ("response_tokens", "completion_tokens", "response_length", "num_token
 """Columns that may contain the number of tokens of a response. Without them, characters are counted."""
 
 LARGEST = 1e100
-"""Largest absolute score. Sums of squares of much larger scores overflow."""
+"""Largest permitted absolute score. Sums of squares of much larger scores overflow."""
 
 _SHORT = 40
-"""Largest number of characters of a ground truth that is kept as it is. A longer one is replaced by a
-digest."""
+"""Maximum length, in characters, of a ground truth that is kept unchanged. Longer ground truths are replaced
+by a digest."""
 
 ScoredRow = dict[str, Any]
 Paths = Iterable[str | Path]
 
 
 class ScoredResponse(msgspec.Struct, frozen=True, gc=False):
-    """Score of one response and the keys of its group, without the text of the response."""
+    """Score of one response, with the key of its prompt but without the text of the response."""
 
     data_source: str
     prompt: str
@@ -64,8 +64,8 @@ class ScoredResponse(msgspec.Struct, frozen=True, gc=False):
     truncated: bool | None
     """True if the response was truncated at the length limit, or None if the row has no finish reason."""
     ground_truth: str = ""
-    """Ground truth, or its digest if it is long, which distinguishes prompts with the same text. Empty if the
-    row has no ground truth."""
+    """Ground truth, or a digest of a long ground truth, to distinguish problems with the same prompt. Empty
+    if the row has no ground truth."""
 
     @property
     def ok(self) -> bool:
@@ -81,7 +81,7 @@ OF_EPISODES = (
     "tool_rewards",
     "interaction_score",
 )
-"""Columns with which generation describes an episode of several turns."""
+"""Columns that generation writes for an episode of several turns."""
 
 Groups = dict[str, dict[str, list[ScoredResponse]]]
 """Responses by data source and prompt, in the order of the files."""
@@ -94,11 +94,12 @@ def read_groups(
     scorer: Scorer | None = None,
     on_note: Callable[[str], None] = lambda line: None,
 ) -> Groups:
-    """Return all responses of files by data source and prompt. The arguments are those of `read_rows`.
+    """Return all responses in files by data source and prompt. The arguments are the same as for `read_rows`.
 
     Raises:
-        InputError, UnknownDataSourceError: The same errors as from `read_rows`.
-        UnscoredError: No row has a score.
+        InputError: A file does not exist, cannot be read or has no responses.
+        UnscoredError: No row has a score, or a file has no scores with this prefix.
+        UnknownDataSourceError: A file that is to be scored has an unknown data source.
     """
     paths = list(paths)
     groups = grouped(scored_response(row) for row in read_rows(paths, options, prefix, scorer, on_note))
@@ -133,14 +134,14 @@ def _has_scores(file: RowFile, prefix: str) -> bool:
 
 
 _LOOKED_AT = 200
-"""Number of first rows that are searched for scores."""
+"""Number of rows at the start of a file that are searched for scores."""
 
 
 def grouped(responses: Iterable[ScoredResponse]) -> Groups:
     """Return responses by data source and prompt. A prompt is split if it has several ground truths.
 
-    Only then is the ground truth part of the prompt's key, so that files with corrected or missing
-    ground truths can still be compared prompt by prompt.
+    The key of a prompt contains the ground truth only if the prompt is split. Files with corrected or missing
+    ground truths can therefore still be compared prompt by prompt.
     """
     groups: Groups = {}
     for one in responses:
@@ -185,7 +186,7 @@ def _short(ground_truth: str) -> str:
 
 
 def status_of(row: ScoredRow) -> str:
-    """Return the status of a row, or else `ok` if the row has a score and `unscored` if it has none."""
+    """Return the status in a row. Without a status, return `ok` if there is a score, else `unscored`."""
     status = row.get("status")
     if status in STATUSES and not (status == "ok" and row.get("score") is None):
         return str(status)
@@ -195,8 +196,8 @@ def status_of(row: ScoredRow) -> str:
 def prompt_key(row: ScoredRow) -> str:
     """Return a key for the prompt of a row.
 
-    The key is the first of these that the row has: its group, the prompt's text, an id, the number of the
-        row.
+    The key is the group of the row if it has one, otherwise the text of the prompt, an id, or the number of
+    the row, in this order of preference.
     """
     if row.get(GROUP) is not None:
         return str(row[GROUP])
@@ -212,7 +213,7 @@ def prompt_key(row: ScoredRow) -> str:
     return f"row {row['place']}"
 
 
-# --- rows with the column names of rewardkit ------------------------------------------------------------
+# --- rows with rewardkit's column names ------------------------------------------------------------------
 
 
 def read_rows(
@@ -222,18 +223,20 @@ def read_rows(
     scorer: Scorer | None = None,
     on_note: Callable[[str], None] = lambda line: None,
 ) -> Iterator[ScoredRow]:
-    """Yield each response of files in order, with the column names of rewardkit.
+    """Yield the responses in files, in order, as rows with rewardkit's column names.
 
-    Scores are those that rewardkit has added, or those of the column `options.score`. The scores that a log
-    of a known kind contains are used if there are no others. `row` is the number of the response among all
-    responses, `file_row` the number of its row in the file, and `place` the number of its row among all rows,
-    each from 0. A row that cannot be read has the status `invalid` and the reason as its `detail`.
+    Scores come from the column `options.score` if it is given, otherwise from the columns that rewardkit
+    added. If a file has no such columns, `scorer` scores its rows, or a known log's own scores are used.
+    `row` is the number of the response among all responses, `file_row` the number of its row in the file, and
+    `place` the number of its row among all rows, each from 0. A row that cannot be read has the status
+    `invalid`, with the reason in `detail`.
 
     Args:
+        paths: Files, folders, globs or URLs.
+        options: Options for reading the rows.
         prefix: Prefix of the score columns.
-        scorer: Scorer for files without scores from rewardkit. None yields the rows of such files as they
-            are.
-        on_note: Called with a line of text for each file whose log's own scores are used.
+        scorer: Scorer for files without scores from rewardkit, or None to leave such files unscored.
+        on_note: Function called with a line of text for each log whose own scores are used.
 
     Raises:
         InputError: A file does not exist, cannot be read or has no responses.
@@ -271,7 +274,7 @@ def read_rows(
 
 
 def _of_source(rows: Iterator[ScoredRow], data_source: str | None, path: str) -> Iterator[ScoredRow]:
-    """Yield scored rows, and check that they have the data source that the user gave, if any.
+    """Yield scored rows, and check that they have the data source that the user specified, if any.
 
     Raises:
         InputError: A row was scored with another data source.
@@ -298,8 +301,10 @@ def _rows_of_file(
     """Yield the rows of a file without scoring them.
 
     Args:
+        file: File to read.
+        layout: Layout of the rows.
         prefix: Prefix of the scores that rewardkit has added, or None to ignore such scores.
-        score: Column of the scores, or None to use the scores of rewardkit or of the log.
+        score: Column with the scores, or None to use the scores from rewardkit or from the log.
     """
     for records in file.chunks():
         for _, row in _rows_of(to_batch(records, layout), layout, prefix, score):
@@ -321,7 +326,7 @@ def _scored_rows(file: RowFile, layout: RowLayout, scorer: Scorer) -> Iterator[S
 def _rows_of(
     batch: SampleBatch, layout: RowLayout, prefix: str | None, score: str | None = None
 ) -> Iterator[tuple[int, ScoredRow]]:
-    """Yield the index of each sample in the batch with its row."""
+    """Yield the index and the row of each sample in a batch."""
     records = batch.records
     rows: Iterable[Any] = parsed(records) if records.damaged is None else [{}] * records.count
     lengths = batch.lengths if batch.lengths is not None else [1] * records.count
@@ -359,7 +364,7 @@ def _rows_of(
 
 
 def _named(raw: Mapping[str, Any], layout: RowLayout, prefix: str | None) -> ScoredRow:
-    """Return the columns of a row except those of its Sample. Ignored scores are renamed."""
+    """Return the columns of a row that are not part of its Sample. Scores to be ignored are renamed."""
     if layout.kind is not None:
         kept = {name: value for name, value in raw.items() if not isinstance(value, Mapping | list)}
         return {**renamed(kept, SCORE_FIELDS), **facts_of(raw, layout.kind)}
@@ -380,7 +385,7 @@ def _prefixed(prefix: str) -> frozenset[str]:
 
 
 def _one_of(own: ScoredRow, place: int) -> ScoredRow:
-    """Return the row with the scoring and generation fields of one of its several responses."""
+    """Return a copy of the row that keeps the score and generation fields of only one of its responses."""
     row = own.copy()
     for name in (*SCORE_FIELDS, *LENGTHS, *OF_EPISODES, "finish_reason"):
         values = row.get(name)
@@ -390,7 +395,7 @@ def _one_of(own: ScoredRow, place: int) -> ScoredRow:
 
 
 def _with_plain_scores(row: ScoredRow, path: str) -> ScoredRow:
-    """Convert the scores of a row to numbers and truth values, whichever form they were written in."""
+    """Convert the scores in a row to numbers and truth values, whichever form they were written in."""
     if "score" in row:
         row["score"] = _number(row["score"])
         if abs(row["score"] or 0.0) > LARGEST:
@@ -437,7 +442,7 @@ def _parts(value: Any) -> dict[str, float]:
 
 
 def dumps_in(path: str, step: int | None = None) -> str:
-    """Return the path of a step's dump in a folder of dumps (`1.jsonl`, ...), or any other path unchanged.
+    """Return the path of one step's dump in a folder of dumps (`1.jsonl`, ...), or any other path unchanged.
 
     Args:
         path: Path of a file or a folder.
@@ -455,7 +460,7 @@ def dumps_in(path: str, step: int | None = None) -> str:
 
 
 def find_dumps(path: str) -> dict[int, Path]:
-    """Return the dumps (`1.jsonl`, ...) in a folder by step, in order. Other paths have no dumps."""
+    """Return the dumps (`1.jsonl`, ...) in a folder by step, in order. Any other path has no dumps."""
     folder = Path(path)
     files = list(folder.iterdir()) if folder.is_dir() else []
     dumps = {int(p.stem): p for p in files if p.stem.isdecimal() and p.suffix in (".jsonl", ".parquet")}

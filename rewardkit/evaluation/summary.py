@@ -1,7 +1,6 @@
 """Summaries of evaluations and comparisons as text, as Markdown, and as JUnit XML for a test report.
 
-In JUnit XML, a `failure` is a gate that failed. An `error` is a gate or a data source without the figures
-that it needs.
+In JUnit XML, a failed gate is a `failure`. A gate or a data source whose figures are missing is an `error`.
 """
 
 from __future__ import annotations
@@ -24,10 +23,11 @@ _MARKS = {"passed": "✅", "failed": "❌", "error": "⚠️"}
 
 
 def cell(figure: Estimate | Difference | None, sign: str = "") -> str:
-    """Return the text of a table cell: the mean with its 95 % interval, if any, or `-` if there is no figure.
+    """Return the text for a table cell: the mean with any 95 % interval, or `-` if there is no figure.
 
     Args:
-        sign: Sign option of the number format. `+` also shows the sign of positive numbers.
+        figure: Figure to show.
+        sign: Sign option in the number format. `+` also shows the sign of positive numbers.
     """
     if figure is None:
         return "-"
@@ -39,7 +39,7 @@ def cell(figure: Estimate | Difference | None, sign: str = "") -> str:
 
 @dataclass(frozen=True, slots=True)
 class SummaryRow:
-    """Row of a summary for one data source."""
+    """Row for one data source in a summary."""
 
     name: str
     cells: tuple[str, ...]
@@ -49,15 +49,15 @@ class SummaryRow:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Result of a command as a table, with its problems and gates."""
+    """Result of a command, with a table, problems and the results of gates."""
 
     title: str
     """Name of the command: `eval` or `compare`."""
     columns: tuple[str, ...]
-    """Column headings, of which the first is that of the names."""
+    """Column headings. The first column contains the names of the rows."""
     rows: tuple[SummaryRow, ...]
     problems: tuple[str, ...] = ()
-    """Messages about rows or data sources that are missing."""
+    """Messages about missing rows or data sources."""
     gates: tuple[GateResult, ...] = ()
 
     def __str__(self) -> str:
@@ -97,12 +97,12 @@ def _table_row(cells: Sequence[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return the text in one line, escaped for Markdown, since names of data sources come from files."""
+    """Return the text on one line, escaped for Markdown because names of data sources come from files."""
     return re.sub(r"([\\`*_{}\[\]<>|#~$&@!])", r"\\\1", " ".join(text.split()))
 
 
 def write_junit(summary: Summary, path: Path) -> None:
-    """Write a summary as JUnit XML, with a test case for each data source and gate, and one for all rows.
+    """Write a summary as JUnit XML, with one test case for each data source, for each gate and for all rows.
 
     Raises:
         InputError: The file cannot be written.
@@ -129,7 +129,7 @@ def write_junit(summary: Summary, path: Path) -> None:
 
 
 def _cases(summary: Summary) -> list[tuple[str, Literal["passed", "failed", "error"], str]]:
-    """Return the name, the status and the line of text of each test case."""
+    """Return the name, the status and a line of text for each test case."""
     found: list[tuple[str, Literal["passed", "failed", "error"], str]] = []
     for row in summary.rows:
         figures = ", ".join(

@@ -1,9 +1,9 @@
-"""Detection of rows whose responses agree on an answer other than the ground truth, and their weights.
+"""Detection and weighting of rows whose responses agree on an answer other than the ground truth.
 
-If a ground truth is right, the generators give it as often as their accuracy predicts, although some
-responses may share a mistake. If it is wrong, they give the right answer equally often, and hardly ever the
-ground truth. Both counts are therefore evidence, and a response with the ground truth weighs as much as about
-two with the other answer.
+If a ground truth is right, the generators produce it as often as their accuracy predicts, although some
+responses may share a mistake. If the ground truth is wrong, the generators produce the right answer with the
+same frequency, and hardly ever the ground truth. Both counts are therefore evidence. A response with the
+ground truth weighs about as much as two responses with the other answer.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from rewardkit.labels.labelled import Labelled
 from rewardkit.scoring.scorer import Scorer
 
 _PROPOSALS = 3
-"""Number of the most frequent wrong answers of a row that are tried as the right answer."""
+"""Number of the most frequent wrong answers to a row that are tried as the right answer."""
 _GROUND_TRUTH = 2.0
 """Weight of a response with the ground truth. A response with the other answer has the weight 1."""
 _ALONE = 3
-"""Smallest number of responses, none with the ground truth, with which an answer of only one response
+"""Minimum number of responses to a row, none with the ground truth, for which an answer in only one response
 counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """Counts of the responses to a row with either answer, according to one grader."""
+    """Numbers of responses to a row that give either of two answers, according to one grader."""
 
     grader: str
     ground_truth: int
@@ -42,14 +42,14 @@ class Disagreement:
 
     row: Labelled
     answer: str
-    """Other answer, in the form that one of the responses has."""
+    """Answer other than the ground truth, as written in one of the responses."""
     votes: tuple[Vote, ...]
-    """Votes of the graders, rewardkit's first. Graders that find neither answer in the responses are left
-    out."""
+    """Votes by the graders, beginning with rewardkit's. Graders that find neither answer in the responses are
+    left out."""
 
     @property
     def weight(self) -> float:
-        """Evidence against the ground truth in units of responses, as the mean over the graders."""
+        """Evidence against the ground truth in units of responses, averaged over the graders."""
         return sum(vote.other - _GROUND_TRUTH * vote.ground_truth for vote in self.votes) / len(self.votes)
 
     @property
@@ -66,8 +66,8 @@ def find_disagreements(
     Args:
         rows: Rows with their responses.
         scorer: Scorer for rewardkit's grader.
-        graders: Graders of the data sources.
-        most: Approximate number of rows to return. The other graders score up to twice as many rows.
+        graders: Graders for the data sources.
+        most: Approximate number of rows to return. The additional graders score up to twice as many rows.
     """
     ours = [found for found in _by_our_grader(rows, scorer, graders) if found.weight > 0]
     ours.sort(key=_rank)
@@ -101,7 +101,7 @@ def _by_our_grader(rows: Sequence[Labelled], scorer: Scorer, graders: Graders) -
 
 
 def _asked(found: Disagreement, graders: Iterable[Grader]) -> Disagreement:
-    """Return the disagreement with the votes of all graders that find either answer in the responses."""
+    """Return the disagreement with the votes by all graders that find either answer in the responses."""
     votes = list(found.votes)
     for grader in graders:
         if grader.name == OURS:

@@ -1,4 +1,4 @@
-"""Other graders besides rewardkit's own, since a mistake of one grader may look like a wrong ground truth."""
+"""Additional graders, since a mistake by rewardkit's grader alone may look like a wrong ground truth."""
 
 from __future__ import annotations
 
@@ -29,22 +29,23 @@ _OTHERS: Mapping[str, tuple[tuple[str, str, dict[str, Any]], ...]] = {
     ),
     "qa": (("verl", "qa", {"compat": "verl"}),),
 }
-"""Other graders for each reward, each with a name, and the reward and options that imitate the grader."""
+"""Additional graders by name of the reward. Each grader has a name, and the reward and options that imitate
+it."""
 OURS = "rewardkit"
 _READ_BY = {"gsm8k": "math"}
-"""Data sources by the name of a reward that requires a form of answers. The reward of the data source reads
-the same answers in any form (`#### 72`, a box, a sentence), so that responses of models that were not trained
-for the form count, too."""
+"""Data sources by name of a reward that requires a specific form of answers. The data source's reward reads
+the same answers in any form (`#### 72`, a box, a sentence), so that responses from models that were not
+trained for this form count, too."""
 
 
 @dataclass(frozen=True)
 class Grader:
-    """Grader that decides whether a response gives an answer."""
+    """Grader that decides whether a response gives a certain answer."""
 
     name: str
     scorer: Scorer
     data_source: str | None = None
-    """Data source with which samples are scored, or None for their own."""
+    """Data source with which samples are scored, or None to use the samples' own data sources."""
 
     def taken(self, sample: Sample) -> Sample:
         """Return the sample with the data source of this grader."""
@@ -59,7 +60,7 @@ class Grader:
 
 
 class Graders:
-    """Graders by data source, to be used as a context manager, since graders have workers."""
+    """Graders by data source. This class is a context manager because graders have worker processes."""
 
     def __init__(self, scorer: Scorer) -> None:
         self._scorer = scorer
@@ -75,7 +76,7 @@ class Graders:
         self._stack.close()
 
     def of(self, data_source: str) -> list[Grader]:
-        """Return the graders of a data source, rewardkit's first.
+        """Return the graders for a data source, beginning with rewardkit's.
 
         Raises:
             UnknownDataSourceError: The data source has no reward.

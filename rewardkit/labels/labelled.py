@@ -1,4 +1,4 @@
-"""Reader of the rows whose ground truths are examined, and of the responses to them."""
+"""Reader of rows whose ground truths are examined, and of the responses to these rows."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ from rewardkit.rows import RowNames
 from rewardkit.types import Sample
 
 _SURE = 0.8
-"""Smallest share of the n-grams of a row's question that a prompt of the row must contain. The prompt may be
-longer, for example with a chat template."""
+"""Minimum share of the n-grams in a row's question that a prompt must contain to match the row. The prompt
+may be longer, for example because of a chat template."""
 
 
 @dataclass(slots=True)
 class Labelled:
-    """Row with the responses to it."""
+    """Row with the responses to its prompt."""
 
     item: Item
     asked: list[list[str]] = field(repr=False)
     responses: list[str] = field(default_factory=list)
     generators: list[int] = field(default_factory=list)
-    """Index of the file of each response."""
+    """For each response, the index of the file that contains it."""
 
     @property
     def solution(self) -> str:
-        """Worked solution of the row; empty if there is none."""
+        """Worked solution in the row; empty if the row has no solution."""
         return str(self.item.extra_info.get("answer") or self.item.raw.get("solution") or "")
 
     @property
     def question(self) -> str:
-        """Question as published, or else the text of the last user message."""
+        """Question as published or, by default, the text of the last user message."""
         return str(self.item.extra_info.get("question") or self.item.question)
 
     def sample(self, response: str, ground_truth: str | None = None) -> Sample:
@@ -50,7 +50,7 @@ class Labelled:
 
         Args:
             response: Text of the response.
-            ground_truth: Ground truth of the sample, or None for that of the row.
+            ground_truth: Ground truth for the sample, or None to use the row's ground truth.
         """
         item = self.item
         ground_truth = item.ground_truth if ground_truth is None else ground_truth
@@ -58,10 +58,10 @@ class Labelled:
 
 
 def read_labelled(path: str | Path, names: RowNames, data_source: str | None) -> list[Labelled]:
-    """Return the rows of a file that have a data source and a ground truth.
+    """Return the rows in a file that have a data source and a ground truth.
 
     Raises:
-        InputError: The file cannot be read, or has no ground truths or data sources.
+        InputError: The file cannot be read, or no row has both a data source and a ground truth.
     """
     found: list[Labelled] = []
     for source in find_inputs([path]):
@@ -85,10 +85,10 @@ def read_labelled(path: str | Path, names: RowNames, data_source: str | None) ->
 
 
 def add_responses(rows: Sequence[Labelled], paths: Sequence[str], options: ReadOptions) -> tuple[int, int]:
-    """Add the responses to the rows of their prompts, and return the counts of added and unmatched responses.
+    """Add responses to the rows with their prompts, and return the counts of added and unmatched responses.
 
     Raises:
-        InputError: A file of responses cannot be used, or no response belongs to a row.
+        InputError: A file with responses cannot be used, or no response belongs to a row.
     """
     index = EvalIndex()
     for number, row in enumerate(rows):
@@ -116,7 +116,7 @@ def add_responses(rows: Sequence[Labelled], paths: Sequence[str], options: ReadO
 
 
 def _place(prompt: Any, index: EvalIndex, known: dict[str, int | None]) -> int | None:
-    """Return the index of the row to which a prompt belongs, or None. `known` caches the last result."""
+    """Return the index of the row to which a prompt belongs, or None. `known` caches the latest result."""
     item = Item(0, "", prompt, "", {})
     if item.question not in known:
         known.clear()

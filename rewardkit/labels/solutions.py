@@ -1,4 +1,4 @@
-"""Detection of rows whose worked solution has an answer other than the ground truth, or further answers."""
+"""Detection of rows whose worked solution contains answers other than the ground truth."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ _ANY_WILL_DO = re.compile(r"\b(?:either|one|any) of\b|\bonly one\b", re.IGNORECA
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """Row whose own solution contradicts its ground truth."""
+    """Row whose worked solution contradicts its ground truth."""
 
     row: Labelled
     answer: str
-    """Answer of the solution."""
+    """Answer in the solution."""
     why: str
 
 
 def find_contradictions(rows: Sequence[Labelled], scorer: Scorer) -> Iterator[Contradiction]:
     """Yield the rows whose solution contradicts their ground truth.
 
-    The solution is scored as wrong, or has several boxed answers, of which the ground truth is only the last.
+    A solution contradicts the ground truth if it is scored as wrong, or if it has several boxed answers but
+    the ground truth is only the last answer.
     """
     solved = [row for row in rows if row.solution]
     scores = scorer.stream(row.sample(row.solution) for row in solved)
@@ -42,7 +43,7 @@ def find_contradictions(rows: Sequence[Labelled], scorer: Scorer) -> Iterator[Co
 
 
 def _is_one_of_several(row: Labelled, scorer: Scorer) -> bool:
-    """Return True if the question asks for any one of several answers, and one box has the right answer."""
+    """Return True if the question asks for any one of several answers, and a box has the right answer."""
     if scorer.reward_for(row.item.data_source).name not in _MATHS or not _ANY_WILL_DO.search(row.question):
         return False
     boxes = boxes_in(row.solution)
@@ -51,8 +52,8 @@ def _is_one_of_several(row: Labelled, scorer: Scorer) -> bool:
 
 
 def _is_part(row: Labelled, boxes: Sequence[str], scorer: Scorer) -> bool:
-    """Return True if some box differs from the ground truth, and so do all boxes together."""
-    if _ANY_WILL_DO.search(row.question) or "\\boxed" in row.question:  # The box may be part of the notation.
+    """Return True if at least one box, and also all boxes together, differ from the ground truth."""
+    if _ANY_WILL_DO.search(row.question) or "\\boxed" in row.question:  # Boxes may be notation.
         return False
     alone = [row.sample(rf"\boxed{{{box}}}") for box in boxes]
     together = row.sample(rf"\boxed{{{', '.join(boxes)}}}")
@@ -61,7 +62,7 @@ def _is_part(row: Labelled, boxes: Sequence[str], scorer: Scorer) -> bool:
 
 
 def boxes_in(text: str) -> list[str]:
-    """Return the contents of the boxes in a text, in order and without repetitions."""
+    """Return the contents of all boxes in a text, in order and without duplicates."""
     found: dict[str, None] = {}
     for match in _BOX.finditer(text):
         depth = 1

@@ -1,4 +1,4 @@
-"""Ranking of suspicious ground truths by both kinds of evidence."""
+"""Ranking of suspicious ground truths by the evidence from responses and from worked solutions."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ class Suspicion:
 def find_suspicions(rows: Sequence[Labelled], scorer: Scorer, *, most: int) -> list[Suspicion]:
     """Return the rows whose ground truth is likely to be wrong, the most suspicious first.
 
-    A solution that contradicts the ground truth has the weight of all responses to its row. `agreement`
-    defines the weight of responses.
+    A solution that contradicts the ground truth weighs as much as all responses to its row together. The
+    module `agreement` defines the weight of responses.
 
     Args:
         rows: Rows with their responses.
         scorer: Scorer for the responses.
-        most: Approximate number of rows with responses to return. The other graders score up to twice as many
-            rows.
+        most: Approximate number of rows with responses to return. The additional graders score up to twice as
+            many rows.
     """
     with Graders(scorer) as graders:
         disagreements = find_disagreements(rows, scorer, graders, most=most)

@@ -1,7 +1,7 @@
-"""Candidates for the responses, the ground truths and the verdicts in a log of unknown kind.
+"""Candidate columns for the responses, the ground truths and the verdicts in a log of an unknown kind.
 
-The values determine which columns are candidates. Names mainly affect their order. `trial` chooses among the
-candidates by scoring.
+The values of a column determine whether it is a candidate. Names mainly affect the order of the candidates.
+The module `trial` scores the candidates to choose among them.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from rewardkit.model_api.answers import is_conversation
 from rewardkit.rows import RowNames, ground_truth_text, response_text, responses_of, value_at
 
 Cells = Mapping[str, Sequence[Any]]
-"""Values of rows by name, including dotted names, with None for rows without the value."""
+"""Values of all rows by name, including dotted names. The value is None for rows without this name."""
 Verdicts = Sequence[bool | list[bool | None] | None]
-"""Verdicts of a log for each row, or for each response of a row: True for right, False for wrong, or None."""
+"""A log's verdict on each row, or on each response in a row: True for right, False for wrong, or None."""
 
 _DEPTH = 7
-"""Greatest depth of nested names."""
+"""Maximum depth of nested names."""
 _MOST_NAMES = 300
-"""Largest number of names that are examined."""
+"""Maximum number of names to examine."""
 _MOST = 6
-"""Largest number of candidate columns for one field."""
+"""Maximum number of candidate columns for one field."""
 _HUGE = 1e15
-"""Upper limit for numbers that can be verdicts."""
+"""Upper limit for the absolute values of numbers that can be verdicts."""
 _FEW = 3
-"""Number of rows below which a column may have the same value in all rows."""
+"""Number of rows from which a candidate column must contain at least two different values."""
 _LONG = 4_000
-"""Largest number of characters of a ground truth."""
+"""Maximum number of characters in a ground truth."""
 
-# Words in names, in the singular. They determine the order of candidates, identify ground truths, and exclude
-# columns such as prompts, ids and counts.
+# Words in column names, in the singular. They determine the order of candidates, identify ground truths, and
+# exclude columns such as prompts, ids and counts.
 _OF_RESPONSES = {
     *("response", "completion", "output", "generation", "generated", "reply", "model", "llm"),
     "actual",
@@ -61,7 +61,7 @@ _OF_VERDICTS = {
 _UNSURE = {"correct", "right", "match", "label"}
 """Words for verdicts that also occur in names of answers, such as `correct_answer`."""
 _EITHER = {"answer", "solution", "label", "correct"}
-"""Words that also occur in names of responses and of answers extracted from them."""
+"""Words for ground truths that also occur in names of responses and of extracted answers."""
 _OF_ANSWERS = _OF_RESPONSES | _OF_FINDINGS | _OF_TRUTHS - {"correct", "label", "true"}
 
 _RIGHT = {"c", "correct", "true", "pass", "passed", "yes", "right", "success", "1", "1.0", "accepted", "ok"}
@@ -76,11 +76,11 @@ class Label:
     name: str
     verdicts: Verdicts
     is_named: bool = True
-    """True if the name indicates verdicts. Other flags may have a different meaning."""
+    """True if the name indicates verdicts. Flags with other names may have a different meaning."""
 
 
 def cells_of(rows: Sequence[RawRow]) -> Cells:
-    """Return the values of rows by name, including names in objects and in the first items of lists."""
+    """Return the values of all rows by name, including names in objects and in the first items of lists."""
     names: dict[str, None] = {}
     for row in rows:
         names |= dict.fromkeys(_names_in(row, "", _DEPTH))
@@ -103,20 +103,20 @@ def _names_in(value: Any, path: str, depth: int) -> Iterator[str]:
 
 
 def words_of(name: str) -> set[str]:
-    """Return the words of a name in lower case and singular: score, is, correct for `scores.isCorrect`."""
+    """Return the words in a name in lower case and singular: score, is, correct for `scores.isCorrect`."""
     words = {word.casefold() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)}
     return {word[:-1] if len(word) > 3 and word[-1] == "s" and word[-2] != "s" else word for word in words}
 
 
 def _last_words(name: str) -> set[str]:
-    """Return the words of the last part of a name and, for a value or a score, those of the part before."""
+    """Return the words in the last part of a name, or in the last two if the last is `value` or `score`."""
     parts = [part for part in name.split(".") if not part.isdigit()]
     words = words_of(parts[-1]) if parts else set()
     return words | words_of(parts[-2]) if words <= {"value", "score"} and len(parts) > 1 else words
 
 
 def labels_in(cells: Cells) -> list[Label]:
-    """Return the columns of verdicts, or else the flags that vary between rows."""
+    """Return the columns whose names indicate verdicts or, by default, the flags that vary between rows."""
     found = []
     for name, values in cells.items():
         verdicts = verdicts_of(values)
@@ -124,7 +124,7 @@ def labels_in(cells: Cells) -> list[Label]:
             continue
         words = _last_words(name)
         if not (_OF_VERDICTS - _UNSURE) & words and _OF_ANSWERS & words:
-            continue  # Yes and no can also be answers.
+            continue  # Values such as yes and no may also be answers.
         named = bool(_OF_VERDICTS & words)
         flat = {one for row in verdicts for one in (row if isinstance(row, list) else [row])} - {None}
         if flat and (named or len(flat) > 1):
@@ -136,9 +136,9 @@ def labels_in(cells: Cells) -> list[Label]:
 def verdicts_of(values: Sequence[Any]) -> Verdicts | None:
     """Return the verdicts that a column contains, or None if it contains something else.
 
-    The values are words for right and wrong, numbers from -1 to 1, or two numbers. If there are two numbers,
-    the higher one means right and the lower one wrong. Otherwise 1 means right, values up to 0 mean wrong,
-    and values in between are undecided.
+    Verdicts are words for right and wrong, numbers from -1 to 1, or only two distinct numbers. Of two
+    distinct numbers, the higher means right and the lower wrong. Otherwise 1 means right, values up to 0 mean
+    wrong, and values in between are undecided.
     """
     flat = [
         one for value in values for one in (value if isinstance(value, list) else [value]) if one is not None
@@ -182,7 +182,7 @@ def _meaning_of_numbers(values: Sequence[Any]) -> dict[Any, bool | None] | None:
 
 
 def beside(labels: Sequence[Label], response: str) -> list[Label]:
-    """Return the labels for a response: those in the same object (`m` for `m.text`), or else all labels."""
+    """Return any labels in the same object as a response (`m` for `m.text`), otherwise all labels."""
     head = response.rpartition(".")[0]
     near = [label for label in labels if head and label.name.rpartition(".")[0] == head]
     return near or list(labels)
@@ -192,7 +192,7 @@ def beside(labels: Sequence[Label], response: str) -> list[Label]:
 
 
 def said_in(value: Any) -> list[str]:
-    """Return the texts in a value that a model may have written. Other values contain none."""
+    """Return the texts in a value that a model may have written, or an empty list for any other value."""
     try:
         several = responses_of(value)
         return [text for one in (several or [value]) if (text := response_text(one)) is not None]
@@ -201,14 +201,14 @@ def said_in(value: Any) -> list[str]:
 
 
 def responses_in(cells: Cells, names: RowNames, labels: Sequence[Label]) -> list[str]:
-    """Return the names of columns that may contain the responses, the likeliest first.
+    """Return the names of columns that may contain the responses, the most likely first.
 
-    Prompts, ground truths and texts that are part of another column are excluded.
+    Columns with prompts, ground truths or texts that are part of another column are excluded.
 
     Args:
         cells: Values by name.
-        names: Names that are already known. A known response column is the likeliest candidate.
-        labels: Columns of verdicts, which are excluded.
+        names: Names that are already known. A known response column is the most likely candidate.
+        labels: Columns with verdicts, which are excluded.
     """
     if names.response is not None and names.response not in cells:
         return [names.response]
@@ -246,7 +246,7 @@ def _length(texts: Sequence[str]) -> float:
 
 
 def _stands_in_another(name: str, texts: Mapping[str, Sequence[str]]) -> bool:
-    """Return True if most texts of a column are part of those of another column."""
+    """Return True if most texts in a column are part of the texts in another column."""
     own = texts[name]
     for other, others in texts.items():
         pairs = [(a, b) for a, b in zip(own, others, strict=True) if a and b and len(a) < len(b)]
@@ -256,7 +256,7 @@ def _stands_in_another(name: str, texts: Mapping[str, Sequence[str]]) -> bool:
 
 
 def parallel_to(name: str, candidates: Sequence[str]) -> list[str]:
-    """Return the candidates with the same last name and depth, which may be responses of other models."""
+    """Return the candidates with the same last name and depth, which may be responses from other models."""
     head, _, last = name.rpartition(".")
     return [
         other
@@ -271,16 +271,16 @@ def parallel_to(name: str, candidates: Sequence[str]) -> list[str]:
 def ground_truths_in(
     cells: Cells, said: Sequence[str], apart: str | None, names: RowNames, labels: Sequence[Label]
 ) -> list[str]:
-    """Return the names of columns that may contain the ground truths, the likeliest first.
+    """Return the names of columns that may contain the ground truths, the most likely first.
 
-    If the name does not indicate ground truths, the values must occur in some of the responses.
+    If the name of a column does not indicate ground truths, its values must occur in some of the responses.
 
     Args:
         cells: Values by name.
-        said: Responses of each row.
+        said: Text of the responses in each row.
         apart: Name of the response column, which is excluded.
         names: Names that are already known.
-        labels: Columns of verdicts, which are excluded.
+        labels: Columns with verdicts, which are excluded.
     """
     if names.ground_truth is not None and names.ground_truth not in cells:
         return [names.ground_truth]
@@ -320,7 +320,7 @@ def _stand_in(texts: Sequence[str | None], said: Sequence[str]) -> bool:
 
 
 def is_ground_truth_name(name: str) -> bool:
-    """Return True if a name indicates ground truths rather than output of the model."""
+    """Return True if a name indicates ground truths rather than model output."""
     return bool(_OF_TRUTHS & words_of(name)) and not _is_of_the_model(name)
 
 
@@ -332,9 +332,9 @@ def _is_of_the_model(name: str) -> bool:
 
 
 def findings_in(cells: Cells, response: str, ground_truth: str) -> list[Label]:
-    """Return the verdicts that follow from columns of extracted answers.
+    """Return verdicts derived from columns with extracted answers.
 
-    An extracted answer is right if it equals the ground truth, apart from case and surrounding punctuation.
+    An extracted answer is right if it equals the ground truth, ignoring case and surrounding punctuation.
     """
     found = []
     truths = [_plain(value) for value in cells.get(ground_truth, ())]

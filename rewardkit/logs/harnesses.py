@@ -31,7 +31,7 @@ from rewardkit.rows import Fields, find_names, has_value, plain_mapping, value_a
 
 
 def _lm_eval(row: RawRow) -> Fields:
-    """Return the fields of a row of lm-eval's `samples_<task>_<time>.jsonl`.
+    """Return the fields of a row in lm-eval's `samples_<task>_<time>.jsonl`.
 
     `lm_eval --log_samples` (0.4) writes one row for each document and filter.
     """
@@ -44,7 +44,7 @@ def _lm_eval(row: RawRow) -> Fields:
 
 
 def _lm_eval_prompt(arguments: Any) -> Any:
-    """Return the first argument of the first request. Older versions have lists instead of mappings."""
+    """Return the first argument of the first request. Older versions of lm-eval write lists, not mappings."""
     if isinstance(arguments, Mapping):
         arguments = [list(one.values()) for one in arguments.values() if isinstance(one, Mapping)]
     if not isinstance(arguments, list) or not arguments or not isinstance(arguments[0], list):
@@ -59,7 +59,10 @@ def _lm_eval_prompt(arguments: Any) -> Any:
 
 
 def _lm_eval_score(row: RawRow) -> Mapping[str, Any]:
-    """Return the first metric as the score if the row has one response. It covers only the first repeat."""
+    """Return the first metric as the score, or no score if the row has several responses.
+
+    The metrics in a row apply only to the first repeat of the request.
+    """
     metrics = row.get("metrics")
     if not isinstance(metrics, list) or not metrics or len(row["resps"][0]) != 1:
         return {}
@@ -78,7 +81,7 @@ def _refuse_log_likelihoods(first: RawRow) -> None:
 
 
 def _nemo_gym(row: RawRow) -> Fields:
-    """Return the fields of a row of NeMo-Gym's `rollouts.jsonl`."""
+    """Return the fields of a row in NeMo-Gym's `rollouts.jsonl`."""
     asked = row["responses_create_params"]
     prompt = asked.get("input") if isinstance(asked, Mapping) else None
     names = find_names(lambda name: has_value(row, name))
@@ -94,9 +97,9 @@ def _nemo_gym(row: RawRow) -> Fields:
 
 
 def _choices(options: Any) -> Mapping[str, Any] | None:
-    """Return the options of a question in the form of the reward `choice`.
+    """Return the options of a question in the form that the reward `choice` reads.
 
-    NeMo-Gym has an object with one letter for each option.
+    NeMo-Gym writes each option as an object with a single letter as its key.
     """
     if are_objects(options):
         options = {letter: text for one in options for letter, text in one.items()}
@@ -104,7 +107,7 @@ def _choices(options: Any) -> Mapping[str, Any] | None:
 
 
 def _output_text(answer: Any) -> str:
-    """Return the text in the `output` of an answer in the form of OpenAI's responses API."""
+    """Return the text in the `output` of an answer that has the form of OpenAI's responses API."""
     if not isinstance(answer, Mapping) or not isinstance(answer.get("output"), list):
         raise BadRowError("'response' has no 'output'")
     if (why := why_failed(answer)) is not None:
@@ -113,7 +116,7 @@ def _output_text(answer: Any) -> str:
 
 
 def _verifiers(row: RawRow) -> Fields:
-    """Return the fields of a row of verifiers' `results.jsonl`."""
+    """Return the fields of a row in verifiers' `results.jsonl`."""
     info = plain_mapping(row.get("info"))
     said = (row.get("data_source"), info.get("data_source"))
     source = (
@@ -126,7 +129,7 @@ def _verifiers(row: RawRow) -> Fields:
 
 
 def _inspect(row: RawRow) -> Fields:
-    """Return the fields of a sample of an inspect log."""
+    """Return the fields of a sample in an inspect log."""
     target = row["target"]
     target = target[0] if isinstance(target, list) and len(target) == 1 else target
     metadata = row.get("metadata") or {}
@@ -138,7 +141,10 @@ def _inspect(row: RawRow) -> Fields:
 
 
 def _inspect_facts(row: RawRow) -> Mapping[str, Any]:
-    """Return the first score and the finish reason. Letters mean right, partly right, wrong and no answer."""
+    """Return the first score and the finish reason.
+
+    The letters C, P, I and N stand for correct, partially correct, incorrect and no answer.
+    """
     scores = row.get("scores") or {}
     value = next((one["value"] for one in scores.values()), None)
     number = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}.get(value, value) if isinstance(value, str) else value
@@ -151,7 +157,7 @@ def _inspect_facts(row: RawRow) -> Mapping[str, Any]:
 
 
 def _lighteval(row: RawRow) -> Fields:
-    """Return the fields of a row of lighteval's details, with the document and the model's answers."""
+    """Return the fields of a row in lighteval's details, with the document and the model's answers."""
     doc = row["doc"]
     answer = row["model_response"]
     texts = answer.get("text") if isinstance(answer, Mapping) else None
@@ -168,7 +174,7 @@ def _lighteval(row: RawRow) -> Fields:
 
 
 def _human_eval(row: RawRow) -> Fields:
-    """Return the fields of a program for a problem of HumanEval with its tests, as in Reflexion's runs."""
+    """Return the fields of a row with a HumanEval problem, tests and a program, as in Reflexion's runs."""
     names = find_names(lambda name: name != "solution" and has_value(row, name))
     response = row[names.response] if names.response else row["solution"]
     ground_truth = {name: row[name] for name in ("prompt", "test", "entry_point") if name in row}
@@ -178,7 +184,7 @@ def _human_eval(row: RawRow) -> Fields:
 
 
 def _bfcl(row: RawRow) -> Fields:
-    """Return the fields of a row of BFCL's results. A call is an object with a name and its arguments."""
+    """Return the fields of a row in BFCL's results. A call becomes an object with a name and arguments."""
     calls = [(name, given) for call in row["result"] for name, given in call.items()]
     response = [{"name": name, "arguments": _decoded_arguments(given)} for name, given in calls]
     return Fields(json.dumps(response, ensure_ascii=False), row.get("ground_truth"), group=row.get("id"))

@@ -1,4 +1,4 @@
-"""Definition of a kind of log. The kinds are in the modules for the tools that write them."""
+"""Definition of a kind of log. The modules for the tools that write logs contain the kinds themselves."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from rewardkit.model_api.answers import is_conversation
 from rewardkit.rows import Fields, find_names, has_value, value_at
 
 LogShape = Mapping[str, Callable[[Any], bool]]
-"""Predicates for values by name. Names may be dotted."""
+"""Predicates for the values in a row, by name. Names may be dotted."""
 
 
 class SkippedRowError(Exception):
-    """Row that is left out, because it is empty or repeats the responses of another row."""
+    """Error for a row that is skipped because it is empty or repeats the responses in another row."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogKind:
-    """Kind of log that one tool or API writes."""
+    """Kind of log that a tool or an API writes."""
 
     name: str
-    """Name for users, such as `verl rollout dump`."""
+    """Name shown to users, such as `verl rollout dump`."""
     shape: LogShape
-    """Smallest set of values that distinguishes the rows from those of other kinds."""
+    """Smallest set of values that distinguishes rows of this kind from rows of other kinds."""
     read: Callable[[RawRow], Fields]
     """Function that extracts the fields of a row.
 
@@ -37,24 +37,24 @@ class LogKind:
         SkippedRowError: Another row contains the same responses.
     """
     note: Callable[[RawRow], str] = lambda row: ""
-    """Function that returns a further note about the file from its first row."""
+    """Function that returns an additional note about the file, given the first row."""
     facts: Callable[[RawRow], Mapping[str, Any]] = lambda row: {}
-    """Function that returns facts about the responses of a row under the names in `scored`: `score`,
-    `correct`, `finish_reason`. The values are lists if the row has several responses."""
+    """Function that returns facts about the responses in a row under the names that `scored` uses, such as
+    `score`, `correct` and `finish_reason`. The values are lists if the row has several responses."""
     unless_answered: bool = False
-    """True if only logs without a usual response column are of this kind."""
+    """True if logs with one of the usual response columns are not of this kind."""
     check: Callable[[RawRow], None] = lambda row: None
-    """Function that checks the first row.
+    """Function that checks the first row of a file.
 
     Raises:
-        InputError: Files with such rows contain no responses.
+        InputError: The file contains no responses.
     """
     task_in_name: str = ""
-    """Pattern for the file name, whose group is the task, for kinds whose rows do not contain the task."""
+    """Pattern for file names whose first group is the task, for kinds whose rows do not contain the task."""
 
 
 def anything(value: Any) -> bool:
-    """Return True for any value, if only the presence of the name matters."""
+    """Return True for any value. Use this predicate if only the presence of the name matters."""
     return True
 
 
@@ -64,7 +64,7 @@ def is_object(value: Any) -> bool:
 
 
 def is_text(value: Any) -> bool:
-    """Return True for a text."""
+    """Return True for a string."""
     return isinstance(value, str)
 
 
@@ -102,7 +102,7 @@ def decoded(value: Any) -> Any:
 
 
 def has_shape(row: RawRow, shape: LogShape) -> bool:
-    """Return True if the row has all values of the shape."""
+    """Return True if the row has all values that the shape requires."""
     return all(has_value(row, name) and fits(value_at(row, name)) for name, fits in shape.items())
 
 
@@ -117,6 +117,6 @@ def reward_in(row: RawRow) -> Mapping[str, Any]:
 
 
 def ground_truth_in(row: RawRow) -> Any:
-    """Return the ground truth of a row, which must have one of the usual names."""
+    """Return the ground truth of a row from a column with one of the usual names, or None."""
     names = find_names(lambda name: has_value(row, name))
     return value_at(row, names.ground_truth)

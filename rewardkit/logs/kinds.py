@@ -1,8 +1,8 @@
 """Recognition of the kind of a log by the values in its rows.
 
 Rows of an unknown kind are read with the names that `naming` finds. To support another kind, write a function
-that extracts the fields of a row, and add an entry to `KINDS` in the file for the tools that write such logs,
-or in a package of your own (docs/extending.md).
+that extracts the fields of a row. Then add an entry to `KINDS` in the module for the tool that writes such
+logs, or in a package of your own (docs/extending.md).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ KINDS: Table[LogKind] = Table(
     "log_kinds",
     LogKind,
     {
-        # A kind may have several forms with different columns.
+        # The keys contain the columns because a kind may have several forms with different columns.
         f"{kind.name}: {', '.join(kind.shape)}": kind
         for kind in (*harnesses.KINDS, *trainers.KINDS, *model_apis.KINDS)
     },
@@ -51,7 +51,7 @@ def recognise(row: RawRow) -> LogKind | None:
 
 
 def facts_of(row: RawRow, kind: str) -> Mapping[str, Any]:
-    """Return the scores and other facts that a row of this kind of log reports, under the names of rewardkit.
+    """Return the scores and other facts in a row of this kind of log, under rewardkit's names.
 
     The mapping is empty if the row does not have the form of the kind.
     """
@@ -61,5 +61,5 @@ def facts_of(row: RawRow, kind: str) -> Mapping[str, Any]:
 
 
 def by_name(name: str) -> LogKind:
-    """Return the kind with this name."""
+    """Return the kind of log with this name."""
     return next(kind for kind in KINDS.values() if kind.name == name)

@@ -23,7 +23,11 @@ UNKNOWN_BYTES = 4 << 20
 
 
 def data_sources_of(file: RowFile, layout: RowLayout) -> list[str]:
-    """Return all data sources in a column of a Parquet file, or else those of the first usable chunk."""
+    """Return the data sources in a file.
+
+    If they are in a column of a Parquet file, all data sources are returned. Otherwise, only the data sources
+    in the first chunk with usable rows are returned.
+    """
     if layout.data_source is not None:
         return [layout.data_source]
     if isinstance(file, ParquetRows) and _in_a_column(file, layout):
@@ -39,7 +43,7 @@ def data_sources_of(file: RowFile, layout: RowLayout) -> list[str]:
 
 
 def all_data_sources_of(file: RowFile, layout: RowLayout) -> list[str] | None:
-    """Return all data sources of a file, or None if they can be found only by reading all rows."""
+    """Return all data sources in a file, or None if finding them would require reading all rows."""
     found = data_sources_of(file, layout)
     if layout.data_source is not None or _in_a_column(file, layout):
         return found
@@ -67,7 +71,7 @@ def identity_of(source: Input) -> list[Any]:
 
 
 def bytes_of(files: list[tuple[RowFile, RowLayout]]) -> int:
-    """Return the total size of the files in bytes, with `UNKNOWN_BYTES` for remote files and stdin."""
+    """Return the total size of the files in bytes. Remote files and stdin count as `UNKNOWN_BYTES` each."""
     total = 0
     for file, _ in files:
         identity = identity_of(file.source)

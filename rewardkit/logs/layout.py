@@ -1,4 +1,4 @@
-"""Layout of the rows of one file: the kind of log, the names of its fields, and the settings of the user."""
+"""Layout of the rows in one file: the kind of log, the names of its fields, and the user's settings."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ from rewardkit.rows import (
 from rewardkit.tables import is_list, is_text, type_of
 
 if TYPE_CHECKING:
-    from rewardkit.files.formats import RowFile  # imported for types only, since workers read no files
+    from rewardkit.files.formats import RowFile  # only for types, because workers read no files
 
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """Ground truths from another file, by the text of a key."""
+    """Ground truths from another file, by the value of a key as text."""
 
     key: str
     """Name of the key in the file of responses."""
@@ -65,35 +65,35 @@ class Joined:
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """Optional settings of a user for reading files of responses."""
+    """Options that a user may set for reading files with responses."""
 
     names: RowNames = field(default_factory=RowNames)
-    """Names of columns. None selects the first existing column of the names in `rewardkit.rows`."""
+    """Names of columns. None selects the first column whose name is among those in `rewardkit.rows`."""
     data_source: str | None = None
-    """Data source of every row, which replaces any in the file."""
+    """Data source of every row, which overrides any data source in the file."""
     join: Joined | None = None
     reward_options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Options of rewards by data source, in the form for a Scorer, for trial readings of a log."""
+    """Options for rewards by data source, in the form that a Scorer accepts. Trial readings use them."""
     to_score: bool = True
-    """True if the rows are to be scored, for which they need ground truths and data sources."""
+    """True if the rows are to be scored and therefore need ground truths and data sources."""
     score: str | None = None
-    """Column with the scores of another tool, to be used unchanged. With None, the scores are those of
-    rewardkit or those in a log of a known kind."""
+    """Column with another tool's scores, to be used unchanged. If None, rewardkit's scores or the scores in a
+    log of a known kind are used."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowLayout:
-    """Layout of the rows of one file."""
+    """Layout of the rows in one file."""
 
     kind: str | None
     """Name of the kind of log, or None if the fields are in the columns `names`."""
     names: RowNames
     data_source: str | None
-    """Data source of every row, or None if the rows contain it."""
+    """Data source of every row, or None if the rows contain their data sources."""
     many: bool
     """True if a row contains a list of responses."""
     filters: tuple[Any, ...] | None = None
-    """Filters of an lm-eval log whose rows are read, since rows of other filters repeat the responses."""
+    """Filters in an lm-eval log whose rows are read. Rows with other filters repeat the same responses."""
     join: Joined | None = None
     note: str = ""
     to_score: bool = True
@@ -103,7 +103,7 @@ class RowLayout:
     as_text: bool = True
     """True if responses are texts rather than messages or API answers."""
     reports: tuple[str, ...] = ()
-    """Columns in which rows report failures or episodes. For lines, they are determined for each chunk."""
+    """Columns in which rows report failures or episodes. If rows are lines, they are found for each chunk."""
 
     @property
     def by_row(self) -> bool:
@@ -117,7 +117,7 @@ class RowLayout:
 
     @property
     def to_add(self) -> frozenset[str]:
-        """Names of the fields that scoring adds as columns, since the rows do not have them in this form."""
+        """Names of fields that scoring adds as columns because the rows do not contain them in this form."""
         names = self.names
         if self.kind is not None:
             return frozenset(carried_fields(self.response_name))
@@ -134,23 +134,23 @@ class RowLayout:
         return frozenset(name for name, is_to_add in given.items() if is_to_add)
 
     def describe(self, rows: int | None) -> str:
-        """Return a description of the recognised layout in one line."""
+        """Return a one-line description of the recognised layout."""
         count = "" if rows is None else f": {rows:,} rows"
         return f"{self.kind or 'rows'}{count}{', ' + self.note if self.note else ''}"
 
 
 def layout_of(file: RowFile, options: ReadOptions, *, guess: bool = True) -> RowLayout:
-    """Return the layout of the rows of a file. Rows that rewardkit has scored are read as scored rows.
+    """Return the layout of the rows in a file. Rows that rewardkit has scored are read as scored rows.
 
     Args:
         file: File with the rows.
-        options: Options of the user.
-        guess: Accept a reading that was found by trial. If False, an error offers the reading instead, for
-            callers that cannot report how the rows were read.
+        options: Options for reading the file.
+        guess: True to accept a reading that was found by trial. If False, an error suggests the reading
+            instead, for callers that cannot report how the rows were read.
 
     Raises:
-        InputError: The file has no responses, no ground truths or no data source, or a column has a type that
-            cannot be used. The message names the option that helps.
+        InputError: The file has no responses, no ground truths or no data source, or a column has an
+            unsupported type. The message names the option that solves the problem.
     """
     chosen = options.names
     rows = file.first_rows(_LOOKED_AT)
@@ -216,7 +216,7 @@ def _is_plain(layout: RowLayout, options: ReadOptions) -> bool:
 def _tried(
     layout: RowLayout, kind: LogKind | None, options: ReadOptions, rows: Sequence[RawRow]
 ) -> TrialResult:
-    """Try readings of the log on its first rows."""
+    """Try possible readings of the log on its first rows, and return the result."""
     if layout.filters is not None:
         rows = [row for row in rows if row.get("filter") in layout.filters]
     rows = first_rows(rows)
@@ -227,7 +227,7 @@ def _tried(
         read_row = reader_of(replace(layout, names=names))
         return lambda row: _told_of(read_row(row), row, layout, names, given)
 
-    # A joined file may be large, so the key has its id instead, which is unique while the trial exists.
+    # A joined file may be large, so the key only contains its id, which is unique while the trial exists.
     apart = replace(layout, join=None)
     key = key_of(rows, apart, id(layout.join), chosen, given, options.reward_options)
     facts = kind.facts if kind is not None else lambda row: {}
@@ -252,7 +252,7 @@ def _is_guessed(reading: Reading, layout: RowLayout) -> bool:
 
 
 def _told_of(fields: Fields, row: RawRow, layout: RowLayout, names: RowNames, given: str | None) -> Fields:
-    """Add the values of the joined file and the given data source to the fields of a row."""
+    """Return the fields of a row with the values from the joined file and the given data source added."""
     if layout.join is not None:
         known = layout.join.rows.get(str(value_at(row, layout.join.key)), Fields(None))
         source = known.data_source or fields.data_source
@@ -267,7 +267,7 @@ def _told_of(fields: Fields, row: RawRow, layout: RowLayout, names: RowNames, gi
 
 
 def _as_taken(layout: RowLayout, reading: Reading, chosen: RowNames, said: Sequence[str]) -> RowLayout:
-    """Return the layout with the reading from the trial, and a note about it."""
+    """Return the layout with the reading that the trial selected, and with a note about this reading."""
     names = reading.names
     source = layout.data_source if reading.source is None else reading.source
     named = [] if layout.kind else _unusual(names, chosen)
@@ -280,7 +280,7 @@ def _as_taken(layout: RowLayout, reading: Reading, chosen: RowNames, said: Seque
 
 
 def names_of(file: RowFile) -> RowNames:
-    """Return the column names for the fields of a file of questions and ground truths."""
+    """Return the column names of the fields in a file with questions and ground truths."""
     rows = file.first_rows(_LOOKED_AT)
     columns = list(file.schema.names if file.schema is not None else rows[0])
     return name_columns(rows, RowNames(), _finder(file, rows[0], columns), joined=False)[0]
@@ -294,9 +294,9 @@ def _recognised(file: RowFile, first: RawRow) -> LogKind | None:
 
 
 def _finder(file: RowFile, first: RawRow, columns: Sequence[str]) -> Callable[[str], str | None]:
-    """Return a function that finds a file's spelling of a column name, or None.
+    """Return a function that returns the file's spelling of a column name, or None.
 
-    The column may have the name itself, another case (`Ground Truth`) or the plural.
+    The spelling may differ from the name in case, spaces or punctuation (`Ground Truth`), or be its plural.
     """
     by_letters = {_letters(column): column for column in reversed(columns)}
     letters = by_letters.get
@@ -312,7 +312,7 @@ def _letters(name: str) -> str:
 
 
 def _unusual(names: RowNames, chosen: RowNames) -> list[str]:
-    """Return notes about fields whose columns have other names than those of rewardkit."""
+    """Return a note for each field whose column does not have a name that rewardkit writes."""
     fields = {
         "response": names.response,
         "ground truth": names.ground_truth,
@@ -325,7 +325,7 @@ def _unusual(names: RowNames, chosen: RowNames) -> list[str]:
 def _source_told(
     layout: RowLayout, kind: LogKind | None, file: RowFile, said: Fields | None, rows: Sequence[RawRow]
 ) -> str | None:
-    """Return the data source of a file whose rows have none, from the file name or from the values."""
+    """Return the data source of a file whose rows name none, based on the file name or the values."""
     if said is None or said.data_source is not None or layout.names.data_source or layout.join is not None:
         return None
     if kind is not None and kind.task_in_name and (task := re.search(kind.task_in_name, file.source.name)):
@@ -353,14 +353,14 @@ def _is_text(response: Any) -> bool:
 
 
 PROMPT_IDS = ("prompt_id", "example_id", "doc_id", "custom_id", "_ng_task_index", "uid", "id")
-"""Columns that distinguish prompts if the rows do not contain the prompts themselves."""
+"""Columns that distinguish prompts in rows that do not contain the prompts themselves."""
 _OTHER_IDS = ("task_id", "question_id", "problem_id", "idx", "index")
 _ROOM = 150
-"""Largest number of characters for the options that a message offers."""
+"""Maximum number of characters for the options that a message suggests."""
 _LONG_NAME = 60
-"""Largest number of characters of a name that a message offers."""
+"""Maximum number of characters in a name that a message suggests."""
 _LOOKED_AT = 200
-"""Number of first rows from which the layout is derived."""
+"""Number of rows at the start of a file from which the layout is derived."""
 _OURS = ("response", "responses", "ground_truth", "reward_model.ground_truth", "data_source")
 _FIELDS = ("data_source", "response", "ground_truth", "prompt", "extra_info")
 _KEYS = {name: f"--{name.replace('_', '-')}-key" for name in _FIELDS}
@@ -402,7 +402,7 @@ def _check(
 
 
 def _offers(found: TrialResult, names: RowNames) -> str:
-    """Return the options that would help, the best first, each with its result, or at least their names."""
+    """Return text that suggests options, the best first, with the result of each if it is known."""
     offers = [f"{_options_of(one, names)} ({one.figure})" for one in found.offered]
     offers = [offer for offer in offers if len(offer) <= _ROOM]
     if not offers:
@@ -500,7 +500,7 @@ def _check_types(schema: pa.Schema, names: RowNames, first: RawRow, path: str) -
 
 
 _SAID = ("content", "text", "response", "output", "completion")
-"""Fields that contain the text of a response that is an object."""
+"""Fields that usually contain the text if a response is an object."""
 
 
 def _is_struct(found: pa.DataType) -> bool:
@@ -530,9 +530,9 @@ def _has_many(layout: RowLayout, file: RowFile, said: Fields | None) -> bool:
 
 
 def _filters_of(file: RowFile) -> tuple[Any, ...]:
-    """Return the filters of an lm-eval log that are necessary to read every document once.
+    """Return the filters in an lm-eval log that are needed to read every document once.
 
-    The rows of the other filters repeat the responses.
+    Rows with other filters repeat the same responses.
     """
     documents: dict[Any, set[str]] = {}
     for records in file.chunks():
@@ -551,7 +551,7 @@ def _filters_of(file: RowFile) -> tuple[Any, ...]:
 
 
 def batch_names(file: RowFile, options: ReadOptions) -> RowNames | None:
-    """Return the field names of a file in which each row contains a batch, or None for other files."""
+    """Return the field names for a file in which each row contains a batch, or None for other files."""
     rows = file.first_rows(_LOOKED_AT)
     columns = list(file.schema.names if file.schema is not None else rows[0])
     if not any(isinstance(value, list) for value in rows[0].values()) or score_prefixes(columns, rows):
@@ -568,5 +568,5 @@ def _no_column(file: RowFile, name: str, option: str, columns: Collection[str], 
 
 
 def reader_of(layout: RowLayout) -> Callable[[RawRow], Fields]:
-    """Return the function that extracts the fields of a row of this layout."""
+    """Return the function that extracts the fields of a row with this layout."""
     return by_name(layout.kind).read if layout.kind else layout.names.read

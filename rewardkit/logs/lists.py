@@ -1,4 +1,4 @@
-"""Rows with several responses: lists stored as JSON text, as in CSV, and batches in one row."""
+"""Rows with several responses, as lists stored as JSON text (in CSV) or as a batch in one row."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rewardkit.rows import RowNames, value_at
 
 
 def are_lists_as_text(row: RawRow, name: str | None) -> bool:
-    """Return True if the column of responses has a plural name and contains a list as JSON text.
+    """Return True if the response column has a plural name and contains a list as JSON text.
 
     Raises:
         InputError: The column contains a list as Python text.
@@ -44,7 +44,7 @@ def list_in_text(value: Any) -> list[Any] | None:
 
 
 def with_lists(row: RawRow, name: str | None) -> RawRow:
-    """Return the row with lists in place of JSON text, for columns with one item for each response."""
+    """Return the row with JSON text decoded to lists in columns that contain one item for each response."""
     responses = list_in_text(value_at(row, name))
     if responses is None:
         return row
@@ -67,7 +67,7 @@ def is_batch(row: RawRow, names: RowNames) -> bool:
 def batch_rows(row: RawRow, names: RowNames) -> list[RawRow]:
     """Return the rows of the batch that a row contains, or the row itself if it contains no batch.
 
-    Each returned row has its own element of every list that has the length of the batch.
+    Every list that is as long as the batch is split, so that each returned row has one of its elements.
     """
     if not is_batch(row, names):
         return [row]

@@ -1,4 +1,4 @@
-"""Saved answers of model APIs: OpenAI and Anthropic batches, single answers, vLLM outputs and chats."""
+"""Saved answers from model APIs: OpenAI and Anthropic batches, single answers, vLLM outputs and chats."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _TURNS = ("messages", "conversations", "conversation")
 def _batch_output(row: RawRow) -> Fields:
     """Return the fields of a row from OpenAI's batch API or `vllm run-batch`.
 
-    The answers are chat completions, completions or responses.
+    An answer is a chat completion, a completion, or a response of the responses API.
     """
     answer = row["response"]
     body = answer.get("body") if isinstance(answer, Mapping) else None
@@ -62,7 +62,7 @@ def _failure_of(row: RawRow) -> str:
 
 
 def _api_answer(row: RawRow) -> Fields:
-    """Return the fields of an answer of OpenAI's API (chat completions, completions) or Anthropic's API."""
+    """Return the fields of an answer from OpenAI's API (chat completions, completions) or Anthropic's API."""
     texts = answer_texts(row)
     if texts is None:  # The whole row must not become the response, since it may contain the ground truth.
         raise BadRowError(f"the request failed: {error_said(row.get('error') or 'the row has no answer')}")
@@ -76,7 +76,7 @@ def _api_answer(row: RawRow) -> Fields:
 
 
 def is_answer(row: RawRow) -> bool:
-    """Return True if the row is an answer or an error of an API."""
+    """Return True if the row is an answer or an error from an API."""
     try:
         return answer_texts(row) is not None
     except NoResponseError:
@@ -84,7 +84,7 @@ def is_answer(row: RawRow) -> bool:
 
 
 def _anthropic_batch(row: RawRow) -> Fields:
-    """Return the fields of a result of Anthropic's message batches."""
+    """Return the fields of a result from Anthropic's message batches."""
     result = row["result"]
     message = result.get("message") if isinstance(result, Mapping) else None
     if not isinstance(message, Mapping) or not isinstance(message.get("content"), list):
@@ -96,7 +96,7 @@ def _anthropic_batch(row: RawRow) -> Fields:
 
 
 def _request_output(row: RawRow) -> Fields:
-    """Return the fields of a RequestOutput of vLLM, written as JSON."""
+    """Return the fields of a vLLM RequestOutput that was written as JSON."""
     outputs = row["outputs"]
     if not isinstance(outputs, list) or not outputs or not all(isinstance(one, Mapping) for one in outputs):
         raise BadRowError("'outputs' contains no responses")
@@ -110,7 +110,7 @@ def _request_output(row: RawRow) -> Fields:
 def _chat(row: RawRow) -> Fields:
     """Return the fields of a chat whose last turn is the response.
 
-    The chat is in `messages`, as in OpenAI and ms-swift, or in ShareGPT's `conversations`.
+    The chat is in `messages`, as for OpenAI and ms-swift, or in `conversations`, as for ShareGPT.
     """
     turns = next((turns for name in _TURNS if isinstance(turns := decoded(row.get(name)), list)), [])
     said = [_message(turn) for turn in turns]
@@ -141,7 +141,7 @@ def _message(turn: Any) -> dict[str, Any]:
 API_ANSWERS = LogKind(
     "answers of an API", {"object": anything, "output": is_array, "status": anything}, _api_answer
 )
-"""Kind of API answers. The shape is that of OpenAI's responses; `is_answer` recognises the other forms."""
+"""Kind of log with API answers. The shape matches OpenAI's responses. `is_answer` recognises other forms."""
 
 KINDS = (
     LogKind("batch output", {"custom_id": anything, "response": no_text}, _batch_output, facts=_batch_facts),

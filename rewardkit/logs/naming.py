@@ -1,7 +1,7 @@
-"""Meaning of the columns of a log of unknown kind, inferred from common names and from the values.
+"""Meaning of the columns in a log of an unknown kind, inferred from common names and from the values.
 
 `rewardkit.rows` contains the names that are accepted everywhere. This module contains names that are
-ambiguous in a log, for which the values decide.
+ambiguous in a log, so that the values must be examined, too.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from rewardkit.rows import (
 )
 
 _PREDICTED = ("generated_prediction", "code", "prediction", "predictions", "predict", "pred", "result")
-"""Names of responses. A value that is part of a longer text of the row is an answer extracted from it."""
+"""Names of responses. A value that is part of a longer text in the same row is only an extracted answer."""
 _EITHER = ("answer", "solution")
-"""Names of ground truths, or of responses if the row has another ground truth and no surer response."""
+"""Names of ground truths, or of responses if the row has another ground truth and no clearer response."""
 _LABELS = ("label", "labels", "correct", "test")
 """Names of ground truths, unless the values are verdicts such as true and false, or 0 and 1."""
 _QUESTIONS = ("question", "problem", "query", "instruction", "input_prompt")
 _SOURCES = ("dataset", "dataset_name", "benchmark", "task_name", "task", "source")
-"""Names of data sources, if every row names a data source that has a reward."""
+"""Names of data sources, if the value in every row is a data source that has a reward."""
 _CHOICES = ("choices", "options")
 _VERDICTS = {"true", "false", "0", "1", "0.0", "1.0"}
 _TRUTHS = (*GROUND_TRUTH, *_LABELS)
@@ -50,17 +50,17 @@ _KNOWN = (
 )
 
 Cells = Mapping[str, Sequence[Any]]
-"""Values of the first rows by known name, for the names that the file has."""
+"""Values in the first rows by known name, for the known names in the file."""
 
 
 def name_columns(
     rows: Sequence[RawRow], chosen: RowNames, find: Callable[[str], str | None], *, joined: bool
 ) -> tuple[RowNames, list[str]]:
-    """Return the column names for the fields of a file, and notes about columns that disagree.
+    """Return the column names for the fields in a file, and notes about columns that disagree.
 
     Args:
-        rows: First rows of the file.
-        chosen: Names that the user gave.
+        rows: First rows in the file.
+        chosen: Names specified by the user.
         find: Function that returns the file's spelling of a known name, or None if there is no such column.
         joined: True if the ground truths are in another file.
     """
@@ -95,7 +95,7 @@ def name_columns(
 def _response(cells: Cells, truths: Sequence[str], *, settled: bool) -> str | None:
     """Return the name of the response column, or None.
 
-    `settled` is True if the ground truth is known to be in none of the columns `truths`.
+    `settled` is True if the ground truth is known not to be in any of the columns `truths`.
     """
     sure = first_of(RESPONSE, cells.__contains__)
     if sure is not None:
@@ -111,7 +111,7 @@ def _response(cells: Cells, truths: Sequence[str], *, settled: bool) -> str | No
 
 
 def _disagreement(cells: Cells, names: Sequence[str]) -> list[str]:
-    """Return a note if a field has two columns that differ. The first of them is used."""
+    """Return a note if the first two columns for a field differ. The first column is used."""
     if len(names) < 2:
         return []
     taken, other = names[:2]
@@ -126,7 +126,7 @@ def _disagreement(cells: Cells, names: Sequence[str]) -> list[str]:
 
 
 def is_multiple_choice(rows: Sequence[RawRow], names: RowNames) -> bool:
-    """Return True if every row contains options, and its ground truth is the letter of one of them."""
+    """Return True if every row contains options, and its ground truth is the letter of an option."""
     return names.choices is not None and all(_is_letter(row, names) for row in rows)
 
 
@@ -148,7 +148,7 @@ def _are_sources(values: Sequence[Any]) -> bool:
 
 
 def _stands_in(parts: Sequence[Any], wholes: Sequence[Any]) -> bool:
-    """Return True if, in most rows, the part is contained in the whole."""
+    """Return True if the whole contains the part in most rows."""
     pairs = [pair for pair in zip(_texts(parts), _texts(wholes), strict=True) if all(pair)]
     return 2 * sum(part.strip() in whole for part, whole in pairs) > len(pairs)
 

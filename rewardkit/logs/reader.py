@@ -1,4 +1,4 @@
-"""Reader of files of responses, for scoring, viewing and comparing. It yields batches of Samples.
+"""Reader of files with responses, which yields batches of Samples for scoring, viewing and comparing.
 
     >>> for batch in read_samples(["rollouts/*.jsonl"], ReadOptions(data_source="gsm8k")):  # doctest: +SKIP
     ...     for sample, row in zip(batch.samples, batch.rows):
@@ -25,19 +25,19 @@ from rewardkit.logs.samples import ALL, SampleBatch, parsed, to_batch
 from rewardkit.rows import Fields, RowNames, ground_truth_text, has_value, value_at
 
 PLAIN = ReadOptions()
-"""Default options, with which the columns and data sources are those of the files."""
+"""Default options, with which the column names and data sources in the files are used."""
 
 
 @contextlib.contextmanager
 def opened(
     source: Input, options: ReadOptions, *, with_keys: bool = True
 ) -> Iterator[tuple[RowFile, RowLayout]]:
-    """Open a file of responses for the block, and recognise the layout of its rows.
+    """Open a file with responses for the block, and recognise the layout of its rows.
 
     Args:
         source: File to open.
         options: Options for reading the file.
-        with_keys: Add the values of Hive partitions as columns to rows without these columns.
+        with_keys: True to add the values of Hive partitions as columns to rows without these columns.
 
     Raises:
         InputError: The file cannot be read, or a column is missing.
@@ -55,7 +55,7 @@ def opened(
 
 
 class BatchedRows:
-    """Rows of a file in which each row contains a batch, with one row for each response."""
+    """Rows of a file in which each row contains a batch, split into one row for each response."""
 
     schema = None
     total = None
@@ -96,13 +96,13 @@ class BatchedRows:
 def read_samples(
     paths: Iterable[str | Path], options: ReadOptions = PLAIN, reads: Collection[str] = ALL
 ) -> Iterator[SampleBatch]:
-    """Yield the samples of files, folders, globs and URLs in order, some thousand rows at a time.
+    """Yield the samples in files, folders, globs and URLs in order, a few thousand rows at a time.
 
     Args:
         paths: Files, folders, globs and URLs.
-        options: Options for reading the files, a `rewardkit.offline.ReadOptions`: names of columns, or values
-            that apply to all rows.
-        reads: Optional fields to read, of `prompt` and `extra_info`. The others remain empty.
+        options: Options for reading the files, a `rewardkit.offline.ReadOptions` with names of columns or
+            values that apply to all rows.
+        reads: Optional fields to read, out of `prompt` and `extra_info`. All other optional fields are empty.
 
     Raises:
         InputError: A file is missing or cannot be read, or a column is missing.
@@ -114,16 +114,16 @@ def read_samples(
 
 
 def read_join(paths: Iterable[str | Path], on: str) -> Joined:
-    """Return the ground truths (and data sources, prompts and `extra_info`) of files by a key.
+    """Return the ground truths (and data sources, prompts and `extra_info`) in files by a key.
 
     Args:
         paths: Files with the ground truths.
-        on: Name of the key column, or `NAME=OTHER` if the column is OTHER in the files with the ground
+        on: Name of the key column, or `NAME=OTHER` if the column is called OTHER in the files with the ground
             truths.
 
     Raises:
-        InputError: A file cannot be read, or has no such key or no ground truths, or two rows with the same
-            key have different ground truths.
+        InputError: A file cannot be read, a row has no key or no ground-truth column, or two rows with the
+            same key have different ground truths.
     """
     key, _, key_there = on.partition("=")
     key_there = key_there or key

@@ -1,4 +1,4 @@
-"""Conversion of records to Samples, with the reasons why rows cannot be used."""
+"""Conversion of records to Samples, with the reasons why some rows cannot be used."""
 
 from __future__ import annotations
 
@@ -42,21 +42,22 @@ class SampleBatch:
     records: Records
     """Rows of the samples, as they were read."""
     samples: list[Sample]
-    """One sample for each response, in order. The sample of an unusable row has failed (`Sample.known`)."""
+    """One sample for each response, in order. For an unusable row, `Sample.known` contains the failure."""
     bad: dict[int, str]
     """Reasons why rows cannot be used, by the index of the sample."""
     lengths: list[int] | None = None
-    """Number of samples of each row, or None if each row has one."""
+    """Number of samples for each row, or None if each row has exactly one sample."""
     skipped: frozenset[int] = frozenset()
-    """Indices of empty rows, and of rows that repeat responses. They have no samples and are not written."""
+    """Indices of empty rows and of rows that repeat responses. These rows have no samples and are not
+    written."""
     parsed: Sequence[RawRow | BadRowError | None] = ()
-    """Lines as mappings, or the error of a line that is not a mapping, or None for an empty line."""
+    """Each line as a mapping, or its error if it is not a mapping, or None if it is empty."""
     finish_reasons: list[str | None] | None = None
-    """Finish reasons of the responses if the kind of log has its own form for them, otherwise None."""
+    """Finish reason of each response if the log is of a known kind, otherwise None."""
 
     @property
     def usable(self) -> Sequence[Sample]:
-        """Samples that are to be scored."""
+        """Samples that still need a score."""
         return to_score(self.samples)
 
     def refuse(self, index: int, why: str) -> None:
@@ -66,23 +67,23 @@ class SampleBatch:
 
     @property
     def rows(self) -> list[int]:
-        """Number of the row of each sample."""
+        """Row number of each sample."""
         first = self.records.first_row
         if self.lengths is None:
             return list(range(first, first + len(self.samples)))
         return [first + i for i, length in enumerate(self.lengths) for _ in range(length)]
 
 
-# --- rows one by one ----------------------------------------------------------------------------------
+# --- single rows --------------------------------------------------------------------------------------
 
 
 def to_batch(records: Records, layout: RowLayout, reads: Collection[str] = ALL) -> SampleBatch:
-    """Return the samples of the records.
+    """Return the samples for the records.
 
     Args:
         records: Records to convert.
         layout: Layout of the rows.
-        reads: Optional fields to fill, a subset of `ALL`. The others remain empty.
+        reads: Optional fields to fill, a subset of `ALL`. All other optional fields remain empty.
     """
     if records.damaged is not None:
         bad = dict.fromkeys(range(records.count), records.damaged)
@@ -109,7 +110,7 @@ def _reports_of(rows: Sequence[RawRow | BadRowError | None]) -> tuple[str, ...]:
 
 
 def parsed(records: Records) -> Sequence[RawRow | BadRowError | None]:
-    """Return each row as a mapping, or the error if it is not a mapping, or None for an empty line."""
+    """Return each row as a mapping, or its error if it is not a mapping, or None if it is an empty line."""
     return list(_parsed_table(records.table)) if records.table is not None else parse_all(records.lines)
 
 
@@ -168,7 +169,7 @@ def _from_rows(
 
 
 def _finish_reasons(row: RawRow | BadRowError | None, kind: str, count: int) -> list[str | None]:
-    """Return the finish reason of each response of a log's row."""
+    """Return the finish reason of each response in a row of a log."""
     said = facts_of(row, kind).get("finish_reason") if isinstance(row, Mapping) else None
     said = said if isinstance(said, list) else [said] * count
     return [None if one is None else str(one) for one in (*said, *[None] * count)[:count]]
@@ -198,9 +199,9 @@ def _samples_of(fields: Fields, layout: RowLayout, reports: RawRow) -> list[tupl
     """Return the samples of a row, each with the reason why it cannot be used, or None.
 
     Args:
-        fields: Fields of the row, with prompt and `extra_info` in the form that a Sample has.
+        fields: Fields of the row, with the prompt and `extra_info` already in the form for a Sample.
         layout: Layout of the rows.
-        reports: The row, or its columns that may report failures or episodes.
+        reports: Row, or only the columns of the row that may report failures or episodes.
     """
     source = fields.data_source
     ground_truth = ground_truth_text(fields.ground_truth)
@@ -242,7 +243,7 @@ def _fields(row: RawRow, read: Callable[[RawRow], Fields], layout: RowLayout) ->
 
 
 def _several(response: Any) -> list[Any] | None:
-    """Return the responses of a row if it has several, or None for a single or an invalid response."""
+    """Return the responses if a row has a list of them, or None for a single or an invalid response."""
     try:
         return responses_of(response)
     except NoResponseError:
@@ -250,7 +251,7 @@ def _several(response: Any) -> list[Any] | None:
 
 
 def _text_of(response: Any, name: str | None) -> tuple[str | None, str | None]:
-    """Return the text that the model wrote and None, or None and the reason why there is no text."""
+    """Return the text written by the model and None, or None and the reason why the text is missing."""
     try:
         text = response_text(response)
     except NoResponseError as error:
@@ -259,7 +260,7 @@ def _text_of(response: Any, name: str | None) -> tuple[str | None, str | None]:
 
 
 def _completed(fields: Fields, row: RawRow, layout: RowLayout) -> Fields:
-    """Return the fields, completed from the columns and the data source of the layout and the joined file."""
+    """Return the fields, completed with values from the joined file and the layout."""
     if layout.kind is not None and fields.ground_truth is None:
         fields = fields._replace(ground_truth=value_at(row, layout.names.ground_truth))
     if layout.kind is not None and fields.data_source is None:
@@ -290,7 +291,7 @@ def _lacking(layout: RowLayout, source: Any, ground_truth: str | None) -> str | 
 
 
 def cells(table: pa.Table, name: str) -> tuple[list[Any], dict[int, str]]:
-    """Return the values of a column, and the errors by row. A value that is not UTF-8 is None."""
+    """Return the values in a column, and the errors by row. A value that is not valid UTF-8 becomes None."""
     column = column_of(table, name)
     try:
         return in_python(column), {}
@@ -307,7 +308,7 @@ def cells(table: pa.Table, name: str) -> tuple[list[Any], dict[int, str]]:
 
 
 def columns_needed(table: pa.Table, layout: RowLayout, reads: Collection[str]) -> pa.Table:
-    """Return the columns that `to_batch` reads."""
+    """Return the table with only the columns that `to_batch` reads."""
     if layout.by_row:
         return table
     wanted = _wanted(layout, reads)
@@ -333,7 +334,7 @@ def _wanted(layout: RowLayout, reads: Collection[str]) -> list[str | None]:
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """Values of the rows of a chunk as lists, one for each column."""
+    """Values of the rows in a chunk, with one list for each column."""
 
     values: Sequence[Sequence[Any]]
     """Values of the columns in the order of `Fields`, followed by the columns of `RowLayout.reports`."""
@@ -373,7 +374,7 @@ def _from_columns(
     extras = [nothing if value is None else plain_mapping(value) for value in extras]
     skipped = frozenset([i for i, row in enumerate(rows) if row is None] if None in rows else [])
     is_plain = all(set(map(type, column)) <= {str} for column in (responses, ground_truths, sources))
-    if is_plain and not reported and not any(groups):  # the most common case
+    if is_plain and not reported and not any(groups):  # fast path for the most common case
         samples = list(map(Sample, sources, responses, ground_truths, prompts, extras))
         return SampleBatch(records, samples, {}, [1] * len(samples) if layout.many else None, skipped, rows)
     samples = []

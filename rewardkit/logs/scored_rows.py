@@ -13,15 +13,15 @@ from rewardkit.rows import GROUP, RowNames
 from rewardkit.types import STATUSES
 
 RENAMED = "logged_"
-"""Prefix for columns of a row whose names rewardkit needs for its own columns."""
+"""Prefix added to the names of a row's own columns if rewardkit needs these names."""
 
 VERLS = "reward_model.ground_truth"
-"""Name of the ground truth in rows of verl. Scored rows keep the name, except in CSV, where structs are
+"""Name of the ground truth in verl's rows. Scored rows keep this name, except in CSV, where structs are
 text."""
 
 
 def carried_fields(response_name: str) -> tuple[str, ...]:
-    """Return the names of the fields in a scored row besides the scores, in order."""
+    """Return the names of all fields in a scored row other than the scores, in order."""
     return ("data_source", GROUP, "prompt", response_name, "ground_truth", "extra_info", "finish_reason")
 
 
@@ -32,7 +32,7 @@ def score_prefixes(columns: Collection[str], rows: Sequence[RawRow]) -> list[str
 
     Args:
         columns: Names of all columns.
-        rows: First rows, since another tool may use the same names, but not the same values.
+        rows: First rows. Their values are checked because another tool may use the same column names.
     """
     found = [name.removesuffix("scorer") for name in columns if name.endswith("scorer")]
     found = [prefix for prefix in found if {f"{prefix}score", f"{prefix}status"} <= set(columns)]
@@ -40,14 +40,14 @@ def score_prefixes(columns: Collection[str], rows: Sequence[RawRow]) -> list[str
 
 
 def _are_ours(rows: Sequence[RawRow], prefix: str) -> bool:
-    """Return True if no row has scores of another tool."""
+    """Return True if no row has scores from another tool."""
     names = [f"{prefix}{name}" for name in ("score", "status", "scorer")]
     scored = [row for row in rows if any(row.get(name) not in (None, "") for name in names)]
     return all(_is_ours(row, prefix) for row in scored)
 
 
 def _is_ours(row: RawRow, prefix: str) -> bool:
-    """Return True if all scores of a row are from rewardkit: failures, or scores that name a reward."""
+    """Return True if all scores in a row are from rewardkit: failures, or scores that name a reward."""
     statuses, scorers = row.get(f"{prefix}status"), row.get(f"{prefix}scorer")
     listed = [list_in_text(one) or one for one in (statuses, scorers)]
     statuses, scorers = (one if isinstance(one, list) else [one] for one in listed)
@@ -60,7 +60,7 @@ def _is_ours(row: RawRow, prefix: str) -> bool:
 
 
 _SCORER = re.compile(r".+@\w+")
-"""Pattern of the name and the version of a reward."""
+"""Pattern for the name and the version of a reward."""
 
 
 def names_of_ours(columns: Collection[str], rows: Sequence[RawRow], chosen: RowNames) -> RowNames | None:
@@ -75,12 +75,12 @@ def names_of_ours(columns: Collection[str], rows: Sequence[RawRow], chosen: RowN
 
 
 def renamed(row: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """Return a row with its own fields renamed if their names are in `names`."""
+    """Return a row in which the fields that are in `names` have the prefix `RENAMED`."""
     return dict(zip(renamed_names(list(row), names), row.values(), strict=True))
 
 
 def renamed_names(columns: Sequence[str], names: Collection[str]) -> list[str]:
-    """Return the names of a row's columns, with `RENAMED` before those that are in `names`."""
+    """Return the column names of a row, with the prefix `RENAMED` added to the names that are in `names`."""
     return [_free(f"{RENAMED}{name}", columns) if name in names else name for name in columns]
 
 

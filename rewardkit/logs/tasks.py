@@ -1,6 +1,6 @@
 """Data sources for the names of tasks in NeMo-Gym, verifiers, lm-eval, lighteval and inspect.
 
-`naming` contains the names of columns.
+The module `naming` contains the names of columns.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import rewardkit.rewards.declarations  # noqa: F401  (registers our rewards)
+import rewardkit.rewards.declarations  # noqa: F401  (registers rewardkit's rewards)
 from rewardkit.registry import REGISTRY
 
 _WORDS = {
@@ -26,8 +26,9 @@ _WORDS = {
 def source_of_task(task: Any) -> str | None:
     """Return the data source for the name of a task, or None if there is no name.
 
-    The name is returned if it is a data source with a reward. Otherwise, the words in the name determine the
-    data source. If they are ambiguous or unknown, the name is returned, although no reward has it.
+    The name itself is returned if it is a data source with a reward. Otherwise, the words in the name
+    determine the data source. If the words are ambiguous or unknown, the name is returned even though no
+    reward is registered for it.
     """
     if not isinstance(task, str) or task in ("", "default"):
         return None

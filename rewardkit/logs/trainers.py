@@ -11,7 +11,7 @@ from rewardkit.rows import Fields, value_at
 
 
 def _verl_dump(row: RawRow) -> Fields:
-    """Return the fields of a row of verl's `<global_step>.jsonl`.
+    """Return the fields of a row in verl's `<global_step>.jsonl`.
 
     verl (0.9) writes the file to rollout_data_dir or validation_data_dir.
     """
@@ -23,7 +23,7 @@ def _verl_facts(row: RawRow) -> Mapping[str, Any]:
 
 
 def _trl(row: RawRow) -> Fields:
-    """Return the fields of a row of TRL's `completions_<step>.parquet` (GRPO with log_completions=True)."""
+    """Return the fields of a row in TRL's `completions_<step>.parquet` (GRPO with log_completions=True)."""
     prompt = row["prompt"]
     return Fields(
         row["completion"],
@@ -34,9 +34,9 @@ def _trl(row: RawRow) -> Fields:
 
 
 def _nemo_rl(row: RawRow) -> Fields:
-    """Return the fields of a row of NeMo-RL's `train_data_step*.jsonl`.
+    """Return the fields of a row in NeMo-RL's `train_data_step*.jsonl`.
 
-    The content is a list of turns, of which every second one is from the model.
+    The content is a list of turns. Every second turn is from the model.
     """
     said = row["content"]
     if not isinstance(said, list) or len(said) < 2:
@@ -47,7 +47,7 @@ def _nemo_rl(row: RawRow) -> Fields:
 
 
 def _skyrl(row: RawRow) -> Fields:
-    """Return the fields of a row of SkyRL's `dumped_evals/*/*.jsonl`. `env_extras` has the ground truth."""
+    """Return the fields of a row in SkyRL's `dumped_evals/*/*.jsonl`, with a ground truth in `env_extras`."""
     extras = row.get("env_extras")
     ground_truths = (value_at(extras, f"{holder}.ground_truth") for holder in ("reward_spec", "reward_model"))
     ground_truth = next(
@@ -59,7 +59,7 @@ def _skyrl(row: RawRow) -> Fields:
 
 
 def _skyrl_facts(row: RawRow) -> Mapping[str, Any]:
-    """Return the score, which is one number or one for each token, and the finish reason."""
+    """Return the score and the finish reason. If each token has a score, the scores are summed."""
     score = row.get("score")
     score = sum(score) if isinstance(score, list) else score
     return {"score": score, "finish_reason": row.get("stop_reason")}
@@ -75,7 +75,7 @@ def _is_status(value: Any) -> bool:
 
 
 def _slime(row: RawRow) -> Fields:
-    """Return the fields of a rollout of slime, whose `status` is its outcome."""
+    """Return the fields of a slime rollout. The column `status` contains the outcome of the rollout."""
     return Fields(row["response"], row["label"], row.get("prompt"), row.get("data_source"))
 
 

@@ -1,7 +1,7 @@
-"""Meaning of the rows of a log, found by trial.
+"""Meaning of the rows in a log, determined by trial.
 
-Candidates for the response, the ground truth and the data source are scored on the first rows. The reading
-that agrees with the log's own verdicts is used.
+Candidates for the response, the ground truth and the data source are tried by scoring the first rows. The
+reading that agrees with the log's own verdicts is used.
 """
 
 from __future__ import annotations
@@ -35,41 +35,41 @@ from rewardkit.row_reports import own_failure
 from rewardkit.rows import Fields, RowNames, ground_truth_text, plain_mapping, prompt_of
 from rewardkit.types import Sample, Score
 
-if TYPE_CHECKING:  # imported for types only, since workers run no trials
+if TYPE_CHECKING:  # Scorer is imported late because workers run no trials.
     from rewardkit.scoring.scorer import Scorer
 
 ROWS = 50
-"""Largest number of rows that are scored."""
+"""Maximum number of rows to score."""
 AGREES = 0.8
-"""Smallest share of rows in which a reading must agree with a log's verdicts. In 50 logs with verdicts, the
+"""Minimum share of rows in which a reading must agree with a log's verdicts. In 50 logs with verdicts, the
 chosen reading agrees in 90 to 100 percent of the rows, and readings of wrong columns in 64 percent or less.
-The share does not distinguish rewards: an unintended reward may reach 95 percent, so the best reading is
-used."""
+The share does not distinguish rewards, since an unintended reward may reach 95 percent. Therefore, the
+reading with the best agreement is used."""
 _LENIENT = 0.9
-"""Smallest share, like `AGREES`, for rewards with an option that lets them guess."""
+"""Minimum share that replaces `AGREES` for rewards with an option that lets them guess."""
 _OF_EACH = 0.5
-"""Smallest share of agreement among the right rows and among the wrong rows. Otherwise, a reading that calls
-every response right would agree with a log in which 90 percent are right."""
+"""Minimum share of agreement among the right rows and among the wrong rows. Without this limit, a reading
+that calls every response right would agree with a log in which 90 percent of the responses are right."""
 _FOUND = 0.3
-"""Smallest share of right responses with which a reading of a log without verdicts is not accidental."""
+"""Minimum share of right responses for which a reading of a log without verdicts is not a coincidence."""
 _OFFERED = 0.2
-"""Smallest share of right rows with which a reading is offered."""
+"""Minimum share of right rows for which a reading is suggested."""
 _ALL_RIGHT = 3
-"""Smallest number of right responses in a log that calls all responses right."""
+"""Minimum number of responses for a log that calls all responses right to count as evidence."""
 _LIKELY = 0.6
-"""Smallest share of agreement with a log's verdicts with which a reading is offered."""
+"""Minimum share of agreement with a log's verdicts for which a reading is suggested."""
 _CHARACTERS = 2_000_000
-"""Largest total size of the scored rows in characters, which limits the number of very long rows."""
+"""Maximum total size of the scored rows in characters, which limits the number of very long rows."""
 _PROGRAMS = 8
-"""Largest number of programs that are run to compare a reward for code with a log's verdicts."""
+"""Maximum number of programs to run in order to compare a reward for code with a log's verdicts."""
 _PAIRS = 12
-"""Approximate number of pairs of response and ground-truth columns that are tried."""
+"""Approximate number of pairs of response and ground-truth columns to try."""
 
 UNREADABLE = (
     *(BadRowError, SkippedRowError, InputError),
     *(KeyError, TypeError, AttributeError, IndexError),
 )
-"""Exceptions when reading a row that does not have the form of its kind, or has no response."""
+"""Exceptions raised while reading a row that does not have the form of its kind, or has no response."""
 
 Read = Callable[[RowNames], Callable[[RawRow], Fields]]
 """Function that takes the names of the fields, and returns a function that extracts the fields of a row."""
@@ -81,10 +81,10 @@ class Reading:
 
     names: RowNames
     source: str | None
-    """Data source of all rows, or None for the data sources in the rows."""
+    """Data source of all rows, or None to use the data sources in the rows."""
     rows: int
     right: int
-    """Number of responses, of `rows`, that are scored as right."""
+    """Number of responses that are scored as right, out of `rows`."""
     paid: frozenset[int] = frozenset()
     """Indices of the responses that are scored as right."""
     invalid: int = 0
@@ -93,13 +93,13 @@ class Reading:
     """Name of the log's verdicts with the best agreement; empty if the log has no verdicts."""
     agreeing: int = 0
     compared: int = 0
-    """Number of verdicts compared, of which `agreeing` are the same."""
+    """Number of compared verdicts, of which `agreeing` are the same."""
     agrees: bool = False
     """True if the agreement is good enough to use the reading."""
 
     @property
     def figure(self) -> str:
-        """Fit in words."""
+        """Description of the fit in words."""
         if self.label and self.share < 0.5:
             return f"disagrees with '{self.label}' in {self.compared - self.agreeing} of {self.compared} rows"
         if self.label:
@@ -118,33 +118,33 @@ class TrialResult:
 
     taken: Reading | None = None
     offered: tuple[Reading, ...] = ()
-    """Readings to offer, the best first, if none is used."""
+    """Readings to suggest, the best first, if no reading is used."""
     responses: tuple[str, ...] = ()
-    """Columns that may contain the responses, the likeliest first, if no reading is used."""
+    """Columns that may contain the responses, the most likely first, if no reading is used."""
     parallel: bool = False
-    """True if all `responses` contain responses, perhaps of different models, so that the user must
-    choose."""
+    """True if all columns in `responses` contain responses, for example from different models, so that the
+    user must choose."""
     tried: bool = False
-    """True if some rewards were tried."""
+    """True if at least one reward was tried."""
     refused: Reading | None = None
-    """Reading with the data source that the log names, which the log's own verdicts contradict."""
+    """Reading with the data source that the log names, if the log's own verdicts contradict this reading."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """Input of a trial: rows, and the known facts about them."""
+    """Input for a trial: the rows and all known facts about them."""
 
     rows: Sequence[RawRow] = field(compare=False)
     names: RowNames
     """Names that are known or were inferred from column names."""
     chosen: RowNames
-    """Names that the user gave."""
+    """Names specified by the user."""
     is_kind: bool
     """True if the log is of a known kind, so that its responses and ground truths are known."""
     source: str | None
-    """Data source that the user gave, which takes precedence."""
+    """Data source specified by the user, which takes precedence."""
     options: Mapping[str, Mapping[str, Any]] = field(compare=False)
-    """Options of rewards, by data source."""
+    """Options for rewards, by data source."""
     joined: bool
     """True if the ground truths are in another file."""
     key: bytes
@@ -154,7 +154,7 @@ class Trial:
 
 
 def key_of(rows: Sequence[RawRow], *more: object) -> bytes:
-    """Return a digest of the rows of a trial and of everything else that it depends on."""
+    """Return a digest of the rows in a trial and of everything else that affects its result."""
     content = repr((rows, more, REGISTRY.readings()))
     return hashlib.blake2b(content.encode("utf-8", "backslashreplace")).digest()
 
@@ -175,7 +175,7 @@ def first_rows(rows: Sequence[RawRow]) -> list[RawRow]:
 
 @lru_cache(maxsize=16)
 def try_readings(trial: Trial) -> TrialResult:
-    """Find the best reading of the rows. Results for the same rows are cached."""
+    """Try possible readings of the rows, and return the result. Results for the same rows are cached."""
     from rewardkit.scoring.scorer import Scorer
 
     cells = cells_of(trial.rows)
@@ -290,8 +290,8 @@ def _told(trial: Trial, readings: Sequence[Reading]) -> Reading | None:
 def _best(trial: Trial, readings: Sequence[Reading]) -> Reading | None:
     """Return the reading that agrees with the log's own verdicts, or None.
 
-    A reading with the data source that the user or the log names is preferred. Otherwise, the best agreement
-    counts.
+    A reading with the data source that the user or the log names is preferred. Otherwise, the reading with
+    the best agreement is returned.
     """
     agreeing = [one for one in readings if one.agrees]
     return _told(trial, agreeing) or max(agreeing, key=lambda one: (one.share, -one.invalid), default=None)
@@ -309,7 +309,7 @@ def _ground_truths(
 
 
 def _says_something(labels: Iterable[Label]) -> bool:
-    """Return True if the log has verdicts of its own, of which at least one is right."""
+    """Return True if the log has verdicts of its own, at least one of which says that a response is right."""
     return any(label.is_named and True in {*_flat(label.verdicts)} for label in labels)
 
 
@@ -318,14 +318,15 @@ def _flat(verdicts: Verdicts) -> list[bool | None]:
 
 
 def _contradicted(told: Reading, labels: Sequence[Label]) -> bool:
-    """Return True if most of the log's own verdicts differ, and the user named no data source."""
+    """Return True if most of the log's verdicts contradict the reading, and the user named no data source."""
     return told.source is None and bool(told.label) and _says_something(labels) and told.share < 0.5
 
 
 def _undisputed(readings: Sequence[Reading]) -> Reading | None:
-    """Return the first plain reading that scores as right all responses that any plain reading does, or None.
+    """Return a plain reading that scores as right every response that some plain reading does, or None.
 
-    A reading is plain if its reward has no options.
+    A reading is plain if its reward has no options. If there are several such readings, the reading with the
+    fewest unusable ground truths is returned.
     """
     plain = [one for one in readings if ":" not in (one.source or "")]
     paid = frozenset[int]().union(*(one.paid for one in plain))
@@ -336,7 +337,7 @@ def _undisputed(readings: Sequence[Reading]) -> Reading | None:
 
 
 def _worth_offering(readings: Sequence[Reading]) -> tuple[Reading, ...]:
-    """Return the readings with enough right rows that this is not accidental, the best first."""
+    """Return the readings with too many right rows to be a coincidence, the best first."""
     kept = [one for one in readings if one.right >= max(1, _OFFERED * one.rows)]
     kept = [one for one in kept if not one.label or one.compared >= _ALL_RIGHT]
     kept = [one for one in kept if (one.share >= _LIKELY if one.label else ":" not in (one.source or ""))]
@@ -348,7 +349,7 @@ def _worth_offering(readings: Sequence[Reading]) -> tuple[Reading, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Response:
-    """Response with its position in the rows."""
+    """Response with its row and its position in the row."""
 
     row: int
     place: int
@@ -360,12 +361,12 @@ class _Response:
 def _rated(
     trial: Trial, names: RowNames, labels: Sequence[Label], scorer: Scorer, *, alone: bool = True
 ) -> list[Reading]:
-    """Return the readings of the rows with these names by each reward, with a known data source first.
+    """Return a reading of the rows with these names for each data source to try, the log's own first.
 
     Args:
-        trial: Input of the trial.
+        trial: Input for the trial.
         names: Names of the fields.
-        labels: The log's own verdicts.
+        labels: Verdicts in the log.
         scorer: Scorer for the responses.
         alone: True if no other column is a candidate for the response.
     """
@@ -378,7 +379,7 @@ def _rated(
     elif labels and all(reward.running.runs == "sandbox" for reward in told):
         sources, asked = [trial.source], asked[:_PROGRAMS]
     else:
-        return []  # Rewards that ask a model are too expensive for a trial.
+        return []  # Rewards that call a model are too expensive for a trial.
     samples = [_under(one.sample, source) for source in sources for one in asked]
     scores = scorer.score_batch(samples)
     is_known = trial.is_kind or names.response in (trial.names.response, trial.chosen.response) or alone
@@ -393,7 +394,7 @@ def _rated(
 
 
 def _sources(trial: Trial, asked: Sequence[_Response], scorer: Scorer, *, is_told: bool) -> list[str | None]:
-    """Return the data sources to try, with None for the data source of each row."""
+    """Return the data sources to try. None stands for the data source in each row."""
     if trial.source:
         return [trial.source]
     sources = REGISTRY.readings()
@@ -411,7 +412,7 @@ _MATHEMATICAL = {*"0123456789\\=^+"}
 
 
 def _said(rows: Sequence[RawRow], read: Callable[[RawRow], Fields]) -> list[str]:
-    """Return the texts of the model in each row."""
+    """Return the text of the model's responses in each row."""
     found = []
     for row in rows:
         try:
@@ -485,7 +486,7 @@ def _verdict(verdicts: Verdicts, one: _Response) -> bool | None:
 
 
 def _agrees(pairs: Sequence[tuple[bool, bool]], *, is_known: bool, is_lenient: bool) -> bool:
-    """Return True if the marks of a reading agree with the verdicts of a log.
+    """Return True if the marks in a reading agree with the verdicts in a log.
 
     Args:
         pairs: Mark and verdict of each response.

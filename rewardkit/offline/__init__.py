@@ -1,6 +1,6 @@
-"""Offline scoring of files of responses.
+"""Offline scoring of files with responses.
 
-To read files of responses of any supported kind for scoring, viewing or comparing, use `read_samples`:
+Use `read_samples` to read files of any supported kind for scoring, viewing or comparing:
 
     for batch in read_samples(["rollouts/*.jsonl"], ReadOptions(data_source="gsm8k")):
         batch.samples    # a Sample for each response
@@ -34,7 +34,7 @@ _HOME = {
     "score_file": "rewardkit.offline.score",
     "score_frame": "rewardkit.offline.frame",
 }
-"""Module of each public name. Modules are imported on first use, since workers need only some of them."""
+"""Module that defines each public name. Modules are imported on first use, since workers need only some."""
 
 __all__ = sorted(_HOME)
 

@@ -1,6 +1,6 @@
-"""Conversion of Python values to Arrow arrays from buffers.
+"""Conversion of Python values to Arrow arrays by way of buffers.
 
-`pa.array` and `pa.scalar` are not used, because they import pandas on first use if it is installed. This
+`pa.array` and `pa.scalar` are not used because they import pandas on first use if it is installed. The import
 takes as long as scoring 100,000 rows.
 """
 
@@ -43,7 +43,7 @@ def places(indices: Sequence[int]) -> pa.Array:
 
 
 def lists(items: pa.Array, lengths: Sequence[int]) -> pa.Array:
-    """Group consecutive items into lists of these lengths."""
+    """Return consecutive items grouped into an array of lists with these lengths."""
     buffers = [None, _offsets(lengths)]
     return pa.Array.from_buffers(pa.list_(items.type), len(lengths), buffers, children=[items])
 

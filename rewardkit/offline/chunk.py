@@ -1,6 +1,6 @@
 """Conversion of the records and scores of one chunk to its output.
 
-This process and the workers of `file_workers` use the same code.
+The main process and the workers in `file_workers` both use this module.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from rewardkit.types import Score, with_known
 
 BadRowPolicy = Literal["fail", "mark", "drop"]
 TOLD = 20
-"""Number of bad rows of a chunk whose reasons are kept. The others are only counted."""
+"""Maximum number of bad rows in a chunk whose reasons are kept. Further bad rows are only counted."""
 
 _encoder = msgspec.json.Encoder()
 T = TypeVar("T")
@@ -39,18 +39,18 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Form of the output, which is the same for all chunks."""
+    """Settings for the output, which are the same for all chunks."""
 
     prefix: str = ""
     bad_rows: BadRowPolicy = "mark"
     as_lines: bool = False
-    """True to write rows that are lines as lines."""
+    """True if rows that were read as lines are written as lines, too."""
     carried: tuple[str, ...] = ()
-    """Fields of a Sample that are written as columns beside the scores; see `RowLayout.to_add`."""
+    """Fields of a Sample that are written as columns in addition to the scores. See `RowLayout.to_add`."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the columns that are added."""
+        """Names of all columns that are added."""
         return (*self.carried, *score_names(self.prefix))
 
 
@@ -59,28 +59,27 @@ class ChunkResult(msgspec.Struct):
 
     sources: dict[str, SourceReport]
     bad: list[tuple[int, str]]
-    """Number and reason of the first unusable rows."""
+    """Row number and reason for each of the first unusable rows."""
     bad_count: int
     kept: list[int] | None
-    """Indices of the chunk's rows that are written, or None for all rows."""
+    """Indices of the rows in the chunk that are written, or None for all rows."""
     columns: bytes = b""
-    """Score columns of the written rows in Arrow's stream format."""
+    """Score columns of the written rows, in Arrow's stream format."""
     carried: bytes = b""
-    """Columns of `Output.carried` in the same format; empty if there are none."""
+    """Columns for `Output.carried`, in Arrow's stream format; empty if no fields are carried."""
     ends: bytes = b""
-    """For rows that are lines, the text to append to each written row: the scores as the rest of an
+    """If rows are lines, the text to append to each written line. It contains the scores as the end of a JSON
     object."""
     rewritten: dict[int, bytes] = {}
-    """Lines, by index, that are written in another form, because columns are renamed or the line is
-    unreadable."""
+    """Replacements by index for lines with renamed columns and for unreadable lines."""
 
     def table(self) -> pa.RecordBatch:
-        """Return the score columns."""
+        """Return the score columns as a table."""
         with pa.ipc.open_stream(self.columns) as stream:
             return stream.read_next_batch()
 
     def carried_table(self) -> pa.RecordBatch | None:
-        """Return the columns of `Output.carried`, or None if there are none."""
+        """Return the columns for `Output.carried` as a table, or None if no fields are carried."""
         if not self.carried:
             return None
         with pa.ipc.open_stream(self.carried) as stream:
@@ -96,7 +95,7 @@ class ChunkResult(msgspec.Struct):
 
 
 def mark_unknown_sources(batch: SampleBatch, check: Callable[[Sequence[str]], None]) -> None:
-    """Mark the samples without a reward as unusable.
+    """Mark samples whose data source has no reward as unusable.
 
     Args:
         batch: Samples to check.
@@ -112,13 +111,13 @@ def mark_unknown_sources(batch: SampleBatch, check: Callable[[Sequence[str]], No
 
 
 def finish(batch: SampleBatch, scores: Sequence[Score], layout: RowLayout, output: Output) -> ChunkResult:
-    """Return the output and the totals of a chunk.
+    """Return the output and the totals for a chunk.
 
     Args:
-        batch: Samples of the chunk.
+        batch: Samples in the chunk.
         scores: Scores of the usable samples (`SampleBatch.usable`) in order.
         layout: Layout of the rows.
-        output: Form of the output.
+        output: Settings for the output.
     """
     found = with_known(batch.samples, scores)
     kept, lengths, places = _kept(batch, output)
@@ -159,7 +158,10 @@ def _taken(values: list[T], places: Sequence[int] | None) -> list[T]:
 
 
 def _kept(batch: SampleBatch, output: Output) -> tuple[list[int] | None, list[int], list[int] | None]:
-    """Return the rows to write, their numbers of samples, and the indices of the samples. None means all."""
+    """Return the indices of the rows to write, their numbers of samples, and the indices of their samples.
+
+    If no row is left out, the indices are None.
+    """
     lengths = batch.lengths if batch.lengths is not None else [1] * batch.records.count
     drop = output.bad_rows == "drop" and bool(batch.bad)
     if not drop and not batch.skipped:
@@ -185,12 +187,12 @@ def _stream(columns: pa.RecordBatch) -> bytes:
 
 
 def _joined(one: bytes, other: bytes) -> bytes:
-    """Return a JSON object with the fields of both objects. The first must not be empty."""
+    """Return a JSON object with the fields of both objects. The first object must not be empty."""
     return one if other == b"{}" else one[:-1] + b"," + other[1:]
 
 
 def _end(added: bytes) -> bytes:
-    """Return the text that appends the fields of a JSON object to another object without its last brace."""
+    """Return the fields of a JSON object as text to append to an object without its closing brace."""
     return b"}\n" if added == b"{}" else b"," + added[1:] + b"\n"
 
 
@@ -206,7 +208,7 @@ def _rewritten(batch: SampleBatch, output: Output) -> dict[int, bytes]:
 
 
 def with_ends(lines: Sequence[bytes], result: ChunkResult) -> bytes:
-    """Return the written lines of a chunk with their scores."""
+    """Return the lines of a chunk that are to be written, with their scores."""
     ends = result.ends.splitlines(keepends=True)
     if result.rewritten:
         lines = [result.rewritten.get(at, line) for at, line in enumerate(lines)]

@@ -1,4 +1,4 @@
-"""Conversion of scores and of fields of their samples to table columns or to fields of JSON objects."""
+"""Conversion of scores and sample fields to table columns or to fields of JSON objects."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rewardkit.types import SCORE_FIELDS, Sample, Score
 
 _NOT_TEXT = {"score": pa.float64(), "correct": pa.bool_()}
 TYPES = {name: _NOT_TEXT.get(name, pa.string()) for name in SCORE_FIELDS if name not in ("parts", "seconds")}
-"""Arrow types of the columns that scoring adds, besides `parts`."""
+"""Arrow types of the columns that scoring adds, except `parts`."""
 
 _encoder = msgspec.json.Encoder()
 
@@ -28,13 +28,14 @@ def carried_values(
     finish_reasons: Sequence[str | None] | None,
     lengths: Sequence[int] | None,
 ) -> dict[str, list[Any]]:
-    """Return the values of fields of the samples by name, with one value for each row.
+    """Return the values of sample fields by name, with one value for each row.
 
     Args:
-        names: Names of the fields, of those from `rewardkit.logs.scored_rows.carried_fields`.
+        names: Names of the fields, out of those from `rewardkit.logs.scored_rows.carried_fields`.
         samples: Samples of the rows.
-        finish_reasons: Finish reasons of the samples, if the log has them.
-        lengths: Number of samples of each row if rows have lists of responses. None means one sample per row.
+        finish_reasons: Finish reason of each sample, or None if the log contains no finish reasons.
+        lengths: Number of samples in each row if rows have lists of responses, or None for one sample per
+            row.
     """
     found: dict[str, list[Any]] = {}
     starts = None if lengths is None else list(accumulate(lengths, initial=0))
@@ -51,11 +52,11 @@ def carried_values(
 
 
 OF_RESPONSES = ("responses", "finish_reason")
-"""Fields with one value for each response of a row."""
+"""Fields with one value for each response in a row."""
 
 
 def _unless_lost(text: str, sample: Sample) -> str | None:
-    """Return a text of a sample, or None if the row had no such text."""
+    """Return a text field of a sample, or None if the row did not contain the text."""
     return text if text or sample.known is None else None
 
 
@@ -72,13 +73,13 @@ _FIELDS: dict[str, Callable[[Sample], Any]] = {
 
 
 def carried_fields_of(names: Sequence[str], *, many: bool) -> list[pa.Field]:
-    """Return the columns of the fields, which contain text, or lists of text as in `carried_values`."""
+    """Return the columns for the fields. They contain text, or lists of text as in `carried_values`."""
     kinds = (pa.list_(pa.string()) if many and name in OF_RESPONSES else pa.string() for name in names)
     return [pa.field(name, kind) for name, kind in zip(names, kinds, strict=True)]
 
 
 def carried_columns(values: Mapping[str, Sequence[Any]], *, many: bool) -> pa.RecordBatch:
-    """Return the values of `carried_values` as text columns, with messages and objects as JSON."""
+    """Return the values from `carried_values` as text columns, with messages and objects as JSON."""
     fields = carried_fields_of(list(values), many=many)
     columns = (_text_column(values[field.name], lists=pa.types.is_list(field.type)) for field in fields)
     return pa.RecordBatch.from_arrays(list(columns), schema=pa.schema(fields))
@@ -96,7 +97,7 @@ def _as_text(value: Any) -> str | None:
 
 
 def carried_objects(values: Mapping[str, Sequence[Any]]) -> list[bytes]:
-    """Return the values of `carried_values` as a JSON object for each row."""
+    """Return the values from `carried_values` as one JSON object for each row."""
     rows = [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)]
     try:
         return [_encoder.encode(row) for row in rows]
@@ -110,7 +111,7 @@ def score_names(prefix: str = "") -> list[str]:
 
 
 def score_fields(prefix: str, parts: Iterable[str], *, many: bool) -> list[pa.Field]:
-    """Return the columns that scoring adds, with one value per row, or a list if `many` is True."""
+    """Return the columns that scoring adds. If `many` is True, a column has a list of values in each row."""
     types = dict(TYPES)
     names = sorted(set(parts))
     if names:
@@ -124,11 +125,11 @@ def parts_of(scores: Iterable[Score]) -> set[str]:
 
 
 def score_columns(scores: Sequence[Score], lengths: Sequence[int] | None) -> pa.RecordBatch:
-    """Return scores as columns without a prefix. The struct `parts` has the parts of these scores.
+    """Return scores as columns without a prefix. The struct `parts` contains the parts in these scores.
 
     Args:
         scores: Scores of the rows.
-        lengths: Number of scores of each row if rows have lists. None means one score per row.
+        lengths: Number of scores in each row if rows have lists, or None for one score per row.
     """
     columns = {
         "score": arrays.floats([score.score if score.status == "ok" else None for score in scores]),
@@ -147,12 +148,12 @@ def score_columns(scores: Sequence[Score], lengths: Sequence[int] | None) -> pa.
 def repeated_columns(
     once: Sequence[Score], places: Sequence[int], lengths: Sequence[int] | None
 ) -> pa.RecordBatch:
-    """Return the columns of scores that consist of few distinct ones, like `score_columns`.
+    """Return scores as columns, like `score_columns`, given the distinct scores and their indices.
 
     Args:
         once: Distinct scores.
         places: Index of each score in `once`, as returned by `each_once`.
-        lengths: Number of scores of each row if rows have lists. None means one score per row.
+        lengths: Number of scores in each row if rows have lists, or None for one score per row.
     """
     columns = score_columns(once, None)
     return _listed(columns if len(once) == len(places) else columns.take(arrays.places(places)), lengths)
@@ -177,7 +178,7 @@ def conform(columns: pa.RecordBatch, fields: Sequence[pa.Field], prefix: str) ->
     """Return the score columns in the order and with the types of the fields.
 
     Raises:
-        InputError: A score has a part that the fields do not have.
+        InputError: A score has a part that is not among the fields.
     """
     found = []
     for field in fields:
@@ -198,7 +199,7 @@ def score_objects(scores: Sequence[Score], lengths: Sequence[int], prefix: str, 
 
     Args:
         scores: Scores of the rows.
-        lengths: Number of scores of each row, used only if `many` is True.
+        lengths: Number of scores in each row, used only if `many` is True.
         prefix: Prefix for the names of the fields.
         many: True if rows have lists of responses. The fields are then lists, too.
     """
@@ -230,7 +231,7 @@ def _values(score: Score) -> tuple[object, ...]:
 
 @lru_cache(maxsize=64)
 def _object_of(prefix: str) -> type[msgspec.Struct]:
-    """Return the type for the JSON objects of scores, which encodes the field names only once."""
+    """Return the type of the JSON objects with scores, which encodes the field names only once."""
     fields = [(name, Any) for name in score_names()]
     return msgspec.defstruct("Scored", fields, rename=lambda name: prefix + name, gc=False)
 

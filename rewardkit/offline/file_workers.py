@@ -1,11 +1,11 @@
 """Scoring of whole chunks of a file in the scorer's workers.
 
-A worker receives the position of lines, which it reads itself, or the columns that it needs. Columns are sent
-because a Parquet file cannot be read from within a row group, and this process reads them anyway to write
-them. A worker returns only scores.
+A worker receives either the position of lines in a file, which it reads itself, or the columns that it needs.
+Columns are sent because a Parquet file cannot be read from the middle of a row group, and the main process
+must read them anyway to write them. A worker returns only scores.
 
-Only inline rewards are supported, because other rewards may require killing a single sample. If a worker dies
-or does not respond, the caller scores the samples of the chunk.
+Only inline rewards are supported, because other rewards may require stopping a single sample. If a worker
+dies or does not respond, the caller scores the samples in the chunk.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from rewardkit.offline.inline import ChunkScorer, FileSetup
 from rewardkit.types import Score
 from rewardkit.user_files import user_reward_file
 
-if TYPE_CHECKING:  # imported for types only, since workers import this module and do not need them
+if TYPE_CHECKING:  # Only for types, because workers import this module but do not need a Scorer.
     from rewardkit.scoring.jobs import WorkerJob
     from rewardkit.scoring.scorer import Scorer
 
 SILENCE_S = 120.0
-"""Time limit in seconds for one chunk, for rewards that take microseconds per sample."""
+"""Time limit in seconds for one chunk. The supported rewards take only microseconds per sample."""
 
 
 class _SentRecords(msgspec.Struct):
-    """Records for a worker: the position from which the worker reads them, or their content."""
+    """Records for a worker, given by their content or by the position from which the worker reads them."""
 
     first_row: int
     count: int
@@ -42,7 +42,7 @@ class _SentRecords(msgspec.Struct):
     table: bytes = b""
     """Table in Arrow's stream format; empty if the rows are lines."""
     lines: bytes = b""
-    """Lines, separated by line ends."""
+    """Lines separated by newlines."""
 
 
 _encoder = msgspec.msgpack.Encoder()
@@ -55,21 +55,21 @@ class Workers(Protocol):
 
     @property
     def size(self) -> int:
-        """Largest number of chunks in flight."""
+        """Maximum number of chunks in flight."""
         ...
 
     @property
     def takes_all(self) -> bool:
-        """True if the pool scores any chunk, False if only chunks of large files with inline rewards."""
+        """True if the pool scores any chunk. Other pools score only large files with inline rewards."""
         ...
 
     def submit(self, setup: FileSetup, records: Records) -> Future[ChunkResult | None]:
-        """Score a chunk. The result of the future is None if the caller must score the chunk."""
+        """Submit a chunk for scoring. The result of the future is None if the caller must score the chunk."""
         ...
 
 
 class FileWorkers:
-    """Workers of a scorer, used for chunks of files."""
+    """Pool that uses a scorer's workers for chunks of files."""
 
     takes_all = False
 
@@ -79,7 +79,7 @@ class FileWorkers:
         self._jobs: dict[FileSetup, WorkerJob] = {}
 
     def submit(self, setup: FileSetup, records: Records) -> Future[ChunkResult | None]:
-        """Score a chunk. The result of the future is None if the caller must score the chunk."""
+        """Submit a chunk for scoring. The result of the future is None if the caller must score the chunk."""
         if setup not in self._jobs:
             self._jobs[setup] = self._job(setup)
         piece = _SentRecords(records.first_row, records.count, records.place)
@@ -99,7 +99,7 @@ class FileWorkers:
 
 
 def _hand_over(done: Future[Any], found: Future[ChunkResult | None]) -> None:
-    """Set the result of the future `found` from a worker's answer."""
+    """Set the result of the future `found` to a worker's decoded answer, or to its error."""
     if (error := done.exception()) is not None:
         found.set_exception(error)
         return
@@ -108,7 +108,7 @@ def _hand_over(done: Future[Any], found: Future[ChunkResult | None]) -> None:
 
 
 class _ChunkRunner:
-    """Runner in a worker for the chunks of one file."""
+    """Runner that scores the chunks of one file in a worker."""
 
     def __init__(self, setup: FileSetup) -> None:
         self._scorer = ChunkScorer(setup, killable=True)

@@ -34,7 +34,7 @@ from rewardkit.scoring.scorer import Scorer
 
 
 class TableRows:
-    """Table with the interface of a file, which has one chunk of rows."""
+    """Table with the interface of a file that has a single chunk of rows."""
 
     def __init__(self, records: Records) -> None:
         self.source = Input("the table", "table")
@@ -67,21 +67,21 @@ def score_frame(
     prefix: str = "",
     mark_bad: bool = False,
 ) -> Any:
-    """Return the frame with score columns, and columns for fields that it lacks (such as `data_source`).
+    """Return the frame with score columns, and with columns for missing fields such as `data_source`.
 
     Args:
         frame: A `pandas.DataFrame` (whose index is kept) or a `pyarrow.Table`, with the columns that
             `score_file` reads.
         scorer: Scorer for the rows. By default, a new `Scorer` is created.
-        options: Options for reading the frame, a `rewardkit.offline.ReadOptions`: names of columns, or values
-            that apply to all rows.
+        options: Options for reading the frame, a `rewardkit.offline.ReadOptions` with names of columns or
+            values that apply to all rows.
         prefix: Prefix for the names of the score columns.
-        mark_bad: Give rows that cannot be used the status `invalid` instead of raising an error. A data
-            source without a reward is an error nevertheless.
+        mark_bad: True to give unusable rows the status `invalid` instead of raising an error. A data source
+            without a reward still raises an error.
 
     Raises:
         InputError: A column is missing, or a row cannot be used.
-        UnknownDataSourceError: There is no reward for a data source.
+        UnknownDataSourceError: A data source has no reward.
     """
     if scorer is None:
         with Scorer() as own:
@@ -124,7 +124,7 @@ def score_frame(
 def as_file(frame: Any, on_note: Callable[[str], None]) -> Iterator[tuple[str, Callable[[str], None]]]:
     """Write a frame to a temporary file for the block, and yield its path and an `on_note` callback.
 
-    Errors within the block and remarks refer to the table instead of the file.
+    Remarks and errors raised in the block mention the table instead of the file.
 
     Raises:
         InputError: The frame is neither a `pandas.DataFrame` nor a `pyarrow.Table`, or has no rows.
@@ -150,7 +150,7 @@ def as_file(frame: Any, on_note: Callable[[str], None]) -> Iterator[tuple[str, C
 
 
 def _columns_of(frame: Any) -> list[str]:
-    """Return the names of the columns of a frame or table.
+    """Return the column names of a frame or table.
 
     Raises:
         InputError: The object is neither a frame nor a table, or has two columns with the same name.

@@ -1,7 +1,7 @@
-"""Scoring of the chunks of a file with inline rewards, in this process or in a worker of `file_workers`.
+"""Scoring of chunks of a file with inline rewards, in the main process or in a worker from `file_workers`.
 
 If a reward reports which part of a response determines its score (`Reward.excerpts`), equal parts are scored
-once for each ground truth, since most answers to one prompt are the same.
+only once for each ground truth, since most answers to a prompt are the same.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ Rewards = Mapping[str, tuple[Reward, Any]]
 """Reward and its options by data source."""
 
 _MOST_KNOWN = 65_536
-"""Largest number of cached scores for each data source."""
+"""Maximum number of cached scores for each data source."""
 _LONGEST = 200
-"""Largest total length of an excerpt and its ground truth for a cached score, since longer ones rarely
-recur."""
+"""Maximum total length of an excerpt and its ground truth for which the score is cached. Longer excerpts
+rarely recur."""
 
 _AT_ONCE = 256
 """Number of responses whose excerpts are requested together, chosen to fit into a processor's cache."""
@@ -49,7 +49,7 @@ class FileSetup:
 
 
 class ChunkScorer:
-    """Scorer of the chunks of one file.
+    """Scorer for the chunks of one file.
 
     Args:
         setup: Settings for the file.
@@ -63,9 +63,9 @@ class ChunkScorer:
         self._scorers: dict[str, _SourceScorer] = {}
 
     def score(self, records: Records) -> ChunkResult | None:
-        """Return the scores of a chunk, or None if the caller must score the chunk.
+        """Return the result of scoring a chunk, or None if the caller must score the chunk.
 
-        The caller must score chunks that have a data source without a reward, or a long response.
+        The caller must score chunks that contain a data source without a reward or a long response.
         """
         with _uncollected():
             batch = to_batch(records, self._setup.layout, self._setup.reads)
@@ -119,7 +119,7 @@ def _uncollected() -> Iterator[None]:
 
 
 class _SourceScorer:
-    """Scorer of the samples of one data source."""
+    """Scorer for the samples of one data source."""
 
     def __init__(self, reward: Reward, options: Any, *, killable: bool) -> None:
         self._runner = RewardRunner(reward, options)
@@ -132,9 +132,9 @@ class _SourceScorer:
         self.excerpted = 0
 
     def run(self, samples: Sequence[Sample]) -> Sequence[Score] | None:
-        """Return a score for each sample, which is the same object for equal excerpts and ground truths.
+        """Return a score for each sample, or None if the caller must score the samples.
 
-        Return None if the caller must score the samples.
+        Samples with equal excerpts and ground truths have the same score object.
         """
         found = self._from_excerpts(samples) if self._excerpts is not None else [None] * len(samples)
         self.seen += len(samples)
@@ -162,7 +162,10 @@ class _SourceScorer:
         return [score or self._known.get(key) for key, score in zip(keys, found, strict=True)]
 
     def _excerpts_of(self, samples: Sequence[Sample]) -> Sequence[str | None]:
-        """Return the excerpt of each response, or None to score the whole response, as after an error."""
+        """Return the excerpt of each response. None means that the whole response must be scored.
+
+        If a call raises an error, the result contains only None.
+        """
         assert self._excerpts is not None
         responses = list(map(_RESPONSE, samples))
         found: list[str | None] = []

@@ -1,4 +1,4 @@
-"""Ray tasks that score chunks of files on one or many machines, like the processes of `file_workers`.
+"""Ray tasks that score chunks of files on one or more machines, like the processes in `file_workers`.
 
 Each Ray process has its own Scorer with killable workers. The caller reads and writes the files, so that
 outputs have the same bytes as without Ray. Ray retries a task a few times if its process or machine dies.
@@ -33,24 +33,24 @@ from rewardkit.scoring.scorer import Scorer
 from rewardkit.user_files import UserFile, import_as_read
 
 TRIES_AGAIN = 2
-"""Number of retries after a process or machine died. It is limited because a row may kill every process that
-scores it."""
+"""Number of retries after a process or a machine dies. It is limited because a row may kill every process
+that scores it."""
 EVENTS_S = 2.0
-"""Wait before a timeline is written, in seconds, since events reach the cluster's store once a second."""
+"""Delay in seconds before a timeline is written, since events reach the cluster's store once a second."""
 OBJECT_STORE_BYTES = 512 << 20
-"""Size in bytes of the object store of a local cluster, which must hold all chunks in flight."""
+"""Size in bytes of the object store in a local cluster, which must have room for all chunks in flight."""
 
 _results = msgspec.msgpack.Decoder(ChunkResult)
 
 
 @dataclass(frozen=True, slots=True)
 class RaySettings:
-    """Settings for connecting to or starting a cluster."""
+    """Settings for connecting to a Ray cluster or starting a new cluster."""
 
     address: str | None = None
-    """Address of a running cluster. The default is `RAY_ADDRESS`, or else a new cluster for this run."""
+    """Address of a running cluster. The default is `RAY_ADDRESS` or, if it is unset, a new cluster."""
     num_cpus: int | None = None
-    """Number of CPUs of a cluster that this run starts."""
+    """Number of CPUs in a cluster that this run starts."""
     timeline: str | None = None
     """File for a timeline of the run, in Chrome's trace format."""
 
@@ -61,7 +61,7 @@ def connected(settings: RaySettings) -> Iterator[Any]:
 
     Raises:
         MissingDependencyError: Ray is not installed.
-        ConfigError: There is no cluster at the address.
+        ConfigError: No cluster is running at the address.
     """
     try:
         import ray
@@ -69,11 +69,11 @@ def connected(settings: RaySettings) -> Iterator[Any]:
         raise MissingDependencyError(
             f"--engine ray needs Ray ({error}); install it with: pip install 'rewardkit[ray]'"
         ) from None
-    if ray.is_initialized():  # by the caller
+    if ray.is_initialized():  # The caller has already connected.
         yield ray
         return
     address = settings.address or os.environ.get("RAY_ADDRESS")
-    given: dict[str, Any] = {"address": address or "local"}  # otherwise, Ray would join any local cluster
+    given: dict[str, Any] = {"address": address or "local"}  # Without "local", Ray may join a cluster.
     if not address:
         given |= {"object_store_memory": OBJECT_STORE_BYTES, "num_cpus": settings.num_cpus}
         given |= {"include_dashboard": False}
@@ -93,7 +93,7 @@ def connected(settings: RaySettings) -> Iterator[Any]:
 
 
 class RayWorkers:
-    """Pool of Ray tasks for chunks, to be used as a context manager."""
+    """Pool of Ray tasks that score chunks, to be used as a context manager."""
 
     takes_all = True
 
@@ -107,7 +107,7 @@ class RayWorkers:
     def __enter__(self) -> RayWorkers:
         ray = self._ray = self._exit.enter_context(connected(self._settings))
         self.size = self._wanted or 2 * max(1, int(ray.cluster_resources().get("CPU", 1)))
-        """Number of chunks in flight. By default, one is scored and one waits for each CPU."""
+        """Number of chunks in flight. By default, each CPU scores one chunk while the next chunk waits."""
         files, arguments = self._scorer.for_another_process()
         self._made_of = ray.put((files, pickling.dumps(arguments)))
         own = {"env_vars": {"REWARDKIT_RUN": uuid.uuid4().hex}}  # Processes are not shared with other runs.
@@ -120,7 +120,7 @@ class RayWorkers:
         self._exit.__exit__(kind, error, trace)
 
     def submit(self, setup: FileSetup, records: Records) -> Future[ChunkResult | None]:
-        """Score a chunk. The result of the future is None if the caller must score the chunk."""
+        """Submit a chunk for scoring. The result of the future is None if the caller must score the chunk."""
         if setup not in self._setups:
             self._setups[setup] = pickling.dumps((setup.layout, setup.reads, setup.output))
         if records.table is not None:
@@ -141,7 +141,7 @@ class RayWorkers:
 
 
 def _score(made_of: tuple[list[UserFile], bytes], setup: bytes, records: Records) -> bytes:
-    """Score a chunk in a process of the cluster, and return the encoded result."""
+    """Score a chunk in a process on the cluster, and return the encoded result."""
     layout, reads, output = pickling.loads(setup)
     files, arguments = made_of
     import_as_read(files)

@@ -1,6 +1,6 @@
 """Progress of a scoring run on disk: the results of finished chunks, and the fingerprint of the run.
 
-The folder `.NAME.progress` exists beside the output during a run, and after a run was killed.
+The folder `.NAME.progress` beside the output exists during a run and remains after an interrupted run.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Progress:
 
     @classmethod
     def open(cls, out: Path, fingerprint: dict[str, Any], *, resume: bool, restart: bool) -> Progress:
-        """Create the folder, or open the folder of an interrupted run.
+        """Create the progress folder for an output, or open the folder of an interrupted run.
 
         Raises:
             InputError: The folder exists and neither `resume` nor `restart` is True, it belongs to a
@@ -54,7 +54,7 @@ class Progress:
         return (_folder_of(out) / "run.json").exists()
 
     def has(self, index: int) -> bool:
-        """Return True if the chunk is finished."""
+        """Return True if the result of the chunk is saved."""
         return self._path(index).exists()
 
     def load(self, index: int) -> ChunkResult:
@@ -72,7 +72,7 @@ class Progress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Delete the folder if the run was completed or finished no chunk. Otherwise keep it."""
+        """Delete the folder if the run is complete or no chunk is finished. Otherwise keep it."""
         if kind is None or not any(self.folder.glob("*.msgpack")):
             shutil.rmtree(self.folder)
 

@@ -38,11 +38,11 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
     prefix: str = ""
     """Prefix of the score columns."""
     content: str = ""
-    """`content_digest` of the file; empty for files of rewardkit 0.1."""
+    """`content_digest` of the file; empty for files from rewardkit 0.1."""
 
 
 def receipt_of(rewards: dict[str, Identity], prefix: str, content: str) -> Receipt:
-    """Return the receipt of a file with this content."""
+    """Return the receipt for a file with this content digest."""
     return Receipt(dict(sorted(rewards.items())), prefix, content)
 
 
@@ -52,7 +52,7 @@ def encoded(receipt: Receipt) -> bytes:
 
 
 def write_beside(out: Path, receipt: Receipt) -> None:
-    """Write the receipt of a file beside it.
+    """Write the receipt for a file beside the file.
 
     Raises:
         InputError: The receipt cannot be written.
@@ -79,7 +79,7 @@ def read_receipt(path: Path) -> Receipt | None:
 
 
 class DigestingSink(io.BufferedIOBase):
-    """Stream that writes to another stream and computes the digest of the content."""
+    """Stream that writes to another stream and computes a digest of the written data."""
 
     def __init__(self, sink: IO[bytes]) -> None:
         self._sink = sink
@@ -101,7 +101,8 @@ class DigestingSink(io.BufferedIOBase):
 def content_digest(path: Path) -> str:
     """Return the SHA-256 of a file's content in hex.
 
-    The content is decompressed. The footer of a Parquet file, which contains the receipt, is excluded.
+    Compressed content is decompressed first. The footer of a Parquet file is excluded because it contains the
+    receipt.
 
     Raises:
         InputError: The file cannot be read.
@@ -121,7 +122,7 @@ def content_digest(path: Path) -> str:
 def _before_footer(file: IO[bytes]) -> int:
     """Return the number of bytes before the footer of a Parquet file.
 
-    The file ends with the length of the footer and a mark of four bytes.
+    A Parquet file ends with the length of the footer and a magic number of four bytes.
     """
     end = file.seek(-8, os.SEEK_END)
     length = int.from_bytes(file.read(4), "little")

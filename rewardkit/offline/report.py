@@ -28,14 +28,14 @@ class SourceReport(msgspec.Struct):
     first_failure: str | None = None
     costs: dict[str, float] = msgspec.field(default_factory=dict)
     """Cost of requests to models: the sums of `COST_PARTS` and of `overruled`, and the number of samples for
-    which a model was asked (`asked`). Empty if no reward asks a model."""
+    which a model was called (`asked`). Empty if no reward calls a model."""
 
     def add(self, scores: Sequence[Score], times_of: Counter[int]) -> None:
         """Add scores to the totals.
 
         Args:
-            scores: Distinct scores. Equal scores may occur once or several times, with the same sums.
-            times_of: Number of occurrences of each score, by its index.
+            scores: Distinct score objects, some of which may have equal values.
+            times_of: Number of occurrences of each score, by index in `scores`.
         """
         statuses: Counter[str] = Counter()
         values: Counter[float] = Counter()
@@ -75,7 +75,7 @@ class SourceReport(msgspec.Struct):
             self.statuses[status] = self.statuses.get(status, 0) + n
 
     def merge(self, other: SourceReport) -> None:
-        """Add the totals of another chunk."""
+        """Add the totals for another chunk."""
         self.n += other.n
         for status, n in other.statuses.items():
             self._count(status, n)
@@ -105,7 +105,7 @@ class SourceReport(msgspec.Struct):
 
     @property
     def format_rate(self) -> float | None:
-        """Fraction of scored samples that are in format, or None if the reward does not report the format."""
+        """Fraction of scored samples with the correct format, or None if the reward does not report it."""
         return _ratio(self.format_sum, self.scored_format)
 
     @property
@@ -130,13 +130,13 @@ class SourceReport(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class FileOutcome:
-    """Result for one of the files that were scored into a folder."""
+    """Result for one input file in a run that writes to a folder."""
 
     path: str
     out: str
     sources: dict[str, SourceReport] = field(default_factory=dict)
     why_not: str | None = None
-    """Reason why the file was not scored, or None if it was."""
+    """Reason why the file was not scored, or None if it was scored."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result as a dictionary."""
@@ -154,15 +154,16 @@ class FileOutcome:
 
 @dataclass
 class Report:
-    """Totals of a whole run."""
+    """Totals for a whole run."""
 
     sources: dict[str, SourceReport] = field(default_factory=dict)
     bad_rows: list[str] = field(default_factory=list)
     """File, row and reason for the first unusable rows."""
     bad_count: int = 0
-    """Number of unusable rows, including dropped ones."""
+    """Number of unusable rows, including dropped rows."""
     files: list[FileOutcome] = field(default_factory=list)
-    """Files of a run into a folder, in order, including those that could not be scored."""
+    """Results for the input files in order, including files that could not be scored. Empty unless the run
+    writes to a folder."""
 
     def add(
         self, samples: Sequence[Sample], scores: Sequence[Score], places: Sequence[int] | None = None
@@ -170,9 +171,9 @@ class Report:
         """Add the scores of samples to the totals.
 
         Args:
-            samples: Samples that were scored.
+            samples: Samples with scores.
             scores: Distinct scores.
-            places: Index of each sample's score, or None if sample i has score i.
+            places: Index of each sample's score in `scores`, or None if sample i has score i.
         """
         places = range(len(scores)) if places is None else places
         names = list(map(attrgetter("data_source"), samples))
@@ -186,7 +187,7 @@ class Report:
             self.sources.setdefault(name, SourceReport()).add(scores, times_of)
 
     def merge(self, sources: dict[str, SourceReport]) -> None:
-        """Add the totals of another chunk."""
+        """Add the totals for another chunk, given by data source."""
         for name, source in sources.items():
             self.sources.setdefault(name, SourceReport()).merge(source)
 

@@ -1,4 +1,4 @@
-"""Scoring of files of responses chunk by chunk, with bounded memory, on all cores, and resumable.
+"""Resumable scoring of files with responses, chunk by chunk, with bounded memory and on all cores.
 
 Each input is read in chunks whose boundaries depend only on the file. The result of each chunk is saved in a
 progress folder beside the output as soon as it is available, so that a killed run loses only the chunks in
@@ -63,10 +63,10 @@ OnProgress = Callable[[int, int | None], None]
 """Callback that receives the number of finished rows and the total, or None if the total is unknown."""
 
 SMALL_BYTES = 4 << 20
-"""Total file size below which files are scored in this process, since starting workers would take longer."""
+"""Total file size below which the main process scores the files, since starting workers would take longer."""
 MOSTLY = 0.75
-"""Fraction of the samples with sufficient excerpts above which this process scores a file, because the
-transfer to and from workers would take longer."""
+"""Fraction of samples with sufficient excerpts from which the main process scores a file itself, because
+transferring the data to and from workers would take longer."""
 
 
 @dataclass(frozen=True)
@@ -106,26 +106,27 @@ def score_file(
         out: File for all rows, whose name determines the format, `-` for standard output (JSONL), or a folder
             with one file for each input.
         scorer: Scorer for the rows, which also has the options of the rewards.
-        options: Options for reading the files, a `rewardkit.offline.ReadOptions`: names of columns, or values
-            that apply to all rows.
+        options: Options for reading the files, a `rewardkit.offline.ReadOptions` with names of columns or
+            values that apply to all rows.
         prefix: Prefix for the names of the score columns.
-        bad_rows: Policy for rows that cannot be used. `mark` gives them the status `invalid`, `drop` leaves
-            them out, and `fail` raises an error.
-        resume: Continue an interrupted run. The output has the same bytes as that of an uninterrupted run.
-        restart: Discard the partial output of an interrupted run.
-        force: Replace an output that exists.
-        skip_bad_files: If the output is a folder, skip files that cannot be scored. `Report.files` contains
-            the reasons. If no file can be scored, an error is raised nevertheless.
-        on_progress: Called with the number of finished rows and the total, or None if the total is unknown.
-        on_note: Called with one line of text for each remark on the files, such as a detected log format, a
-            renamed or unusually named column, skipped files, or an output that is already complete.
+        bad_rows: Policy for unusable rows. `mark` gives them the status `invalid`, `drop` leaves them out,
+            and `fail` raises an error.
+        resume: True to continue an interrupted run. The output has the same bytes as after an uninterrupted
+            run.
+        restart: True to discard the partial output of an interrupted run.
+        force: True to replace an existing output.
+        skip_bad_files: True to skip files that cannot be scored, if the output is a folder. `Report.files`
+            contains the reasons. If no file can be scored, an error is still raised.
+        on_progress: Function called with the number of finished rows and the total, or None if the total is
+            unknown.
+        on_note: Function called with one line of text for each remark on the files, such as a detected log
+            format, a renamed or unusually named column, skipped files, or an output that is already complete.
         workers: Workers for chunks, for example on other machines. The default is the scorer's own workers.
 
     Raises:
         InputError: A file is missing or cannot be read, a column is missing, the output exists or cannot be
             written, or an interrupted run is neither resumed nor restarted.
-        UnknownDataSourceError: There is no reward for any row or, with `bad_rows="fail"`, for one of the
-            rows.
+        UnknownDataSourceError: None of the rows has a reward or, with `bad_rows="fail"`, a row has no reward.
         BudgetSpentError: A judge's budget is spent. The scored rows are kept for `resume`.
     """
     words = [paths] if isinstance(paths, str | Path) else list(paths)
@@ -142,7 +143,7 @@ def score_file(
 
 
 def _score_each(inputs: Sequence[Input], folder: Path, settings: _Settings, workers: Workers) -> Report:
-    """Score each input, and write it to a file of its own."""
+    """Score each input, and write its rows to a separate file in the folder."""
     report = Report()
     first: InputError | UnknownDataSourceError | None = None
     for source in inputs:
@@ -164,7 +165,11 @@ def _score_each(inputs: Sequence[Input], folder: Path, settings: _Settings, work
 
 
 def _check_folder(target: str, words: Sequence[str | Path]) -> None:
-    """Raise an InputError if the target cannot be a folder, or is probably a file with a mistyped format."""
+    """Check that the target can be a folder, and is probably not a file name with a mistyped extension.
+
+    Raises:
+        InputError: The target cannot be a folder, or looks like a file name.
+    """
     folder = Path(target)
     if folder.is_dir() or target.endswith("/"):
         return
@@ -192,9 +197,10 @@ def _add_report(report: Report, other: Report) -> None:
 def _score_to(
     sources: list[Input], out: str, settings: _Settings, workers: Workers, *, with_keys: bool
 ) -> Report:
-    """Score inputs, and write them to one output.
+    """Score inputs, and write their rows to one output.
 
-    `with_keys` adds the values of Hive partitions as columns, for outputs whose path does not contain them.
+    `with_keys` adds the values of Hive partitions as columns, for outputs whose path does not contain these
+    values.
     """
     kind = check_output(out)
     for source in sources:
@@ -226,7 +232,7 @@ class _ScoringChunk:
     file: int
     records: Records
     done: ChunkResult | None = None
-    """Result from this process or an earlier run, or None."""
+    """Result from an earlier run, or None."""
     future: Future[ChunkResult | None] | None = None
     batch: SampleBatch | None = None
     pending: Pending | None = None
@@ -279,7 +285,7 @@ class _FileRun:
     # --- checks before scoring -----------------------------------------------------------------------
 
     def _carried(self) -> tuple[str, ...]:
-        """Return the fields of a Sample that some file does not have as columns with the usual names."""
+        """Return the fields of a Sample that at least one file lacks as columns with the usual names."""
         layouts = [layout for _, layout in self.files]
         to_add = set().union(*(layout.to_add for layout in layouts))
         if self.kind == "csv" and any(layout.names.ground_truth == VERLS for layout in layouts):
@@ -315,10 +321,11 @@ class _FileRun:
                 )
 
     def _known_sources(self) -> list[str]:
-        """Return the data sources with a reward, of those that can be found without reading all rows.
+        """Return the data sources that have a reward, among those found without reading all rows.
 
         Raises:
-            UnknownDataSourceError: No data source has a reward or, if bad rows are to fail, one has none.
+            UnknownDataSourceError: No data source has a reward or, with `bad_rows="fail"`, a data source has
+                no reward.
         """
         sources = dict.fromkeys(
             source for file, layout in self.files for source in data_sources_of(file, layout)
@@ -336,7 +343,7 @@ class _FileRun:
         return known
 
     def _setups(self, rewards: Rewards) -> list[FileSetup] | None:
-        """Return the setups for `workers`, or None if the scorer is to score these files."""
+        """Return the setups for `workers`, or None if the scorer must score these files itself."""
         takes = (
             all(_is_inline(reward) for reward, _ in rewards.values()) and bytes_of(self.files) >= SMALL_BYTES
         )
@@ -345,7 +352,7 @@ class _FileRun:
         return [FileSetup(layout, self.reads, rewards, self.output) for _, layout in self.files]
 
     def _is_there(self, out: Path) -> bool:
-        """Return True if the output exists and was written by the same run.
+        """Return True if the output exists and is the complete output of the same run.
 
         Raises:
             InputError: The output exists and must not be replaced.
@@ -358,7 +365,7 @@ class _FileRun:
         raise exists_already(out)
 
     def _fingerprint(self, rewards: dict[str, Any]) -> dict[str, Any]:
-        """Return the facts that must be unchanged for the results of an earlier run to be reused."""
+        """Return all facts that must be the same for the results of an earlier run to be reused."""
         return {
             "inputs": [identity_of(file.source) for file, _ in self.files],
             "columns": [repr(layout) for _, layout in self.files],
@@ -416,7 +423,7 @@ class _FileRun:
         return ParquetWriter(sink, self._schema(), carried, fields, prefix, self.run_id)
 
     def _schema(self) -> pa.Schema:
-        """Return the schema with the columns of all files."""
+        """Return the schema of a table with the columns of all files."""
         schemas = [
             file.schema if file.schema is not None else schema_of(file.chunks()) for file, _ in self.files
         ]
@@ -464,7 +471,7 @@ class _FileRun:
             chunk.pending = self.settings.scorer.submit(chunk.batch.usable)
 
     def _by_excerpts(self, chunk: _ScoringChunk) -> Future[ChunkResult | None] | None:
-        """Score a chunk in this process if this is fast. Otherwise return None."""
+        """Score a chunk in the main process if excerpts make this fast. Otherwise return None."""
         scorer = self.here.get(chunk.file)
         if scorer is None or scorer.excerpted < MOSTLY:
             return None
@@ -505,7 +512,11 @@ class _FileRun:
         return chunk, result
 
     def _check_budget(self, chunk: _ScoringChunk, result: ChunkResult) -> None:
-        """Raise an error if a judge's budget was not sufficient for the chunk."""
+        """Check that the judges' budgets were sufficient for the chunk.
+
+        Raises:
+            BudgetSpentError: A judge's budget was spent before all samples were scored.
+        """
         if any(source.costs.get("over_budget") for source in result.sources.values()):
             why = next(filter(None, (source.first_failure for source in result.sources.values())), "")
             path = self.files[chunk.file][0].source.path

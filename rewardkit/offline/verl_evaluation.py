@@ -1,4 +1,4 @@
-"""Conversion of verl's settings for `main_eval` (an `evaluation.yaml`) to arguments of `rewardkit eval`.
+"""Conversion of verl's settings for `main_eval` (an `evaluation.yaml`) to arguments for `rewardkit eval`.
 
 `verl_keys.json` contains the meaning of each key.
 """
@@ -22,7 +22,7 @@ TYPES = {
     "num_cpus": int,
     "timeline": str,
 }
-"""Types of the settings by their names in rewardkit."""
+"""Types of the settings, by rewardkit's names for the settings."""
 
 REWARD_MODEL = "reward_model"
 """Column that contains verl's ground truth by default."""
@@ -30,20 +30,20 @@ REWARD_MODEL = "reward_model"
 
 @dataclass(frozen=True, slots=True)
 class EvaluationConfig:
-    """Settings of an `evaluation.yaml`."""
+    """Settings in an `evaluation.yaml`."""
 
     file: str | None
     names: RowNames
     reward: str | None
-    """Reward as `path.py:function`, in the form for `--reward`."""
+    """Reward as `path.py:function`, the form that `--reward` accepts."""
     cluster: RaySettings
-    """Number of CPUs and timeline of Ray, for `--engine ray`."""
+    """Settings for `--engine ray`: the number of CPUs and the file for a timeline."""
     notes: list[str]
-    """Notes about settings without effect, one line each."""
+    """Notes about settings that have no effect, one line each."""
 
 
 def read_evaluation_config(path: Path | None, words: Sequence[str] = ()) -> EvaluationConfig:
-    """Return the settings of an `evaluation.yaml`, with changes from `key=value` words.
+    """Return the settings in an `evaluation.yaml`, overridden by `key=value` words.
 
     Raises:
         InputError: The file does not exist, or is not a YAML mapping.

@@ -32,13 +32,13 @@ from rewardkit.offline.receipt import KEY, Receipt, encoded
 from rewardkit.tables import is_text
 
 RUN_KEY = b"rewardkit.run"
-"""Key in the metadata of a Parquet file for the fingerprint of the run that wrote it."""
+"""Key for the fingerprint of the run in the metadata of a Parquet file."""
 
 _encoder = msgspec.json.Encoder(enc_hook=moment_text)
 
 
 class Writer(Protocol):
-    """Writer of scored chunks in order."""
+    """Writer that receives scored chunks in order."""
 
     def write(self, records: Records, result: ChunkResult) -> None:
         """Write the kept rows of a chunk with their scores."""
@@ -51,7 +51,7 @@ class Writer(Protocol):
 
 @contextlib.contextmanager
 def sink_for(out: str) -> Iterator[IO[bytes]]:
-    """Open standard output, or a file that is published if the block ends without an error."""
+    """Yield standard output, or a new file that is published if the block ends without an error."""
     if out == STDIN:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
@@ -65,7 +65,7 @@ def sink_for(out: str) -> Iterator[IO[bytes]]:
 
 
 def check_output(out: str) -> str:
-    """Return the format of an output, which its name determines.
+    """Return the format of an output, as determined by its name.
 
     Raises:
         InputError: The name does not indicate a format that can be written.
@@ -79,7 +79,7 @@ def check_output(out: str) -> str:
 
 
 def run_of(out: Path) -> bytes | None:
-    """Return the fingerprint of the run that wrote a Parquet file, or None if there is none."""
+    """Return the fingerprint of the run that wrote a Parquet file, or None if the file has no fingerprint."""
     try:
         found: bytes | None = (pq.read_metadata(out).metadata or {}).get(RUN_KEY)
     except (pa.ArrowException, OSError):
@@ -88,7 +88,7 @@ def run_of(out: Path) -> bytes | None:
 
 
 def output_name(name: str) -> str:
-    """Return the name of the output for an input, which is JSONL if the input's format cannot be written."""
+    """Return the name of the output for an input. If its format cannot be written, the output is JSONL."""
     path = PurePosixPath(name)
     if path.suffix.lower() in COMPRESSIONS:
         path = path.with_suffix("")
@@ -106,7 +106,7 @@ def scored_name(path: str) -> str:
 
 
 class ParquetWriter:
-    """Writer of a Parquet file, with the score columns after the columns of the rows."""
+    """Writer of a Parquet file, with the score columns after the rows' own columns."""
 
     def __init__(
         self,
@@ -117,12 +117,12 @@ class ParquetWriter:
         prefix: str,
         run: bytes,
     ) -> None:
-        """Begin a file.
+        """Create a writer, and begin the file.
 
         Args:
             sink: Output stream.
             schema: Schema of the rows' own columns.
-            carried: Columns of `Output.carried`.
+            carried: Columns for `Output.carried`.
             fields: Score columns.
             prefix: Prefix of the score columns.
             run: Fingerprint of the run.
@@ -199,12 +199,12 @@ class CsvWriter:
     """Writer of rows as CSV in UTF-8. Values other than texts and numbers are written as JSON."""
 
     def __init__(self, sink: io.BufferedIOBase, columns: Sequence[str], output: Output) -> None:
-        """Begin a file.
+        """Create a writer, and write the header.
 
         Args:
             sink: Output stream.
             columns: Names of the rows' own columns.
-            output: Form of the output.
+            output: Settings for the output.
         """
         self._text = io.TextIOWrapper(
             cast("IO[bytes]", sink), encoding="utf-8", newline="", write_through=True
@@ -243,7 +243,7 @@ def _cell(value: Any) -> Any:
 
 
 def schema_of(chunks: Iterator[Records]) -> pa.Schema:
-    """Return a Parquet schema for rows that are lines. A field with incompatible values is text."""
+    """Return a Parquet schema for rows that are lines. A field with incompatible values is a string."""
     found: dict[str, pa.DataType] = {}
     for records in chunks:
         rows = [row for row in parsed(records) if isinstance(row, Mapping)]
@@ -257,7 +257,7 @@ def schema_of(chunks: Iterator[Records]) -> pa.Schema:
 
 
 def parquet_schema(schema: pa.Schema) -> pa.Schema:
-    """Return the schema with text for types that Parquet does not support, such as objects without keys."""
+    """Return the schema with strings for types that Parquet does not support, such as empty structs."""
     fields = [field if _is_in_parquet(field.type) else field.with_type(pa.string()) for field in schema]
     return pa.schema(fields, schema.metadata)
 
@@ -274,7 +274,7 @@ def parquet_table(table: pa.Table) -> pa.Table:
     return pa.table(columns, schema=schema)
 
 
-@functools.cache  # called for each column of each chunk; the test writes a file
+@functools.cache  # The test writes a file, and is needed for each column of each chunk.
 def _is_in_parquet(kind: pa.DataType) -> bool:
     try:
         pq.ParquetWriter(io.BytesIO(), pa.schema({"column": kind})).close()
@@ -292,7 +292,7 @@ def _unified(one: pa.DataType, other: pa.DataType) -> pa.DataType:
 
 
 def table_of(rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
-    """Return rows as a table. In text fields, other values are written as JSON."""
+    """Return rows as a table. In text fields, values other than text are written as JSON."""
     columns = []
     for field in schema:
         values = [row.get(field.name) for row in rows]

@@ -1,8 +1,8 @@
-"""Charts of both pages as SVG text, so that they are visible before any script runs.
+"""Charts for both pages as SVG text, so that they are visible before any script runs.
 
 The pages choose the contents of their charts. The attribute `data-points` of a figure also contains the
-points, so that the script can show the values under the pointer. Labels do not overlap: names are text
-around the picture, and labels of an axis that would overlap are left out.
+points, so that the script can show the values under the pointer. Labels do not overlap, because names are
+text outside the picture, and axis labels that would overlap are left out.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from itertools import pairwise
 from typing import Literal
 
 WIDTH = 360
-"""Width of the SVG view box, close to that of a chart on any screen, so that all text has the same size."""
+"""Width of the SVG view box. It is close to the width of a chart on any screen, so that all text has the same
+size."""
 HEIGHT = 172
 TOP = 10
 RIGHT = 10
@@ -28,22 +29,22 @@ BETWEEN = 8.0
 POINTS = 240
 """Largest number of points in a line. More points are averaged."""
 COLOURS = 12
-"""Number of colours in page.css. Charts with more lines reuse the colours."""
+"""Number of line colours in page.css. Charts with more lines reuse the colours."""
 
 Points = Sequence[tuple[float, float]]
-"""Points of a line, each with x (for instance a step) and value."""
+"""Points of a line, each with an x coordinate (such as the step) and a value."""
 NamedBar = tuple[float, float | None, float | None]
-"""Value of a bar with the lower and the upper end of its interval."""
+"""Value of a bar, with the lower and the upper end of its interval."""
 Whiskers = Sequence[tuple[float, float, float]]
-"""Intervals of a line, each with x, the lower end and the upper end."""
+"""Intervals of a line, each with an x coordinate, the lower end and the upper end."""
 Range = tuple[float, float]
 Labels = Mapping[float, str]
-"""Texts by position on an axis."""
+"""Labels by position on an axis."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Lines, areas or bars over the same axes."""
+    """Chart of lines, areas or bars over the same axes."""
 
     title: str
     lines: Mapping[str, Points]
@@ -59,7 +60,7 @@ class Chart:
     ticks: Labels | None = None
     """Labels of the x axis, or None for the first and the last step."""
     names: Labels = field(default_factory=dict)
-    """Names of values of x. The default is, for example, `step 7`."""
+    """Names for values of x. The default name is, for example, `step 7`."""
 
 
 def draw(chart: Chart) -> str:
@@ -87,7 +88,7 @@ def draw(chart: Chart) -> str:
 def draw_rows(title: str, rows: Mapping[str, NamedBar], unit: str = "") -> str:
     """Return an HTML figure with a bar and an interval for each row, or "" for fewer than two rows.
 
-    The name of a row is above the bar, so that it may be long.
+    The name of a row is above the bar, where there is room for long names.
     """
     if len(rows) < 2:
         return ""
@@ -107,7 +108,7 @@ def draw_rows(title: str, rows: Mapping[str, NamedBar], unit: str = "") -> str:
 
 
 def axis(low: float, high: float) -> dict[float, str]:
-    """Return labels at round values that cover the range, each with as many digits as necessary."""
+    """Return labels at round values that cover the range, with no more digits than necessary."""
     low, high = _apart(low, high)
     rough = high / 3 - low / 3
     exponent = math.floor(math.log10(rough))
@@ -185,7 +186,7 @@ def _grid(frame: _Frame, labels: Labels, ticks: Labels) -> str:
 
 
 def _standing_apart(frame: _Frame, ticks: Labels) -> list[tuple[float, str]]:
-    """Return the positions and texts of labels that do not overlap, beginning with both ends of the axis."""
+    """Return the positions and texts of labels that do not overlap. Labels at the ends take precedence."""
     first, *between = sorted(ticks)
     found: list[tuple[float, str]] = []
     for x in (first, *between[-1:], *between[:-1]):
@@ -197,7 +198,7 @@ def _standing_apart(frame: _Frame, ticks: Labels) -> list[tuple[float, str]]:
 
 
 def _label(value: float, exponent: int, *, plain: bool) -> str:
-    """Return the text of a value with enough digits to distinguish it from values 10**exponent away."""
+    """Return a value as text, with enough digits to distinguish it from values 10**exponent away."""
     if value == 0:
         return "0"
     if plain:
@@ -279,7 +280,7 @@ def _segment(frame: _Frame, start: Range, end: Range, kind: str = "whisker") -> 
 
 
 def _aligned(lines: Mapping[str, Points]) -> dict[str, Points]:
-    """Return all lines with values at the same steps. Missing values are 0."""
+    """Return all lines with values at the same steps, where missing values are 0."""
     steps = sorted({step for points in lines.values() for step, _ in points})
     known = {name: dict(points) for name, points in lines.items()}
     return {name: [(step, known[name].get(step, 0.0)) for step in steps] for name in lines}
@@ -295,7 +296,7 @@ def _stacked(lines: Mapping[str, Points]) -> dict[str, Points]:
     return found
 
 
-# --- figure, captions and legends --------------------------------------------------------------------------
+# --- figures, captions and legends --------------------------------------------------------------------------
 
 
 def _figure(chart: Chart, lines: Mapping[str, Points], frame: _Frame, inside: str) -> str:

@@ -1,4 +1,4 @@
-"""Writer of self-contained pages: one HTML file with style, data and scripts, which loads no other files.
+"""Writer of self-contained pages, each one HTML file with its styles, data and scripts.
 
 Responses are untrusted, so their text never becomes markup. The page's content security policy allows only
 inline scripts and styles, and blocks all requests.
@@ -36,11 +36,13 @@ def write_page(
     """Write the page `name` to `out`, atomically.
 
     Args:
+        out: File to write.
         name: Name of the page's HTML, CSS and JavaScript files in this package.
-        parts: Markup for the body, by the name of the placeholder.
-        about: Small data that the script reads when the page opens.
-        packed: Blocks of data from `pack`, by the id of their element.
-        with_maths: True to include the script for formulas, which takes 150 kB.
+        title: Title of the page.
+        parts: Markup for the body, by name of the placeholder.
+        about: Small amounts of data that the script reads when the page opens.
+        packed: Blocks of data from `pack`, by id of the element.
+        with_maths: True to include the script for formulas, which adds 150 kB.
 
     Raises:
         InputError: The page cannot be written.
@@ -68,7 +70,7 @@ def pack(value: Any) -> str:
 
 
 def cards(facts: Iterable[tuple[str, str, str]]) -> str:
-    """Return the markup of the figures at the top of a page, each given by name, figure and note."""
+    """Return the markup for the cards at the top of a page, each with a name, a figure and a note."""
     items = (
         f'<div class="card"><span>{escape(name)}</span><b>{escape(value)}</b>'
         f"<small>{escape(note)}</small></div>"

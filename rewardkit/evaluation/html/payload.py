@@ -1,6 +1,7 @@
-"""Data of the report, packed in blocks, so that a browser decompresses no more than it shows.
+"""Data for the report, packed in blocks so that a browser decompresses only the blocks that it shows.
 
-One block has the numbers of all rows. Texts are in blocks of a thousand rows, and each prompt is stored once.
+One block contains the numbers of all rows. Texts are in blocks of a thousand rows, and each prompt is stored
+only once.
 """
 
 from __future__ import annotations
@@ -15,26 +16,26 @@ from rewardkit.evaluation.html.page import pack
 from rewardkit.evaluation.scored import ScoredResponse, ScoredRow, scored_response
 
 BLOCK = 1_000
-"""Number of rows, or prompts, in one block of texts."""
+"""Number of rows or prompts in one block of texts."""
 LONGEST = 20_000
-"""Number of characters kept of a response. The middle of longer responses is left out."""
+"""Maximum number of characters of a response on the page. The middle of longer responses is left out."""
 BUDGET = 28_000_000
 """Size of the packed texts in bytes above which further responses are shortened to `SHORT` characters."""
 SHORT = 400
-"""Number of characters kept of a response after `BUDGET` is reached."""
+"""Maximum number of characters of a response after `BUDGET` is reached."""
 STATUSES = (*types.STATUSES, "unscored")
 
 
 class Payload:
-    """Data of the rows for the page. In memory, everything but the numbers is packed."""
+    """Data of all rows for the page. Texts are packed as rows are added, to save memory."""
 
     def __init__(self, rows: Iterable[ScoredRow]) -> None:
         self.responses: list[ScoredResponse] = []
-        """Rows without their texts, for the figures."""
+        """All rows without their texts, for computing the figures."""
         self.sources: dict[str, int] = {}
         """Index of each data source."""
         self.shortened = 0
-        """Number of texts of which a part was left out."""
+        """Number of texts that were shortened."""
         self._columns: defaultdict[str, list[Any]] = defaultdict(list)
         self._prompts: dict[tuple[str, str, str], int] = {}
         self._texts = _Blocks("t")
@@ -46,8 +47,8 @@ class Payload:
         """Return the packed blocks by the ids that the script uses.
 
         `numbers` contains a list for each column, with one value per row. `t0`, `t1`, ... contain the
-        response, extracted answer, detail, parts and turns of each row. `p0`, ... contain each prompt with
-        its ground truth.
+        response, extracted answer, detail, parts and turns of each row. `p0`, `p1`, ... contain the prompts
+        with their ground truths.
         """
         return {"numbers": pack(self._columns), **self._texts.finished(), **self._prompt_texts.finished()}
 
@@ -74,9 +75,9 @@ class Payload:
         self._texts.add([response, one.extracted, row.get("detail"), one.parts or None, self._turns(row)])
 
     def _turns(self, row: ScoredRow) -> list[tuple[str, str, bool]] | None:
-        """Return the heading, the text and True (for the model's turns) or False for each turn of an episode.
+        """Return the heading and the text of each turn, and True if it is the model's turn.
 
-        Return None for a single turn.
+        Return None if the row has fewer than two turns.
         """
         turns = row.get("turns")
         if not is_chat(turns) or len(turns) < 2:
@@ -96,7 +97,7 @@ class Payload:
 
 
 class _Blocks:
-    """Packer of texts, one block at a time."""
+    """Packer that compresses texts one block at a time."""
 
     def __init__(self, name: str) -> None:
         self._name = name

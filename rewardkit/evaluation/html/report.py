@@ -18,7 +18,7 @@ from rewardkit.evaluation.scored import ScoredResponse, ScoredRow, grouped
 
 
 def write_report(rows: Iterable[ScoredRow], out: Path, title: str) -> dict[str, Figures]:
-    """Write the page of these scored rows to `out`, atomically, and return the figures on the page.
+    """Write a report of scored rows to `out`, atomically, and return the figures in the report.
 
     Raises:
         InputError: There are no rows, or the page cannot be written.
@@ -134,7 +134,7 @@ def _intervals(found: Sequence[AtK]) -> list[tuple[float, float, float]]:
 
 
 def _accuracy_by_length(responses: Sequence[ScoredResponse], bins: int = 10) -> Chart:
-    """Return a chart of the share of correct responses in each of `bins` equal parts by length."""
+    """Return a chart of accuracy by length, with the responses divided into `bins` groups of equal size."""
     known = sorted((one.length, one.correct) for one in responses if one.correct is not None)
     bars: list[tuple[float, float]] = []
     names: dict[float, str] = {}
@@ -150,7 +150,7 @@ def _accuracy_by_length(responses: Sequence[ScoredResponse], bins: int = 10) -> 
 
 
 def _by_source(figures: dict[str, Figures]) -> str:
-    """Return a figure with the accuracy of each data source, or its mean score if the accuracy is unknown."""
+    """Return a chart of the accuracy, or the mean score if the accuracy is unknown, for each data source."""
     known = {name: one.accuracy or one.score for name, one in figures.items()}
     rows = {name: (one.mean, one.low, one.high) for name, one in known.items() if one is not None}
     return draw_rows("By data source", rows, "accuracy or mean score")

@@ -1,8 +1,8 @@
-"""Page of a training run as one HTML file that needs no network, with its curves and some responses by step.
+"""Page of a training run with its curves and some responses by step, as one HTML file that works offline.
 
-The page is made from the files of the run (metrics.jsonl, samples.jsonl, alarms.jsonl), so that it also works
-for runs that were resumed or have crashed. `rewardkit train` updates the page, and `rewardkit view RUN`
-writes it.
+The page is built from the files of the run (metrics.jsonl, samples.jsonl, alarms.jsonl), so that it also
+works for runs that were resumed or have crashed. `rewardkit train` updates the page, and `rewardkit view RUN`
+writes it on demand.
 """
 
 from __future__ import annotations
@@ -64,11 +64,13 @@ _LEDGER = {
 def write_run_page(
     folder: Path, out: Path | None = None, *, total_steps: int | None = None, running: bool = False
 ) -> Path:
-    """Write the page of the run in `folder`, atomically, to `out` or beside the metrics.
+    """Write the page for the run in `folder`, atomically, and return its path.
 
     Args:
-        total_steps: Number of steps that the run is to have.
-        running: True if the run is not finished. The page then looks for a newer version of itself.
+        folder: Folder of the run.
+        out: File to write, or None for a file beside the metrics.
+        total_steps: Planned number of steps in the run.
+        running: True if the run is not finished. The page then reloads itself regularly.
 
     Raises:
         InputError: There are no metrics, or the page cannot be written.
@@ -108,7 +110,7 @@ def read_metrics(path: Path) -> dict[int, MetricValues]:
 
 
 def read_samples(path: Path, last_step: int) -> list[dict[str, Any]]:
-    """Return the kept responses of the steps up to the last. Later ones are from an interrupted run."""
+    """Return the kept responses up to the last step. Responses at later steps are from an interrupted run."""
     found: dict[tuple[int, str], dict[str, Any]] = {}
     for row in _lines(path) if path.exists() else ():
         step = row.get("step")
@@ -118,7 +120,7 @@ def read_samples(path: Path, last_step: int) -> list[dict[str, Any]]:
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a JSONL file, without lines that are incomplete."""
+    """Yield the objects in a JSONL file. Incomplete lines are skipped."""
     try:
         text = path.read_bytes()
     except OSError as error:
@@ -133,7 +135,7 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _title(folder: Path) -> str:
-    """Return the name of a run from its config, or else the name of its folder."""
+    """Return the name of a run from its config or, by default, the name of its folder."""
     try:
         trainer = msgspec.yaml.decode((folder / "config.yaml").read_bytes())["trainer"]
         return f"{trainer['project_name']}: {trainer['experiment_name']}"
@@ -154,7 +156,7 @@ def _headline(steps: Steps, total: int | None) -> str:
         facts.append(("score", number(now), f"initially {number(first)}"))
     for name in (key for key in _keys(steps) if key.startswith(("val-core/", "val/", "train/loss"))):
         points = _points(steps, name)
-        if not points:  # no finite values
+        if not points:  # The metric has no finite value.
             continue
         before = f"initially {number(points[0][1])}" if len(points) > 1 else ""
         facts.append((name.removeprefix("val-core/"), number(points[-1][1]), before))
@@ -168,7 +170,7 @@ def _headline(steps: Steps, total: int | None) -> str:
 
 
 def _alarms(path: Path, steps: Steps) -> str:
-    """Return the alarms of the logged steps as a list in HTML, or "" if there are none."""
+    """Return the alarms at the logged steps as an HTML list, or "" if there are no alarms."""
     found = {}
     for row in _lines(path) if path.exists() else ():
         step, rule = row.get("step"), str(row.get("rule"))
@@ -179,7 +181,7 @@ def _alarms(path: Path, steps: Steps) -> str:
 
 
 class _Metrics:
-    """Metrics of a run that records which metrics have been drawn, so that each is drawn once."""
+    """Metrics of a run, with a record of the metrics already drawn, so that each is drawn only once."""
 
     def __init__(self, steps: Steps) -> None:
         self._steps = steps
@@ -191,11 +193,11 @@ class _Metrics:
         return _points(self._steps, key)
 
     def below(self, prefix: str) -> dict[str, Points]:
-        """Return the points of all metrics not yet drawn with this prefix, by the rest of their names."""
+        """Return the points of all undrawn metrics with this prefix, by name without the prefix."""
         return {key.removeprefix(prefix): self.points(key) for key in self._left(prefix)}
 
     def counts_below(self, prefix: str) -> dict[str, Points]:
-        """Return counts in the form of `below`. Steps at which a count was not logged have the count 0."""
+        """Return counts in the same form as `below`, with 0 for steps at which a count was not logged."""
         self._drawn.update(found := self._left(prefix))
         return {key.removeprefix(prefix): _or_none(self._steps, key) for key in found}
 
@@ -215,9 +217,9 @@ class _Metrics:
 
 
 def charts_of(steps: Steps) -> tuple[list[Chart], list[Chart]]:
-    """Return the main charts, and small charts of all other metrics. No metric is in two charts."""
+    """Return the main charts, and small charts of all other metrics. Each metric is in only one chart."""
     metrics = _Metrics(steps)
-    metrics.below("alarm/")  # The page lists alarms instead.
+    metrics.below("alarm/")  # Alarms are marked as drawn because the page lists them separately.
     return list(_charts(metrics)), _further(metrics)
 
 
@@ -245,7 +247,7 @@ def _charts(metrics: _Metrics) -> Iterator[Chart]:
 
 
 def _further(metrics: _Metrics) -> list[Chart]:
-    """Return small charts of all metrics not yet drawn. Mean, minimum and maximum share one chart."""
+    """Return small charts of all metrics not yet drawn. A mean, minimum and maximum share one chart."""
     groups: dict[str, dict[str, Points]] = {}
     for key in metrics.left():
         stem, _, kind = key.rpartition("/")
@@ -263,7 +265,7 @@ def _failed(steps: Steps) -> list[str]:
 
 
 def _or_none(steps: Steps, key: str) -> list[tuple[float, float]]:
-    """Return the points of a count at all training steps. The count is 0 if it was not logged."""
+    """Return the points of a count at all training steps, with 0 for steps at which it was not logged."""
     trained = ((step, metrics) for step, metrics in steps.items() if "timing_s/step" in metrics)
     return [(step, float(metrics.get(key) or 0.0)) for step, metrics in trained]
 
