@@ -27,6 +27,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from rewardkit.rewards.answers import reasons
 from rewardkit.rewards.answers.number import DENIED_FIRST, SENTENCE_WORDS
 from rewardkit.rewards.answers.place import FRAME_KINDS, Group, last_group, own_text
 from rewardkit.rewards.answers.same_value import DECORATION, same_value, text_key, without_latex
@@ -67,15 +68,24 @@ def score(sample: Sample, options: ChoiceOptions) -> Score:
     )
     value = options.score if correct else options.format_score if kind and named else options.wrong_score
     shown = ",".join(choices.labels[i] for i in sorted(named)) or None
-    why = kind or "no frame"
-    return Score(
-        value,
-        "ok",
-        correct,
-        shown,
-        {"format": float(kind is not None)},
-        why if named else f"{why}: no option",
-    )
+    why = reasons.place(kind or "whole response or last line")
+    if not correct:
+        why = _why_wrong(text, group, named, choices, right)
+    return Score(value, "ok", correct, shown, {"format": float(kind is not None)}, why)
+
+
+def _why_wrong(
+    text: str, group: Group, named: frozenset[int], choices: ChoiceList, right: frozenset[int]
+) -> str:
+    """Return the reason why a response is wrong: the chosen options, or the text that names no option."""
+    wanted = ", ".join(choices.labels[i] for i in sorted(right))
+    where = reasons.place(group[-1].kind if group else "whole response or last line")
+    if named:
+        return f"{where}: {', '.join(choices.labels[i] for i in sorted(named))} is not {wanted}"
+    if group:
+        said = reasons.quoted(" … ".join(frame.text for frame in group))
+        return f"{where}: {said} does not name exactly one of {', '.join(choices.labels)}"
+    return reasons.no_answer(text, f"option {reasons.IN_A_FRAME}, and no letter alone in the last line")
 
 
 # --- options named by a text ---

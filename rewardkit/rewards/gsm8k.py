@@ -77,20 +77,32 @@ def score(sample: Sample, options: Gsm8kOptions) -> Score:
         value = 0.1 if options.format_score is None else options.format_score
     else:
         value = options.neither_score
-    why = (
-        "no number"
-        if found is None
-        else None
-        if found.value is not None
-        else "several numbers, or one changed"
-    )
+    why = None if correct else _why_wrong(text, found, in_format, sample, options)
     return Score(
         value, "ok", correct, found.text if found is not None else None, {"format": float(in_format)}, why
     )
 
 
+def _why_wrong(
+    text: str, found: StatedNumber | None, in_format: bool, sample: Sample, options: Gsm8kOptions
+) -> str:
+    """Return the reason for a score below that of a right answer. It depends only on the excerpt."""
+    place = "after ####" if in_format else "last number"
+    if found is None and options.method == "strict":
+        last = last_number(text)
+        if last is None:
+            return 'no "#### NUMBER", and no other number'
+        return f'no "#### NUMBER"; the last number is {last.text}, which method=flexible reads'
+    if found is None:
+        return "no number in the response"
+    if found.value is None:
+        return f"{place}: several numbers, or a number that is changed, at {found.text}"
+    return f"{place}: {found.text} is not {sample.ground_truth.rpartition('####')[2].strip():.40}"
+
+
 def excerpts(responses: Sequence[str], options: Gsm8kOptions) -> list[str | None]:
-    """Return the part of each response that decides its score: the text from its only `####` on, or "".
+    """Return the part of each response that decides its score: its end from the only `####`, or its last
+    number.
 
     The result is None for a response that must be read as a whole.
     """
@@ -101,10 +113,15 @@ def excerpts(responses: Sequence[str], options: Gsm8kOptions) -> list[str | None
         before, mark, behind = text.rpartition("####")
         several = "#" in before and "####" in before
         fenced = "`" in text and "```" in text
-        found.append(None if several or fenced else mark + behind if mark else "")
+        found.append(None if several or fenced else mark + behind if mark else _last_number(text))
     for i in not_all_own(responses):
         found[i] = None
     return found
+
+
+def _last_number(text: str) -> str:
+    found = last_number(text)
+    return found.text if found is not None else ""
 
 
 def _stated(text: str, sample: Sample, options: Gsm8kOptions) -> tuple[StatedNumber | None, bool]:

@@ -16,6 +16,7 @@ from typing import Literal
 
 import msgspec
 
+from rewardkit.rewards.answers.reasons import no_answer
 from rewardkit.rewards.math import MathOptions, extract
 from rewardkit.rewards.math import score as math_score
 from rewardkit.types import UNDECIDED, Sample, Score
@@ -50,7 +51,9 @@ def score(sample: Sample, options: GeometryOptions) -> Score:
     if found.status != "ok":
         return msgspec.structs.replace(found, parts=_parts(False, False))
     if extract(sample.response, _BOXED).answer is None:
-        return Score(0.0, "ok", False, None, _parts(False, False), "no box")
+        return Score(
+            0.0, "ok", False, None, _parts(False, False), no_answer(sample.response, "closed \\boxed{}")
+        )
     formatted = _in_format(sample.response) and bool(found.extracted)
     if options.format_needs_answer and not found.correct:
         formatted = False

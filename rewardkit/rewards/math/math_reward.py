@@ -9,7 +9,8 @@ from functools import lru_cache
 
 import msgspec
 
-from rewardkit.rewards.answers.place import question_of
+from rewardkit.rewards.answers.place import own_text, question_of
+from rewardkit.rewards.answers.reasons import no_answer, quoted
 from rewardkit.rewards.math.comparing.grade import MathVerdict, compare_prepared
 from rewardkit.rewards.math.guards import AnswerBudget, budget
 from rewardkit.rewards.math.policies import DEFAULT, Compat, MathOptions
@@ -55,7 +56,7 @@ def score(sample: Sample, options: MathOptions = DEFAULT) -> Score:
         found = Extraction(sample.response.strip(), "whole")
     in_format = float(found.method in ("tags", "boxed") and found.answer is not None)
     if found.answer is None:
-        return _score(options, False, None, in_format, f"no answer: {found.method}")
+        return _score(options, False, None, in_format, _why_missing(found, sample, options))
     kind = str(sample.extra_info.get("answer_kind") or "")
     verdict = best_verdict(ground_truths, found, options, kind)
     if verdict.equal and "_" in found.answer and _in_unasked_base(found, ground_truths, sample, kind):
@@ -71,10 +72,35 @@ def score(sample: Sample, options: MathOptions = DEFAULT) -> Score:
             0.0, verdict.failure, extracted=found.answer, detail=verdict.reason, parts=_parts(in_format)
         )
     detail = f"{found.method}; {verdict.tier}: {verdict.reason}"
+    if not verdict.equal:
+        detail = f"{detail}; {quoted(found.answer)} is not {quoted(ground_truths[0])}"
     undecided = verdict.outcome == "undecided"
     if undecided:
         detail = f"{detail} (undecided, scored as wrong)"
     return _score(options, verdict.equal, found.answer, in_format, detail, undecided=undecided)
+
+
+_PLACES: dict[str, str] = {
+    "tags": "in <answer> tags",
+    "boxed": "in \\boxed{}",
+    "marker": 'after #### or "Answer:"',
+    "display": "in a displayed formula at the end",
+    "inline": "in an inline formula at the end",
+    "number": "as the last number",
+}
+
+
+def _why_missing(found: Extraction, sample: Sample, options: MathOptions) -> str:
+    """Return the reason why a response has no answer, and the preset that would read one, if any."""
+    if found.method not in ("none", "empty"):
+        return f"no answer: {found.method}"
+    places = ", ".join(_PLACES[method] for method in options.methods or () if method in _PLACES)
+    advice = ""
+    if options.preset == "strict":
+        other = extract(sample.response, DEFAULT, sample.prompt)
+        if other.answer is not None:
+            advice = f"preset=default reads {quoted(other.answer)} ({other.method})"
+    return no_answer(own_text(sample.response, sample.prompt), f"answer {places}", advice)
 
 
 _AROUND = " \t\r\n$.*"

@@ -21,6 +21,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from rewardkit.rewards.answers import reasons
 from rewardkit.rewards.answers.place import FRAME_KINDS, last_group, own_text
 from rewardkit.rewards.qa.compat import verl_score
 from rewardkit.rewards.qa.equal import MAX_ANSWER, ComparedForm, f1, form, same, words
@@ -72,20 +73,39 @@ def score(sample: Sample, options: QaOptions) -> Score:
     text = own_text(sample.response, sample.prompt)
     if options.metric == "contains":
         near = float(_contains(text, ground_truths))
-        return Score(near, "ok", near == 1.0, None, {"f1": near}, "contains")
+        why = "contains" if near else "the response contains no accepted answer"
+        return Score(near, "ok", near == 1.0, None, {"f1": near}, why)
     group = last_group(text, *FRAME_KINDS, holds=_holds_number if _all_numbers(ground_truths) else None)
     if group:
         said = [tidy(frame.text) for frame in group]
     else:
         said = [tidy(text)] if text.strip() and "\n" not in text.strip() else []
-    why = group[-1].kind if group else "one line" if said else "no frame"
     near = min((_nearest(answer, ground_truths) for answer in said), default=0.0)
     correct = near == 1.0
     if options.metric == "f1" and not correct:
         value = options.wrong_score + near * (options.score - options.wrong_score)
     else:
         value = options.score if correct else options.format_score if group else options.wrong_score
+    where = reasons.place(group[-1].kind if group else "one line")
+    if not said:
+        why = reasons.no_answer(text, f"answer {reasons.IN_A_FRAME}, and more than one line")
+    elif correct:
+        why = where
+    else:
+        answers, accepts = reasons.quoted(" … ".join(said)), reasons.quoted(_first(sample))
+        why = f"{where}: {answers} is no accepted answer, such as {accepts}"
     return Score(value, "ok", correct, _shown(said[-1]) if said else None, {"f1": near}, why)
+
+
+def _first(sample: Sample) -> str:
+    """Return the first accepted answer of a row as written."""
+    text = sample.ground_truth.strip()
+    if text[:1] not in ("[", "{"):
+        return text
+    try:
+        return next((" and ".join(spans) for spans in _answers(msgspec.json.decode(text.encode()))), text)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return text
 
 
 # --- accepted answers of a ground truth ---

@@ -19,6 +19,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from rewardkit.errors import MissingDependencyError
+from rewardkit.rewards.answers import reasons
 from rewardkit.rewards.answers.number import StatedNumber, Value, number_in, stated_number
 from rewardkit.rewards.answers.place import FRAME_KINDS, own_text, reply, without_comments
 from rewardkit.rewards.structure.ground_truth import texts
@@ -189,11 +190,15 @@ def number(sample: Sample, options: NumberOptions) -> Score:
     text = own_text(sample.response, sample.prompt)
     said, kind = stated_number(text, *FRAME_KINDS)
     said = _alone(text) if kind is None else said
-    why = kind or "no frame"
-    if said is None or said.value is None:
-        shown = said.text if said is not None else None
-        return Score(0.0, "ok", False, shown, detail=f"{why}: no single number")
+    where = reasons.place(kind or "whole response")
+    if said is None:
+        missing = f"number {reasons.IN_A_FRAME}, and no number alone"
+        return Score(0.0, "ok", False, None, detail=reasons.no_answer(text, missing))
+    if said.value is None:
+        why = f"{where}: several numbers, or a number that is changed, at {reasons.quoted(said.text)}"
+        return Score(0.0, "ok", False, said.text, detail=why)
     right = any(_close(said.value, wanted, options) for wanted in accepted if wanted is not None)
+    why = where if right else reasons.wrong_answer(kind or "whole response", said.text, sample.ground_truth)
     return Score(float(right), "ok", right, said.text, detail=why)
 
 

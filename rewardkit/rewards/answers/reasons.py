@@ -1,0 +1,51 @@
+"""Reasons why a response has no answer, for `Score.detail`: what was expected, and what the response has."""
+
+from __future__ import annotations
+
+_SHOWN = 60
+IN_A_FRAME = 'in a frame (<answer>, \\boxed{}, ####, "Answer:" or JSON)'
+
+_FRAMES = {
+    "tags": "in <answer> tags",
+    "box": "in \\boxed{}",
+    "hash": "after ####",
+    "marker": 'after "Answer:"',
+    "json": "in a JSON object",
+}
+
+
+def no_answer(text: str, wanted: str, advice: str = "") -> str:
+    """Return one line for a response without an answer.
+
+    Args:
+        text: The response's own text.
+        wanted: What the reward looked for.
+        advice: How to read the answer anyway, if there is a way.
+    """
+    said = " ".join(text[-4 * _SHOWN :].split())
+    shown = f"the response ends with {quoted(said, end=True)}" if said else "the response is empty"
+    return f"no {wanted}; {shown}{f'; {advice}' if advice else ''}"
+
+
+def wrong_answer(kind: str, said: str, ground_truth: str) -> str:
+    """Return one line for an answer that is not the ground truth.
+
+    Args:
+        kind: Kind of the frame, or another place of the answer.
+        said: The answer.
+        ground_truth: The right answer.
+    """
+    return f"{_FRAMES.get(kind, kind)}: {quoted(said)} is not {quoted(ground_truth)}"
+
+
+def place(kind: str) -> str:
+    """Return the place of an answer in words."""
+    return _FRAMES.get(kind, kind)
+
+
+def quoted(text: str, *, end: bool = False) -> str:
+    """Return a text in quotation marks on one line, shortened at its end or, with `end`, at its beginning."""
+    text = " ".join(text[-4 * _SHOWN :].split() if end else text[: 4 * _SHOWN].split())
+    if len(text) > _SHOWN:
+        text = f"…{text[-_SHOWN:]}" if end else f"{text[:_SHOWN]}…"
+    return f'"{text}"'
