@@ -116,8 +116,7 @@ def livecodebench(got: str, expected: str) -> bool:
 
 
 def apps(got: str, expected: str) -> bool:
-    """Compare like `verl`, with integers as floats, or compare sets of lines that are sets of rounded
-    tokens."""
+    """Compare like `verl`, with integers as floats, or as sets of lines that are sets of rounded tokens."""
     ours, theirs = _filled_lines(got), _filled_lines(expected)
     if ours == theirs or _all_close(ours, theirs):
         return True

@@ -1,4 +1,4 @@
-"""Computes the share of one JSON-like value in another, leaf by leaf and with types distinguished."""
+"""Computes how far two JSON-like values agree, leaf by leaf, with types distinguished."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _is_number(value: Any) -> bool:
 def _leaves(value: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:
     """Yield each leaf of a value with its path. Empty objects and lists are leaves.
 
-    This is not recursive, because the response determines the depth.
+    The function is not recursive, because the response determines the depth.
     """
     waiting: list[tuple[tuple[Any, ...], Any]] = [((), value)]
     for _ in range(_MAX_LEAVES):
