@@ -17,7 +17,7 @@ class Answer:
 
     status: OutcomeStatus
     value: bytes = b""
-    """Result as encoded by the program's process, one line for `values.loads` to parse. It may be hostile."""
+    """Encoded result, as one line from the program's process for `values.loads`. The line may be hostile."""
     error: str | None = None
     """One line about the exception that was raised, or about why there is no result."""
     cpu_s: float = 0.0
@@ -33,7 +33,7 @@ class SolutionBudget:
 
     cpu_s: float = float("inf")
     failures_s: float = float("inf")
-    """CPU time left for failed runs, in seconds. It stops a program early if the program loops in every
+    """CPU time left for failed runs, in seconds. This limit stops a program early if it loops in every
     test."""
     ends: float = float("inf")
     """Time on `time.monotonic()` by which all runs must have ended."""

@@ -64,7 +64,7 @@ class Sandbox:
         prelude: bool = False,
         language: str = PYTHON,
     ) -> Outcome:
-        """Run a program until it ends and return its outcome.
+        """Run a program to its end, and return its outcome.
 
         Args:
             program: Source of the program.
@@ -141,10 +141,10 @@ class Sandbox:
     ) -> list[Answer]:
         """Call a function in a program with the arguments of each case, and return the answers.
 
-        All cases run in one child process, as long as it survives. If the child exceeds its CPU, idle, memory
-        or output limit in a later case, that case is repeated in a new child, with all of `limits` to itself.
-        If the child ends early in any other way, its outcome is the answer to the case that was running. A
-        new child then runs the remaining cases.
+        All cases run in one child process if possible. If the child exceeds its CPU, idle, memory or output
+        limit in a later case, that case is repeated in a new child, with all of `limits` to itself. If the
+        child ends early in any other way, its outcome is the answer to the case that was running. A new child
+        then runs the remaining cases.
 
         Args:
             program: Python source.
@@ -154,7 +154,7 @@ class Sandbox:
             keywords: Keyword arguments of each call.
             budget: Limits that all calls share. Once the budget is spent, the remaining cases get no answer,
                 so the returned list is shorter.
-            stop: True to stop at the first case for which a child process ends early.
+            stop: True to stop at the first case during which a child process ends.
         """
         source = _bytes(program)
         budget = budget or SolutionBudget()
@@ -315,7 +315,7 @@ class Sandbox:
             self._cancelled = False
 
     def cancel(self) -> None:
-        """Kill the current runs and every run that starts before the next `arm`. Callable from any thread."""
+        """Kill the current runs, and any runs that start before `arm` is called. Callable from any thread."""
         with self._lock:
             self._cancelled = True
             for worker in self._busy:

@@ -44,7 +44,7 @@ _KEPT = 64
 _NO_VERDICT = ("sandbox_error", "cancelled", "wall_timeout")
 """Build statuses that depend on the host rather than on the program."""
 _ENDED = ("ok", "runtime_error")
-"""Build step statuses that mean that the compiler exited by itself."""
+"""Statuses of a build step whose compiler exited by itself."""
 _HELLO_LIMITS = Limits(cpu_s=10.0, wall_s=300.0)
 
 RunJob = Callable[[Job], Outcome]
@@ -52,7 +52,7 @@ RunJob = Callable[[Job], Outcome]
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """A program that is ready to run: the compiler's output, or the source itself."""
+    """A program that is ready to run, either the compiler's output or the source itself."""
 
     language: Language
     tools: Toolchain
@@ -180,7 +180,7 @@ def _unproved(language: Language, tools: Toolchain, outcome: Outcome) -> str:
 
 
 def build(language: Language, tools: Toolchain, job: Job, run: RunJob) -> Build | Outcome:
-    """Build a job's program next to the job's files. Try each list of steps until one succeeds.
+    """Build a job's program in a folder with the job's files. Try each list of steps until one succeeds.
 
     If a limit stops a compiler, no further list is tried, because another standard would take just as long.
     """

@@ -95,7 +95,7 @@ def _fetched(body: Mapping[str, Any], outcome: Outcome) -> tuple[dict[str, str],
 def _compiled(job: Job) -> dict[str, Any] | None:
     """Return the `compile_result` for a compiled language, or None for any other language.
 
-    It contains no time, because an earlier request may have built the program.
+    The result contains no time, because the program may have been built for an earlier request.
     """
     if job.language == PYTHON or not RUNNERS[job.language].is_compiled:
         return None

@@ -55,7 +55,7 @@ def harness(source: str) -> str:
 
 
 def request(function: str, case: Sequence[Any], keywords: Mapping[str, Any], mark: str) -> str:
-    """Return the standard input of a harness: the function to call, its arguments and the mark."""
+    """Return the standard input for a harness, with the function to call, its arguments and the mark."""
     named = {name: values.encode(value) for name, value in keywords.items()}
     asked = {"function": function, "case": values.encode(list(case)), "keywords": named, "mark": mark}
     return json.dumps(asked)

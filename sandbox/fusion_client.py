@@ -88,7 +88,7 @@ class FusionClient:
             limits: Limits of the run.
             prelude: True to let a Python program use names from common modules without importing them. Only
                 rewardkit's own service supports this.
-            language: rewardkit's name for the language of the program.
+            language: Name of the program's language in rewardkit.
 
         Raises:
             SandboxUnavailable: The service cannot be reached.

@@ -77,7 +77,8 @@ class Outcome:
     stdout: bytes = b""
     stderr: bytes = b""
     exit_code: int | None = None
-    """Exit status as in `subprocess`: negative if a signal ended the run. None if nothing was run."""
+    """Exit status as in `subprocess`, which is negative if a signal ended the run. None if nothing was
+    run."""
     cpu_s: float = 0.0
     wall_s: float = 0.0
     peak_memory: int = 0

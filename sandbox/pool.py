@@ -40,7 +40,7 @@ class Ticket(Future[T]):
         self.lock = threading.Lock()
 
     def cancel(self) -> bool:
-        """Remove the run from the queue, or kill it if it has started. Its status is then `cancelled`."""
+        """Remove the run from the queue or, if it has started, kill it, so that its status is `cancelled`."""
         if super().cancel():
             return True
         with self.lock:
@@ -90,8 +90,7 @@ class Pool:
 
         Args:
             job: Job to run.
-            caller: Key of the caller that the run belongs to, since callers take turns. None means the
-                current thread.
+            caller: Key that identifies the caller, because callers take turns. None means the current thread.
             wait: True to wait while the queue is full, False to raise SandboxBusy.
 
         Raises:

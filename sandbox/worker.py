@@ -133,7 +133,7 @@ class Job:
 
     @property
     def flavour(self) -> str:
-        """Return the kind of server that the job needs: `base`, `numpy`, `pytest` or `tools`."""
+        """Return the kind of server that the job needs, which is `base`, `numpy`, `pytest` or `tools`."""
         if self.mode == "check" and RUN_TEST in self.program:
             return "pytest"
         if self.readable or self.files or self.fetch:
@@ -372,7 +372,7 @@ class _Running:
 
 
 def _files_plan(job: Job) -> bytes:
-    """Return a script's files as an `execute.ExecutionPlan` in JSON, or nothing if there are no files."""
+    """Return an `execute.ExecutionPlan` for a script's files in JSON, or nothing if there are no files."""
     if not job.files and not job.fetch:
         return b""
     return json.dumps({"files": encoded(job.files), "fetch": job.fetch}).encode()

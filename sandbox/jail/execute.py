@@ -1,4 +1,4 @@
-"""Executes another program (a compiler, runtime or compiled program) in the jailed child, as a plan says.
+"""Executes another program (a compiler, runtime or compiled program) in the jailed child, following a plan.
 
 The plan and all names in it come from the driver. The program and its files may be hostile. Another jailed
 child collects the compiler's output, so that the server never reads it.

@@ -89,7 +89,7 @@ def unshare(flags: int) -> None:
 
 
 def drop_capabilities() -> None:
-    """Drop every capability of this thread. With no_new_privs, it can never regain them."""
+    """Drop every capability of this thread. With no_new_privs, the thread can never regain them."""
     header = ctypes.create_string_buffer(struct.pack("=Ii", 0x20080522, 0))
     syscall("capset", _CAPSET, header, ctypes.create_string_buffer(24))
 

@@ -65,7 +65,7 @@ class TestsChannel(Channel):
         return found[0]
 
     def proxy(self, number: int, kind: Any, content: Any = NOTHING, *, made: bool = False) -> Proxy:
-        """Return the stand-in for an object. It is always the same stand-in, so that `is` works."""
+        """Return the stand-in for an object. Later calls return the same stand-in, so that `is` works."""
         found = self._proxies.get((number, made))
         if found is None:
             found = object.__new__(kind)

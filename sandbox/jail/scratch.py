@@ -1,7 +1,7 @@
 """Measures and empties the working directory of runs at levels without a file system of their own.
 
 The directory is a folder on the host's disk. Its content may be hostile. It may change while it is being
-counted, be nested too deep for any path, and have any mode.
+counted, be nested more deeply than a path can be long, and have any mode.
 """
 
 from __future__ import annotations

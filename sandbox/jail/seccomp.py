@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 BpfInstruction = tuple[int, int, int, int]
-"""One BPF instruction: code, jump if true, jump if false, constant."""
+"""One BPF instruction, as (code, jump if true, jump if false, constant)."""
 
 # From linux/bpf_common.h and linux/seccomp.h.
 _LOAD = 0x20

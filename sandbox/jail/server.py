@@ -102,7 +102,7 @@ def main(setup: Setup) -> None:
 
 
 def _above_reserved(fd: int) -> int:
-    """Move `fd` above the reserved descriptors, which then refer to the null device, and return its copy."""
+    """Move `fd` above the reserved descriptors, and return it. Those then refer to the null device."""
     moved = fd
     while moved < _RESERVED or moved == fd:
         moved = os.dup(fd)
@@ -225,7 +225,7 @@ class _JailServer:
 
     def _watch(self, pid: int, pidfd: int, job: child.JailJob, started: float, wall_s: float) -> int:
         """Wait until a run ends or must be killed. Return ENDED or the reason to kill it."""
-        # This is the CPU clock of the whole process: CPUCLOCK_SCHED of <linux/posix-timers.h>.
+        # This is the CPU clock of the whole process (CPUCLOCK_SCHED in <linux/posix-timers.h>).
         clock = (~pid << 3) | 2
         rest = job.cpu_s
         while True:
@@ -250,7 +250,8 @@ class _JailServer:
             if usage.has_idled(pid, job, elapsed, job.cpu_s - rest):
                 return IDLE
             if elapsed >= wall_s:
-                # If the host does not report CPU waits, the run idled, as other load hardly takes this long.
+                # If the host does not report CPU waits, assume idling, because load rarely delays a run this
+                # long.
                 return IDLE if job.idle_s and usage.waited_for_cpu(pid) is None else WALL
             if reason := usage.excess(pid, job) or self._overfull():
                 return reason

@@ -1,4 +1,4 @@
-"""Applies changes that the tests make to their own process to the program's process, too.
+"""Repeats, in the program's process, changes that the tests make to their own process.
 
 Tests may replace `input`, `print` and `sys.stdin`, change environment variables, and seed random number
 generators. The tests' side reports these changes, and the program's side applies them while it executes a

@@ -102,7 +102,7 @@ def _encode_rarer(value: Any, kind: Any, foreign: Foreign | None, depth: int) ->
 
 
 def content_base(value: Any) -> Any:
-    """Return the content of an instance of a builtin type or its subclass, as that builtin type.
+    """Return the content of an instance of a builtin type, or of a subclass, as the builtin type.
 
     The types are str, int, float, list, tuple, dict and set. For any other object, return None. The content
     is read with the builtin type's own methods, because a subclass may override them to return something

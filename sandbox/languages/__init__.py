@@ -85,8 +85,8 @@ _STANDARDS = frozenset({"c", "c++", "cpp", "g++"})
 def find(name: str) -> str | None:
     """Return the canonical name of a language, or None if it is unknown.
 
-    Case is ignored. Names that contests use, with a release or a compiler, are also recognised, such as `GNU
-    C++17 7.3.0` and `PyPy 3-64`.
+    Case is ignored. The names that contests use, with a release or a compiler, are also recognised, such as
+    `GNU C++17 7.3.0` and `PyPy 3-64`.
     """
     name = name.strip().casefold()
     if (known := _exactly(name)) is not None or (judges := _JUDGES.fullmatch(name)) is None:

@@ -64,7 +64,7 @@ def names(source: str) -> tuple[str, str]:
 
 
 def discover() -> Toolchain:
-    """Return this machine's JDK, with the jar files of CLASSPATH.
+    """Return this machine's JDK, with the jar files in CLASSPATH.
 
     Raises:
         LanguageUnavailable: No JDK is installed.
