@@ -19,8 +19,9 @@ Function = Callable[..., Any]
 """Type of a scoring function, (Sample, Options) -> Score."""
 
 BACKSTOP_S = 60.0
-"""Time limit, in seconds, for rewards that bound their own work on any text. They never reach it, even on a
-busy machine. Otherwise, a response could turn its score into a `timeout` by being slow to score."""
+"""Time limit, in seconds, for rewards that bound their own work on any text. They never reach this limit,
+even on a busy machine. If they did, a response could turn its score into a `timeout` by being slow to
+score."""
 
 
 @reward(

@@ -2,9 +2,9 @@
 
 The ground truth is the dataset's entry as JSON (`question`, `answer`, `metadata`), or the answer, with the
 rest of the entry in `extra_info`. The response's answer is the content of its last frame
-(`answers/place.py`), or the whole response if it is short and has no frame. A verifier's score below 1 counts
-as unsolved, because most verifiers give partial scores for wrong answers (`127` gets a third for `7`).
-`pay="partial"` uses the score unchanged.
+(`answers/place.py`), or the whole response if it is short and has no frame. If a verifier's score is below 1,
+the task counts as unsolved, because most verifiers give partial scores for wrong answers (`127` gets a third
+for `7`). `pay="partial"` uses the score unchanged.
 
 - A sample is `invalid` if its verifier gives full marks to nonsense, or less than full marks to the entry's
   own answer. Two verifiers that fail on entries read from JSON are repaired (`arc_agi` and `rearc`, whose
@@ -181,7 +181,7 @@ def _verified(entry: dict[str, Any], text: str, *, ours: bool = False) -> float:
 
 
 def _is_near(text: str, ground_truth: str) -> bool:
-    """Return True if two probabilities agree to three digits. `coin_flip` itself compares only the start."""
+    """Return True if two probabilities agree to three digits. The verifier itself compares only the start."""
     try:
         given, wanted = (float(Fraction(number.replace(",", "").strip())) for number in (text, ground_truth))
     except (ValueError, ZeroDivisionError, OverflowError):

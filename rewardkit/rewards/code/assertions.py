@@ -98,7 +98,7 @@ def _case(statement: ast.stmt, parameter: str | None, entry: str) -> CallCase | 
         expected = ast.literal_eval(right)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         return None
-    if len(keywords) < len(left.keywords):  # f(**arguments)
+    if len(keywords) < len(left.keywords):  # a call like f(**arguments)
         return None
     return CallCase(name, arguments, expected, keywords, strict=True)
 

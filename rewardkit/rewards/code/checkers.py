@@ -35,7 +35,7 @@ class CheckedOutput:
 
 
 class OutputChecker(Protocol):
-    """Decides whether an output is right."""
+    """Interface of a checker, which decides whether an output is right."""
 
     def accepts(self, sandbox: Any, checked: CheckedOutput, limits: Limits) -> bool:
         """Return True if the checker accepts an output.
@@ -54,7 +54,7 @@ class FunctionChecker:
     name: str
 
     def accepts(self, sandbox: Any, checked: CheckedOutput, limits: Limits) -> bool:
-        """See `OutputChecker.accepts`."""
+        """Return True if the function returns True for an output."""
         try:
             source = self.source()
         except ValueError as error:
@@ -103,7 +103,7 @@ sys.stdin = io.StringIO()
 sys.argv = ["checker.py", "input.txt", "correct_output.txt", "solution_output.txt"]
 exec(compile(source, "checker.py", "exec"), {"__name__": "__main__", "__file__": "checker.py"})
 """
-"""Program that runs the checker, with its files in memory, because not every level has a writable folder."""
+"""Program that runs the checker with its files in memory, because not every level has a writable folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class ProgramChecker:
     source: str
 
     def accepts(self, sandbox: Any, checked: CheckedOutput, limits: Limits) -> bool:
-        """See `OutputChecker.accepts`.
+        """Return True if the program prints 1 for an output.
 
         If the checker fails on an output but accepts the correct output, the output is wrong.
         """

@@ -181,7 +181,7 @@ def _where(sandbox: ProgramRunner, program: Program) -> str:
 
 @dataclass(frozen=True)
 class CodeExplanation:
-    """Explanation of a score: the program, and the verdict on each test."""
+    """Explanation of a score, with the program and the verdict on each test."""
 
     program: str | None
     """Extracted program, or None if the response has no code block."""
@@ -197,7 +197,7 @@ class CodeExplanation:
 
 
 def explain(ground_truth: str, response: str, options: CodeOptions | None = None) -> CodeExplanation:
-    """Return the verdict on each test, as counted for the score. Tests that were not run get a note.
+    """Return the verdict on each test, as counted in the score. Tests that were not run get a note.
 
     The note gives the result of running the test separately.
 

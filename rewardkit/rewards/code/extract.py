@@ -20,7 +20,8 @@ Parses = Callable[[str], bool]
 response."""
 
 _ASKED = 4
-"""Maximum number of calls to `Parses` for one response, because each call may take a run in the sandbox."""
+"""Maximum number of calls to `Parses` for one response, because each call may require a run in the
+sandbox."""
 
 PYTHON = re.compile(r"\{?\.?(?:python|pypy|py)[\d.]*(?![\w+#-])", re.IGNORECASE)
 _OTHER = re.compile(
@@ -30,23 +31,23 @@ _OTHER = re.compile(
     re.IGNORECASE,
 )
 _WRAPPERS = re.compile(r"(?:markdown|md|text|txt|plaintext)?\s*", re.IGNORECASE)
-"""Info strings for blocks that may contain other blocks."""
+"""Pattern for the info strings of blocks that may contain other blocks."""
 _STATEMENT = re.compile(r"(?:(?:import|from|def|class|for|while|if)[ ]|print\()")
-"""Text after a fence, where the language should be, that can only be code."""
+"""Pattern for text after a fence, where the language should be, that can only be code."""
 _CODE_LIKE = re.compile(
     r"^[ \t]*(?:import|from|def|class|for|while|if|print|return|with|try)\b|[^=!<>]=[^=]", re.M
 )
 
 _OPENING = re.compile(r"(?P<run>(?<!`)`{3,}+|(?<!~)~{3,}+)(?P<info>[^`\n]*)$", re.M)
 _MARGIN = re.compile(r"[ \t]*(?:(?:>|[-*+]|\d{1,3}[.)])[ \t]+|>)*")
-"""Text before a fence on its line, in a list or quotation."""
+"""Pattern for the text before a fence on its line, in a list or quotation."""
 _INLINE = re.compile(r"```([^`\n]+)```")
 _CLOSINGS = "|".join(re.escape(closing) for _, closing in THOUGHTS)
 _THOUGHT_ENDS = re.compile(rf"^[ \t]*(?:{_CLOSINGS})|(?:{_CLOSINGS})[ \t]*$", re.M)
 _LEFTOVERS = re.compile(
     r"<\|[\w ]{1,40}\|>|</?s>|</?(?:answer|solution|response|output|final_answer)>", re.IGNORECASE
 )
-"""Chat and answer tags that are not part of a program."""
+"""Pattern for chat and answer tags that are not part of a program."""
 
 _TAGS = {
     "[python]": "[/python]",
@@ -69,13 +70,14 @@ _TOKEN = re.compile(
     rf"|(?P<ends></(?:answer|solution|response)>|<\|[\w ]{{1,40}}\|>|{_CLOSINGS})",
     re.M,
 )
-"""Tokens that decide where Python code ends: strings, comments, fences, and tags that end an answer."""
+"""Pattern for tokens that decide where Python code ends, such as strings, fences and tags that end an
+answer."""
 _STRING_END = {quote: re.compile(rf"\\[\s\S]|{quote}") for quote in ("'''", '"""')}
 
 
 @dataclass(frozen=True, slots=True)
 class CodeBlock:
-    """A fenced block."""
+    """A fenced code block."""
 
     info: str
     """Text after the opening fence. It is empty, or names a language and may contain more text."""

@@ -62,7 +62,7 @@ class CodeProblem:
     """Source of a checker program, as published in open-r1's Codeforces dataset."""
     limits: dict[str, float] = field(default_factory=dict)
     """Limits by name. `cpu_s`, `memory_mb` and `total_s` are meant for the program's own language.
-    `time_limit`, in seconds, is set by contests and is meant for compiled languages."""
+    `time_limit`, in seconds, is a contest's limit, which is meant for compiled languages."""
 
     @functools.cached_property
     def called(self) -> frozenset[str]:

@@ -30,8 +30,8 @@ _LARGEST = 1 << 16
 _IDLE_FACTOR = 2.0
 """Time for which a program may idle in any kind of test, as a multiple of its CPU time limit."""
 _FAILURES_FACTOR = 3.0
-"""CPU time allowed for all failed tests together, as a multiple of the limit for one test. It stops looping
-programs early."""
+"""CPU time allowed for all failed tests together, as a multiple of the limit for one test. This limit stops
+looping programs early."""
 _NET_S = 60.0
 _NET_FACTOR = 20.0
 _LONGEST_S = 1500.0
@@ -85,7 +85,7 @@ class ProgramRunner(Protocol):
 
 
 class TookTooLong(RuntimeError):
-    """Raised if the machine was too busy to run the program within the limit of elapsed time."""
+    """Raised if the machine was too busy to run the program within the limit on elapsed time."""
 
 
 @dataclass(frozen=True, slots=True)

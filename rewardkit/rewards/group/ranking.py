@@ -61,8 +61,7 @@ def _why(score: Score, scored: int) -> str:
 
 
 def shares_beaten(values: Sequence[float]) -> list[float]:
-    """Return the share of lower values among the others for each value. A tie counts half, and a single value
-    0.5."""
+    """Return the share of the other values below each value. Ties count half, and a single value gets 0.5."""
     if len(values) < 2:
         return [0.5] * len(values)
     return [

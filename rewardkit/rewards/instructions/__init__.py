@@ -1,4 +1,4 @@
-"""Scores how far responses follow verifiable instructions (IFEval, IFBench).
+"""Scores responses by the verifiable instructions that they follow (IFEval, IFBench).
 
 `instruction_reward` computes the score, `table` registers the checkers, and each family of instructions has
 its own file. Use `checker` to add your own instructions.

@@ -28,7 +28,7 @@ _KINDS = {"int": (int, float), "float": (int, float), "str": str, "Sequence[str]
 
 @dataclass(frozen=True, slots=True)
 class InstructionChecker:
-    """Checker of one kind of instruction."""
+    """Checker for one kind of instruction."""
 
     id: str
     check: Check
@@ -56,7 +56,7 @@ class InstructionChecker:
 
 
 def _is_blank(value: Any) -> bool:
-    """Return True if a value is blank text, an empty list, or a list with any item but non-blank text."""
+    """Return True for blank text, an empty list, or a list whose items are not all non-blank text."""
     if isinstance(value, list | tuple):
         return not value or not all(isinstance(item, str) and item.strip() for item in value)
     return isinstance(value, str) and not value.strip()

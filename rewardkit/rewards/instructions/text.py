@@ -30,8 +30,7 @@ _DISGUISE = re.compile(
     r"[\xad\u180e\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]"
     r"|(?<=[^\W\d_])\*{1,3}(?=[^\W\d_])"
 )
-"""Pattern for text that invisibly splits a word, which is zero-width characters or asterisks between
-letters."""
+"""Pattern for zero-width characters, and for asterisks between letters, which invisibly split a word."""
 _DROPPED = {ord(c): None for c in string.punctuation + "“”‘’…"} | {ord(c): " " for c in "—–"}
 
 

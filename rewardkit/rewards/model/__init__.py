@@ -1,6 +1,6 @@
 """Neural reward models. A sequence classifier reads the prompt and the response, and its logit is the reward.
 
-This module registers reward models and scores samples with them. `options` defines the settings for loading,
+This module registers reward models, and scores samples with them. `options` defines the settings for loading,
 `encode` converts a sample to tokens, and `classifier` and `vllm_classifier` convert tokens to logits. torch
 is imported only when a worker loads a model.
 """

@@ -31,7 +31,7 @@ class VllmClassifier:
         os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
         _show_only(options.device)
         try:
-            with large_imports():  # ends here, because starting the engine collects garbage three times
+            with large_imports():  # only for the import, because starting the engine collects garbage
                 from vllm import LLM, PoolingParams
         except ImportError as error:
             raise MissingDependencyError(
@@ -44,7 +44,7 @@ class VllmClassifier:
                 dtype=options.dtype,
                 max_model_len=options.max_length or None,
                 gpu_memory_utilization=options.gpu_memory_utilization,
-                enforce_eager=True,  # CUDA graphs only help generation, but each sequence is one pass
+                enforce_eager=True,  # CUDA graphs help only generation, but each sequence is one pass
             )
         except (ValueError, RuntimeError, OSError) as error:
             reason = str(error).strip().partition("\n")[0]
@@ -64,7 +64,7 @@ class VllmClassifier:
 
 
 def _show_only(device: str) -> None:
-    """Make only one GPU visible to vLLM, which uses the first it sees. `cpu` and `auto` have no effect."""
+    """Make only the given GPU visible to vLLM, which uses the first visible one. Ignore `cpu` and `auto`."""
     kind, _, index = device.partition(":")
     if kind != "cuda" or not index:
         return

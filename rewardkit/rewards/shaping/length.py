@@ -1,6 +1,6 @@
 """Rewards for the length of a response.
 
-They are `length_overlong` (DAPO), `length_cosine` (arXiv 2502.03373) and `length_budget` (L1, arXiv
+The rewards are `length_overlong` (DAPO), `length_cosine` (arXiv 2502.03373) and `length_budget` (L1, arXiv
 2503.04697).
 
 The `unit` of length is `words` (separated by white space), `characters` or `tokens`. Only the trainer can
@@ -30,7 +30,7 @@ class OverlongOptions:
     buffer: int = 4_096
     """Number of units before `max_length` over which the score falls linearly from 0 to -1."""
     unit: LengthUnit = "tokens"
-    """Unit of length: `words`, `characters` or `tokens`. For `tokens`, each sample needs
+    """Unit of length, which is `words`, `characters` or `tokens`. For `tokens`, each sample needs
     `extra_info["response_tokens"]`, which the trainer sets."""
 
     def __post_init__(self) -> None:
@@ -51,7 +51,7 @@ class CosineOptions:
     """Score of a response whose length is `max_length` or more. If `longest` is greater than `shortest`,
     longer responses score higher."""
     unit: LengthUnit = "words"
-    """Unit of length: `words`, `characters` or `tokens`. For `tokens`, each sample needs
+    """Unit of length, which is `words`, `characters` or `tokens`. For `tokens`, each sample needs
     `extra_info["response_tokens"]`, which the trainer sets."""
 
     def __post_init__(self) -> None:
@@ -73,7 +73,7 @@ class BudgetOptions:
     alpha: float = 0.0003
     """Change in the score for each unit of difference from the budget."""
     unit: LengthUnit = "tokens"
-    """Unit of length: `words`, `characters` or `tokens`. For `tokens`, each sample needs
+    """Unit of length, which is `words`, `characters` or `tokens`. For `tokens`, each sample needs
     `extra_info["response_tokens"]`, which the trainer sets."""
 
     def __post_init__(self) -> None:

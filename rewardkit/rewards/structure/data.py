@@ -4,7 +4,7 @@ The ground truth is one of the following:
 - empty: the data only has to be well-formed;
 - `{"schema": ...}`: the data must match the JSON Schema, whose `$ref`s may only refer to the schema itself;
 - `{"value": ...}`, with or without a schema: the data must have these values. `pay="all"` gives 1.0 if all
-  values match and there are no others, `pay="fields"` gives the share of fields that match;
+  values match and there are no others, and `pay="fields"` gives the share of fields that match;
 - for `xml`, a JSON list of tags: each tag must occur exactly once, in this order, closed and not empty, with
   only white space outside the tags. Instead of a list, an object may map tags to their texts.
 

@@ -7,7 +7,7 @@
 - `regex`: the ground truth is a pattern that the whole response (or, with `match="search"`, a part of it)
   matches. The engine stops after `cpu_s` of CPU time, and a response that takes longer does not match.
 - `number`: the only number in the response's last frame (`answers/place.py`), or the response itself, is
-  within the tolerance of the ground truth. If there are several numbers, there is no answer.
+  within the tolerance of the ground truth. Several numbers do not count as an answer.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class Expected:
     ordered: bool = False
 
     def misfit(self, found: Result) -> str | None:
-        """Return the reason why a result is not one of the expected results, or None if it is."""
+        """Return the reason why a result is not one of the expected results, or None if it is one of them."""
         first = self.results[0]
         if found.error:
             return f"the query fails: {found.error}"

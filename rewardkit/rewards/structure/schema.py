@@ -18,7 +18,7 @@ _PATTERNS_CPU_S = 0.5
 """CPU time limit for matching all patterns in a schema against one value, in seconds."""
 _MAX_DEPTH = 200
 _DEEP = 20
-"""Nesting depth of values up to which a recursion error must be the fault of the schema."""
+"""Nesting depth up to which a value cannot cause a recursion error, so that the schema must be the cause."""
 
 
 def misfit(value: Any, schema_text: str) -> str | None:
@@ -84,7 +84,7 @@ def _validator(schema_text: str) -> Any:
 
 @cache
 def _formats() -> Any:
-    """Return jsonschema's own `format` checks that need no other package, with checks for more formats."""
+    """Return a checker with jsonschema's own `format` checks that need no other package, and a few more."""
     from jsonschema import Draft202012Validator, FormatChecker
 
     found = FormatChecker(())

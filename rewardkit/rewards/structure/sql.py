@@ -113,7 +113,7 @@ class SqlOptions:
     """Maximum number of rows that a query may return. A response whose query returns more rows is wrong. If
     the query in the ground truth returns more, the sample's status is `invalid`."""
     max_steps: int = 50_000
-    """Maximum work of one query, in thousands of SQLite instructions."""
+    """Maximum amount of work for one query, in thousands of SQLite instructions."""
     memory_mb: int = 512
     """Memory limit for one query, in MiB."""
     level: Literal["auto", "full", "warm", "guard", "none"] = "auto"

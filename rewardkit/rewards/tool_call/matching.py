@@ -59,7 +59,7 @@ def right_arguments(call: Call, wanted: WantedCall) -> float:
 
 
 def _named(call: Call, wanted: WantedCall) -> Call:
-    """Name a call's unnamed argument after the argument that the tool needs, if it needs exactly one."""
+    """Name a call's unnamed argument after the argument that the tool needs, if it needs just one."""
     names = list(wanted.accepted.keys() - wanted.optional or wanted.accepted)
     return replace(call, arguments={names[0]: call.arguments[PLAIN]}) if len(names) == 1 else call
 
@@ -159,7 +159,7 @@ def best_match(calls: Sequence[Call], wanted: Sequence[WantedCall]) -> tuple[int
 
 
 def _augment(call: int, shares: list[list[float]], matched: dict[int, int], seen: set[int]) -> bool:
-    """Return True if an expected call is found for this call, by reassigning others (Kuhn's algorithm)."""
+    """Match a call, reassigning other calls if needed (Kuhn's algorithm). Return True if it was matched."""
     for want, share in enumerate(shares[call]):
         if share == 1.0 and want not in seen:
             seen.add(want)
