@@ -1,4 +1,4 @@
-r"""Runs untrusted, model-written code in isolation and under limits, and always cleans up.
+r"""Runs untrusted, model-written code in isolation, with limits, and always cleans up.
 
 This package does not depend on rewards.
 

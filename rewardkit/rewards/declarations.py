@@ -16,7 +16,7 @@ from typing import Any
 from rewardkit.registry import reward
 
 Function = Callable[..., Any]
-"""Type of a scoring function, (Sample, Options) -> Score."""
+"""A scoring function: (Sample, Options) -> Score."""
 
 BACKSTOP_S = 60.0
 """Time limit, in seconds, for rewards that bound their own work on any text. They never reach this limit,
