@@ -1,7 +1,7 @@
 """Builds a program in the jail, once for all of its tests, and turns each test into a run of the result.
 
 A build consists of ordinary jailed runs, because the source that a compiler reads may be hostile too. The
-result of a build is a byte string in the driver's memory. It is only ever executed in the jail.
+result of a build is a byte string in the driver's memory, and is executed only in the jail.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Wraps a function call in a whole program, for services that can only run whole programs.
 
-The service receives the program and the arguments of one call, but never the expected result. `jail/calls.py`
-makes the call there. In the output, the result follows a mark that is random for each run, and all other
-output is ignored. A program that writes the mark itself only chooses its own answer, which it could also do
-by returning a value.
+The service receives the program and the arguments of one call, but never the expected result.
+`jail/calls.py`, which is part of the whole program, makes the call. In the output, the result follows a mark
+that is random for each run, and all other output is ignored. A program that writes the mark itself only
+chooses its own answer, which it could also do by returning a value.
 """
 
 from __future__ import annotations

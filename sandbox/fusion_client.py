@@ -32,7 +32,7 @@ _NAMES = {"javascript": "nodejs", "cpp17": "cpp", "cpp20": "cpp"}
 
 _ATTEMPTS = 4
 _PAUSE_S = 0.5
-"""Pause before the second attempt, in seconds. It doubles with each further attempt."""
+"""Pause before the second attempt, in seconds. The pause doubles with each further attempt."""
 
 _ELAPSED_FACTOR = 3.0
 """Assumed ratio of elapsed time to CPU time, for services that measure only elapsed time."""

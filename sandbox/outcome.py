@@ -58,7 +58,7 @@ class Limits:
     threads: int = 64
     idle_s: float | None = None
     """Time in seconds that the run may spend sleeping or waiting for events, rather than running or waiting
-    for a CPU. It does not depend on how busy the machine is. None means that only `wall_s` applies."""
+    for a CPU. Idle time does not depend on how busy the machine is. None means that only `wall_s` applies."""
 
     @property
     def wall(self) -> float:

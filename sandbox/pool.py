@@ -55,7 +55,7 @@ class Pool:
 
     Args:
         size: Number of parallel runs. None means the number of cores that this process may use.
-        level: Isolation level, as for `Sandbox`. It is checked before the pool starts.
+        level: Isolation level, as for `Sandbox`, which is checked before the pool starts.
         queue_size: Maximum number of waiting runs. Callers wait while the queue is full.
 
     Raises:

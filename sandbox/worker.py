@@ -429,7 +429,7 @@ def _last_line(stderr: bytes) -> str:
 def module_path() -> list[str]:
     """Return the module search path for runs, which contains the standard library and installed packages.
 
-    It excludes folders that PYTHONPATH or this program added to `sys.path`.
+    Folders that PYTHONPATH or this program has added to `sys.path` are excluded.
     """
     standard = os.path.dirname(os.path.realpath(os.__file__))
     entries = [

@@ -3,7 +3,7 @@
 The declarations use the same decorator `@reward` as users do. Add new rewards to this file
 (docs/extending.md), and their scoring functions to separate files.
 
-Each function in this file is a declaration. It is called when the first sample arrives, and returns the
+Each function in this file is a declaration, which is called when the first sample arrives and returns the
 scoring function. `rewardkit list` and the check of data sources therefore need no slow imports. Increase the
 version whenever any score can change.
 """

@@ -23,7 +23,7 @@ _STOPS = ("StopIteration", "StopAsyncIteration", "GeneratorExit")
 
 
 class CandidateError(Exception):
-    """Raised if the other side sends an invalid answer or an exception whose class is unknown here."""
+    """Raised if the other side sends an invalid answer, or an exception of a class unknown to this side."""
 
 
 class ChannelEnded(BaseException):

@@ -139,7 +139,7 @@ def _open_regular(path: str) -> int | None:
 
 
 def _collect_classes(results: int) -> None:
-    import zipfile  # imported here because no other kind of run needs zipfile
+    import zipfile  # no other kind of run needs zipfile
 
     found = [
         os.path.join(folder, name)

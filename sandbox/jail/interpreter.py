@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 _streams: list[io.TextIOBase] = []
-"""Standard output that each child starts with. It is flushed even if the program has replaced it."""
+"""Standard output that each child starts with, which is flushed even if the program has replaced it."""
 
 _plain_stack_size = _thread.stack_size
 _stacks = {"largest": 1 << 28, "asked": 0}

@@ -63,7 +63,8 @@ def play(
 
     Args:
         module: Module of the tests.
-        names: Globals of the tests, to which `__run_test__` is added. It runs the next test.
+        names: Globals of the tests, to which the function `__run_test__` is added. This function runs the
+            next test.
         tests: Calls to `__run_test__`, each with the name of a function, or the names of a class and its
             method.
         run_all: Function that makes these calls.

@@ -320,7 +320,7 @@ def _address_space() -> int:
 
 
 def _kill_the_rest() -> None:
-    """Kill all remaining processes of a run that may fork. As pid 1, the server reaches only those."""
+    """Kill every remaining process of a run that may fork. As pid 1, the server reaches no other process."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(-1, signal.SIGKILL)
     with contextlib.suppress(ChildProcessError):

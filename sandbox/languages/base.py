@@ -1,6 +1,6 @@
 """Defines a language for the sandbox by its toolchain and the commands that build and run a program.
 
-Outside the jail, a toolchain is only queried. It never processes a model-written program there.
+Outside the jail, a toolchain is only queried. Model-written programs are processed only in the jail.
 """
 
 from __future__ import annotations
@@ -81,11 +81,11 @@ class Language:
     discover: Callable[[], Toolchain]
     """Function that returns the toolchain, or raises LanguageUnavailable with a remedy."""
     hello: str
-    """Program that prints 42 when given `hello_input`. It proves that the toolchain works."""
+    """Program that prints 42 when given `hello_input`, to prove that the toolchain works."""
     cpu_factor: float = 1.0
     """Factor by which to multiply a test's CPU time limit, because such limits are usually meant for C++."""
     startup_s: float = 0.0
-    """CPU time that an empty program takes, in seconds. It is added to the limit."""
+    """CPU time that an empty program takes, in seconds, which is added to the limit."""
     hello_input: str = "41\n"
     is_compiled: bool = False
     """True if programs are built before they are run."""

@@ -78,8 +78,8 @@ class CodeOptions(NetworkSettings):
     `tokens`, in this order."""
     checker: str | None = file_option(None)
     """Your own function that decides whether a program's standard output is right, written as
-    `path.py:function`. It is called with the input, the output and the expected output, runs in the sandbox,
-    and must return True or False. It replaces the comparator."""
+    `path.py:function`. The function is called with the input, the output and the expected output, runs in the
+    sandbox, and must return True or False. It replaces the comparator."""
     compat: Literal["verl", "livecodebench"] | None = None
     """`verl` or `livecodebench` to score in the same way as that grader. The options `fence`, `language`,
     `prelude` and `continuous` are then ignored."""

@@ -16,7 +16,7 @@ from rewardkit.special_tokens import THOUGHTS, begins_with_thought, outside_thou
 
 Fence = Literal["last", "first", "longest", "joined", "whole"]
 Parses = Callable[[str], bool]
-"""Function that returns True if a text is a program in the language. It is called a few times per
+"""Function that returns True if a text is a program in the language. The function is called a few times per
 response."""
 
 _ASKED = 4

@@ -22,7 +22,7 @@ def read(text: str) -> CodeProblem:
         GroundTruthError: The form is unknown or ambiguous, or the ground truth has no tests.
     """
     ground_truth = _object(text)
-    wrapped = ground_truth.get("verification_info")  # PrimeIntellect, open-r1; object or JSON text
+    wrapped = ground_truth.get("verification_info")  # from PrimeIntellect and open-r1, maybe JSON text
     if wrapped is not None:
         ground_truth = _object(wrapped) if isinstance(wrapped, str) else wrapped
     for key, form in FORMS.items():

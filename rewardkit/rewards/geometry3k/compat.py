@@ -1,7 +1,7 @@
 """Scores as verl's `geo3k` does with mathruler 0.1.0's `grade_answer`, but without SymPy and `eval`.
 
-This implements `compat="verl"`. It reproduces that grader exactly, including its errors, and must not be
-improved. rewardkit's own parser, instead of SymPy, decides whether a difference is 0.
+This module implements `compat="verl"`. It reproduces that grader exactly, including its errors, and must not
+be improved. rewardkit's own parser, instead of SymPy, decides whether a difference is 0.
 """
 
 from __future__ import annotations

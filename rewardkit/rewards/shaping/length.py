@@ -4,7 +4,7 @@ The rewards are `length_overlong` (DAPO), `length_cosine` (arXiv 2502.03373) and
 2503.04697).
 
 The `unit` of length is `words` (separated by white space), `characters` or `tokens`. Only the trainer can
-count tokens. It passes their number as `extra_info["response_tokens"]`, and a sample without this number is
+count tokens, and passes their number as `extra_info["response_tokens"]`. A sample without this number is
 `invalid`. Special tokens at the end are neither words nor characters. All three rewards are bounded, so
 beyond a certain length the score does not change.
 """

@@ -83,7 +83,7 @@ def read_yaml(text: str) -> Any:
         TypeError,
         AttributeError,
         LookupError,
-    ) as error:  # unusual tags and keys raise these
+    ) as error:  # raised by unusual tags and keys
         raise ValueError(str(error).partition("\n")[0] or type(error).__name__) from None
     if not isinstance(value, dict | list):
         raise ValueError("neither a mapping nor a list")

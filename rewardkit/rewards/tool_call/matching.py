@@ -147,8 +147,8 @@ def best_match(calls: Sequence[Call], wanted: Sequence[WantedCall]) -> tuple[int
     """Match calls with the expected calls one to one, in any order.
 
     Returns:
-        Largest possible number of right calls, and the mean share of right arguments over the calls (or the
-        expected calls, if there are more of those).
+        Largest possible number of right calls, and the mean share of right arguments over the calls or the
+        expected calls, whichever are more.
     """
     shares = [[right_arguments(call, want) for want in wanted] for call in calls]
     matched: dict[int, int] = {}
