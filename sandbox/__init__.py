@@ -45,6 +45,6 @@ __all__ = [
 
 
 def run(program: str | bytes, stdin: str | bytes = b"", limits: Limits = DEFAULT_LIMITS) -> Outcome:
-    """Run one program in a new sandbox. For more than one program, keep a `Sandbox`."""
+    """Run one program in a new sandbox. To run several programs, reuse one `Sandbox` instead."""
     with Sandbox() as sandbox:
         return sandbox.run(program, stdin, limits)

@@ -1,4 +1,4 @@
-"""Results of calls and assertions, read from the output of their processes, and a budget for all of them."""
+"""Reads the results of calls and assertions from their processes, and defines the budget that they share."""
 
 from __future__ import annotations
 
@@ -17,28 +17,29 @@ class Answer:
 
     status: OutcomeStatus
     value: bytes = b""
-    """Result as the program's process encoded it: one line of hostile data, for `values.loads`."""
+    """Encoded result, as one line from the program's process for `values.loads`. The line may be hostile."""
     error: str | None = None
-    """One line about the exception that was raised, or the reason why there is no result."""
+    """One line about the exception that was raised, or about why there is no result."""
     cpu_s: float = 0.0
-    """CPU time of the run that ended with this call. 0 for all other calls, whose CPU time is not
-    measured."""
+    """CPU time in seconds of the run that ended during this call. For all other calls it is 0, because their
+    own CPU time is not measured."""
     unusable: str | None = None
     """Reason why an assertion cannot be run at all, for any program."""
 
 
 @dataclass
 class SolutionBudget:
-    """Limits that all runs of one solution share."""
+    """Limits shared by all runs of one solution."""
 
     cpu_s: float = float("inf")
     failures_s: float = float("inf")
-    """CPU time left for failed runs. It stops a program that loops in every test early."""
+    """CPU time left for failed runs, in seconds. This limit stops a program early if it loops in every
+    test."""
     ends: float = float("inf")
     """Time on `time.monotonic()` by which all runs must have ended."""
 
     def spend(self, outcome: Outcome, *, failed: bool = False) -> None:
-        """Subtract a run from the budget: its CPU time, or its elapsed time if it was stopped for idling."""
+        """Subtract a run's CPU time, or its elapsed time if it was stopped for idling."""
         spent_s = outcome.wall_s if outcome.status == "idle_timeout" else outcome.cpu_s
         self.cpu_s -= spent_s
         if failed:
@@ -51,12 +52,12 @@ class SolutionBudget:
 
     @property
     def is_spent(self) -> bool:
-        """Return True if the budget allows no further run."""
+        """Return True if the budget allows no more runs."""
         return min(self.cpu_s, self.failures_s) <= 0 or time.monotonic() >= self.ends
 
 
 def read_answer(line: bytes) -> Answer:
-    """Return the result of a call, given the line that the program's process wrote (hostile data)."""
+    """Return the result of a call, parsed from the possibly hostile line that the program's process wrote."""
     if line.startswith(b'{"error":'):
         try:
             return Answer("runtime_error", error=str(json.loads(line)["error"])[:300])
@@ -66,9 +67,9 @@ def read_answer(line: bytes) -> Answer:
 
 
 def read_verdict(line: bytes) -> Answer:
-    """Return the result of an assertion, given the line that the tests' process wrote."""
+    """Return the result of an assertion, parsed from the line that the tests' process wrote."""
     try:
-        said = json.loads(line)  # written by our own checker, which may have been killed before it finished
+        said = json.loads(line)  # the checker may have been killed before it finished the line
     except ValueError:
         return Answer("runtime_error", error="the program ended the tests before they finished")
     if said["passed"]:

@@ -1,7 +1,7 @@
-"""`Sandbox`: runs programs, function calls and assertions on fork servers that it starts and replaces.
+"""`Sandbox` runs programs, function calls and assertions on fork servers, which it starts and replaces.
 
-For one thread at a time; `pool.py` shares several sandboxes between callers. If a server dies, its run is
-repeated on a new server.
+Only one thread at a time may use a sandbox. `pool.py` shares several sandboxes between callers. If a server
+dies, its run is repeated on a new server.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from rewardkit.sandbox.worker import RUN_TEST, Job, Worker, WorkerDied
 
 _ATTEMPTS = 3
 _PYTEST_S = 0.5
-"""CPU time allowed for starting pytest, in seconds: several times what it usually takes."""
+"""CPU time allowed for starting pytest, in seconds. The start usually takes much less."""
 _USED_UP = ("cpu_timeout", "idle_timeout", "memory_limit", "output_limit")
-"""Statuses that may be due to earlier work of the same child process."""
+"""Statuses that earlier cases or tests in the same child process may have caused."""
 
 
 class Sandbox:
@@ -64,15 +64,15 @@ class Sandbox:
         prelude: bool = False,
         language: str = PYTHON,
     ) -> Outcome:
-        """Run a program until it ends and return its outcome.
+        """Run a program to its end, and return its outcome.
 
         Args:
             program: Source of the program.
             stdin: The whole standard input.
             limits: Limits of the run.
-            prelude: True to give a Python program the names of common modules without an import.
-            language: Language of the program, by any usual name (docs/sandbox.md). The program is built only
-                once, also for later runs.
+            prelude: True to let a Python program use names from common modules without importing them.
+            language: Language of the program, under any common name (docs/sandbox.md). Later runs of the same
+                program reuse its build.
 
         Raises:
             LanguageUnavailable: The language is unknown or cannot be run on this host.
@@ -92,12 +92,12 @@ class Sandbox:
         """Build and run a small program in a language, and return the version of the language's toolchain.
 
         Raises:
-            LanguageUnavailable: Programs in that language cannot be run on this host. The message says why.
+            LanguageUnavailable: Programs in the language cannot be run on this host. The message says why.
         """
         return self._builds.prove(RUNNERS[_known(language)], self.level, self._run_one).version
 
     def _run_one(self, job: Job) -> Outcome:
-        """Run one job without building anything, and retry it on another server if a server dies."""
+        """Run one job without building anything. If its server dies, retry the job on another server."""
         for _ in range(_ATTEMPTS):
             with contextlib.suppress(WorkerDied), self._using("main", job) as worker:
                 self._begin(worker, job)
@@ -107,10 +107,11 @@ class Sandbox:
         return self._deadly()
 
     def _deadly(self) -> Outcome:
-        """Return the outcome of a run that killed every server.
+        """Return the outcome of a run during which every server died.
 
-        Only the kernel kills a server, for lack of memory. In a container this may happen long before the run
-        reaches its own limit. The outcome is `memory_limit` if a server survives another program.
+        Only the kernel kills a server, and only when memory runs out. In a container, this may happen long
+        before the run reaches its own limit. The outcome is `memory_limit` if a server survives a trivial
+        program, and `sandbox_error` otherwise.
         """
         canary = Job(b"print(42)", limits=Limits(wall_s=60.0))
         with contextlib.suppress(WorkerDied), self._using("main", canary) as worker:
@@ -138,21 +139,22 @@ class Sandbox:
         budget: SolutionBudget | None = None,
         stop: bool = False,
     ) -> list[Answer]:
-        """Call `function` of a program with the arguments of each case.
+        """Call a function in a program with the arguments of each case, and return the answers.
 
-        All cases run in one child process. If it ends early, the case that it was running is repeated in
-        another child with all of `limits` to itself, followed by the remaining cases. If that child ends
-        during the same case, its outcome is the answer to the case.
+        All cases run in one child process if possible. If the child exceeds its CPU, idle, memory or output
+        limit in a later case, that case is repeated in a new child, with all of `limits` to itself. If the
+        child ends early in any other way, its outcome is the answer to the case that was running. A new child
+        then runs the remaining cases.
 
         Args:
             program: Python source.
-            function: Name of the function. `Solution().name` is a method of a new `Solution` object.
+            function: Name of the function. `Solution().name` means the method of a new `Solution` object.
             cases: Positional arguments of each call.
             limits: Limits of each call.
             keywords: Keyword arguments of each call.
-            budget: Limits that all calls share. Cases that exceed it get no answer, so that the list is
-                shorter.
-            stop: True to stop after a child that ended early.
+            budget: Limits that all calls share. Once the budget is spent, the remaining cases get no answer,
+                so the returned list is shorter.
+            stop: True to stop at the first case during which a child process ends.
         """
         source = _bytes(program)
         budget = budget or SolutionBudget()
@@ -187,17 +189,19 @@ class Sandbox:
         budget: SolutionBudget | None = None,
         stop: bool = False,
     ) -> list[Answer]:
-        """Run each of `tests` (assertions) in one jailed child process, while `program` runs in another.
+        """Run the assertions in `tests` in one jailed child process, while `program` runs in another.
 
-        A name that neither the tests nor `setup` define refers to the program, `__candidate__('name')` always
-        refers to the program, and `import solution` imports it. Status `ok` means that a test passed.
+        Names that neither the tests nor `setup` define are looked up in the program. `__candidate__('name')`
+        always looks a name up in the program, and `import solution` imports the program as a module. Status
+        `ok` means that a test passed.
 
         Args:
             program: Python source.
-            setup: Code that runs first, in the process of the tests.
-            tests: Tests that run one after the other, in one namespace.
-            limits: Limits of each test, in each of the two processes.
-            before: Code to run before each test, one entry per test, even if the test itself is skipped.
+            setup: Code to run first, in the tests' process.
+            tests: Tests to run one after the other in one namespace.
+            limits: Limits for each test, which apply to each of the two processes.
+            before: Code to run before each test, one entry per test. If a new child process takes over, it
+                repeats the code for the earlier tests.
             budget: Limits that all tests share, as for `call`.
             stop: True to stop after a failed test.
         """
@@ -210,7 +214,7 @@ class Sandbox:
             again = [step for step in steps[:done] if step]
             prepared = "\n".join([setup, *again])
             rest = list(zip(steps[done:], tests[done:], strict=True))
-            # Repeated statements do not count towards the time of the tests.
+            # Repeated code does not count towards the tests' time.
             budget.cpu_s += limits.cpu_s * len(again)
             ample = replace(limits, cpu_s=limits.cpu_s * (1 + len(again)))
             answers += self._check_some(source, prepared, rest, budget.within(ample), budget)
@@ -222,9 +226,9 @@ class Sandbox:
     def _check_some(
         self, program: bytes, setup: str, tests: list[tuple[str, str]], limits: Limits, budget: SolutionBudget
     ) -> list[Answer]:
-        """Run tests until one of the two children ends. The last answer then describes how it ended."""
+        """Run tests until either child ends. If a child ends early, the last answer describes how."""
         request = json.dumps({"setup": setup, "tests": tests}).encode()
-        start_s = _PYTEST_S if RUN_TEST in request else 0.0  # does not count towards the time of the tests
+        start_s = _PYTEST_S if RUN_TEST in request else 0.0  # does not count towards the tests' time
         budget.cpu_s += start_s
         budget.failures_s += start_s
         checking = replace(limits, idle_s=None, cpu_s=limits.cpu_s + start_s)
@@ -265,7 +269,7 @@ class Sandbox:
                 if answered.status == "cancelled" and not self._cancelled:
                     ended = replace(answered, status="runtime_error", exit_code=None)
                 break
-        # The test that was running gets all of the limits to itself, unless it already had them.
+        # Repeat the test that was running with the full limits, unless it already had them.
         all_done = len(answers) == count or (bool(answers) and ended.status in _USED_UP)
         budget.spend(checked, failed=not all_done)
         budget.spend(answered, failed=not all_done)
@@ -273,7 +277,7 @@ class Sandbox:
 
     @contextlib.contextmanager
     def _using(self, slot: str, job: Job) -> Iterator[Worker]:
-        """Yield a worker of the job's flavour. A worker that fails is closed and replaced later."""
+        """Yield a worker of the job's flavour for the block. If the block fails, close the worker."""
         key = (slot, job.flavour, job.readable)
         worker = self._workers.pop(key, None)
         if worker is None or worker.owner != os.getpid():
@@ -301,24 +305,24 @@ class Sandbox:
 
     def _begin(self, worker: Worker, job: Job) -> None:
         worker.begin(job)
-        with self._lock:  # a cancel from before the run began has not reached the worker
+        with self._lock:  # a cancellation before the run began did not reach the worker
             if self._cancelled:
                 worker.cancel()
 
     def arm(self) -> None:
-        """Clear an earlier `cancel`, because the work it was meant for has ended."""
+        """Clear an earlier cancellation, because the work that it was meant for has ended."""
         with self._lock:
             self._cancelled = False
 
     def cancel(self) -> None:
-        """Kill the current runs and every run that starts before the next `arm`. Callable from any thread."""
+        """Kill the current runs, and any runs that start before `arm` is called. Callable from any thread."""
         with self._lock:
             self._cancelled = True
             for worker in self._busy:
                 worker.cancel()
 
     def kill(self) -> None:
-        """Shut down from another thread: kill the current runs and prevent new ones."""
+        """Kill the servers of the current runs, and prevent new runs. Callable from any thread."""
         with self._lock:
             self._closed = True
             for worker in self._busy:
@@ -326,7 +330,7 @@ class Sandbox:
                     os.kill(worker.pid, signal.SIGKILL)
 
     def close(self) -> None:
-        """Stop all servers. Idempotent."""
+        """Stop all servers. Repeated calls have no effect."""
         self._closed = True
         while self._workers:
             self._workers.popitem()[1].close()

@@ -1,7 +1,7 @@
 """Builds a program in the jail, once for all of its tests, and turns each test into a run of the result.
 
-A build consists of ordinary runs, because the text that a compiler reads is hostile too. Its result is a byte
-string in the driver's memory, which is only executed in the jail.
+A build consists of ordinary jailed runs, because the source that a compiler reads may be hostile too. The
+result of a build is a byte string in the driver's memory, and is executed only in the jail.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from rewardkit.sandbox.outcome import IsolationLevel, Limits, Outcome
 from rewardkit.sandbox.worker import Job, encoded
 
 BUILD_LIMITS = Limits(cpu_s=30.0, wall_s=600.0, idle_s=60.0, memory_mb=2048, output_bytes=64 << 20)
-"""Limits of each step of a build. A program that exceeds them counts as not compiling."""
+"""Limits for each build step. A program that exceeds them is treated as if it did not compile."""
 
 _ENVIRONMENT = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",
@@ -39,12 +39,12 @@ _ENVIRONMENT = {
 _RESERVE_MB = 96 << 10
 """Address space that a managed runtime may reserve without using it, in MiB."""
 _STACKS_MB = 2048
-"""Memory that a managed runtime may map for the stacks of its threads, most of it unused, in MiB."""
+"""Memory that a managed runtime may map for thread stacks, in MiB. Most of it is never used."""
 _KEPT = 64
 _NO_VERDICT = ("sandbox_error", "cancelled", "wall_timeout")
-"""Statuses of a build that depend on the host rather than on the program."""
+"""Build statuses that depend on the host rather than on the program."""
 _ENDED = ("ok", "runtime_error")
-"""Statuses of a build step in which the compiler exited by itself."""
+"""Statuses of a build step whose compiler exited by itself."""
 _HELLO_LIMITS = Limits(cpu_s=10.0, wall_s=300.0)
 
 RunJob = Callable[[Job], Outcome]
@@ -52,7 +52,7 @@ RunJob = Callable[[Job], Outcome]
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """A program that is ready to run: the compiler's output, or the source itself."""
+    """A program that is ready to run, either the compiler's output or the source itself."""
 
     language: Language
     tools: Toolchain
@@ -74,7 +74,7 @@ class Build:
 
 
 class Builds:
-    """The most recent builds, by content, and the languages that were found to work. Thread-safe."""
+    """Cache of the most recent builds, by content, and of the languages found to work. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -84,7 +84,7 @@ class Builds:
         """Return the build of a job's program, or the outcome of the build if it failed.
 
         Args:
-            job: Job to run.
+            job: Job whose program to build.
             level: Isolation level of the job.
             run: Function that runs one job in the jail.
 
@@ -99,7 +99,7 @@ class Builds:
     def prove(self, language: Language, level: IsolationLevel, run: RunJob) -> Toolchain:
         """Build and run a small program in a language, and return the language's toolchain.
 
-        Languages that only pass different standards to the same compiler are tested once.
+        Languages that differ only in the standard that they pass to the same compiler share one test.
 
         Raises:
             LanguageUnavailable: The toolchain is missing or does not work in the jail.
@@ -127,14 +127,14 @@ class Builds:
         return built if outcome.ok and b"42" in outcome.stdout.split() else outcome
 
     def _once(self, key: Any, make: Callable[[], Build | Outcome]) -> Build | Outcome:
-        """Return the result of `make` for this key. Other threads that ask for the same key wait for it."""
+        """Return the cached result for a key, or call `make`. Other threads wait for the same result."""
         while True:
             future, mine = self._future(key)
             if mine:
                 return self._fulfil(key, future, make)
             made = future.result()
             if not (isinstance(made, Outcome) and made.status in _NO_VERDICT):
-                return made  # otherwise the run was cancelled or its server died, and must be repeated
+                return made  # otherwise the build failed because of the host and must be repeated
 
     def _future(self, key: Any) -> tuple[Future[Build | Outcome], bool]:
         with self._lock:
@@ -180,7 +180,7 @@ def _unproved(language: Language, tools: Toolchain, outcome: Outcome) -> str:
 
 
 def build(language: Language, tools: Toolchain, job: Job, run: RunJob) -> Build | Outcome:
-    """Build a job's program, with the job's files present. Try each list of steps until one succeeds.
+    """Build a job's program in a folder with the job's files. Try each list of steps until one succeeds.
 
     If a limit stops a compiler, no further list is tried, because another standard would take just as long.
     """

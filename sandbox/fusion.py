@@ -1,9 +1,9 @@
-"""Answers SandboxFusion's `/run_code` with this sandbox. `fusion_client.py` is a client for such services.
+"""Answers SandboxFusion's `/run_code` requests with this sandbox. `fusion_client.py` is a client for them.
 
-Any client of SandboxFusion (such as verl's `sandbox_fusion.url`) can use this sandbox. The names of the
-fields are those of github.com/bytedance/SandboxFusion. The key `rewardkit`, which SandboxFusion ignores and
-never sends, contains limits and measurements that have no field there, and tests that call the program
-(`fusion_answers.py`).
+Any SandboxFusion client can use this sandbox, for example verl through `sandbox_fusion.url`. The field names
+are those of github.com/bytedance/SandboxFusion. The additional key `rewardkit` contains limits and
+measurements for which SandboxFusion has no field, and tests that call the program (`fusion_answers.py`).
+SandboxFusion ignores this key and never sends it.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ _FINISHED = {"status": "Finished", "execution_time": None, "return_code": 0, "st
 
 
 async def run_code(pool: Pool, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Answer one `/run_code` request: run its program and describe the outcome in SandboxFusion's terms.
+    """Run the program in a `/run_code` request, and return the outcome in SandboxFusion's format.
 
-    A request that cannot be run (an unsupported language, bad files, a full queue) is answered with
-    SandboxError, which clients treat as a failure of the service rather than of the program.
+    If the program cannot be run (because of an unsupported language, bad files or a full queue), the status
+    is SandboxError. Clients treat it as a failure of the service rather than of the program.
 
     Args:
         pool: Pool that runs the program.
-        body: Parsed JSON of the request: code, language, stdin, run_timeout, memory_limit_MB, files,
-            fetch_files.
+        body: Parsed JSON body of the request, with the fields code, language, stdin, run_timeout,
+            memory_limit_MB, files and fetch_files.
     """
     try:
         job = _job(body)
@@ -93,14 +93,17 @@ def _fetched(body: Mapping[str, Any], outcome: Outcome) -> tuple[dict[str, str],
 
 
 def _compiled(job: Job) -> dict[str, Any] | None:
-    """Return the `compile_result` of a compiled program, without a time, because the build may be older."""
+    """Return the `compile_result` for a compiled language, or None for any other language.
+
+    The result contains no time, because the program may have been built for an earlier request.
+    """
     if job.language == PYTHON or not RUNNERS[job.language].is_compiled:
         return None
     return _FINISHED
 
 
 def _asked(body: Mapping[str, Any]) -> fusion_answers.AnswersRequest | None:
-    """Return the tests of a request, or None if it only runs the program."""
+    """Return the tests in a request, or None if the request only runs a program."""
     asked = (body.get(EXTENSION) or {}).get("tests")
     if asked is None:
         return None
@@ -139,7 +142,7 @@ def _job(body: Mapping[str, Any]) -> Job:
 
 
 def _files(given: object) -> tuple[tuple[str, bytes], ...]:
-    """Return the files of a request. Like SandboxFusion, skip files whose content is null."""
+    """Return the files in a request. Like SandboxFusion, skip files whose content is null."""
     if not isinstance(given, dict) or len(given) > _MAX_FILES:
         raise ValueError(f"'files' must be an object with at most {_MAX_FILES} files")
     found = {_path(name): _content(name, text) for name, text in given.items() if text is not None}
@@ -165,7 +168,7 @@ def _fetch(given: object) -> tuple[str, ...]:
 
 
 def _path(name: str) -> str:
-    """Return a path relative to the working directory, which requests may also call /tmp or /mnt.
+    """Convert a path in a request to one relative to the working directory, which is also /tmp and /mnt.
 
     Raises:
         ValueError: The path is invalid or leads out of the working directory.
@@ -179,9 +182,9 @@ def _path(name: str) -> str:
 
 
 def _limits(body: Mapping[str, Any], extension: Mapping[str, Any]) -> Limits:
-    """Return the limits of a request.
+    """Return the limits for a request.
 
-    The request's time limit is elapsed time. The default CPU limit allows a few busy cores for that long.
+    The request itself limits elapsed time. The default CPU limit allows a few cores to be busy all that time.
     """
     timeout_s = _number(body, "run_timeout", 10.0, _MAX_TIMEOUT_S)
     memory = body.get("memory_limit_MB")

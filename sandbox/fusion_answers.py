@@ -1,7 +1,7 @@
-"""Calls of functions and assertions, sent as a field of `/run_code`. Used by our own client and server only.
+"""Function calls and assertions in a field of `/run_code` that only rewardkit's client and server use.
 
-The server answers them as `Sandbox.call` and `Sandbox.check` do locally: the program and the assertions run
-in separate jailed child processes.
+The server passes them to `Sandbox.call` and `Sandbox.check`, so the program and the assertions run in
+separate jailed child processes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _FOREVER_S = 1e9
 
 
 class CallRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Arguments of `Sandbox.call`. The arguments of the function are tagged as in `jail/values.py`."""
+    """Arguments of `Sandbox.call`. Those of the called function are encoded as in `jail/values.py`."""
 
     function: str
     cases: list[list[Any]]
@@ -47,7 +47,7 @@ class BudgetLeft(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class AnswersRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """Tests of a request, in addition to its program and limits. Without `call` and `check`, nothing runs."""
+    """Tests in a request, besides its program and limits. If `call` and `check` are None, nothing runs."""
 
     call: CallRequest | None = None
     check: CheckRequest | None = None
@@ -73,7 +73,7 @@ def call_request(
     keywords: Sequence[Mapping[str, Any]] | None,
     stop: bool,
 ) -> CallRequest:
-    """Return the request for calls of a function, with all arguments encoded."""
+    """Return a request to call a function, with all arguments encoded."""
     named = [{name: values.encode(value) for name, value in case.items()} for case in keywords or []]
     return CallRequest(function, [[values.encode(value) for value in case] for case in cases], named, stop)
 
@@ -85,7 +85,7 @@ def left(budget: SolutionBudget) -> BudgetLeft:
 
 
 def perform(sandbox: Sandbox, job: Job, asked: AnswersRequest) -> AnswersReply:
-    """Run a client's calls and assertions on the program of a job.
+    """Run the requested calls or assertions on a job's program.
 
     Raises:
         ValueError: The arguments of a call cannot be decoded.

@@ -1,8 +1,9 @@
-"""Wraps a function call in a whole program, for services that can only run programs (`jail/calls.py`).
+"""Wraps a function call in a whole program, for services that can only run whole programs.
 
-The service gets the program and the arguments of one call, but never the expected result. The result follows
-a mark that is random for each run, and any other output of the program is ignored. If a program writes the
-mark itself, it only chooses its own answer, as it could by returning a value.
+The service receives the program and the arguments of one call, but never the expected result.
+`jail/calls.py`, which is part of the whole program, makes the call. In the output, the result follows a mark
+that is random for each run, and all other output is ignored. A program that writes the mark itself only
+chooses its own answer, which it could also do by returning a value.
 """
 
 from __future__ import annotations
@@ -49,12 +50,12 @@ def _modules() -> list[tuple[str, str]]:
 
 
 def harness(source: str) -> str:
-    """Return a Python program that calls a function of `source` once, as described by its standard input."""
+    """Return a Python program that calls a function in `source` once, as its standard input describes."""
     return f"MODULES = {_modules()!r}\nSOURCE = {source!r}\n{_BOOTSTRAP}"
 
 
 def request(function: str, case: Sequence[Any], keywords: Mapping[str, Any], mark: str) -> str:
-    """Return the standard input of a harness: the function to call, its arguments and the mark."""
+    """Return the standard input for a harness, with the function to call, its arguments and the mark."""
     named = {name: values.encode(value) for name, value in keywords.items()}
     asked = {"function": function, "case": values.encode(list(case)), "keywords": named, "mark": mark}
     return json.dumps(asked)

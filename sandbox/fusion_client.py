@@ -1,7 +1,8 @@
-"""Runs programs on a service that answers `/run_code`: SandboxFusion or `rewardkit serve --run-code`.
+"""Runs programs on a `/run_code` service, which is SandboxFusion or `rewardkit serve --run-code`.
 
-For hosts that cannot isolate programs. The expected output of a program stays on this host. Assertions, which
-contain expected values, are only sent to our own service (`fusion_answers.py`). `fusion.py` is its server.
+Use it on hosts that cannot isolate programs themselves. A program's expected output never leaves this host.
+Assertions, which contain expected values, are sent only to rewardkit's own service (`fusion_answers.py`). Its
+server is in `fusion.py`.
 """
 
 from __future__ import annotations
@@ -27,33 +28,33 @@ from rewardkit.sandbox.languages import PYTHON
 from rewardkit.sandbox.outcome import DEFAULT_LIMITS, Limits, Outcome, OutcomeStatus, SandboxUnavailable
 
 _NAMES = {"javascript": "nodejs", "cpp17": "cpp", "cpp20": "cpp"}
-"""SandboxFusion's names of the languages that it names differently."""
+"""SandboxFusion's names for languages that rewardkit names differently."""
 
 _ATTEMPTS = 4
 _PAUSE_S = 0.5
-"""Pause before the second attempt, in seconds. It doubles with each further attempt."""
+"""Pause before the second attempt, in seconds. The pause doubles with each further attempt."""
 
 _ELAPSED_FACTOR = 3.0
-"""Ratio of elapsed time to CPU time, for services that only measure elapsed time."""
+"""Assumed ratio of elapsed time to CPU time, for services that measure only elapsed time."""
 _ELAPSED_S = 5.0
 """Elapsed time to add to the scaled CPU time, in seconds."""
 _LONGEST_S = 1500.0
-"""Elapsed time allowed for tests that share no limit, in seconds."""
+"""Maximum elapsed time to allow for all tests in a request, in seconds."""
 _PATIENCE_S = 60.0
-"""Elapsed time that the service may take beyond the limit of the run, in seconds."""
+"""Time that the service may take beyond the run's own limit, in seconds."""
 _COMPILE_S = 60.0
-"""Elapsed time allowed for a compiler on the service, in seconds. SandboxFusion's default is 10."""
+"""Elapsed time that a compiler on the service may take, in seconds. SandboxFusion's default is 10."""
 
 
 class FusionClient:
-    """Client that runs programs on a `/run_code` service, with that service's isolation. Thread-safe.
+    """Client that runs programs on a `/run_code` service, which isolates them. Thread-safe.
 
-    Our own service applies the limits exactly. Any other service measures elapsed time, so that a program
-    that exceeds a limit cannot be distinguished from a very busy service.
+    rewardkit's own service applies the limits exactly. Other services measure elapsed time, so a program that
+    exceeds its limit cannot be distinguished from a very busy service.
 
     Args:
-        url: URL of the service, with or without `/run_code`. A user name and password in it are sent. Our own
-            service uses its token as the password.
+        url: URL of the service, with or without `/run_code`. A user name and password in the URL are sent as
+            credentials. For rewardkit's own service, the password is the token.
     """
 
     def __init__(self, url: str) -> None:
@@ -79,14 +80,15 @@ class FusionClient:
         prelude: bool = False,
         language: str = PYTHON,
     ) -> Outcome:
-        """Run a program on the service. A failure of the service is a `sandbox_error`, never a wrong answer.
+        """Run a program on the service. If the service fails, the status is `sandbox_error`.
 
         Args:
             program: Source of the program.
             stdin: The whole standard input.
             limits: Limits of the run.
-            prelude: True to give a Python program the names of common modules. Our own service only.
-            language: Language of the program, by our name.
+            prelude: True to let a Python program use names from common modules without importing them. Only
+                rewardkit's own service supports this.
+            language: Name of the program's language in rewardkit.
 
         Raises:
             SandboxUnavailable: The service cannot be reached.
@@ -130,7 +132,7 @@ class FusionClient:
     ) -> list[Answer]:
         """Call a function of a Python program with the arguments of each case, like `Sandbox.call`.
 
-        On a service that is not ours, each call is a separate run.
+        On services other than rewardkit's, each call is a separate run.
 
         Raises:
             SandboxUnavailable: The service cannot be reached.
@@ -167,10 +169,10 @@ class FusionClient:
         budget: SolutionBudget | None = None,
         stop: bool = False,
     ) -> list[Answer]:
-        """Run assertions on the service, in a different child process than the program, like `Sandbox.check`.
+        """Run assertions on the service, in a separate process from the program, like `Sandbox.check`.
 
         Raises:
-            SandboxUnavailable: The service cannot be reached or is not ours.
+            SandboxUnavailable: The service cannot be reached or is not rewardkit's own.
         """
         if (why := self.why_not_ours()) is not None:
             raise SandboxUnavailable(why)
@@ -194,9 +196,10 @@ class FusionClient:
         return [no_answer(replace(answer, status="sandbox_error") if answer.ok else answer)]
 
     def why_not_ours(self) -> str | None:
-        """Return None if the service is ours, otherwise a message that says it is not.
+        """Return None if the service is rewardkit's own, otherwise a message that says it is not.
 
-        Only our own service hides expected values from the program.
+        Only rewardkit's own service hides expected values from the program.
+
         Raises:
             SandboxUnavailable: The service cannot be reached or fails.
         """
@@ -217,7 +220,7 @@ class FusionClient:
     def _prove_calls(self) -> Answer | None:
         """Return None if a trial call succeeds on the service, otherwise the failure.
 
-        The call fails if the service's Python is too old, for example.
+        The call fails, for example, if the service's Python is too old.
         """
         if self._makes_calls:
             return None
@@ -230,7 +233,8 @@ class FusionClient:
     def _ask(self, program: str | bytes, body: bytes, wall_s: float) -> dict[str, Any] | Outcome:
         """Send a request, and retry it if the service is busy or unreachable.
 
-        If the service rejects the request because the program is too large, the program has failed.
+        If the service rejects the request because the program is too large, this counts as a failure of the
+        program.
         """
         failed: Outcome | SandboxUnavailable = Outcome("sandbox_error")
         for attempt in range(_ATTEMPTS):
@@ -309,7 +313,7 @@ def _first_message(compiled: dict[str, Any], late: bool) -> str:
 
 
 def _measured(status: OutcomeStatus, result: dict[str, Any], detail: str | None) -> Outcome:
-    """Return the outcome of a run, with the measurements of our own service if the result contains them."""
+    """Return the outcome of a run, with the measurements of rewardkit's own service if there are any."""
     extension = result.get(EXTENSION)
     ours = extension if isinstance(extension, dict) else {}
     elapsed = _seconds(result.get("execution_time"))

@@ -35,13 +35,13 @@ _REMEDY = (
 
 @dataclass(frozen=True)
 class Escape:
-    """One attempt to break out: a program that prints ESCAPED if it succeeds."""
+    """Program that attempts to break out of the sandbox, and prints ESCAPED if it succeeds."""
 
     name: str
     program: str
     limits: Limits = _LIMITS
     held: Callable[[Outcome], bool] = lambda outcome: b"ESCAPED" not in outcome.stdout + outcome.stderr
-    """Function that returns True if the sandbox held, judged from outside."""
+    """Function that returns True if the sandbox withstood the attempt, as observed from outside."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def _attempt(body: str, *, after: str = "print('ESCAPED')") -> str:
 
 
 def escapes(secret: str, port: int) -> tuple[Escape, ...]:
-    """Return the escape attempts, aimed at a canary file and a listening port of the caller."""
+    """Return the escape attempts, some of which target the caller's canary file and listening port."""
     pid = os.getpid()
 
     def intact(_: Outcome) -> bool:
@@ -119,7 +119,7 @@ def escapes(secret: str, port: int) -> tuple[Escape, ...]:
 
 
 def _raw_call(x86: int, arm: int, *arguments: object) -> str:
-    """Return a program that makes a system call, which must be rejected before the kernel executes it."""
+    """Return a program that makes a system call. The sandbox must reject the call before it takes effect."""
     values = ", ".join(f"ctypes.c_long({a})" for a in arguments)
     return (
         "import ctypes, errno, os, platform\nlibc = ctypes.CDLL(None, use_errno=True)\n"
@@ -151,7 +151,7 @@ def _try(worker: Worker, escape: Escape) -> Finding:
 
 @contextmanager
 def _canaries() -> Iterator[tuple[str, int]]:
-    """Yield the path of a file and a listening port. The driver can access both, and runs must not."""
+    """Yield the path of a file and a listening port. The driver can access both, but runs must not."""
     with tempfile.NamedTemporaryFile("w", prefix="sandbox-canary-") as file, socket.socket() as listener:
         file.write(_SECRET)
         file.flush()
@@ -173,7 +173,7 @@ def why_not(level: IsolationLevel) -> str | None:
 
 
 def choose(level: LevelChoice = "auto", *, allow_unsafe: bool = False) -> IsolationLevel:
-    """Return the level to run at: `level` itself, or for `auto` the strongest one that works.
+    """Return `level` itself or, for `auto`, the strongest level that works on this host.
 
     Raises:
         SandboxUnavailable: The level does not work on this host, or it is `none` without `allow_unsafe`.

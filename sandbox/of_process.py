@@ -1,4 +1,4 @@
-"""Sandboxes that one process keeps warm and shares, one per level."""
+"""Keeps one warm sandbox per isolation level, shared by the whole process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _sandboxes: dict[tuple[int, str], Sandbox] = {}
 
 
 def sandbox_of_process(level: LevelChoice = "auto", *, allow_unsafe: bool = False) -> Sandbox:
-    """Return this process's sandbox for a level, for one thread at a time. A fork gets its own sandbox.
+    """Return this process's sandbox for a level. A fork gets its own. Only one thread at a time may use it.
 
     Raises:
         SandboxUnavailable: The level does not work on this host.

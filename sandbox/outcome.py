@@ -1,4 +1,4 @@
-"""Limits of a run (`Limits`) and its outcome (`Outcome`). Plain data."""
+"""Limits of a run (`Limits`) and its outcome (`Outcome`), as plain data."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Literal
 from rewardkit.errors import RewardkitError
 
 IsolationLevel = Literal["full", "warm", "guard", "none"]
-"""Isolation levels. `warm`: namespaces of the worker, seccomp, Landlock and rlimits. `guard`: the same
-without namespaces. `full`: `warm` with new namespaces for every run. `none`: no isolation."""
+"""Isolation levels. `warm` combines namespaces of the worker with seccomp, Landlock and rlimits. `guard` does
+the same without namespaces. `full` is `warm` with new namespaces for every run. `none` does not isolate
+programs."""
 
 OutcomeStatus = Literal[
     "ok",
@@ -24,8 +25,9 @@ OutcomeStatus = Literal[
     "cancelled",
     "sandbox_error",
 ]
-"""Ways in which a run can end. `ok`: exit status 0. `compile_error`: no program could be built.
-`wall_timeout` may be caused by the load. `cancelled` and `sandbox_error` do not depend on the program."""
+"""Ways in which a run can end. `ok` means exit status 0, and `compile_error` that the program could not be
+built. A busy machine can cause `wall_timeout`. `cancelled` and `sandbox_error` do not depend on the
+program."""
 
 TIMED_OUT: frozenset[str] = frozenset({"cpu_timeout", "idle_timeout", "wall_timeout"})
 OVER_LIMIT: frozenset[str] = frozenset({"memory_limit", "output_limit", "process_limit"})
@@ -40,14 +42,14 @@ class Limits:
     """Limits of one run."""
 
     cpu_s: float = 5.0
-    """CPU time of the process with all its threads, in seconds. The main limit, since it does not depend on
-    the load."""
+    """CPU time of the process and all its threads, in seconds. This is the main limit, because CPU time does
+    not depend on how busy the machine is."""
     wall_s: float | None = None
     """Elapsed time in seconds, including any wait for a busy CPU. None means five times `cpu_s`."""
     memory_mb: int = 1024
-    """Address space of each process beyond that of the interpreter itself, in MiB. For runtimes that reserve
-    much more memory than they use, and for shell scripts with all their processes, it limits memory in use
-    instead."""
+    """Address space of each process in MiB, in addition to the interpreter's own. For runtimes that reserve
+    much more memory than they use, this is a limit on memory in use instead. The same is true for shell
+    scripts, including all their processes."""
     output_bytes: int = 4 << 20
     """Maximum size of stdout, of stderr and of each written file, in bytes."""
     processes: int = 0
@@ -55,8 +57,8 @@ class Limits:
     program can never execute another program."""
     threads: int = 64
     idle_s: float | None = None
-    """Elapsed time in seconds during which the run neither ran nor waited for a CPU, but slept or waited for
-    an event. It does not depend on the load. None means no limit except `wall_s`."""
+    """Time in seconds that the run may spend sleeping or waiting for events, rather than running or waiting
+    for a CPU. Idle time does not depend on how busy the machine is. None means that only `wall_s` applies."""
 
     @property
     def wall(self) -> float:
@@ -69,13 +71,14 @@ DEFAULT_LIMITS = Limits()
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Result of one run, as measured from outside."""
+    """Result of one run, as measured outside of its process."""
 
     status: OutcomeStatus
     stdout: bytes = b""
     stderr: bytes = b""
     exit_code: int | None = None
-    """Exit status as in `subprocess`: negative if a signal ended the run. None if nothing was run."""
+    """Exit status as in `subprocess`, which is negative if a signal ended the run. None if nothing was
+    run."""
     cpu_s: float = 0.0
     wall_s: float = 0.0
     peak_memory: int = 0

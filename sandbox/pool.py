@@ -1,7 +1,7 @@
-"""`Pool`: one sandbox per core, shared by any number of threads and event loops.
+"""`Pool` shares one sandbox per core between any number of threads and event loops.
 
 Callers take turns, no matter how many runs each of them has queued. Cancelled runs are killed. Each sandbox
-has a thread that waits for its runs, so that nothing is polled.
+has its own thread, which blocks while it waits, so the pool never polls.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class SandboxBusy(RewardkitError, RuntimeError):
 
 
 class Ticket(Future[T]):
-    """Future outcome of one run. Cancelling it kills the run if it has already started."""
+    """Future for the result of one run. Cancelling the future kills the run if it has already started."""
 
     def __init__(self, work: Callable[[Sandbox], T]) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class Ticket(Future[T]):
         self.lock = threading.Lock()
 
     def cancel(self) -> bool:
-        """Remove the run from the queue, or kill it, in which case its outcome has the status `cancelled`."""
+        """Remove the run from the queue or, if it has started, kill it, so that its status is `cancelled`."""
         if super().cancel():
             return True
         with self.lock:
@@ -55,7 +55,7 @@ class Pool:
 
     Args:
         size: Number of parallel runs. None means the number of cores that this process may use.
-        level: Isolation level, as for `Sandbox`. It is checked before the pool starts.
+        level: Isolation level, as for `Sandbox`, which is checked before the pool starts.
         queue_size: Maximum number of waiting runs. Callers wait while the queue is full.
 
     Raises:
@@ -74,7 +74,7 @@ class Pool:
         self.size = size or len(os.sched_getaffinity(0))
         self.queue_size = queue_size
         self._allow_unsafe = allow_unsafe
-        self._builds = Builds()  # shared, so that a program that several sandboxes run is built once
+        self._builds = Builds()  # shared, so that a program is built only once for all sandboxes
         self._changed = threading.Condition()
         self._queues: dict[Hashable, deque[Ticket[Any]]] = {}
         self._turns: deque[Hashable] = deque()
@@ -86,11 +86,11 @@ class Pool:
             thread.start()
 
     def submit(self, job: Job, *, caller: Hashable = None, wait: bool = True) -> Ticket[Outcome]:
-        """Queue a run.
+        """Queue a job, and return a ticket for its outcome.
 
         Args:
             job: Job to run.
-            caller: Caller whose turn the run takes. None means the current thread.
+            caller: Key that identifies the caller, because callers take turns. None means the current thread.
             wait: True to wait while the queue is full, False to raise SandboxBusy.
 
         Raises:
@@ -126,7 +126,7 @@ class Pool:
         return await self.awith(lambda sandbox: sandbox.run_job(job), caller=caller)
 
     async def awith(self, work: Callable[[Sandbox], T], *, caller: Hashable = None) -> T:
-        """Call `work` with a sandbox, in a thread of the pool. Cancelling the task kills the sandbox's runs.
+        """Call `work` with a sandbox in a thread of the pool. Cancelling the task kills the sandbox's runs.
 
         Raises:
             SandboxBusy: The queue is full.
@@ -168,7 +168,7 @@ class Pool:
             ticket.sandbox = None
 
     def _next(self) -> Ticket[Any] | None:
-        """Return the next run of the caller whose turn it is, or None if the pool is closed."""
+        """Wait for a run and return it, taking callers in turn. Return None if the pool is closed."""
         with self._changed:
             self._changed.wait_for(lambda: self._turns or self._closed)
             if self._closed:
@@ -185,7 +185,7 @@ class Pool:
             return ticket
 
     def close(self) -> None:
-        """Kill running jobs, cancel waiting jobs and stop all servers. Idempotent."""
+        """Kill running jobs, cancel waiting jobs and stop all servers. Repeated calls have no effect."""
         with self._changed:
             self._closed = True
             waiting = [ticket for queue in self._queues.values() for ticket in queue]

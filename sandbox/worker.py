@@ -1,8 +1,8 @@
-"""Client of one fork server: starts it, sends it jobs, reads their outcomes and stops it.
+"""Starts and stops one fork server, sends it jobs and reads their outcomes.
 
-Not thread-safe, and limited to one run at a time; `pool.py` shares several between callers. The server is
-started with `posix_spawn` or `vfork` (the caller's memory is never forked) and without our environment
-variables.
+A worker is not thread-safe and runs one job at a time. `pool.py` shares several workers between callers. The
+server is started with `posix_spawn` or `vfork`, so that the caller's memory is never copied, and does not
+inherit the caller's environment variables.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from rewardkit.sandbox.outcome import (
 
 START_TIMEOUT_S = 60.0
 _GRACE_S = 60.0
-"""Time after a run's wall limit at which the server itself is considered stuck, in seconds. It is long
-because a busy machine may be slow."""
+"""Time in seconds, beyond a run's wall limit, after which the server itself is considered stuck. The time is
+long because a busy machine may be slow."""
 
 _BOOT = (
     "import json, sys; sys.path.insert(0, json.loads(sys.argv[1])['home']);"
@@ -58,15 +58,15 @@ _BASE_MODULES = (
     "threading", "time", "types", "typing", "unicodedata", "encodings.latin_1", "traceback",
 )  # fmt: skip
 RUN_TEST = b"__run_test__("
-"""Call, in checked source, of a test for pytest or unittest."""
+"""Start of the call that runs one pytest or unittest test, as it appears in the source of the tests."""
 _PRELOADED = {"numpy": ("numpy",), "pytest": ("jail.pytesting",)}
-"""Modules that the servers of each flavour load in addition."""
+"""Additional modules that servers of each flavour load when they start."""
 _NUMPY_IMPORT = re.compile(rb"^[ \t]*(?:import|from)[ \t]+(?:numpy|scipy|pandas)\b", re.MULTILINE)
 _OUT_OF_MEMORY = re.compile(
     rb"std::bad_alloc|memory allocation of \d+ bytes failed|fatal error: runtime: .*out of memory"
     rb"|java\.lang\.OutOfMemoryError|JavaScript heap out of memory|x(?:m|re)alloc: cannot allocate"
 )
-"""Messages of runtimes of other languages when they run out of memory."""
+"""Messages that runtimes of other languages print when memory runs out."""
 _LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/share/zoneinfo")
 
 _MODES = {
@@ -80,8 +80,8 @@ _MODES = {
 _BOX_MB = 16
 _TOOLS_BOX_MB = 128
 _LEAST_FREE = 2
-"""Free disk space that a run needs, as a multiple of its working directory's size limit. Less is a failure of
-the host."""
+"""Free disk space that a run needs, as a multiple of its working directory's size limit. If less is free, the
+host has failed, not the program."""
 _STOPPED: dict[int, OutcomeStatus] = {
     protocol.CPU: "cpu_timeout",
     protocol.WALL: "wall_timeout",
@@ -100,38 +100,40 @@ class WorkerDied(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One run, with all the data that the child process can see."""
+    """One run, with all of the data that its child process can see."""
 
     program: bytes
     stdin: bytes = b""
     limits: Limits = DEFAULT_LIMITS
     mode: str = "script"
-    """`script`, `call` (`request` has the function and the cases), `serve` or `check` (both use `channel`),
-    `exec` or `build`."""
+    """One of `script`, `call` (`request` contains the function and the cases), `serve` and `check` (both use
+    `channel`), `exec` and `build`."""
     request: bytes = b""
     channel: int = -1
-    """Descriptor of one end of the socket that connects `serve` and `check`."""
+    """Descriptor for one end of the socket between a `serve` job and its `check` job."""
     idle: int = -1
-    """Descriptor of the file with which the servers of `serve` and `check` share idle time."""
+    """Descriptor of the file through which the servers of a `serve` job and its `check` job share idle
+    time."""
     prelude: bool = False
-    """True to give the program the names of common modules without an import."""
+    """True to let a Python program use names from common modules without importing them."""
     language: str = PYTHON
-    """Language of the program, named as in `languages.RUNNERS`."""
+    """Name of the program's language, either `python` or a key of `languages.RUNNERS`."""
     readable: tuple[str, ...] = ()
-    """Paths of a toolchain that the run may read, for the modes `exec` and `build`."""
+    """Toolchain paths that the run may read in the modes `exec` and `build`."""
     files: tuple[tuple[str, bytes], ...] = ()
-    """Files in the working directory of the run, as trusted relative paths and their contents."""
+    """Files to put into the run's working directory, as pairs of a trusted relative path and its content."""
     fetch: tuple[str, ...] = ()
-    """Paths of the files to return in `Outcome.results`, as a JSON object of base64 contents by path. The
-    content of a file that exceeds the output limit is null."""
+    """Paths of the files to return in `Outcome.results`, a JSON object that maps each path to base64 content.
+    The content is null if the file exceeds the output limit."""
     assertions: bool = False
     """True to enable the program's assertions in a language that disables them by default."""
     reserve_mb: int = 0
-    """Address space allowed beyond the memory limit, in MiB. The limit then applies to memory in use."""
+    """Address space allowed beyond the memory limit, in MiB. If it is not 0, the memory limit applies to
+    memory in use."""
 
     @property
     def flavour(self) -> str:
-        """Return the kind of server that the job needs: `base`, `numpy`, `pytest` or `tools`."""
+        """Return the kind of server that the job needs, which is `base`, `numpy`, `pytest` or `tools`."""
         if self.mode == "check" and RUN_TEST in self.program:
             return "pytest"
         if self.readable or self.files or self.fetch:
@@ -148,7 +150,7 @@ class Job:
 
 
 class Worker:
-    """One fork server, which starts when the object is created."""
+    """One fork server, which is started when the object is created."""
 
     def __init__(self, level: IsolationLevel, flavour: str = "base", readable: tuple[str, ...] = ()) -> None:
         self.level = level
@@ -188,7 +190,7 @@ class Worker:
             env=_ENVIRONMENT,
             cwd="/",
             pass_fds=[theirs.fileno()],
-            start_new_session=True,  # Ctrl-C in a terminal is for the driver, which then stops this server
+            start_new_session=True,  # only the driver receives Ctrl-C, and then stops this server
         )
 
     def _await_hello(self) -> None:
@@ -267,7 +269,7 @@ class Worker:
             self._abandon()
 
     def _receive(self, timeout_s: float) -> bytes:
-        # Poll rather than set a socket timeout, which would cost two system calls for every recv.
+        # This polls because a socket timeout would add two system calls to every recv.
         poll = select.poll()
         poll.register(self._control, select.POLLIN)
         try:
@@ -279,7 +281,7 @@ class Worker:
         return report
 
     def cancel(self) -> None:
-        """Kill the current run, so that `finish` returns it as `cancelled`. Callable from any thread."""
+        """Kill the current run, whose status is then `cancelled`. Callable from any thread."""
         with contextlib.suppress(OSError):
             self._control.send(protocol.CANCEL)
 
@@ -289,10 +291,10 @@ class Worker:
             self._running = None
 
     def close(self) -> None:
-        """Stop the server and all of its processes. Idempotent."""
+        """Stop the server and all of its processes. Repeated calls have no effect."""
         self._abandon()
         self._control.close()
-        if os.getpid() != self.owner:  # a fork of the driver has no child processes to stop
+        if os.getpid() != self.owner:  # this is a fork of the driver, not the server's parent
             return
         with contextlib.suppress(ProcessLookupError):
             self._process.send_signal(signal.SIGKILL)
@@ -307,7 +309,7 @@ class Worker:
 
 
 class _Running:
-    """Descriptors of a run, for the files in memory that contain its input and output."""
+    """In-memory files that contain the input and output of one run, and their descriptors."""
 
     def __init__(self, job: Job) -> None:
         self.job = job
@@ -370,19 +372,19 @@ class _Running:
 
 
 def _files_plan(job: Job) -> bytes:
-    """Return the plan for a script's files, an `execute.ExecutionPlan` in JSON."""
+    """Return an `execute.ExecutionPlan` for a script's files in JSON, or nothing if there are no files."""
     if not job.files and not job.fetch:
         return b""
     return json.dumps({"files": encoded(job.files), "fetch": job.fetch}).encode()
 
 
 def encoded(files: Sequence[tuple[str, bytes]]) -> dict[str, str]:
-    """Return files as they appear in a plan: base64 contents by path."""
+    """Return files in the form that plans use, a mapping from path to base64 content."""
     return {name: base64.b64encode(content).decode() for name, content in files}
 
 
 def _read(fd: int, limit: int) -> tuple[bytes, bool]:
-    """Return at most `limit` bytes of the written data, and True if there is more data."""
+    """Return at most `limit` bytes from a file in memory, and True if the file contains more."""
     size = os.fstat(fd).st_size
     return (os.pread(fd, min(size, limit), 0) if size else b""), size > limit
 
@@ -390,7 +392,7 @@ def _read(fd: int, limit: int) -> tuple[bytes, bool]:
 def _status(exit_code: int, stderr: bytes, cpu_s: float, limits: Limits) -> OutcomeStatus:
     """Return the status of a run that ended by itself.
 
-    A program's own message about its failure cannot turn it into a success.
+    Nothing that a program prints can turn its failure into a success.
     """
     if exit_code == 0:
         return "ok"
@@ -400,7 +402,7 @@ def _status(exit_code: int, stderr: bytes, cpu_s: float, limits: Limits) -> Outc
         return "output_limit"
     last = _last_line(stderr)
     if last.startswith("MemoryError") or exit_code == -signal.SIGKILL or _OUT_OF_MEMORY.search(stderr):
-        return "memory_limit"  # only the kernel kills a run, when it is out of memory
+        return "memory_limit"  # only the kernel sends SIGKILL to a run, when memory runs out
     if "can't start new thread" in last:
         return "process_limit"
     return "runtime_error"
@@ -425,9 +427,9 @@ def _last_line(stderr: bytes) -> str:
 
 
 def module_path() -> list[str]:
-    """Return the module search path for runs: the standard library and the installed packages.
+    """Return the module search path for runs, which contains the standard library and installed packages.
 
-    Folders that a program or PYTHONPATH added to our own path are excluded.
+    Folders that PYTHONPATH or this program has added to `sys.path` are excluded.
     """
     standard = os.path.dirname(os.path.realpath(os.__file__))
     entries = [
@@ -439,6 +441,6 @@ def module_path() -> list[str]:
 
 
 def readable_paths(path: list[str]) -> list[str]:
-    """Return the paths that runs may read: modules and shared libraries, but no home folder and no /proc."""
+    """Return the paths that runs may read. They contain modules and shared libraries, but no user data."""
     base = os.path.join(os.path.realpath(sys.base_prefix), "lib")
     return list(dict.fromkeys([*(p for p in path if os.path.isdir(p)), base, *_LIBRARIES]))

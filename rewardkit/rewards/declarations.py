@@ -1,11 +1,11 @@
-"""Declares all rewards that ship with rewardkit: name, version, data sources and where each of them runs.
+"""Declares the rewards that ship with rewardkit: names, versions, data sources and where each reward runs.
 
-The declarations use the same `@reward` as users do. Add new rewards here (docs/extending.md), and their
-scoring functions in files of their own.
+The declarations use the same decorator `@reward` as users do. Add new rewards to this file
+(docs/extending.md), and their scoring functions to separate files.
 
-Each function in this file is a declaration. It is called with the first sample and returns the scoring
-function, so that `rewardkit list` and the check of data sources need no heavy import. Increase the version
-whenever any score can change.
+Each function in this file is a declaration, which is called when the first sample arrives and returns the
+scoring function. `rewardkit list` and the check of data sources therefore need no slow imports. Increase the
+version whenever any score can change.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ Function = Callable[..., Any]
 """A scoring function: (Sample, Options) -> Score."""
 
 BACKSTOP_S = 60.0
-"""Time limit of a reward that bounds its own work for any text. The load of a machine never makes a reward
-reach the limit. Otherwise a slow response could choose to be a `timeout`."""
+"""Time limit, in seconds, for rewards that bound their own work on any text. They never reach this limit,
+even on a busy machine. If they did, a response could turn its score into a `timeout` by being slow to
+score."""
 
 
 @reward(
@@ -142,8 +143,8 @@ def math_dapo() -> Function:
     ),
     version=12,
     runs="sandbox",
-    # Far above the reward's own limit, which is CPU time with a bound on elapsed time, so that scores do not
-    # depend on the load of the machine.
+    # This is far above the reward's own limit, which is on CPU time, with a bound on elapsed time, so that
+    # scores do not depend on how busy the machine is.
     timeout_s=1800.0,
     parts=("tests", "passed", "timed_out", "over_limit"),
     reads=(),

@@ -1,4 +1,4 @@
-"""`environment`: reward of an episode that is scored by its environment (`agent_name: env`)."""
+"""Reward `environment`, for an episode that its environment scores (`agent_name: env`)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from rewardkit.types import Sample, Score, failure
 
 
 def score(sample: Sample) -> Score:
-    """Return the score that the environment gave the episode, from the sample's `interaction_score`."""
+    """Return the score from the episode's environment, which the sample contains as `interaction_score`."""
     value = sample.extra_info.get("interaction_score")
     if not isinstance(value, int | float):
         return failure(

@@ -1,10 +1,11 @@
-"""GSM8K: the number after `####`, with three scores: right, wrong but in the right format, neither.
+"""Scores GSM8K by the number after `####`, which is right, wrong but in the right format, or neither.
 
 - `strict` reads only the last `####` line of the response's own text (`answers/place.py`). The score is 1.0
   for the right number, 0.1 for another number or several numbers, and 0.0 if no number follows `####`.
-- `flexible` reads the last frame of any kind, or else the last number of the text. Use it for evaluation
-  only, because a policy can learn to guess with a last number.
-- `answers/number.py` defines what counts as one number, and its value. Numbers are compared exactly.
+- `flexible` reads the last frame of any kind or, without a frame, the last number in the text. Use it for
+  evaluation only, because a policy can learn to end with a guess.
+- `answers/number.py` defines which texts are one number, and the value of that number. Numbers are compared
+  exactly.
 - `compat="verl"` reproduces verl's `gsm8k.compute_score` (github.com/volcengine/verl, as in 0.9.1).
 """
 
@@ -23,22 +24,23 @@ from rewardkit.types import Sample, Score, failure
 
 @dataclass(frozen=True)
 class Gsm8kOptions:
-    """Options of the GSM8K reward."""
+    """Options for the GSM8K reward."""
 
     score: float = 1.0
-    """Score of a right answer."""
+    """Score for a right answer."""
     format_score: float | None = None
-    """Score of one wrong or several numbers after `####`. None means 0.1, or 0.0 with `compat=verl`."""
+    """Score for a wrong number, or several numbers, after `####`. None means 0.1, or 0.0 with
+    `compat=verl`."""
     neither_score: float = 0.0
-    """Score of a response without a number after `####`. With `method=flexible`, this applies only to wrong
+    """Score for a response without a number after `####`. With `method=flexible`, this applies only to wrong
     answers. Ignored with `compat=verl`."""
     method: Literal["strict", "flexible"] = "strict"
     """`strict` reads the number after the last `####`. `flexible` reads the last answer in any known format,
-    such as `\\boxed{...}` or "the answer is ...", or else the last number. Use `flexible`
-    only for evaluation."""
+    such as `\\boxed{...}` or "the answer is ...", or otherwise the last number. Use `flexible` only for
+    evaluation."""
     window: int | None = None
-    """Number of characters that are read, from the end of the response. None means the whole response.
-    Ignored with `compat=verl`."""
+    """Number of characters to read, from the end of the response. None means the whole response. Ignored with
+    `compat=verl`."""
     compat: Literal["verl"] | None = None
     """`verl` to score in the same way as verl."""
 
@@ -89,7 +91,7 @@ def _why_wrong(
     """Return the reason for a score below that of a right answer. It depends only on the excerpt."""
     place = "after ####" if in_format else "last number"
     if found is None and options.method == "strict":
-        last = last_number(text)
+        last = last_number(text.rpartition("####")[2])
         if last is None:
             return 'no "#### NUMBER", and no other number'
         return f'no "#### NUMBER"; the last number is {last.text}, which method=flexible reads'
@@ -101,10 +103,10 @@ def _why_wrong(
 
 
 def excerpts(responses: Sequence[str], options: Gsm8kOptions) -> list[str | None]:
-    """Return the part of each response that decides its score: its end from the only `####`, or its last
+    """Return, for each response, the excerpt that decides its score: its end from the only `####`, or its last
     number.
 
-    The result is None for a response that must be read as a whole.
+    The excerpt is None if a response must be read as a whole.
     """
     if options.method != "strict" or options.window is not None or options.compat is not None:
         return [None] * len(responses)
@@ -125,7 +127,7 @@ def _last_number(text: str) -> str:
 
 
 def _stated(text: str, sample: Sample, options: Gsm8kOptions) -> tuple[StatedNumber | None, bool]:
-    """Return the number that a text states, and True if the number follows `####`."""
+    """Return the number that a text gives as its answer, and True if the number follows `####`."""
     found, kind = stated_number(text, *_FRAMES[options.method])
     if kind is None and options.method == "flexible":
         return last_number(without_prompt(text, sample.prompt)), False
@@ -137,7 +139,7 @@ _FRAMES: dict[str, tuple[FrameKind, ...]] = {"strict": ("hash",), "flexible": FR
 
 @lru_cache(maxsize=65_536)
 def _ground_truth(text: str) -> Value | None:
-    """Return the value of a ground truth: a number, or a reference solution that ends with `#### number`."""
+    """Return the value of a ground truth, which is a number or a solution that ends with `#### number`."""
     found = stated_number(text, "hash")[0] if "####" in text else number_in(text.strip())
     return found.value if found is not None else None
 

@@ -1,18 +1,19 @@
 """Scores reasoning_gym's tasks with their own verifiers (github.com/open-thought/reasoning-gym, 0.1.25).
 
 The ground truth is the dataset's entry as JSON (`question`, `answer`, `metadata`), or the answer, with the
-rest of the entry in `extra_info`. The answer is the content of the last frame (`answers/place.py`), or a
-whole short response. A verifier's score below 1 counts as unsolved, because most verifiers give partial
-scores for wrong answers (`127` gets a third for `7`). `pay="partial"` uses the score unchanged.
+rest of the entry in `extra_info`. The response's answer is the content of its last frame
+(`answers/place.py`), or the whole response if it is short and has no frame. If a verifier's score is below 1,
+the task counts as unsolved, because most verifiers give partial scores for wrong answers (`127` gets a third
+for `7`). `pay="partial"` uses the score unchanged.
 
-- A verifier that gives full marks to nonsense, or less than full marks to its own answer, makes the sample
-  `invalid`, with the task's name. Two verifiers that fail on entries read from JSON are repaired (`arc_agi`
-  and `rearc`, whose grids were tuples). So are `game_of_life_halting`, which compares the truth of two
-  non-empty texts, and `coin_flip`, which accepts any number that starts like the right one. An answer is
-  wrong if it contains "not" or "or", has several numbers where one is expected, or has the wrong sign,
-  because some verifiers search the answer for the right one.
-- Some verifiers pass the answer to `eval` or to SymPy, which evaluates it. They only get answers without
-  names, attributes and calls, except calls of a few functions. Any other answer is wrong without being read.
+- A sample is `invalid` if its verifier gives full marks to nonsense, or less than full marks to the entry's
+  own answer. Two verifiers that fail on entries read from JSON are repaired (`arc_agi` and `rearc`, whose
+  grids were tuples). So are those of `game_of_life_halting`, which compares the truth of two non-empty texts,
+  and `coin_flip`, which accepts any number that starts like the right one. An answer is wrong if it contains
+  "not" or "or", has several numbers where one is expected, or has the wrong sign, because some verifiers
+  merely search the answer for the right text.
+- Some verifiers evaluate the answer with `eval` or SymPy. They receive only answers without names, attributes
+  and calls, except calls to a few functions. Any other answer counts as wrong without being evaluated.
 """
 
 from __future__ import annotations
@@ -47,14 +48,14 @@ _HEDGES = re.compile(
     re.IGNORECASE,
 )
 _LARGE = re.compile(r"\d[eE][-+]?\d{4}")
-"""Pattern of exponents for which the conversion to a fraction takes too long."""
+"""Pattern for exponents with which the conversion to a fraction takes too long."""
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _NUMBERS = re.compile(r"-?\d+(?:[.,]\d+)*(?:\s*/\s*\d+)?")
 
 
 @dataclass(frozen=True)
 class ReasoningGymOptions:
-    """Options of the reasoning_gym reward."""
+    """Options for the reasoning_gym reward."""
 
     pay: Literal["solved", "partial"] = "solved"
     """`solved` gives 1.0 if the task's verifier gives full marks, otherwise 0.0. `partial` gives the
@@ -79,9 +80,9 @@ def score(sample: Sample, options: ReasoningGymOptions) -> Score:
     if _hedges(said, entry["answer"]):
         why = f"{_name(entry)}: several answers, a denial or another sign"
         return Score(0.0, "ok", False, said[:200], detail=why)
-    # Both with and without brackets, quotes and marks, which may be part of a list or a board.
+    # Brackets, quotes and marks may be part of a list or a board, so try the answer with and without them.
     texts = {said, tidy(said)}
-    # The entry's own answer is right, even if it contains text that is not evaluated in other answers.
+    # The entry's own answer is right, even if it contains text that must not be evaluated in other answers.
     value = 1.0 if entry["answer"] in texts else max(_verified(entry, text) for text in texts)
     solved = value >= 1.0
     paid = value if options.pay == "partial" else float(solved)
@@ -89,7 +90,7 @@ def score(sample: Sample, options: ReasoningGymOptions) -> Score:
 
 
 def _answer(text: str) -> str:
-    """Return the content of the last frame if adjacent frames agree, or without a frame, a short response."""
+    """Return the content of the last frame if adjacent frames agree or, without a frame, a short response."""
     held = {frame.text for frame in last_group(text, *FRAME_KINDS)}
     if held:
         return held.pop() if len(held) == 1 else ""
@@ -101,7 +102,7 @@ _LONGEST_ANSWER = 1_000
 
 
 def _hedges(text: str, ground_truth: Any) -> bool:
-    """Return True if an answer denies itself or names several answers, which many verifiers would miss."""
+    """Return True if an answer denies itself or gives several answers, which many verifiers would miss."""
     wanted = str(ground_truth)
     if ground_truth is None or _HEDGES.search(wanted):
         return False
@@ -115,7 +116,7 @@ def _hedges(text: str, ground_truth: Any) -> bool:
 
 
 def _entry(sample: Sample) -> dict[str, Any] | str:
-    """Return the dataset's entry with its metadata, or the error in it."""
+    """Return the dataset's entry with its metadata, or an error message."""
     given: Any = None
     if sample.ground_truth.lstrip().startswith("{"):
         try:
@@ -155,9 +156,9 @@ def _unsound(entry_text: str) -> str | None:
 
 
 def _verified(entry: dict[str, Any], text: str, *, ours: bool = False) -> float:
-    """Return the verifier's score from 0 to 1, or 0 if the answer makes the verifier fail.
+    """Return the verifier's score from 0 to 1, or 0 if the verifier fails on the answer.
 
-    Set `ours` if the text does not come from a response and can be evaluated safely.
+    `ours` means that the text does not come from a response, and can be evaluated safely.
     """
     name = _name(entry)
     if _LARGE.search(text):
@@ -180,7 +181,7 @@ def _verified(entry: dict[str, Any], text: str, *, ours: bool = False) -> float:
 
 
 def _is_near(text: str, ground_truth: str) -> bool:
-    """Return True if two probabilities agree to three digits. `coin_flip` itself compares only the start."""
+    """Return True if two probabilities agree to three digits. The verifier itself compares only the start."""
     try:
         given, wanted = (float(Fraction(number.replace(",", "").strip())) for number in (text, ground_truth))
     except (ValueError, ZeroDivisionError, OverflowError):

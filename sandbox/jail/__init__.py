@@ -1,5 +1,5 @@
-"""Code of the worker: the fork server and the jailed child. Standard library only, no imports of rewardkit.
+"""Code of the fork server and its jailed children. The code never imports the rest of rewardkit.
 
-The driver starts it in a bare interpreter (`python -I -S`) as the package `jail`. All imports are relative.
-Nothing of the caller's memory, environment or modules is available.
+The driver starts it as the package `jail` in a bare interpreter (`python -I -S`), so all imports within it
+are relative. None of the caller's memory, environment variables or modules are available.
 """

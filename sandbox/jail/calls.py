@@ -1,7 +1,7 @@
-"""Runs in the jailed child: calls the program's function, on a list of cases or at another child's request.
+"""Calls a program's functions in the jailed child, for a list of cases or at another child's request.
 
-This process never sees the expected results. The result descriptor only carries the program's own answers, so
-that a program gains nothing by writing to it.
+This process never sees the expected results. The result descriptor carries only the program's own answers, so
+a program gains nothing by writing to it.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ RESULTS = 4
 CHANNEL = 3
 
 _MAX_PRINTED = 1 << 20
-"""Number of bytes of the program's output that are sent to the tests for one call."""
+"""Maximum number of bytes of the program's output to send to the tests after one call."""
 _METHOD = re.compile(r"([A-Za-z_]\w*)\(\)\.([A-Za-z_]\w*)")
 
 
 def call(source: bytes, module: types.ModuleType) -> None:
-    """Call the requested function on every case, and write one line per result."""
+    """Call the requested function on every case, and write one line for each result."""
     request = json.loads(os.pread(REQUEST, os.fstat(REQUEST).st_size, 0))
     os.close(REQUEST)
     _load(source, module)
@@ -56,21 +56,21 @@ def _load(source: bytes, module: types.ModuleType) -> None:
 
 
 def own_name(module: types.ModuleType, name: str) -> bool:
-    """Return True if the program itself defines a global that the prelude also has, such as its own `gcd`."""
+    """Return True if the program itself defines a global, rather than only getting it from the prelude."""
     if name not in vars(module):
         return False
     if not prelude.gave(name, vars(module)[name]):
         return True
-    import dis  # imported late because it is rarely needed and would take memory in every child
+    import dis  # dis is rarely needed, and would take memory in every child
 
     said = [(i.opname, i.argval) for i in dis.get_instructions(_code[0])]
     return ("STORE_NAME", name) in said or any("IMPORT_STAR" in (op, arg) for op, arg in said)
 
 
 def find(module: types.ModuleType, name: str) -> Callable[..., Any]:
-    """Return the function with this name: the module's own, or the method of a new `Solution()`.
+    """Return the module's own function with this name or else the method of a new `Solution()`.
 
-    A name may also include the object, as in `Solution().name`.
+    The name may also include the object, as in `Solution().name`.
     """
     if of_object := _METHOD.fullmatch(name):
         found = getattr(getattr(module, of_object[1])(), of_object[2])
@@ -87,13 +87,13 @@ def _line(module: types.ModuleType, function: str, case: Any, keywords: dict[str
     try:
         named = {name: values.decode(value) for name, value in keywords.items()}
         answer = {"value": values.encode(find(module, function)(*values.decode(case), **named))}
-    except BaseException as error:  # also SystemExit, which must fail only this case
+    except BaseException as error:  # includes SystemExit, which must fail only this case
         answer = {"error": describe(error)}
     return values.line(answer) + b"\n"
 
 
 class Borrowed:
-    """Stand-in for an object of the tests in the program's process. Its operations are sent to the tests."""
+    """Stand-in, in the program's process, for an object of the tests. Operations are sent to the tests."""
 
     def __init__(self, channel: Channel, number: int, name: str = "") -> None:
         self._channel = channel
@@ -132,13 +132,13 @@ class ProgramChannel(Channel):
         super().__init__(CHANNEL, _OPERATIONS | {"global": self._global, "set_global": self._set_global})
         self.module = module
         self._lent: dict[str, Any] = {}
-        """Objects of the tests that were sent by content, by number."""
+        """Copies of the tests' objects that were sent by content, by number."""
         self._keys: dict[int, str] = {}
         self._before: dict[str, bytes] = {}
         self._sent = {1: os.fstat(1).st_size, 2: os.fstat(2).st_size}
 
     def _global(self, name: str) -> list[Any]:
-        """Return a list of one item, the program's global with this name, or an empty list if it has none."""
+        """Return a list with the program's global of this name, or an empty list if it is missing."""
         names = vars(self.module)
         if own_name(self.module, name):
             return [names[name]]
@@ -174,7 +174,7 @@ class ProgramChannel(Channel):
         return getattr(kind, "__module__", "") == self.module.__name__
 
     def _class(self, kind: type) -> dict[str, Any]:
-        """Return a class's number, name, bases in the program and builtin exception."""
+        """Describe a class by its number, name, bases in the program and builtin exception class, if any."""
         bases = [self._class(base) for base in kind.__bases__ if self._is_own(base)]
         raises = next((b.__name__ for b in kind.__mro__ if vars(builtins).get(b.__name__) is b), "object")
         raises = raises if issubclass(kind, BaseException) else ""
@@ -230,7 +230,7 @@ class ProgramChannel(Channel):
         return about
 
     def answer(self, request: dict[str, Any]) -> bytes:
-        """Answer a request, with the surroundings that the tests set up."""
+        """Answer a request in the surroundings that the tests have set up."""
         if "around" not in request:
             return super().answer(request)
         with surroundings.as_in_tests(self.decode(request["around"])):

@@ -1,10 +1,10 @@
-"""Protocol between the program's process and the tests' process: values by content, objects by number.
+"""Protocol between the program's process and the tests' process.
 
-Each side keeps the objects that it has lent to the other side. A request is `{op, args, kwargs}`, an answer
-`{value}` or `{error, raised}`. While one side waits for an answer, it answers requests, so that callbacks
-work. The `operations` of a side are the requests that it accepts. Neither side trusts the other: the program
-is hostile, and the program may only call objects of the tests, iterate over them and read their public
-attributes.
+Plain values are sent by content, and other objects by number. Each side keeps the objects that it has lent to
+the other side. A request is `{op, args, kwargs}`, and an answer is `{value}` or `{error, raised}`. A side
+that waits for an answer still answers requests, so callbacks work. Each side accepts only the requests in its
+`operations`. The program may be hostile, so it may only call, iterate over and index objects of the tests,
+and read their public attributes.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ _STOPS = ("StopIteration", "StopAsyncIteration", "GeneratorExit")
 
 
 class CandidateError(Exception):
-    """Raised for an unknown exception, or an invalid answer, from the other side."""
+    """Raised if the other side sends an invalid answer, or an exception of a class unknown to this side."""
 
 
 class ChannelEnded(BaseException):
-    """Raised if the other side died. A BaseException, so that no `except Exception` of a test catches it."""
+    """Raised if the other side died. As a BaseException, it is not caught by `except Exception` in a test."""
 
 
 class Stopped(RuntimeError):
     """Raised if the other side raised StopIteration outside an iteration.
 
-    StopIteration itself would end a loop over `map` or `filter` on this side, and so skip the remaining
-    checks.
+    StopIteration itself would end a loop over `map` or `filter` on this side, and the remaining checks would
+    be skipped.
     """
 
 
@@ -43,7 +43,7 @@ class Channel:
 
     Args:
         fd: Descriptor of the socket.
-        operations: Functions that execute the requests of the other side, by name. They get the decoded
+        operations: Functions that execute requests from the other side, by name. They receive the decoded
             arguments.
     """
 
@@ -51,13 +51,14 @@ class Channel:
         self.fd = fd
         self.operations = operations
         self.objects: list[Any] = []
-        """Objects lent to the other side, by number. They are kept, so that numbers are not reused."""
+        """Objects lent to the other side, by number. They are kept alive, so that their ids are not
+        reused."""
         self._numbers: dict[int, int] = {}
         self.states: dict[str, Any] = {}
         """States of the objects that the current message sends by content, collected by `foreign`."""
 
     def foreign(self, value: Any) -> Any:
-        """Encode a value that cannot be sent by content. Each side implements this differently."""
+        """Encode a value that cannot be sent by content. The two sides implement this differently."""
         raise NotImplementedError
 
     def local(self, tag: str, body: Any) -> Any:
@@ -65,7 +66,7 @@ class Channel:
         raise NotImplementedError
 
     def receive(self, states: dict[str, Any]) -> None:
-        """Apply the states of objects that the other side sent by content."""
+        """Apply the states that the other side sent for its objects."""
 
     def number(self, value: Any) -> int:
         """Return the number by which the other side refers to an object of this side."""
@@ -82,7 +83,7 @@ class Channel:
         return values.decode(data, self.local)
 
     def ask(self, op: str, *args: Any, **kwargs: Any) -> Any:
-        """Send a request to the other side, and return its value or raise its exception."""
+        """Send a request to the other side, and return the resulting value or raise the exception."""
         request = values.line(self.request(op, list(args), kwargs))
         try:
             value, raised = self._exchange(request, args, op)
@@ -109,7 +110,7 @@ class Channel:
         return message
 
     def finish(self) -> None:
-        """Encode the objects that `foreign` deferred."""
+        """Encode the states of objects that `foreign` has deferred."""
 
     def _exchange(self, request: bytes, args: tuple[Any, ...], op: str) -> tuple[Any, BaseException | None]:
         write_frame(self.fd, request)
@@ -173,7 +174,7 @@ class Channel:
         return values.line(message | self.printed())
 
     def changed(self) -> dict[str, Any]:
-        """Return the states of objects lent by the other side that have changed."""
+        """Return the changed states of objects that the other side has lent to this side."""
         return {}
 
     def printed(self) -> dict[str, Any]:
@@ -200,7 +201,7 @@ _MUTABLE = (list, dict, set)
 
 
 def copy_back(mine: Any, changed: Any) -> None:
-    """Replace the content of a mutable argument by its content on the other side."""
+    """Replace the content of a mutable argument with its content on the other side."""
     if type(mine) is list and type(changed) is list:
         mine[:] = changed
     elif type(mine) in (dict, set) and type(changed) is type(mine):

@@ -1,7 +1,7 @@
-"""Runs in a second jailed child: assertions on the program in the first child, through a socket.
+"""Runs assertions in a second jailed child, which reaches the program in the first child through a socket.
 
 The program under test is not in this process. Nothing that it redefines (`__eq__`, `sys.exit`, builtins,
-frames, monkeypatches) can affect an assertion, because it can only answer requests.
+frames, monkeypatches) can affect an assertion, because the program can only answer requests.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from .protocol import PROGRAM_MODULES
 class _Names(dict[str, Any]):
     """Namespace of the assertions, which looks up undefined names in the program.
 
-    Modules of the prelude belong to the tests, because a program could define `math`. Other names of the
-    prelude are used only if the program does not define them, because its task may be to define `gcd` itself.
+    Modules in the prelude take precedence, because a program could define its own `math`. Other names in the
+    prelude are used only if the program does not define them, because its task may be to define `gcd`, for
+    example.
     """
 
     def __missing__(self, name: str) -> Any:
@@ -42,7 +43,7 @@ class _Names(dict[str, Any]):
 
 
 class _AcrossTheWall(ast.NodeTransformer):
-    """Rewrites operations that behave differently when the program is in another process."""
+    """Transformer for operations that would behave differently with the program in another process."""
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         """Rewrite `a is b` as a call, because one object of the program may have two stand-ins."""
@@ -66,7 +67,8 @@ class _AcrossTheWall(ast.NodeTransformer):
 def check(source: bytes, module: types.ModuleType) -> None:
     """Run the setup and then each test, and write one line for each test.
 
-    The request is `{setup, tests}`. Each test is a pair: the statements to run before the test, and the test.
+    `source` is a JSON object `{setup, tests}`. Each test is a pair of the statements to run before the test
+    and the test itself.
     """
     request = json.loads(source)
     names = _Names(__name__="tests", __builtins__=builtins, __is__=_is)
@@ -78,7 +80,7 @@ def check(source: bytes, module: types.ModuleType) -> None:
         sys.modules[name] = remote.Candidate(name)
     by_pytest = any(test.startswith("__run_test__(") for _, test in request["tests"])
     if by_pytest:
-        from . import pytesting  # loaded in advance by the servers for such tests
+        from . import pytesting  # preloaded by the servers that run such tests
 
         pytesting.adapt()
     setup = _outcome(request["setup"], names)
@@ -110,7 +112,7 @@ def _outcome(source: str, names: _Names) -> dict[str, Any]:
         exec(code, names)
     except BaseException as error:
         if isinstance(error, proxies.UnsupportedTest | ModuleNotFoundError) and not vars(error):
-            return {"passed": False, "unusable": describe(error)}  # the same for every program
+            return {"passed": False, "unusable": describe(error)}  # this test would fail with any program
         return {"passed": False, "error": describe(error)}
     return {"passed": True}
 

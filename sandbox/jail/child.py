@@ -1,7 +1,7 @@
-"""The jailed child, from fork to exit: moves its descriptors, confines itself and runs the program.
+"""The jailed child, from fork to exit. It moves its descriptors, confines itself and runs the program.
 
-`prepare` does in the server whatever each child would otherwise repeat. The setup in the child must import
-and allocate little, because every page it touches is copied for every run.
+`prepare` does work in the server that each child would otherwise have to repeat. The child's own setup must
+import and allocate little, because every page that it touches is copied for every run.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FIXED_LIMITS = {
     resource.RLIMIT_MEMLOCK: 0,
     resource.RLIMIT_MSGQUEUE: 0,
 }
-"""Limits that are set once in the server and inherited by the children."""
+"""Limits that are set once in the server and inherited by its children."""
 
 _STACK = 64 << 20
 """Stack limit of a Python program. Programs may raise it, because their address space is limited anyway."""
@@ -54,13 +54,13 @@ class JailJob:
 
     @property
     def collects(self) -> bool:
-        """Return True if files of the run are to be sent back. It then has a sixth descriptor."""
+        """Return True if the run's files are to be sent back. The job then has a sixth descriptor."""
         return self.mode in (SCRIPT, EXEC, BUILD) and len(self.fds) > 5
 
 
 @dataclass
 class Jail:
-    """Settings of the jail that a child enters."""
+    """Settings for the jail that a child enters."""
 
     isolated: bool
     uid: int | None
@@ -69,14 +69,14 @@ class Jail:
     counted_apart: bool
     """True if the kernel counts the processes of this server separately from others of the same user."""
     server: int = field(default_factory=os.getpid)
-    """Process id of the server, which is the parent of every run. Runs are killed when it exits."""
+    """Process id of the server, which is the parent of every run. Runs are killed when the server exits."""
     ruleset: int = -1
     filters: dict[seccomp.Profile, kernel.Filter] = field(default_factory=dict)
     entered: int = field(default_factory=lambda: os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK))
-    """Counter that a child increments when it reaches its program, and again if that cannot start."""
+    """Counter that a child increments when it reaches its program, and again if the program cannot start."""
 
     def was_entered(self) -> bool:
-        """Return True if the last child reached its program. A child can neither revoke nor forge this."""
+        """Return True if the last child reached its program. Programs cannot change this result."""
         try:
             return os.eventfd_read(self.entered) == 1
         except BlockingIOError:
@@ -84,11 +84,11 @@ class Jail:
 
 
 _hard: dict[int, int] = {}
-"""Hard limits that the server had at its start."""
+"""Hard limits that the server started with."""
 
 
 def prepare() -> None:
-    """Prepare streams, limits and builtin names that every child inherits."""
+    """Prepare the streams, limits and builtin names that every child inherits."""
     # The streams are never closed, because a child ends with _exit.
     sys.stdin = open(0, encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115
     sys.stdout = open(1, "w", encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115
@@ -114,7 +114,7 @@ def prepare() -> None:
     _set_stack(_STACK)
     for what, limit in _FIXED_LIMITS.items():
         _limit(what, limit)
-    # Any finite value will do, because the address space is the actual limit.
+    # Any finite value works, because the address space is the actual limit.
     _limit(resource.RLIMIT_DATA, 1 << 50)
 
 
@@ -137,7 +137,7 @@ def main(jail: Jail, job: JailJob) -> None:
 
 
 def collect(jail: Jail, job: JailJob) -> None:
-    """Send back the files that a run left in its working directory, and exit the process. Never returns."""
+    """Send back the requested files from a run's working directory, and exit the process. Never returns."""
     try:
         _take_descriptors(job)
         plan = execute.read_plan()
@@ -197,7 +197,7 @@ def _drop_rights(uid: int | None) -> None:
 
 
 def _set_limits(jail: Jail, job: JailJob) -> None:
-    # A fallback. The server enforces the limit with a finer clock, but it may be late.
+    # This is a fallback. The server enforces the limit with a finer clock, but may be late.
     _limit(resource.RLIMIT_CPU, int(job.cpu_s) + 2)
     _limit(resource.RLIMIT_AS, jail.base_memory + job.memory)
     interpreter.cap_thread_stacks(job.memory)

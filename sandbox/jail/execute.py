@@ -1,6 +1,6 @@
-"""Runs in the jailed child: executes another program (a compiler, runtime or compiled program) by a plan.
+"""Executes another program (a compiler, runtime or compiled program) in the jailed child, following a plan.
 
-The plan, with all names in it, comes from the driver. The program and its files are hostile. Another jailed
+The plan and all names in it come from the driver. The program and its files may be hostile. Another jailed
 child collects the compiler's output, so that the server never reads it.
 """
 
@@ -18,7 +18,7 @@ from . import seccomp
 REQUEST = 3
 RESULTS = 4
 CLASSES = "*.class"
-"""Value of `output` that stands for all class files in the working directory and below, as a zip file."""
+"""Value of `output` for all class files in the working directory and below, packed into a zip file."""
 
 _MOST_FILES = 4096
 _NOT_EXECUTABLE = 126
@@ -29,19 +29,19 @@ PROFILES = {"native": seccomp.NATIVE, "managed": seccomp.MANAGED, "shell": secco
 
 @dataclass(frozen=True)
 class ExecutionPlan:
-    """A command to execute, with its files and environment. Runs of Python programs only use the files."""
+    """A command to execute, with its files and environment. Runs of Python programs use only the files."""
 
     files: dict[str, str]
-    """Files to put into the working directory, in base64, by relative path."""
+    """Files to write into the working directory, as base64 content by relative path."""
     fetch: list[str]
-    """Paths of files in the working directory that are to be sent back."""
+    """Paths of files in the working directory to send back."""
     argv: list[str] = field(default_factory=list)
     """Command line, starting with an absolute path. If empty, the run's program itself is executed."""
     env: dict[str, str] = field(default_factory=dict)
     file: str = ""
     """Name for the run's program in the working directory. If empty, the program itself is executed."""
     output: str = ""
-    """Output file of a build, to be sent back unchanged, or CLASSES."""
+    """Output file of a build, which is sent back unchanged, or CLASSES."""
     profile: str = ""
     data: int = 0
     """Number of bytes that a `managed` run may map for writing."""
@@ -57,7 +57,7 @@ def read_plan() -> ExecutionPlan:
 
 
 def place_files(plan: ExecutionPlan, program: int) -> None:
-    """Write the program and the plan's files into the working directory, all of them writable."""
+    """Write the program and the plan's files into the working directory, and let every user write to them."""
     usual = os.umask(0)
     for name, content in plan.files.items():
         _put(name, base64.b64decode(content))
@@ -76,18 +76,18 @@ def _put(name: str, content: bytes) -> None:
 
 
 def run(plan: ExecutionPlan, program: int, entered: int) -> int:
-    """Replace this process by the program. If the kernel refuses, return the exit status to use.
+    """Replace this process with the program. If that fails, return an exit status.
 
-    If the program's own file cannot be executed (because of its interpreter line, for example), the program
-    has failed. If a runtime cannot be executed, the sandbox has failed, and a second mark on `entered`
-    reports that.
+    If the program's own file cannot be executed, for example because of its interpreter line, the program has
+    failed. If a runtime cannot be executed, the sandbox has failed, which a second increment of `entered`
+    reports.
     """
     own = not plan.file
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
-        # Python ignores these signals, and the program would inherit that.
+        # Python ignores these signals, and the program would otherwise inherit that.
         signal.signal(number, signal.SIG_DFL)
     if plan.profile == "shell":
-        os.setsid()  # keeps signals of the script to its process group away from our processes
+        os.setsid()  # signals that the script sends to its process group must not reach the sandbox
     os.closerange(REQUEST, RESULTS + 2)
     try:
         if own:
@@ -101,9 +101,10 @@ def run(plan: ExecutionPlan, program: int, entered: int) -> int:
 
 
 def collect(plan: ExecutionPlan, results: int, most: int) -> None:
-    """Write the compiler's output or the requested files (at most `most` bytes of files) to `results`.
+    """Write the requested files or, if there are none, the compiler's output to `results`.
 
-    Nothing is written if there is no such output.
+    At most `most` bytes of requested files are written. If the compiler has left no output, nothing is
+    written.
     """
     if plan.fetch:
         _collect_files(plan.fetch, results, most)
@@ -138,7 +139,7 @@ def _open_regular(path: str) -> int | None:
 
 
 def _collect_classes(results: int) -> None:
-    import zipfile  # imported late because no other run needs it
+    import zipfile  # no other kind of run needs zipfile
 
     found = [
         os.path.join(folder, name)

@@ -1,7 +1,7 @@
-"""Steps that a plain interpreter performs around a program, mostly at exit, for the forked child to repeat.
+"""Repeats, in the forked child, the steps that a plain interpreter performs around a program, mostly at exit.
 
-Modelled on CPython's own finalization, except that a detached standard output is not a failure, since all
-output has arrived.
+The steps follow CPython's own finalization, except that a detached standard output is not an error, because
+all output has been written by then.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from collections.abc import Callable
 from typing import Any
 
 _streams: list[io.TextIOBase] = []
-"""Standard output of a new child, which is flushed even if the program has replaced it."""
+"""Standard output that each child starts with, which is flushed even if the program has replaced it."""
 
 _plain_stack_size = _thread.stack_size
 _stacks = {"largest": 1 << 28, "asked": 0}
 
 
 class Loader:
-    """Loader that gives the program's source to `inspect.getsource` and similar functions."""
+    """Loader that provides the program's source to `inspect.getsource` and similar functions."""
 
     __slots__ = ("_source",)
 
@@ -36,7 +36,7 @@ class Loader:
 
 
 def prepare() -> None:
-    """Keep the standard output and cap the stack sizes of programs. Called in the server."""
+    """Remember the standard output, and cap the thread stacks of programs. The server calls this once."""
     _streams.append(sys.stdout)  # type: ignore[arg-type]
     threading.stack_size = _thread.stack_size = _stack_size
 
@@ -57,23 +57,23 @@ def _stack_size(size: int = 0) -> int:
 
 
 def finish(play: Callable[[], object], source: bytes, module: types.ModuleType) -> int:
-    """Run a program to its end like the interpreter, and return its exit status.
+    """Run a program to its end as the interpreter would, and return its exit status.
 
-    Exceptions are reported, threads joined, atexit hooks called and output flushed.
+    This reports exceptions, joins threads, calls atexit hooks and flushes output.
     """
     code = attempt(play)
     for ending in _ENDINGS:
         late = attempt(ending)
         code = code or late
     if _may_have_files(source):
-        module.__dict__.clear()  # files left open are written when they are freed
+        module.__dict__.clear()  # files left open are flushed when they are freed
         gc.collect()
     return code
 
 
 def _may_have_files(source: bytes) -> bool:
-    """Return False if the source cannot open files whose output may still be buffered."""
-    # The words are tested one by one, since a pattern or a loop would touch more memory.
+    """Return True if the source may open files, whose output may still be buffered."""
+    # The words are tested one by one, because a pattern or a loop would touch more memory.
     if b"open" in source or b"detach" in source:
         return True
     return b"FileIO" in source or b"Writer" in source or b"TextIOWrapper" in source
@@ -100,7 +100,7 @@ def _flush(stream: Any) -> None:
     """Flush a standard stream, which the program may have closed, detached or replaced by any object."""
     try:
         is_open = stream is not None and not stream.closed
-    except (AttributeError, ValueError):  # not a file, or a file without its buffer
+    except (AttributeError, ValueError):  # not a file, or a detached file
         return
     if is_open:
         stream.flush()

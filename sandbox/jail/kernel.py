@@ -1,6 +1,6 @@
-"""Linux calls that Python's `os` module lacks, through ctypes: Landlock, seccomp, mounts and namespaces.
+"""Linux calls that Python's `os` module lacks, for Landlock, seccomp, mounts and namespaces. Uses ctypes.
 
-Each function raises OSError with the name of the call. The callers decide on the policy.
+Each function raises OSError with the name of the call that failed. The callers decide on the policy.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _AT_EMPTY_PATH = 0x1000
 _AT_RECURSIVE = 0x8000
 _AT_FDCWD = -100
 
-READ_ONLY = 0b1101  # execute (map as code), read files and read directories
+READ_ONLY = 0b1101  # rights to execute files (or map them as code), read files and read directories
 READ_WRITE_FILE = 0b110
 
 
@@ -80,7 +80,7 @@ def prctl(option: int, argument: int) -> None:
 
 
 def die_with_parent() -> None:
-    """Let the kernel kill this process when its parent thread exits. A change of uid resets this."""
+    """Have the kernel kill this process when its parent thread exits. A change of uid undoes this."""
     _checked("prctl", _call(*_DIE_WITH_PARENT))
 
 
@@ -89,7 +89,7 @@ def unshare(flags: int) -> None:
 
 
 def drop_capabilities() -> None:
-    """Permanently drop every capability of this thread, in combination with no_new_privs."""
+    """Drop every capability of this thread. With no_new_privs, the thread can never regain them."""
     header = ctypes.create_string_buffer(struct.pack("=Ii", 0x20080522, 0))
     syscall("capset", _CAPSET, header, ctypes.create_string_buffer(24))
 
@@ -111,7 +111,7 @@ def clone_tree(path: str) -> int:
 
 
 def attach_tree(tree: int, target: str, *, read_only: bool, devices: bool = False) -> None:
-    """Mount a detached tree at `target`."""
+    """Mount a detached tree at `target`, and close its descriptor."""
     attributes = (1 if read_only else 0) | 2 | (0 if devices else 4)
     set_mount_attributes(tree, attributes)
     syscall(f"move_mount {target}", _MOVE_MOUNT, tree, b"", _AT_FDCWD, target.encode(), 4)
@@ -151,7 +151,7 @@ def landlock_version() -> int:
 
 
 def landlock_rules(version: int, rules: Iterable[tuple[str, int]]) -> int:
-    """Return the descriptor of a ruleset that only allows the given rights below each path."""
+    """Create a ruleset that allows only the given rights below each path, and return its descriptor."""
     handled = (1 << {1: 13, 2: 14, 3: 15, 4: 15}.get(version, 16)) - 1
     network = 3 if version >= 4 else 0
     scoped = 3 if version >= 6 else 0
@@ -169,7 +169,7 @@ def landlock_rules(version: int, rules: Iterable[tuple[str, int]]) -> int:
         try:
             target = os.open(path, os.O_PATH | os.O_CLOEXEC)
         except OSError:
-            continue  # the path is missing or inaccessible, so that there is nothing to allow
+            continue  # the path is missing or inaccessible, so there is nothing to allow
         if not os.path.isdir(path):
             rights &= _FILE_RIGHTS
         rule = ctypes.create_string_buffer(struct.pack("=Qi", rights & handled, target))
@@ -179,7 +179,7 @@ def landlock_rules(version: int, rules: Iterable[tuple[str, int]]) -> int:
 
 
 def all_rights() -> int:
-    """Return all rights on files and directories. The ruleset ignores those unknown to the kernel."""
+    """Return all rights on files and directories. A ruleset ignores rights that the kernel does not know."""
     return (1 << 16) - 1
 
 
@@ -192,7 +192,7 @@ def no_new_privileges() -> None:
     _checked("prctl no_new_privs", _call(*_NO_NEW_PRIVS))
 
 
-# Arguments of the calls in every child, converted in advance because conversion takes longer than the calls.
+# Arguments for the calls in every child, converted once because conversion takes longer than the calls.
 _ZERO, _ONE = ctypes.c_long(0), ctypes.c_long(1)
 _NO_NEW_PRIVS = (
     ctypes.c_long(167 if _ARM else 157),
@@ -211,7 +211,7 @@ _SET_FILTER = ctypes.c_long(_SECCOMP)
 
 
 class Filter:
-    """A seccomp program in the kernel's format, ready for a child to install."""
+    """A seccomp program in the kernel's format, which a child can install."""
 
     def __init__(self, program: list[BpfInstruction]) -> None:
         self._code = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *i) for i in program))
@@ -221,7 +221,7 @@ class Filter:
         )
 
     def install(self) -> None:
-        """Confine this process permanently. Requires no_new_privs."""
+        """Install the filter in this process, permanently. Requires no_new_privs."""
         pid = struct.pack("=I", os.getpid())
         for offset in self._pids:
             ctypes.memmove(ctypes.addressof(self._code) + offset, pid, 4)

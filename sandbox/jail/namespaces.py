@@ -1,7 +1,7 @@
-"""Level `warm`: moves the fork server into its own namespaces, with a root that contains only Python.
+"""Moves the fork server into its own namespaces and a minimal root file system, for level `warm`.
 
-This is done once, when the server starts, because namespaces cost more than a fork. A run can leave files
-only in its working directory, which `fresh_box` replaces.
+This is done once, when the server starts, because creating namespaces costs more than a fork. A run can leave
+files only in its working directory, which `fresh_box` replaces.
 """
 
 from __future__ import annotations
@@ -37,11 +37,12 @@ _SPACES = (
 
 
 def enter() -> bool:
-    """Enter new namespaces, and return True if runs can have a user id of their own.
+    """Enter new namespaces, and return True if runs can have their own user id.
 
-    Only the process that is pid 1 in the new namespaces returns. The calling process stays outside, waits for
-    that process, which dies with it, and exits. Root needs no user namespace, and its runs can have their own
-    user id. For any other user, and for root without the privilege, a user namespace maps the only user id.
+    Only the process that becomes pid 1 in the new namespaces returns from this call. The calling process
+    stays outside, waits for the new process and then exits. If the calling process is killed first, so is the
+    new process. Root needs no user namespace, so its runs can have their own user id. Any other user, and
+    root without the required privilege, needs a user namespace, which maps only one user id.
     """
     as_root = os.geteuid() == 0
     if as_root:
@@ -70,7 +71,10 @@ def _unshare_user() -> None:
 
 
 def build_root(readable: Sequence[str], box_mb: int) -> None:
-    """Replace the root by one with the absolute paths `readable` (read-only), a few devices and `WORK`."""
+    """Replace the root file system with a minimal one.
+
+    It contains the absolute paths in `readable` (read-only), a few devices and `WORK`.
+    """
     os.umask(0o022)  # the program runs as another user and must be able to read the folders created below
     kernel.mount("none", "/", "", kernel.MS_REC | kernel.MS_PRIVATE)
     trees = {
@@ -112,10 +116,10 @@ def build_root(readable: Sequence[str], box_mb: int) -> None:
 
 
 def _mount_proc(target: str) -> None:
-    """Mount /proc of the new namespace for paths like /dev/stdin, if the host allows it.
+    """Mount the new namespace's /proc for paths like /dev/stdin, if the host allows it.
 
-    Landlock denies opening anything in it. In a container with a masked /proc it cannot be mounted, and those
-    paths are missing.
+    Landlock denies opening any file in /proc itself. In a container with a masked /proc, the mount fails, and
+    paths like /dev/stdin do not work.
     """
     flags = kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC
     try:
@@ -130,7 +134,7 @@ def _mount_box(target: str, box_mb: int) -> None:
 
 
 def fresh_box(box_mb: int) -> None:
-    """Empty the working directory by mounting a new tmpfs, if the last run left anything in it."""
+    """Mount a new tmpfs as the working directory if the last run left any files in it."""
     try:
         with os.scandir(WORK) as left:
             used = next(left, None) is not None

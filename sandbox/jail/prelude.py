@@ -1,7 +1,7 @@
-"""Names that model-written code uses without importing them, added to its namespace on request.
+"""Names that model-written code often uses without importing them. A program gets these names on request.
 
-They are not inserted as text before the program, so that line numbers and `from __future__` stay correct.
-They never hide a builtin, and the program's own names override them.
+They are not inserted as text before the program, because that would shift line numbers and break
+`from __future__` imports. They never hide a builtin, and the program's own names override them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _names: dict[str, object] = {}
 
 
 def prepare() -> None:
-    """Collect the names. Called in the server."""
+    """Collect the names. The server calls this once."""
     for name in _STARRED:
         module = importlib.import_module(name)
         public = getattr(module, "__all__", None) or [n for n in vars(module) if not n.startswith("_")]
@@ -32,7 +32,7 @@ def prepare() -> None:
 
 
 def gave(name: str, value: object) -> bool:
-    """Return True if a program's global is still the object that the prelude put there."""
+    """Return True if a program's global is still the object that the prelude defined."""
     return _names.get(name, _names) is value
 
 

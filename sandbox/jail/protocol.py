@@ -1,25 +1,27 @@
-"""Messages between the driver and the fork server: for each run, one packet in each direction."""
+"""Messages between the driver and the fork server. Each run takes one packet in each direction."""
 
 from __future__ import annotations
 
 import struct
 
 SCRIPT, CALL, SERVE, CHECK, EXEC, BUILD = range(6)
-"""Modes of a child: run its program as Python; call a function on cases; answer calls on a socket; run its
-program as the assertions that make those calls; execute another program according to
-`execute.ExecutionPlan`; execute another program and send back its output file."""
+"""Modes of a child. SCRIPT runs a Python program. CALL calls one of its functions on cases. SERVE answers
+calls on a socket, and CHECK runs the assertions that make those calls. EXEC executes another program
+according to `execute.ExecutionPlan`. BUILD does the same and sends back the program's output file."""
 
 JOB = struct.Struct("=B?2xII6Q")
-"""Fields: mode, prelude, processes, threads, cpu_us, wall_us, idle_us (0: no limit), memory, output, resident
-(bytes of memory in use at which the run is killed, 0: no limit). Sent with the descriptors of program, stdin,
-stdout and stderr, and in modes other than SCRIPT with those for the child's descriptors 3 and 4."""
+"""Fields of a job packet: mode, prelude, processes, threads, cpu_us, wall_us, idle_us (0 means no limit),
+memory, output, resident (bytes of memory in use at which the run is killed, 0 means no limit). The packet
+carries the descriptors of program, stdin, stdout and stderr. Modes other than SCRIPT, and scripts with files,
+add those that become the child's descriptors 3 and 4."""
 
 REPORT = struct.Struct("=BxxxiQQQ")
-"""Fields: reason for stopping, wait status, cpu_us, wall_us, peak memory in KiB."""
+"""Fields of a report packet: reason for stopping, wait status, cpu_us, wall_us, peak memory in KiB."""
 
 ENDED, CPU, WALL, IDLE, PROCESSES, CANCELLED, NOT_STARTED, MEMORY, OUTPUT = range(9)
-"""Reasons for stopping a run: none; CPU time, elapsed time, idle time, number of processes; request of the
-driver; failure to set up the jail; memory in use; size of the working directory."""
+"""Reasons for stopping a run. ENDED means that the run ended by itself, CANCELLED that the driver asked for
+the stop, NOT_STARTED that the jail could not be set up, MEMORY that too much memory was in use, and OUTPUT
+that the working directory became too large. The others name the limit that the run exceeded."""
 
 CANCEL = b"cancel"
 HELLO = b"ready"
@@ -29,4 +31,4 @@ PROGRAM_MODULES = (
     "solution", "main", "candidate", "submission", "answer", "your_module", "my_module", "your_solution",
     "my_solution", "solution_module",
 )  # fmt: skip
-"""Names by which tests import the program as a module."""
+"""Module names under which tests may import the program."""

@@ -1,9 +1,10 @@
-"""Stand-ins for the program's objects in the tests' process. Every operation on them is sent to the program.
+"""Stand-ins, in the tests' process, for objects of the program. Operations on them are sent to the program.
 
-The program decides whether two stand-ins are equal. A stand-in equals a plain value only by its content (if
-its class derives from `list`, for example). Expected values are never sent to the program, so that its
-`__eq__` cannot make an answer right. Arithmetic with plain values is sent only for objects that the test
-created itself, from a class that it names (`Money(5) - 3`). On other objects it raises TypeError.
+The program decides whether two stand-ins are equal. A stand-in can equal a plain value only through its
+content, for example if its class derives from `list`. Expected values are never sent to the program, so its
+`__eq__` cannot make a wrong answer pass. Arithmetic with plain values, such as `Money(5) - 3`, is sent only
+if the test itself created the object, from a class that the test names. With other objects, such arithmetic
+raises TypeError.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ NOTHING = object()
 """Marker for an object without content."""
 
 current: list[Any] = []
-"""The channel to the program (a `remote.TestsChannel`), once it exists."""
+"""List that contains the channel to the program (a `remote.TestsChannel`), once the channel exists."""
 
 
 def channel() -> Any:
@@ -26,7 +27,7 @@ def channel() -> Any:
 
 
 class UnsupportedTest(Exception):
-    """Raised if a test needs something that is impossible with a program in another process."""
+    """Raised if a test needs a feature that cannot work with a program in another process."""
 
 
 class Proxy:
@@ -95,17 +96,17 @@ READABLE = {
 
 
 def made(value: Any) -> bool:
-    """Return True if the test created the object itself, rather than getting it from the program."""
+    """Return True if the test created the object itself, rather than receiving it from the program."""
     return isinstance(value, Proxy) and bool(value._Proxy__made)
 
 
 def number_of(value: Proxy) -> int:
-    """Return the number of an object on the program's side."""
+    """Return the number that identifies a stand-in's object in the program's process."""
     return int(value._Proxy__number)
 
 
 def content_of(value: Proxy) -> Any:
-    """Return the content of an object as the builtin type that its class derives from, or NOTHING."""
+    """Return the content of an object, as the builtin type from which its class derives, or NOTHING."""
     return value._Proxy__content
 
 
@@ -197,10 +198,10 @@ _BINARY = (
 
 
 def _equip() -> None:
-    """Add the operators to `Proxy`."""
+    """Add the operator methods to `Proxy`."""
     for op in ("len", "bool", "int", "float", "complex", "round", "reversed"):
         setattr(Proxy, f"__{op}__", _asked(op))
-    for op in ("str", "repr", "format"):  # these come from the class and do not depend on the content
+    for op in ("str", "repr", "format"):  # the program's class defines these, whatever the content is
         setattr(Proxy, f"__{op}__", _said(op))
     setattr(Proxy, "__index__", _item("index"))  # noqa: B010
     for name in ("lt", "le", "gt", "ge"):

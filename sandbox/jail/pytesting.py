@@ -1,7 +1,7 @@
 """Runs tests written for pytest or unittest with pytest itself, in the tests' process.
 
-`checks.py` loads and selects the tests, and pytest gets the module that contains them. Any exception of the
-program is a failure, so that the program cannot make a test be skipped, left out or expected to fail.
+`checks.py` loads and selects the tests, and passes the module that contains them to pytest. Any exception
+from the program is a failure, so the program cannot cause a test to be skipped, left out or expected to fail.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ _LEFT_OUT = (
     "cacheprovider", "doctest", "faulthandler", "junitxml", "logging", "pastebin", "stepwise",
     "terminal", "threadexception", "tmpdir", "unraisableexception", "warnings",
 )  # fmt: skip
-"""Plugins that these tests do not need and that take a third of the time."""
+"""Plugins that these tests do not need. They would take a third of the total time."""
 _ARGUMENTS = ["--assert=plain", "--capture=no", f"-c{os.devnull}", "--rootdir=.", "--confcutdir=.", _FILE]
 _NOT_RUN = ("__unittest_skip__", "__unittest_expecting_failure__")
-"""Attributes with which unittest marks tests that are skipped or expected to fail."""
+"""Attributes by which unittest marks tests that are skipped or expected to fail."""
 
 _main = pytest.main
 _raises = pytest.raises
 
 TestName = tuple[str, str | None]
-"""Name of a test function, or the names of a test class and its method."""
+"""Name of a test function and None, or the names of a test class and its method."""
 
 
 def adapt() -> None:
@@ -49,7 +49,7 @@ def _imported(name: str, *_: Any, **__: Any) -> Any:
 
 
 def raises(expected: Any = (), *args: Any, **kwargs: Any) -> Any:
-    """Check like pytest's `raises`, but accept `Stopped` for a StopIteration of the program."""
+    """Check like pytest's `raises`, but accept `Stopped` in place of a StopIteration from the program."""
     kinds = expected if isinstance(expected, tuple) else (expected,)
     if StopIteration in kinds:
         expected = (*kinds, Stopped)
@@ -59,16 +59,18 @@ def raises(expected: Any = (), *args: Any, **kwargs: Any) -> Any:
 def play(
     module: types.ModuleType, names: dict[str, Any], tests: list[str], run_all: Callable[[], None]
 ) -> None:
-    """Let pytest collect the tests of a module, and call `run_all` as soon as they can run.
+    """Have pytest collect the tests in a module, and call `run_all` when they are ready to run.
 
     Args:
         module: Module of the tests.
-        names: Globals of the tests, to which `__run_test__` is added. It runs the next test.
-        tests: Calls of `__run_test__`, with the name of a function, or of a class and its method.
+        names: Globals of the tests, to which the function `__run_test__` is added. This function runs the
+            next test.
+        tests: Calls to `__run_test__`, each with the name of a function, or the names of a class and its
+            method.
         run_all: Function that makes these calls.
     """
     own = {name: value for name, value in names.items() if not isinstance(value, proxies.Proxy)}
-    # The tests are only in memory, but appear to come from this file.
+    # The tests exist only in memory, but pytest needs a file that they appear to come from.
     vars(module).update(own, __file__=os.path.abspath(_FILE))
     with open(_FILE, "w"):
         pass
@@ -107,7 +109,7 @@ class TestsByPytest:
         return True
 
     def pytest_make_parametrize_id(self, argname: str) -> str:
-        return argname  # without the values, which may come from the program
+        return argname  # leaves out the values, which may come from the program
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool | None:
@@ -161,9 +163,10 @@ def _says_no(item: Any) -> bool:
 
 
 def _as_failure(error: BaseException, item: pytest.Item, when: str) -> BaseException:
-    """Return the exception with which to report a test that raised `error`.
+    """Return the exception to report for a test that raised `error`.
 
-    A test that skips itself has failed, unless it has a `skipif` mark that does not depend on the program.
+    A test that skips itself counts as failed, unless it has a `skipif` mark that does not depend on the
+    program.
     """
     if not isinstance(error, pytest.skip.Exception | pytest.xfail.Exception | pytest.exit.Exception):
         return error

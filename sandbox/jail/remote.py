@@ -1,6 +1,6 @@
 """The tests' end of the channel to the program, and the program as an importable module.
 
-Runs in the tests' process. `proxies` has the stand-ins for the program's objects.
+This module runs in the tests' process. `proxies` defines the stand-ins for the program's objects.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .channel import Channel
 from .proxies import NOTHING, Proxy, RemoteClass, channel, number_of
 
 _KINDS = {"generator": types.GeneratorType, "function": types.FunctionType, "method": types.MethodType}
-"""Builtin types that a stand-in may pass for in `isinstance` checks of the tests."""
+"""Builtin types that a stand-in may pass for in the tests' `isinstance` checks."""
 
 
 class TestsChannel(Channel):
@@ -44,7 +44,7 @@ class TestsChannel(Channel):
         self._pending: list[tuple[str, Any]] = []
         self.seeds = surroundings.Seeds()
         self.used = False
-        """True once a request was sent to the program."""
+        """True once a request has been sent to the program."""
 
     def ask(self, op: str, *args: Any, **kwargs: Any) -> Any:
         """Send a request. Threads of the tests take turns, because they share one socket."""
@@ -65,7 +65,7 @@ class TestsChannel(Channel):
         return found[0]
 
     def proxy(self, number: int, kind: Any, content: Any = NOTHING, *, made: bool = False) -> Proxy:
-        """Return the stand-in for an object. It is always the same stand-in, so that `is` works."""
+        """Return the stand-in for an object. Later calls return the same stand-in, so that `is` works."""
         found = self._proxies.get((number, made))
         if found is None:
             found = object.__new__(kind)
@@ -131,7 +131,7 @@ class TestsChannel(Channel):
             if stands_for is not None:
                 body["__class__"] = property(lambda self: stands_for)
                 body["__doc__"] = property(lambda self: channel().ask("getattr", self, "__doc__"))
-                body["__await__"] = None  # calling it may return an awaitable, but it is not awaitable itself
+                body["__await__"] = None  # a call may return an awaitable, but the function is not awaitable
             self._kinds[name] = type(name, (Proxy,), body)
         return self._kinds[name]
 
@@ -176,7 +176,7 @@ class TestsChannel(Channel):
         return found
 
     def _lent(self, target: Any) -> Any:
-        """Return an object, if the tests lent it to the program.
+        """Return an object after checking that the tests lent it to the program.
 
         Raises:
             PermissionError: The program made up the object's number.
@@ -194,7 +194,7 @@ class TestsChannel(Channel):
 
 
 def _global_name(value: Any) -> list[str] | None:
-    """Return module and name of a standard library function or class, which the program has too."""
+    """Return the module and name of a standard library function or class, which the program can import."""
     if not isinstance(
         value, type | types.FunctionType | types.BuiltinFunctionType | types.MethodDescriptorType
     ):
@@ -214,7 +214,7 @@ def _global_name(value: Any) -> list[str] | None:
 
 
 def connect(fd: int, names: dict[str, Any]) -> TestsChannel:
-    """Create the only channel of this process."""
+    """Create this process's only channel."""
     made = TestsChannel(fd, names)
     proxies.current[:] = [made]
     return made
@@ -255,6 +255,6 @@ def run_coroutine(value: Any) -> Any:
     """Run the coroutine that a test function returned, or return any other value unchanged."""
     if not inspect.iscoroutine(value):
         return value
-    import asyncio  # a large import that would otherwise cost every fork of the server
+    import asyncio  # asyncio is large, and would take memory in every fork of the server
 
     return asyncio.run(value)

@@ -1,7 +1,7 @@
-"""Working directory of runs at a level without a file system of its own: a folder on the host's disk.
+"""Measures and empties the working directory of runs at levels without a file system of their own.
 
-Checks whether a run has put too much into the folder, and empties it. The content is hostile: it may change
-while it is counted, be nested deeper than the longest path, and have any mode.
+The directory is a folder on the host's disk. Its content may be hostile. It may change while it is being
+counted, be nested more deeply than a path can be long, and have any mode.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 import stat
 
 PREFIX = "sandbox-scratch-"
-"""Prefix of the names of working folders. Only folders with this prefix are ever emptied."""
+"""Prefix of the names of working directories. Only folders with this prefix are ever emptied."""
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -40,7 +40,7 @@ def empty(folder: str) -> None:
     """Remove everything in `folder` without following links, even while processes change it.
 
     Raises:
-        ValueError: `folder` is not the absolute path of a working folder. Nothing is removed.
+        ValueError: `folder` is not the absolute path of a working directory. Nothing is removed.
     """
     name = os.path.basename(folder)
     if not os.path.isabs(folder) or not name.startswith(PREFIX):
@@ -55,14 +55,14 @@ def empty(folder: str) -> None:
 
 
 def _remove(name: str, top: int) -> None:
-    """Remove an entry of the top folder. Subfolders are moved up to the top, so that no path gets long."""
+    """Remove an entry of the top folder. Its subfolders are first moved to the top, so paths stay short."""
     if not _is_left(name, top):
         return
     folder = _open_folder(name, top)
     try:
         for inner in os.listdir(folder):
             if _is_left(inner, folder):
-                os.close(_open_folder(inner, folder))  # gives its owner the permissions needed to move it
+                os.close(_open_folder(inner, folder))  # sets the permissions needed to move the folder
                 os.rename(inner, f"moved-{os.urandom(8).hex()}", src_dir_fd=folder, dst_dir_fd=top)
     finally:
         os.close(folder)
@@ -70,7 +70,7 @@ def _remove(name: str, top: int) -> None:
 
 
 def _is_left(name: str, folder: int) -> bool:
-    """Remove an entry unless it is a folder, and return True if it is one."""
+    """Remove an entry that is not a folder. Return True if the entry is a folder."""
     try:
         os.unlink(name, dir_fd=folder)
     except IsADirectoryError:

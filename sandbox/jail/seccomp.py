@@ -1,8 +1,8 @@
 """Builds the allow-list of system calls as a seccomp BPF program, which `kernel.py` installs.
 
-All other calls fail with EPERM and never reach the code of the kernel. The list is a partition of the call
-numbers, searched as a binary tree. This keeps the program short. The length matters because the kernel runs
-the program once for every number when it is installed, and then at every call.
+All other calls fail with EPERM, and the kernel never executes them. The program searches ranges of call
+numbers as a binary tree, which keeps the program fast. Speed matters because the kernel runs the program once
+for every call number when the program is installed, and then at every call.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 BpfInstruction = tuple[int, int, int, int]
-"""One BPF instruction: code, jump if true, jump if false, constant."""
+"""One BPF instruction, as (code, jump if true, jump if false, constant)."""
 
 # From linux/bpf_common.h and linux/seccomp.h.
 _LOAD = 0x20
@@ -33,11 +33,11 @@ _ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 _X32_BIT = 0x40000000
 
 OWN_PID = 0x7E57_91D0
-"""Placeholder for the pid of the child, which the child replaces before it installs the program."""
+"""Placeholder for the child's pid. The child replaces it before installing the program."""
 
 # name: number on x86_64, number on aarch64 (asm/unistd_64.h, asm-generic/unistd.h of Linux 6.1).
 _PLAIN: dict[str, tuple[int | None, int | None]] = {
-    # files, by descriptor and by path (Landlock decides which of them may be opened)
+    # files, by descriptor and by path (Landlock decides which files may be opened)
     "read": (0, 63), "write": (1, 64), "close": (3, 57), "fstat": (5, 80), "stat": (4, None),
     "lstat": (6, None), "newfstatat": (262, 79), "statx": (332, 291), "lseek": (8, 62),
     "pread64": (17, 67), "pwrite64": (18, 68), "readv": (19, 65), "writev": (20, 66),
@@ -86,7 +86,7 @@ _CHECKED: dict[str, tuple[int | None, int | None]] = {
 }  # fmt: skip
 
 _FORKS: dict[str, tuple[int | None, int | None]] = {"fork": (57, None), "vfork": (58, None)}
-# Additional calls of compilers and other runtimes. Programs that they execute keep the filter.
+# Additional calls that compilers and other runtimes make. Programs that they execute keep the filter.
 _EXECUTES: dict[str, tuple[int | None, int | None]] = {
     "execve": (59, 221), "execveat": (322, 281), "fadvise64": (221, 223), "fallocate": (285, 47),
     "capget": (125, 90),
@@ -99,12 +99,12 @@ _PRETENDED: dict[str, tuple[int | None, int | None]] = {
     "chmod": (90, None), "fchmod": (91, 52), "fchmodat": (268, 53), "utime": (132, None),
     "utimes": (235, None), "utimensat": (280, 88),
 }  # fmt: skip
-# Libraries fall back to other calls, whose flags a filter can check.
+# These are reported as missing, so that libraries fall back to older calls, whose flags a filter can check.
 _ABSENT: dict[str, tuple[int | None, int | None]] = {
     "clone3": (435, 435), "openat2": (437, 437), "fchmodat2": (452, 452), "copy_file_range": (326, 285),
     "pkey_alloc": (330, 289), "io_uring_setup": (425, 425),
 }  # fmt: skip
-# Answered as by a file system without extended attributes, which programs that copy files can handle.
+# These fail as on a file system without extended attributes, which programs that copy files can handle.
 _UNSUPPORTED: dict[str, tuple[int | None, int | None]] = {
     "setxattr": (188, 5), "lsetxattr": (189, 6), "fsetxattr": (190, 7), "getxattr": (191, 8),
     "lgetxattr": (192, 9), "fgetxattr": (193, 10), "listxattr": (194, 11), "llistxattr": (195, 12),
@@ -112,7 +112,7 @@ _UNSUPPORTED: dict[str, tuple[int | None, int | None]] = {
 }  # fmt: skip
 
 _CLONE_THREAD = 0x0001_0000
-# New namespaces of any kind, and CLONE_PARENT, with which a child avoids being reaped.
+# Flags for new namespaces of any kind, and CLONE_PARENT, with which a child could avoid being reaped.
 _CLONE_NEVER = 0x7E02_0000 | 0x8000
 _FCNTL = (0, 1, 2, 3, 4, 1030)  # dup, and reading and setting flags, but no leases, owners or pipe sizes
 _FCNTL_LOCKS = (6, 7, 37, 38)
@@ -136,17 +136,18 @@ _PROT_WRITE = 0x2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Profile:
-    """System calls that a run may make in addition to those of a Python program.
+    """Set of system calls that a run may make, in addition to those that every Python program may make.
 
-    The profiles below are the only instances. They are compared by identity, because every child looks up the
-    filter for its profile.
+    The profiles below are the only instances. They are compared by identity, so that each child can look up
+    its filter quickly.
     """
 
     fork: bool = False
     execute: bool = False
-    """True to allow other programs (which keep the filter) and the calls of compilers and runtimes."""
+    """True to allow executing other programs, which keep the filter, and the calls of compilers and
+    runtimes."""
     counted: bool = False
-    """True to forbid mappings that RLIMIT_DATA does not count, for runtimes that over-reserve memory."""
+    """True to forbid mappings that RLIMIT_DATA does not count, for runtimes that reserve too much memory."""
 
 
 PYTHON = Profile()
@@ -206,7 +207,7 @@ def _groups(
 
 
 def _checks(profile: Profile) -> dict[str, list[BpfInstruction]]:
-    """Return the calls that depend on an argument, each with the instructions that decide on it."""
+    """Return the calls that are allowed only with certain arguments, each with the code that checks them."""
     own = _any_but_first() if profile == SHELL else _if_among(0, (OWN_PID,))
     # This denies truncating a file that is opened for reading.
     opening = _if_masked(1, _O_TRUNC | _O_ACCMODE, _O_TRUNC, _DENY, _ALLOW)
@@ -234,7 +235,7 @@ def _checks(profile: Profile) -> dict[str, list[BpfInstruction]]:
 
 
 def _intervals(leaves: dict[int, list[BpfInstruction]]) -> list[tuple[int, list[BpfInstruction]]]:
-    """Return ranges that cover all numbers, as (first number, action), with equal neighbours merged."""
+    """Return ranges that cover all call numbers, as (first number, action), with equal neighbours merged."""
     deny = [_return(_DENY)]
     cover: list[tuple[int, list[BpfInstruction]]] = [(0, deny)]
     for number in range(max(leaves) + 2):
@@ -254,7 +255,7 @@ def _search(cover: list[tuple[int, list[BpfInstruction]]]) -> list[BpfInstructio
 
 
 def _argument(index: int, *, high: bool = False) -> int:
-    """Return the offset of half an argument in struct seccomp_data, on little-endian machines."""
+    """Return the offset of the low or high half of an argument in a little-endian struct seccomp_data."""
     return 16 + 8 * index + (4 if high else 0)
 
 
@@ -271,7 +272,7 @@ def _if_among(
 
 
 def _counted_mapping() -> list[BpfInstruction]:
-    """Return a check that forbids stacks and all shared mappings except of files for reading."""
+    """Return a check that forbids stack mappings and shared mappings, except of files for reading."""
     return [
         (_LOAD, 0, 0, _argument(3)),
         (_AND, 0, 0, _MAP_GROWSDOWN),
@@ -289,7 +290,7 @@ def _counted_mapping() -> list[BpfInstruction]:
 
 
 def _any_but_first() -> list[BpfInstruction]:
-    """Return a check that allows signals to any process of the namespace except the first."""
+    """Return a check that allows signals to any process in the namespace except the first."""
     return [
         (_LOAD, 0, 0, _argument(0)),
         (_JUMP_EQUAL, 1, 0, 1),

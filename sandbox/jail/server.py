@@ -1,8 +1,8 @@
-"""The fork server: waits for a run, forks a child for it, enforces its limits and reports how it ended.
+"""The fork server, which forks a child for each run, enforces its limits and reports how it ended.
 
-It handles one run at a time, in one thread, and keeps no data of any run in memory: programs and inputs
-arrive as descriptors that only the child reads. It exits, with all its children, when the driver closes the
-socket or dies.
+The server handles one run at a time, in one thread. It never has a run's data in memory, because programs and
+inputs arrive as descriptors that only the child reads. When the driver closes the socket or dies, the server
+exits with all its children.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ _POLL_S = 0.02
 """Interval at which the server checks the usage of a run, in seconds."""
 
 _RESERVED = 6
-"""Descriptors below this number are reserved for those of a run."""
+"""Descriptors below this number are reserved for runs."""
 
 _COLLECT_S = 20.0
-"""Elapsed time allowed for sending back the files of a run, in seconds."""
+"""Elapsed time allowed for sending back a run's files, in seconds."""
 
 _OWN_UID_BASE = 0x7000_0000
 
 
 @dataclass(frozen=True)
 class Setup:
-    """Settings of the server, from the driver's command line."""
+    """Settings of the server, as given on its command line by the driver."""
 
     level: str
     socket: int
@@ -70,11 +70,11 @@ class Setup:
     tools: bool
     """True if the runs execute the programs of a toolchain."""
     scratch: str
-    """Folder for the working directory of the runs, at a level without a file system of its own."""
+    """Folder to use as the working directory of the runs, at levels without a file system of their own."""
 
 
 def boot(arguments: str) -> None:
-    """Start the server from a Setup in JSON. Called by the driver's `python -c`. Never returns."""
+    """Start the server with a Setup given as JSON. Called by the driver's `python -c`. Never returns."""
     given = json.loads(arguments)
     del given["home"]  # already read by the driver's `python -c`
     lists = {name: tuple(given[name]) for name in ("readable", "path", "preload")}
@@ -102,7 +102,7 @@ def main(setup: Setup) -> None:
 
 
 def _above_reserved(fd: int) -> int:
-    """Return a copy of `fd` above the reserved descriptors, after pointing those at the null device."""
+    """Move `fd` above the reserved descriptors, and return it. Those then refer to the null device."""
     moved = fd
     while moved < _RESERVED or moved == fd:
         moved = os.dup(fd)
@@ -165,7 +165,7 @@ class _JailServer:
             packet, fds = _receive(self.control)
             if not packet:
                 return
-            if packet != CANCEL:  # a cancel that arrives after the run needs no action
+            if packet != CANCEL:  # a cancellation that arrives after the run needs no action
                 self._run(packet, fds)
 
     def _run(self, packet: bytes, fds: list[int]) -> None:
@@ -196,7 +196,7 @@ class _JailServer:
     def _await(
         self, pid: int, job: child.JailJob, started: float, wall_s: float
     ) -> tuple[int, int, resource.struct_rusage]:
-        """Wait for a child to end or kill it, and return the reason, the wait status and the usage."""
+        """Wait for a child to end, or kill it. Return the reason, the wait status and the resource usage."""
         pidfd = os.pidfd_open(pid)
         self.poll.register(pidfd, select.POLLIN)
         reason = self._watch(pid, pidfd, job, started, wall_s)
@@ -208,24 +208,24 @@ class _JailServer:
         return reason, status, used
 
     def _collect(self, job: child.JailJob) -> None:
-        """Let another jailed child send back the files of the run."""
+        """Have another jailed child send back the run's files."""
         own = replace(job, cpu_s=_COLLECT_S, memory=job.memory + 8 * job.output, processes=0, idle_s=0)
         pid = kernel.fork()
         if pid == 0:
             child.collect(self.jail, own)
         self._await(pid, own, time.monotonic(), _COLLECT_S)
-        self.jail.was_entered()  # discards the mark of that child, which does not belong to the run
+        self.jail.was_entered()  # resets the counter that this other child has incremented
 
     def _tidy(self) -> None:
-        """Remove everything that a run left behind."""
+        """Remove all files that a run left behind."""
         if self.warm:
             namespaces.fresh_box(self.setup.box_mb)
         else:
             scratch.empty(self.setup.scratch)
 
     def _watch(self, pid: int, pidfd: int, job: child.JailJob, started: float, wall_s: float) -> int:
-        """Wait for the end of a run, and return the reason to kill it, or ENDED."""
-        # This is the CPU clock of the whole process: CPUCLOCK_SCHED of <linux/posix-timers.h>.
+        """Wait until a run ends or must be killed. Return ENDED or the reason to kill it."""
+        # This is the CPU clock of the whole process (CPUCLOCK_SCHED in <linux/posix-timers.h>).
         clock = (~pid << 3) | 2
         rest = job.cpu_s
         while True:
@@ -250,7 +250,8 @@ class _JailServer:
             if usage.has_idled(pid, job, elapsed, job.cpu_s - rest):
                 return IDLE
             if elapsed >= wall_s:
-                # If the host does not report waits for a CPU, other load can hardly explain this long time.
+                # If the host does not report CPU waits, assume idling, because load rarely delays a run this
+                # long.
                 return IDLE if job.idle_s and usage.waited_for_cpu(pid) is None else WALL
             if reason := usage.excess(pid, job) or self._overfull():
                 return reason
@@ -296,7 +297,7 @@ def _filters(setup: Setup) -> list[seccomp.Profile]:
 
 
 def _can_import_as(uid: int, path: tuple[str, ...]) -> bool:
-    """Return True if a process with this uid can read the modules, by trying it in a child process."""
+    """Return True if a process with this uid can read Python's modules. A child process tries this."""
     pid = os.fork()
     if pid == 0:
         try:
@@ -319,7 +320,7 @@ def _address_space() -> int:
 
 
 def _kill_the_rest() -> None:
-    """Kill all remaining processes of a run that may fork. As pid 1, the server reaches no others."""
+    """Kill every remaining process of a run that may fork. As pid 1, the server reaches no other process."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(-1, signal.SIGKILL)
     with contextlib.suppress(ChildProcessError):

@@ -1,7 +1,8 @@
-"""Carries changes that the tests make to their process over to the program's process.
+"""Repeats, in the program's process, changes that the tests make to their own process.
 
-They may replace `input`, `print` and `sys.stdin`, and change the environment and the state of seeded random
-numbers. The tests' side reports the changes, and the program's side applies them while it executes a request.
+Tests may replace `input`, `print` and `sys.stdin`, change environment variables, and seed random number
+generators. The tests' side reports these changes, and the program's side applies them while it executes a
+request.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ _ENVIRONMENT = dict(os.environ)
 
 
 class Seeds:
-    """Random states of the tests, which are sent after the tests seed them or draw numbers."""
+    """States of the tests' random number generators, which are sent after the tests seed or use them."""
 
     def __init__(self) -> None:
         self._said: dict[str, Any] = {}
 
     def seeded(self, seed: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Call the seed function of a test. From then on, the program gets the tests' random states."""
+        """Call a seed function. From then on, the program receives the state of the seeded generator."""
         found = seed(*args, **kwargs)
         numpy = sys.modules.get("numpy.random")
         if seed == random.seed:
@@ -51,7 +52,7 @@ def _numpy_state() -> Any:
 
 
 def _set_numpy_state(state: Any) -> None:
-    import numpy  # imported late because the program may not have imported it
+    import numpy  # numpy is slow to import, and most programs do not use it
 
     numpy.random.set_state(tuple(state))
 
@@ -79,7 +80,7 @@ def changed(seeds: Seeds) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def as_in_tests(said: dict[str, Any]) -> Iterator[None]:
-    """Apply the surroundings of the tests to the program for the block. Random states stay changed."""
+    """Apply the tests' changes to the program's process for the block. Random states stay changed."""
     for name, state in said.get("numbers", {}).items():
         _WRITE[name](state)
     kept = {name: getattr(builtins, name) for name in _BUILTINS if name in said}

@@ -1,4 +1,4 @@
-"""Resource usage and idle time of a run, which its server reads from /proc."""
+"""Reads the resource usage and idle time of a run from /proc. Used by the run's server."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 
 
 def excess(pid: int, job: child.JailJob) -> int:
-    """Return the limit that a run exceeds, among those that the kernel does not enforce, or ENDED."""
+    """Return the limit that a run exceeds, or ENDED. Limits that the kernel enforces are not checked."""
     used = _usage(pid)
     if used.threads > job.threads:
         return PROCESSES
-    if job.processes:  # also count its processes, which are all the processes of this namespace
+    if job.processes:  # also count the run's child processes, the only others in this namespace
         everything = [_usage(int(name)) for name in os.listdir("/proc") if name.isdigit() and name != "1"]
         if sum(each.cpu_s for each in everything) > job.cpu_s:
             return CPU
@@ -30,9 +30,8 @@ def excess(pid: int, job: child.JailJob) -> int:
 def has_idled(pid: int, job: child.JailJob, elapsed: float, cpu_s: float) -> bool:
     """Return True if a run has been idle for too long.
 
-    A program and its tests wait for each other, so that time counts as idle only if both are idle. The server
-    of the tests therefore reports their idle time to the server of the program, which alone applies the
-    limit.
+    A program and its tests wait for each other, so time counts as idle only while both are idle. The tests'
+    server therefore reports idle time to the program's server, and only the latter applies the limit.
     """
     if job.mode == CHECK:
         idle = max(_idled(pid, job, elapsed, cpu_s), _read_seconds(job.idle))
@@ -52,9 +51,10 @@ def _read_seconds(fd: int) -> float:
 
 
 def _idled(pid: int, job: child.JailJob, elapsed: float, cpu_s: float) -> float:
-    """Return the time in seconds that a run has been idle, not counting waits for a CPU.
+    """Return the idle time of a run in seconds, not counting time spent waiting for a CPU.
 
-    If the host does not report waits for a CPU, return 0, because the machine may just be busy.
+    If the host does not report how long processes wait for a CPU, return 0, because the machine may just be
+    busy.
     """
     idle = elapsed - cpu_s
     pids = [pid]
@@ -62,14 +62,14 @@ def _idled(pid: int, job: child.JailJob, elapsed: float, cpu_s: float) -> float:
         pids = [int(name) for name in os.listdir("/proc") if name.isdigit() and name != "1"]
         idle = elapsed - sum(_usage(each).cpu_s for each in pids)
     if any(_wants_cpu(each) for each in pids):
-        # The kernel counts a wait for a CPU only when it ends, so that the current wait is not counted yet.
+        # The kernel counts a wait for a CPU only after the wait has ended, so a current wait is missing.
         return 0.0
     waited = [waited_for_cpu(each) for each in pids]
     return 0.0 if None in waited else idle - sum(w for w in waited if w is not None)
 
 
 def _wants_cpu(pid: int) -> bool:
-    """Return True if a thread of a process is running, or is only waiting for a CPU or for its pages."""
+    """Return True if a thread of a process is running, or is only waiting for a CPU or a memory page."""
     try:
         for task in os.listdir(f"/proc/{pid}/task"):
             with open(f"/proc/{pid}/task/{task}/stat") as stat:
@@ -84,7 +84,7 @@ def _wants_cpu(pid: int) -> bool:
 class _Usage:
     threads: int
     cpu_s: float
-    """CPU time, including that of the children it has waited for."""
+    """CPU time in seconds, including that of children that the process has waited for."""
     resident: int
 
 
@@ -99,7 +99,7 @@ def _usage(pid: int) -> _Usage:
 
 
 def waited_for_cpu(pid: int) -> float | None:
-    """Return the seconds that threads of a process were ready to run but had no CPU, or None if unknown."""
+    """Return the seconds that a process's threads were ready to run but had no CPU, or None if unknown."""
     waited = 0
     try:
         for thread in os.listdir(f"/proc/{pid}/task"):

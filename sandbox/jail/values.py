@@ -1,9 +1,10 @@
-"""Python values as tagged JSON, to send arguments and results between processes. Decoding executes nothing.
+"""Converts Python values to and from tagged JSON, to send them between processes. Decoding executes nothing.
 
-Scalars and lists stand for themselves. Any other value is an object with one key that names its type, so that
-a tuple, a set, a date or a dict with integer keys keeps its type. Only types of the language and its library
-are sent by content. Other values (objects of the program's own classes) are encoded by the caller's
-`foreign`, or as `Opaque` without it. Decoded data may be hostile.
+Scalars and lists are encoded as themselves. Any other value becomes an object with one key that names its
+type, so that a tuple, a set, a date or a dict with integer keys keeps its type. Only builtin types and types
+from the standard library or NumPy are sent by content. Other values, such as objects of the program's own
+classes, are encoded by the caller's `foreign` function or, without one, as `Opaque`. The data to decode may
+be hostile.
 """
 
 from __future__ import annotations
@@ -20,21 +21,22 @@ from typing import Any
 
 MAX_DEPTH = 200
 _MAX_ALIKE = 256
-"""Maximum number of members of a set, or keys of a dict, that have the same hash."""
+"""Maximum number of set members or dict keys that may have the same hash."""
 _MAX_FRACTION_DIGITS = 10_000
-"""Maximum number of hexadecimal digits in each part of a fraction, because fractions must be reduced."""
+"""Maximum number of hexadecimal digits in each part of a fraction. Reducing longer fractions takes too
+long."""
 
 Foreign = Callable[[Any], Any]
 """Function that returns JSON data (an object with one key) for a value that cannot be sent by content."""
 Local = Callable[[str, Any], Any]
-"""Function that returns the value for a tag and its body, or raises KeyError for an unknown tag."""
+"""Function that returns the value for a tag and its body, or raises KeyError if the tag is unknown."""
 
 # Reused because `json.dumps` would create an encoder for each message.
 _encoder = json.JSONEncoder(separators=(",", ":"))
 
 
 class Opaque:
-    """A value of a type that cannot be sent."""
+    """Stand-in for a value whose type cannot be sent."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -100,10 +102,11 @@ def _encode_rarer(value: Any, kind: Any, foreign: Foreign | None, depth: int) ->
 
 
 def content_base(value: Any) -> Any:
-    """Return the content of an object of a builtin type, or of a subclass, as that builtin type.
+    """Return the content of an instance of a builtin type, or of a subclass, as the builtin type.
 
-    The types are str, int, float, list, tuple, dict and set. Return None for any other object. The methods of
-    the builtin type are used, because the class may override them to return other content.
+    The types are str, int, float, list, tuple, dict and set. For any other object, return None. The content
+    is read with the builtin type's own methods, because a subclass may override them to return something
+    else.
     """
     if isinstance(value, str):
         return str.__str__(value)
@@ -123,7 +126,7 @@ def content_base(value: Any) -> Any:
 
 
 def describe(value: Any) -> str:
-    """Return a text that stands for a value that cannot be sent by content."""
+    """Return a placeholder text for a value that cannot be sent by content."""
     return f"<{type(value).__name__[:80]} object>"
 
 
@@ -138,7 +141,7 @@ _SIMPLE: dict[Any, tuple[str, Callable[[Any], Iterable[Any]]]] = {
     range: ("range", lambda v: (v.start, v.stop, v.step)),
     slice: ("slice", lambda v: (v.start, v.stop, v.step)),
 }
-"""Tag and constructor arguments of types that can be rebuilt from a few plain values."""
+"""Tags and constructor arguments for types that can be rebuilt from a few plain values."""
 
 _MADE: dict[str, Callable[..., Any]] = {
     "complex": complex,
@@ -156,7 +159,7 @@ def decode(data: Any, local: Local | None = None) -> Any:
     """Return the value that was passed to `encode`.
 
     Raises:
-        ValueError: The data was not made by `encode`.
+        ValueError: The data is not a valid encoding.
     """
     if type(data) is list:
         return [decode(v, local) for v in data]
@@ -210,7 +213,7 @@ def _mapping(tag: str, pairs: list[tuple[Any, Any]]) -> Any:
 
 
 def _check_hashes(keys: list[Any]) -> None:
-    """Reject keys that were chosen to have the same hash, because collecting them takes quadratic time."""
+    """Reject many keys with the same hash, because putting them into a dict or set takes quadratic time."""
     if len(keys) <= _MAX_ALIKE:
         return
     alike = collections.Counter(map(hash, keys))
@@ -237,10 +240,10 @@ def line(message: dict[str, Any]) -> bytes:
 
 
 def loads(text: bytes) -> dict[str, Any]:
-    """Parse a message made by `line`, leaving its values encoded.
+    """Parse a message from `line`, but leave its values encoded.
 
     Raises:
-        ValueError: The text is not such a message, or is nested too deeply.
+        ValueError: The text is not a JSON object, or is nested too deeply.
     """
     try:
         message = json.loads(text)

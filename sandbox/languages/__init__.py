@@ -1,6 +1,6 @@
-"""Languages of programs, except Python, which needs no language definition.
+"""Languages that programs may be written in. Python is built in and needs no definition.
 
-To add a language, define a `Language` in a new file of this folder and add it to `RUNNERS`, or write a
+To add a language, define a `Language` in a new file in this folder and add it to `RUNNERS`, or write a
 package (docs/extending.md).
 """
 
@@ -54,11 +54,11 @@ RUNNERS: Table[Language] = Table(
         )
     },
 )
-"""All languages by name, including those only for `/run_code` requests."""
+"""All languages by name, including those that are only for `/run_code` requests."""
 
 
 class _AnswerLanguages(Mapping[str, Language]):
-    """Languages that a response may use: those in `RUNNERS` with `answers`."""
+    """View of `RUNNERS` that contains only the languages in which responses may be written."""
 
     def __getitem__(self, name: str) -> Language:
         language = RUNNERS[name]
@@ -74,7 +74,7 @@ class _AnswerLanguages(Mapping[str, Language]):
 
 
 LANGUAGES: Mapping[str, Language] = _AnswerLanguages()
-"""Languages that a response may use, by name."""
+"""Languages in which responses may be written, by name."""
 
 _JUDGES = re.compile(
     r"(?:gnu\s+)?(?P<name>[a-z+#.]+?)\s*(?P<number>\d*)(?:[\s.-]*\d[\d.\s-]*)?(?:\s*\([^()]*\))?"
@@ -85,13 +85,13 @@ _STANDARDS = frozenset({"c", "c++", "cpp", "g++"})
 def find(name: str) -> str | None:
     """Return the canonical name of a language, or None if it is unknown.
 
-    Case does not matter. Names that contests use, with release and compiler, are recognised too: `GNU C++17
-    7.3.0`, `PyPy 3-64`.
+    Case is ignored. The names that contests use, with a release or a compiler, are also recognised, such as
+    `GNU C++17 7.3.0` and `PyPy 3-64`.
     """
     name = name.strip().casefold()
     if (known := _exactly(name)) is not None or (judges := _JUDGES.fullmatch(name)) is None:
         return known
-    # The number after C++ is its standard, which matters. For other languages it is a release.
+    # The number after C++ is the standard, which matters. After any other language, it is a release.
     releases = judges["name"] not in _STANDARDS
     return _exactly(judges["name"] + judges["number"]) or (_exactly(judges["name"]) if releases else None)
 
@@ -117,7 +117,7 @@ def _discovered(language: Language) -> Toolchain | str:
 
 
 def toolchain(language: Language) -> Toolchain:
-    """Return the language's toolchain on this machine, which is searched for once per process.
+    """Return the language's toolchain on this machine. Each process searches for it only once.
 
     Raises:
         LanguageUnavailable: The toolchain is missing or not supported. The message says how to fix it.

@@ -1,6 +1,6 @@
-"""Definition of a language for the sandbox: its toolchain, and the commands that build and run a program.
+"""Defines a language for the sandbox by its toolchain and the commands that build and run a program.
 
-On the host, only queries of the toolchain are run.
+Outside the jail, a toolchain is only queried. Model-written programs are processed only in the jail.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class LanguageUnavailable(SandboxUnavailable):
 
 @dataclass(frozen=True, slots=True)
 class LanguageCommand:
-    """One command for the jail to execute: a step of a build, or the run itself."""
+    """One command to execute in the jail, either a build step or the run itself."""
 
     argv: tuple[str, ...] = ()
     """Command line, starting with an absolute path. If empty, the result of the build is executed."""
@@ -35,24 +35,25 @@ class LanguageCommand:
     """Name of the input (the source, or the output of the previous step) in the working directory. If empty,
     the input itself is executed."""
     output: str = ""
-    """Output file of a build step. `*.class` stands for all class files, as a zip file."""
+    """Output file of a build step. `*.class` means all class files, packed into a zip file."""
     files: tuple[tuple[str, bytes], ...] = ()
     """Additional files in the working directory, as pairs of name and content."""
     env: tuple[tuple[str, str], ...] = ()
     profile: Literal["native", "managed", "shell"] = "native"
-    """Kind of limits. `native`: memory is limited as address space. `managed`: memory in use is limited, for
-    runtimes that reserve far more than they use. `shell`: the command starts processes, which requires a
-    level with namespaces."""
+    """Kind of limits to apply. `native` limits address space. `managed` limits memory in use, for runtimes
+    that reserve far more than they use. `shell` is for commands that start processes, and requires a level
+    with namespaces."""
     extra_mb: int = 0
-    """Memory that the runtime itself needs, in addition to the program's, in MiB."""
+    """Memory that the runtime itself needs, in addition to the program's memory, in MiB."""
     stack_mb: int | None = None
     """Stack limit in MiB. None means the program's memory limit."""
     script: str = ""
     """Python source to run in the warm interpreter instead of a command."""
     tools: bool = True
-    """True if the command may read the toolchain's files, in addition to those for any program."""
+    """True if the command may read the toolchain's files, in addition to the files that every program may
+    read."""
     assertions: tuple[str, ...] = ()
-    """Words to insert after the first item of `argv` to enable the program's own assertions."""
+    """Arguments to insert after the first item of `argv` to enable the program's own assertions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +62,12 @@ class Toolchain:
 
     version: str
     readable: tuple[str, ...]
-    """Absolute paths that programs and build steps read, in addition to the shared libraries."""
+    """Absolute paths that programs and build steps may read, in addition to the shared libraries."""
     run: Callable[[str, Limits], LanguageCommand]
     """Function that returns the command to run a program, given its source and its limits."""
     build: Callable[[str], Sequence[Sequence[LanguageCommand]]] = lambda source: ()
-    """Function that returns lists of steps to build a program from its source. If one list fails, the next is
-    tried. Without any list, the source itself is run."""
+    """Function that returns alternative lists of build steps for a program, given its source. If one list
+    fails, the next is tried. If there are no lists, the source itself is run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,26 +77,26 @@ class Language:
     name: str
     title: str
     aliases: tuple[str, ...]
-    """Other names, in lower case, that are used in code fences, datasets or SandboxFusion."""
+    """Other names for the language in code fences, datasets or SandboxFusion, in lower case."""
     discover: Callable[[], Toolchain]
     """Function that returns the toolchain, or raises LanguageUnavailable with a remedy."""
     hello: str
-    """Program that prints 42 when given `hello_input`. It proves that the toolchain works."""
+    """Program that prints 42 when given `hello_input`, to prove that the toolchain works."""
     cpu_factor: float = 1.0
-    """Factor for the CPU time limit of a test, since such limits are meant for C++."""
+    """Factor by which to multiply a test's CPU time limit, because such limits are usually meant for C++."""
     startup_s: float = 0.0
-    """CPU time of an empty program in seconds, which is added to the limit."""
+    """CPU time that an empty program takes, in seconds, which is added to the limit."""
     hello_input: str = "41\n"
     is_compiled: bool = False
     """True if programs are built before they are run."""
     processes: int = 0
-    """Maximum number of additional processes of a program, for languages whose programs need them."""
+    """Number of additional processes that a program may start, for languages whose programs need them."""
     answers: bool = True
-    """True if responses may be written in this language. False if it is only for `/run_code` requests, mostly
-    to run a program together with its tests."""
+    """True if responses may be written in this language. False if the language is only for `/run_code`
+    requests, usually to run a program together with its tests."""
     mark: str = ""
-    """Pattern of text that occurs only in programs of this language, to recognise unmarked code blocks. If
-    empty, no unmarked block is considered to be in this language."""
+    """Pattern for text that occurs only in programs in this language. It identifies the language of code
+    blocks that do not name one. If it is empty, such blocks are never assumed to be in this language."""
 
     def scaled(self, cpu_s: float) -> float:
         """Return the CPU time allowed in this language for a test with the limit `cpu_s`."""
@@ -117,7 +118,7 @@ def program(name: str, remedy: str) -> str:
 
 
 def _is_closed(folder: str) -> bool:
-    """Return True if this user cannot access a folder, such as a folder in another user's home."""
+    """Return True if this user cannot access a folder, for example because it is in another user's home."""
     try:
         os.stat(os.path.join(folder, "."))
     except PermissionError:
@@ -164,10 +165,10 @@ def can_hold(folder: str) -> bool:
 
 
 def private_folder(name: str) -> str:
-    """Return a temporary folder that only this user can write to. It is the same folder at every call.
+    """Return a temporary folder that only this user can write to. Later calls return the same folder.
 
-    A folder that another user has created or can write to is not used, because programs are linked with its
-    content. Other users can read the folder, since the jail's user must be able to.
+    If another user has created that folder or can write to it, a new folder is used instead, because programs
+    are linked with its content. Other users can read the folder, because the jail's user has to read it.
     """
     path = os.path.join(tempfile.gettempdir(), f"rewardkit-{name}-{os.getuid()}")
     with contextlib.suppress(FileExistsError):
@@ -183,7 +184,7 @@ def private_folder(name: str) -> str:
 
 
 def linked_folders(folder: str) -> tuple[str, ...]:
-    """Return the folders outside `folder` that contain the targets of links in it."""
+    """Return the folders outside `folder` that contain targets of symbolic links in `folder`."""
     links = (path for path in Path(folder).rglob("*") if path.is_symlink())
     targets = {os.path.realpath(path) for path in links}
     return tuple(sorted({os.path.dirname(t) for t in targets if not t.startswith(folder + os.sep)}))

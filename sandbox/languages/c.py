@@ -1,7 +1,8 @@
 """C and C++, compiled with GCC or clang.
 
-The compiler's driver is asked once which programs it would run. The jail then runs these one by one, so that
-no program in it has to start processes. Programs are also linked with the object of `_THREADS`.
+The compiler driver is asked once which programs it would run. The jail then runs those programs one by one,
+so that none of them has to start another process. Every program is also linked with the object file that is
+compiled from `_THREADS`.
 """
 
 from __future__ import annotations
@@ -43,10 +44,11 @@ __attribute__((constructor)) static void threads_within_the_limits(void) {
     mallopt(M_ARENA_MAX, 1);
 }
 """
-"""Code that gives each thread a stack of 8 MiB (less if memory is small) and no memory arena of its own.
+"""Code that gives each thread a stack of 8 MiB (less if the memory limit is low) and no arena of its own.
 
-The C library would otherwise give each thread the main thread's maximum stack, which is all of the memory,
-and an arena of 64 MiB. Since memory is limited as address space, no program could have two threads."""
+By default, the C library gives each thread a stack as large as the main thread's limit, which is the whole
+memory limit, and an arena of 64 MiB. Because the memory limit applies to address space, a second thread could
+then never start."""
 
 _READABLE = ("/usr/include", "/usr/local/include", "/usr/bin", "/bin", "/usr/libexec", "/etc/alternatives")
 
@@ -84,7 +86,7 @@ def _compiled_threads(compiler: str) -> bytes:
 
 
 def _with_threads(steps: Sequence[LanguageCommand], threads: bytes) -> Sequence[LanguageCommand]:
-    """Add code that makes threads fit into the limits to the last step, which links the program."""
+    """Add the object file of `_THREADS` to the last step, which links the program."""
     *before, link = steps
     place = link.argv.index(link.file) + 1
     argv = (*link.argv[:place], _THREADS_FILE, *link.argv[place:])
@@ -97,7 +99,7 @@ def _steps(compiler: str, source: str, standard: str) -> Sequence[LanguageComman
 
 
 def steps(said: str, source: str) -> list[LanguageCommand]:
-    """Return the commands in a driver's output for `-###`. Each reads the output of the previous command.
+    """Return the commands that a compiler driver lists for `-###`. Each reads the previous one's output.
 
     Raises:
         LanguageUnavailable: The output has an unknown format.
@@ -122,7 +124,7 @@ def steps(said: str, source: str) -> list[LanguageCommand]:
 
 
 def _is_plugin(word: str) -> bool:
-    """Return True if a word loads the linker's plugin for link-time optimisation, which starts processes."""
+    """Return True if an argument is for the linker's LTO plugin, which would start processes."""
     return word == "-plugin" or word.startswith("-plugin-opt=") or word.endswith("liblto_plugin.so")
 
 

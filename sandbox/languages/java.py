@@ -1,7 +1,7 @@
 """Java, with a JDK. A program is one file, whose name and main class are determined from the source.
 
-A program may use the jar files in rewardkit's CLASSPATH and among its own files. If CLASSPATH contains
-JUnit's console launcher, programs can be tests.
+A program may use jar files from rewardkit's CLASSPATH and from its own working directory. If CLASSPATH
+contains JUnit's console launcher, a program may also consist of tests.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from rewardkit.sandbox.languages.base import (
 )
 from rewardkit.sandbox.outcome import Limits
 
-# One garbage collector and no profiling file: faster to start, and independent of the number of cores.
+# With the serial collector and no performance data, the VM starts fast, whatever the number of cores.
 _VM = ("-XX:+UseSerialGC", "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
 _RUN_VM = ("-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xshare:auto", "-Xss64m", "-Djava.io.tmpdir=.")
 
@@ -64,7 +64,7 @@ def names(source: str) -> tuple[str, str]:
 
 
 def discover() -> Toolchain:
-    """Return this machine's JDK, with the jar files of CLASSPATH.
+    """Return this machine's JDK, with the jar files in CLASSPATH.
 
     Raises:
         LanguageUnavailable: No JDK is installed.
@@ -97,7 +97,7 @@ def discover() -> Toolchain:
 
 
 def jars() -> tuple[str, ...]:
-    """Return the jar files in CLASSPATH. As in Java, `FOLDER/*` stands for all jar files in a folder."""
+    """Return the jar files in CLASSPATH. As in Java, `FOLDER/*` means all jar files in a folder."""
     named = os.environ.get("CLASSPATH", "").split(os.pathsep)
     found = [
         path for name in named for path in sorted(glob.glob(f"{name}.jar" if name.endswith("/*") else name))
@@ -110,7 +110,7 @@ def _joined(*classes: str) -> str:
 
 
 def _version(home: str, javac: str) -> str:
-    """Return the version of a JDK, from its release file if possible, because javac is slow."""
+    """Return the version of a JDK, from its release file if possible, because running javac is slow."""
     try:
         found = _RELEASE.search(Path(home, "release").read_text())
     except OSError:

@@ -1,4 +1,4 @@
-"""JavaScript, with Node.js and the packages in npm's global folder and in NODE_PATH."""
+"""JavaScript, run by Node.js with the packages in npm's global folder and in NODE_PATH."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def find_node() -> str:
 
 
 def package_folders(node: str) -> tuple[str, ...]:
-    """Return the package folders from which every program may load packages."""
+    """Return the folders from which every program may load packages."""
     own = os.path.join(os.path.dirname(os.path.dirname(node)), "lib", "node_modules")
     named = (*os.environ.get("NODE_PATH", "").split(os.pathsep), own)
     return tuple(dict.fromkeys(os.path.realpath(folder) for folder in named if os.path.isdir(folder)))
@@ -31,14 +31,14 @@ def node_command(
     node: str, file: str, start: str, limits: Limits, *words: str, files: tuple[tuple[str, bytes], ...] = ()
 ) -> LanguageCommand:
     """Return the command that runs the script `start`, with the program in `file` next to it."""
-    # V8 measures the stack in KiB, and some of it must remain for the functions that V8 calls.
+    # V8's stack size is in KiB. Some of the stack must remain for the native functions that V8 calls.
     flags = (f"--max-old-space-size={limits.memory_mb}", f"--stack-size={(_STACK_MB - 8) << 10}")
     return LanguageCommand(
         (node, *flags, start, *words),
         file,
         files=files,
         env=(
-            ("OPENSSL_CONF", "/dev/null"),  # programs cannot read the default file
+            ("OPENSSL_CONF", "/dev/null"),  # the default file is not readable in the jail
             ("NODE_PATH", os.pathsep.join(package_folders(node))),
         ),
         profile="managed",

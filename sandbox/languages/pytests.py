@@ -1,6 +1,6 @@
-"""A program followed by tests for pytest in the same file, run by pytest.
+"""A program followed by its tests in the same file, run by pytest.
 
-Only for `/run_code`. The code reward runs such tests in a separate process (`jail/pytesting.py`).
+This is only for `/run_code`. The code reward runs such tests in a separate process (`jail/pytesting.py`).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
 import pytest
 sys.exit(pytest.main(["-p", "no:cacheprovider", "{_FILE}"]))
 """
-"""Script that runs pytest without its installed plugins, which may open sockets, search for files or read
-options."""
+"""Script that runs pytest without the installed plugins, because plugins may open sockets, search for files
+or read options."""
 
 
 def _discover() -> Toolchain:

@@ -1,7 +1,7 @@
-"""Rust: rustc produces an object file, and the linker gets the arguments that rustc would pass to it.
+"""Rust. rustc compiles to an object file, and the linker is run with the arguments that rustc would use.
 
-rustc builds a small program once, to find out which files it links: the standard library, and an object that
-rustc generates to connect a program with the allocator.
+rustc builds a small program once to show which files it links. They are the standard library and an object
+that rustc generates to connect a program to the allocator.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _link(rustc: str, folder: str) -> LanguageCommand:
 def _is_left_out(word: str) -> bool:
     """Return True if a linker argument must be left out.
 
-    rustc's own linker would start another linker, and symbols are only needed for libraries.
+    rustc's own linker would start another linker, and the symbols object is only needed for libraries.
     """
     return "gcc-ld" in word or word.startswith("-fuse-ld=") or word.endswith("symbols.o")
 

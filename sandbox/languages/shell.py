@@ -1,4 +1,4 @@
-"""Bash, with the programs in /usr/bin. Only for levels with namespaces, because scripts start processes."""
+"""Bash, with the programs in /usr/bin. Scripts start processes, so they need a level with namespaces."""
 
 from __future__ import annotations
 

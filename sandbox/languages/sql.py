@@ -1,7 +1,7 @@
-"""SQL, with SQLite from Python's own module: a script for the jail's Python includes the program as text.
+"""SQL, run by SQLite in the jail's Python. The program is embedded as text in a Python script.
 
-Standard input is also SQL, which creates the tables and their rows before the program runs. Each row of a
-result is printed as a line with its columns separated by `|`, like the output of the command `sqlite3`.
+Standard input is also SQL, and creates the tables and their rows before the program runs. Each result row is
+printed as one line with columns separated by `|`, as the `sqlite3` command does.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Converts `assert f(literals) == literal` into a call and its expected value. Parses code, never runs it.
+"""Converts `assert f(literals) == literal` to a call and its expected value, without running any code.
 
 Assertions of any other form run in a second jailed child. The assertions come from the benchmark, not from
 the model.
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 METHOD = re.compile(r"[A-Za-z_]\w*\(\)\.[A-Za-z_]\w*")
-"""Name of a method of a new object, as in `Solution().name`."""
+"""Pattern for a method of a new object, as in `Solution().name`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,8 @@ class CallCase:
     wrapped: bool = False
     """True if `expected` may be a list that wraps the result, as in APPS."""
     strict: bool = False
-    """True to compare with Python's `==`, as an assertion does (`[1] != (1,)`, no tolerance)."""
+    """True to compare with Python's `==`, as an assertion does, so that `[1] != (1,)` and floats have no
+    tolerance."""
 
 
 def from_assert(source: str) -> CallCase | None:
@@ -39,7 +40,7 @@ def from_assert(source: str) -> CallCase | None:
 
 
 def with_body(prompt: str) -> str:
-    """Return a prompt, with a body added if it ends with the head of a function or class."""
+    """Return a prompt, with a body added if the prompt ends with the header of a function or class."""
     head = prompt.rstrip()
     if not head.endswith(":"):
         return prompt
@@ -97,13 +98,13 @@ def _case(statement: ast.stmt, parameter: str | None, entry: str) -> CallCase | 
         expected = ast.literal_eval(right)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         return None
-    if len(keywords) < len(left.keywords):  # f(**arguments)
+    if len(keywords) < len(left.keywords):  # a call like f(**arguments)
         return None
     return CallCase(name, arguments, expected, keywords, strict=True)
 
 
 def _called(node: ast.expr, parameter: str | None, entry: str) -> str | None:
-    """Return the name of the called function: a function of the program, or `Solution().method`."""
+    """Return the name of the program's function or method (`Solution().method`) that is called, or None."""
     if not isinstance(node, ast.Call):
         return None
     if isinstance(node.func, ast.Name):

@@ -1,7 +1,7 @@
-"""Reads lists of test cases, with all usual names of inputs and outputs, and finds calls of functions.
+"""Reads lists of test cases, with any common names for inputs and outputs, and finds function calls.
 
-Whether strings in a function's tests are values or JSON is decided for all tests of a problem together. If
-both are possible, the problem is rejected with a message that names both.
+Strings in a function's tests may be plain values or JSON. This is decided for all tests of a problem
+together. If the tests mix both, the problem is rejected with a message that shows an example of each.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from rewardkit.rewards.code.problem import AssertTest, CodeProblem, GroundTruthE
 def cases_of(ground_truth: dict[str, Any], key: str) -> CodeProblem:
     """Return the problem that a list of cases describes.
 
-    Accepted are our own lists and those of open-r1, PrimeIntellect, DeepCoder and SandboxFusion.
+    The list may have rewardkit's own form or that of open-r1, PrimeIntellect, DeepCoder or SandboxFusion.
 
-    A case is an assertion as text, or an object with `input`, `output` (also under other usual names) and
-    optionally `weight`, `fn_name`, `type` or `testtype`, and LiveCodeBench's `metadata`.
+    A case is an assertion as text, or an object with `input`, `output` (or other common names for these keys)
+    and optionally `weight`, `fn_name`, `type` or `testtype`, and LiveCodeBench's `metadata`.
     """
     cases = [_named(case, i) for i, case in enumerate(list_of(ground_truth[key], key), start=1)]
     weights = [float(c.get("weight", 1.0)) if isinstance(c, dict) else 1.0 for c in cases]
@@ -45,11 +45,11 @@ def cases_of(ground_truth: dict[str, Any], key: str) -> CodeProblem:
 
 _INPUTS = ("input", "stdin", "args", "arguments", "in")
 _OUTPUTS = ("output", "expected_output", "expected", "expected_result", "stdout", "answer", "out")
-"""Keys of inputs and of outputs, in order of precedence."""
+"""Keys for inputs and for outputs, in order of precedence."""
 
 
 def _named(case: Any, number: int) -> Any:
-    """Return a case with its input and output under our names. A string (an assertion) stays as it is."""
+    """Return a case with the keys `input` and `output`. A string, which is an assertion, stays as it is."""
     if isinstance(case, str):
         return case
     if not isinstance(case, dict):
@@ -71,7 +71,7 @@ def _named(case: Any, number: int) -> Any:
 
 
 def tests_of(cases: list[Any], ground_truth: dict[str, Any]) -> tuple[Test, ...]:
-    """Return the tests that cases describe: calls of functions, runs on standard input, and assertions."""
+    """Return the function calls, runs on standard input and assertions that the cases describe."""
     named = [None if isinstance(case, str) else _function_of(case, ground_truth) for case in cases]
     found: list[Test | None] = [None] * len(cases)
     for name in dict.fromkeys(named):
@@ -95,7 +95,7 @@ def tests_of(cases: list[Any], ground_truth: dict[str, Any]) -> tuple[Test, ...]
 
 
 def function_in(holder: dict[str, Any]) -> str | None:
-    """Return the function that a case or a whole ground truth names, or None if it names none."""
+    """Return the function name in a case or a whole ground truth, or None if there is none."""
     for name in ("fn_name", "func_name", "function_name", "entry_point"):
         if holder.get(name):
             return str(holder[name])
@@ -119,14 +119,14 @@ def _function_of(case: dict[str, Any], ground_truth: dict[str, Any]) -> str | No
 def call_tests(
     function: str, inputs: list[Any], outputs: list[Any], may_wrap: bool = True
 ) -> tuple[CallCase, ...]:
-    """Return the test cases of a function.
+    """Return the test cases for a function.
 
     Args:
         function: Name of the function.
-        inputs: Input of each case: a list of arguments, or a string with one JSON value per line.
-        outputs: Output of each case: JSON strings if the inputs are strings, otherwise values.
-        may_wrap: True if the dataset may wrap each result in a list, as APPS and TACO do. Whether it does is
-            determined from all outputs of the problem together.
+        inputs: Input of each case, either a list of arguments or a string with one JSON value per line.
+        outputs: Output of each case, which is a JSON string if the inputs are strings, and otherwise a value.
+        may_wrap: True if the dataset may wrap each result in a list, as APPS and TACO do. All outputs
+            together then determine if it does.
     """
     as_text = [isinstance(i, str) for i in inputs]
     if any(as_text) and not all(as_text):
@@ -152,7 +152,7 @@ def _arguments(given: Any) -> list[Any]:
 
 
 def _json_outputs(outputs: list[Any]) -> list[Any]:
-    """Return the results of a function whose inputs are JSON. All must be JSON, or all must be plain text."""
+    """Return the outputs for JSON inputs of a function. All must be JSON, or all must be plain text."""
     texts = [o for o in outputs if isinstance(o, str)]
     if len(texts) < len(outputs):
         if any(is_json(o) for o in texts):

@@ -1,7 +1,8 @@
-"""Checkers for problems with several right outputs: a user's function, or a program in the dataset.
+"""Checkers for problems with several right outputs, which are users' functions or programs in a dataset.
 
-Each runs in a jail of its own and gets the output of the model's program as data. A checker contains expected
-results. Only our own service keeps these from the program, so that no other remote service may run a checker.
+Each checker runs in its own jail and receives the output of the model's program as data. Because a checker
+sees the expected output, the only remote service that may run one is rewardkit's own, which hides that output
+from the program.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ _PROGRAM_CPU_S = 10.0
 
 
 class SandboxFailed(RuntimeError):
-    """Raised if the sandbox rather than the program failed, so that there is no result."""
+    """Raised if there is no result because the sandbox, rather than the program, failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedOutput:
-    """Texts of one test that a checker gets."""
+    """Texts from one test that are passed to a checker."""
 
     given: str
     got: str
@@ -34,7 +35,7 @@ class CheckedOutput:
 
 
 class OutputChecker(Protocol):
-    """Decides whether an output is right."""
+    """Interface of a checker, which decides whether an output is right."""
 
     def accepts(self, sandbox: Any, checked: CheckedOutput, limits: Limits) -> bool:
         """Return True if the checker accepts an output.
@@ -48,12 +49,12 @@ class OutputChecker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FunctionChecker:
-    """A function (input, output, expected) -> bool in a user's file: `path.py:function`."""
+    """A function (input, output, expected) -> bool in a user's file, given as `path.py:function`."""
 
     name: str
 
     def accepts(self, sandbox: Any, checked: CheckedOutput, limits: Limits) -> bool:
-        """See `OutputChecker.accepts`."""
+        """Return True if the function returns True for an output."""
         try:
             source = self.source()
         except ValueError as error:
@@ -72,7 +73,7 @@ class FunctionChecker:
         """Return the source code in the checker's file.
 
         Raises:
-            ValueError: The file cannot be read, or the name has no function.
+            ValueError: The file cannot be read, or the name lacks a file or a function.
         """
         path, _, function = self.name.rpartition(":")
         try:
@@ -102,21 +103,21 @@ sys.stdin = io.StringIO()
 sys.argv = ["checker.py", "input.txt", "correct_output.txt", "solution_output.txt"]
 exec(compile(source, "checker.py", "exec"), {"__name__": "__main__", "__file__": "checker.py"})
 """
-"""Program that runs the checker, with its files in memory, because not every level has a writable folder."""
+"""Program that runs the checker with its files in memory, because not every level has a writable folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramChecker:
     """A checker program in Python, as in open-r1/codeforces (`generated_checker`).
 
-    The program gets the names of three files (the input, the correct output and the solution's output), and
-    prints 1 if the solution's output is right.
+    The program receives the names of three files (the input, the correct output and the solution's output),
+    and prints 1 if the solution's output is right.
     """
 
     source: str
 
     def accepts(self, sandbox: Any, checked: CheckedOutput, limits: Limits) -> bool:
-        """See `OutputChecker.accepts`.
+        """Return True if the program prints 1 for an output.
 
         If the checker fails on an output but accepts the correct output, the output is wrong.
         """
@@ -142,10 +143,10 @@ class ProgramChecker:
 
 
 def with_walls(sandbox: Any, what: str) -> Any:
-    """Return the sandbox if it isolates its runs from each other, like our own sandboxes and servers.
+    """Return the sandbox if it hides tests from programs, as rewardkit's sandboxes and servers do.
 
     Raises:
-        SandboxFailed: The sandbox is a remote service that is not ours.
+        SandboxFailed: The sandbox is a remote service other than rewardkit's own.
     """
     why = sandbox.why_not_ours() if isinstance(sandbox, FusionClient) else None
     if why is not None:

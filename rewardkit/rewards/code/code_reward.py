@@ -1,13 +1,13 @@
 """Scores code by running it: APPS, TACO, CodeContests, Codeforces, LiveCodeBench, HumanEval and MBPP.
 
-The program is taken from the last code block of the response and run in the sandbox on the tests of the
-ground truth. The score is 1.0 if all tests pass, or with `continuous` the (weighted) share of tests that
-pass. The reward is declared as `sandbox`: it runs in a killable worker process with a sandbox of its own.
+The program is taken from the last code block in the response and run in the sandbox on the tests in the
+ground truth. The score is 1.0 if all tests pass or, with `continuous`, the (weighted) share of tests that
+pass. The reward is declared as `sandbox`, so it runs in a killable worker process with its own sandbox.
 
-Expected outputs never enter the jail. A failure of the sandbox is an `error`, never a wrong answer. A problem
-without tests is `invalid`. `compat="verl"` and `compat="livecodebench"` score and compare like those graders.
-Like verl's grader, `compat="verl"` scores the first 10 tests if not all tests pass, and gives no partial
-credit for function calls.
+Expected outputs never enter the jail. If the sandbox fails, the status is `error`, never a wrong answer. A
+problem without tests is `invalid`. `compat="verl"` and `compat="livecodebench"` score and compare like those
+graders. Like verl's grader, `compat="verl"` scores the first 10 tests if not all tests pass, and gives no
+partial credit for function calls.
 """
 
 from __future__ import annotations
@@ -49,12 +49,13 @@ from rewardkit.text import writable
 from rewardkit.types import Sample, Score, failure
 
 _MOST_READ = 1_000_000
-"""Number of characters searched for a program: the last ones, or with `fence=first` the first ones."""
+"""Number of characters to search for a program, from the end of the response or, with `fence=first`, from its
+start."""
 
 
 @dataclass(frozen=True)
 class CodeOptions(NetworkSettings):
-    """Options of the code reward."""
+    """Options for the code reward."""
 
     continuous: bool = False
     """True to use the share of tests that pass as the score, weighted if the ground truth sets weights. By
@@ -64,38 +65,38 @@ class CodeOptions(NetworkSettings):
     stop_at_first_failure: bool = False
     """True to stop after the first failed test even with `continuous`. The other tests count as failed."""
     language: str | None = None
-    """Language of all programs (names in docs/sandbox.md). None means the `language` in the ground truth, or
-    else the language of the code block. Unmarked blocks are read as Python unless they clearly contain
-    C++, Java, Rust or Go. Tests that call functions require Python."""
+    """Language of all programs (names in docs/sandbox.md). None means the `language` in the ground truth or,
+    if it names none, the language of the code block. Unmarked blocks are read as Python unless they clearly
+    contain C++, Java, Rust or Go. Tests that call functions require Python."""
     fence: Fence = "last"
     """Code block that contains the program: `last`, `first` or `longest`. `joined` joins all blocks in the
     program's language, and `whole` uses the whole response. If the tests call a function, `last` and `first`
     prefer blocks that define it."""
     comparator: Comparator | None = None
     """Comparison of the program's standard output with the expected output: `tokens`, `exact`, `verl`,
-    `livecodebench` or `apps`. None means the comparator of `compat`, or else the comparator in the ground
-    truth, or else `tokens`."""
+    `livecodebench` or `apps`. None means the comparator for `compat`, the comparator in the ground truth, or
+    `tokens`, in this order."""
     checker: str | None = file_option(None)
     """Your own function that decides whether a program's standard output is right, written as
-    `path.py:function`. It is called with the input, the output and the expected output, runs in the sandbox,
-    and must return True or False. It replaces the comparator."""
+    `path.py:function`. The function is called with the input, the output and the expected output, runs in the
+    sandbox, and must return True or False. It replaces the comparator."""
     compat: Literal["verl", "livecodebench"] | None = None
     """`verl` or `livecodebench` to score in the same way as that grader. The options `fence`, `language`,
     `prelude` and `continuous` are then ignored."""
     cpu_s: float = 5.0
-    """CPU time limit of one test, in seconds, if the ground truth sets none."""
+    """CPU time limit for each test, in seconds, if the ground truth does not set a limit."""
     time_factor: float = 5.0
-    """Factor for the `time_limit` in the ground truth if the program is in Python, because contests set this
-    limit for faster languages. Other languages have fixed factors (docs/sandbox.md)."""
+    """Factor by which to multiply the `time_limit` in the ground truth for programs in Python, because
+    contests set this limit for faster languages. Other languages have fixed factors (docs/sandbox.md)."""
     memory_mb: int = 1024
-    """Memory limit of one test, in MiB, if the ground truth sets none."""
+    """Memory limit for each test, in MiB, if the ground truth does not set a limit."""
     total_s: float | None = None
-    """CPU time limit for all tests of one program together, in seconds, if the ground truth sets none. Tests
-    that have not finished when this time is used up fail. None means the sum of the limits of the tests."""
+    """CPU time limit for all tests of a program together, in seconds, if the ground truth does not set one.
+    Tests that have not finished when this time is used up fail. None means the sum of the tests' own
+    limits."""
     prelude: Literal["auto", "always", "never"] = "auto"
-    """Availability of names such as `List`, `math` or `deque` without an import: `always`,
-    `never` or `auto`. `auto` allows this unless the tests use standard input. With `compat`, it is always
-    allowed."""
+    """Use of names such as `List`, `math` or `deque` without an import. `always` allows it, `never` does not,
+    and `auto` allows it unless the tests use standard input. With `compat`, it is always allowed."""
     level: Literal["auto", "full", "warm", "guard", "none"] = "auto"
     """Isolation level of the sandbox: `warm`, `guard`, `full` or `none` (docs/sandbox.md). `auto` uses `warm`
     if it works on this machine, otherwise `guard`."""
@@ -103,7 +104,7 @@ class CodeOptions(NetworkSettings):
     """True to allow `level=none`, which runs programs without isolation."""
     sandbox_url: Address | None = None
     """URL of a service that runs the programs on another machine, such as `rewardkit serve --run-code` or
-    SandboxFusion (docs/run_code.md). Can also be written as `sandbox.url`."""
+    SandboxFusion (docs/run_code.md). The option can also be written as `sandbox.url`."""
 
     def __post_init__(self) -> None:
         """Check the options.
@@ -180,7 +181,7 @@ def _where(sandbox: ProgramRunner, program: Program) -> str:
 
 @dataclass(frozen=True)
 class CodeExplanation:
-    """Explanation of a score: the program, and the verdict on each test."""
+    """Explanation of a score, with the program and the verdict on each test."""
 
     program: str | None
     """Extracted program, or None if the response has no code block."""
@@ -196,9 +197,9 @@ class CodeExplanation:
 
 
 def explain(ground_truth: str, response: str, options: CodeOptions | None = None) -> CodeExplanation:
-    """Return the verdict on every test, as it counted for the score. Tests that were not run get a note.
+    """Return the verdict on each test, as counted in the score. Tests that were not run get a note.
 
-    The note is the result of the test when it is run alone.
+    The note gives the result of running the test separately.
 
     Raises:
         InputError: The ground truth has no usable tests, or the sandbox failed.
@@ -218,7 +219,7 @@ def explain(ground_truth: str, response: str, options: CodeOptions | None = None
 def _explained(
     sandbox: ProgramRunner, program: Program, problem: CodeProblem, options: CodeOptions
 ) -> tuple[CodeVerdict, ...]:
-    """Return the verdicts behind the score, with a note on each test that was not run for it."""
+    """Return the verdicts behind the score, with a note on each test that the score did not need."""
     asked = problem if options.first_k is None else _first(problem, options.first_k)
     source = _complete(program, problem)
     counted = run_tests(sandbox, source, asked, _rules(asked, options, program.language))
@@ -231,7 +232,7 @@ def _explained(
 
 
 def _with_note(counted: CodeVerdict, alone: CodeVerdict) -> CodeVerdict:
-    """Return the verdict that counts. If the test was not run, add its result when run alone as a note."""
+    """Return the counted verdict. If the test was not run, add the result of a separate run as a note."""
     if counted.status != "not_run" or alone.status == "not_run":
         return counted
     said = f"{alone.status}: {alone.reason}" if alone.reason else alone.status
@@ -243,7 +244,7 @@ def _with_note(counted: CodeVerdict, alone: CodeVerdict) -> CodeVerdict:
 def _program(
     response: str, options: CodeOptions, problem: CodeProblem, sandbox: ProgramRunner
 ) -> Program | None:
-    """Return the program in a response, or None if there is no program or a blank one."""
+    """Return the program in a response, or None if it is missing or blank."""
     response = response[:_MOST_READ] if options.fence == "first" else response[-_MOST_READ:]
     if options.compat == "verl":
         found: Program | None = Program(extract_like_verl(response))
@@ -258,14 +259,14 @@ def _program(
 
 
 def _body_alone(response: str, problem: CodeProblem, parses: Parses) -> Program | None:
-    """Return HumanEval's function body without a fence, as base models continue the prompt, or None."""
+    """Return an unfenced function body with which a base model continues HumanEval's prompt, or None."""
     if not problem.prefix or response.lstrip("\n")[:1] not in (" ", "\t"):
         return None
     return Program(response) if parses(f"{problem.prefix}\n{response}") else None
 
 
 def _parses(sandbox: ProgramRunner, code: str) -> bool:
-    """Return True if a text is a program. Runs in the sandbox, since a text can make a parser hang."""
+    """Return True if a text is a program. The sandbox checks it, because a text can make the parser hang."""
     return sandbox.run("compile(open(0).read(), 'main.py', 'exec')", code).ok
 
 

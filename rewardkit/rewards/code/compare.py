@@ -1,7 +1,7 @@
-"""Compares outputs and returned values with the expected ones. Pure functions.
+"""Compares printed outputs and returned values with the expected ones.
 
-`tokens` is our own rule. `verl`, `livecodebench` and `apps` follow those graders, including their errors
-(rules as in verl b178a3cd, LiveCodeBench 28fef95e and APPS 362aedc3).
+`tokens` is rewardkit's own rule. `verl`, `livecodebench` and `apps` follow the graders of those names,
+including their errors (rules as in verl b178a3cd, LiveCodeBench 28fef95e and APPS 362aedc3).
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ ABS_TOL = 1e-9
 _NEAR_INTEGER = 1e-3
 """Maximum distance of a float from an expected integer, however large the integer is."""
 
-# Possessive quantifiers, so that these patterns never backtrack: the text is hostile input.
+# The quantifiers are possessive, so these patterns never backtrack, even if the text is hostile.
 _NUMBER = re.compile(r"[+-]?+(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][+-]?+[0-9]++)?+", re.ASCII)
 _INTEGER = re.compile(r"[+-]?+[0-9]++", re.ASCII)
 _DIGITS_AS_TEXT = re.compile(r"[+-]?+0[0-9]++", re.ASCII)
-"""Digits with leading zeros, which are significant, as in a code, a time or a binary number."""
+"""Pattern for digits with leading zeros, which are significant, as in a time or a binary number."""
 _BLANK = " \t\r\v\f"
 _SPACES = re.compile(r"[ \t\r\v\f]+")
 
 
 def tokens(got: str, expected: str) -> bool:
-    """Compare two outputs line by line and token by token: floats within 1e-6, integers exactly.
+    """Compare two outputs line by line and token by token, floats within 1e-6 and integers exactly.
 
-    Lines end with a newline, and tokens are separated by ASCII white space. Blank lines at the end are
-    ignored. Other notations of a number are equal to it (`3.0` or `+3` for `3`, `1e3` for `1000`, `07` for
-    `7`), but an expected number with leading zeros must be matched digit by digit.
+    Lines are separated by newlines, and tokens by ASCII white space. Blank lines at the end are ignored.
+    Different notations of a number are equal (`3.0` or `+3` and `3`, `1e3` and `1000`, `07` and `7`), but an
+    expected number with leading zeros must be matched digit by digit.
     """
     if got == expected:
         return True
@@ -86,18 +86,18 @@ def _same_decimal(got: str, expected: str) -> bool:
 
 
 def _plain(integer: str) -> str:
-    """Remove the plus sign and leading zeros of an integer's text, which may be too long for `int`."""
+    """Remove the plus sign and leading zeros from an integer's text, which may be too long for `int`."""
     digits = integer.lstrip("+-").lstrip("0") or "0"
     return "-" + digits if integer[0] == "-" and digits != "0" else digits
 
 
 def exact(got: str, expected: str) -> bool:
-    """Return True if two outputs are equal, except for newlines at the end."""
+    """Return True if two outputs are equal, apart from newlines at the end."""
     return got.rstrip("\n") == expected.rstrip("\n")
 
 
 def verl(got: str, expected: str) -> bool:
-    """Return True if the stripped, non-empty lines are equal, or are close and not only integers."""
+    """Return True if the stripped, non-empty lines are equal, or are close numbers and not all integers."""
     ours, theirs = _filled_lines(got), _filled_lines(expected)
     if ours == theirs:
         return True
@@ -116,7 +116,7 @@ def livecodebench(got: str, expected: str) -> bool:
 
 
 def apps(got: str, expected: str) -> bool:
-    """Compare like `verl`, but with integers as floats too, or as sets of lines of rounded tokens."""
+    """Compare like `verl`, with integers as floats, or as sets of lines that are sets of rounded tokens."""
     ours, theirs = _filled_lines(got), _filled_lines(expected)
     if ours == theirs or _all_close(ours, theirs):
         return True
@@ -135,7 +135,7 @@ TEXT: dict[str, Callable[[str, str], bool]] = {
     "livecodebench": livecodebench,
     "apps": apps,
 }
-"""Comparators of printed output, by name."""
+"""Comparators for printed output, by name."""
 
 
 def _filled_lines(text: str) -> list[str]:
@@ -174,9 +174,9 @@ def _rounded(lines: list[str]) -> set[frozenset[float]]:
 
 
 def same_value(got: Any, expected: Any) -> bool:
-    """Return True if a returned value is the expected one, with floats within 1e-6.
+    """Return True if a returned value equals the expected value, with floats within 1e-6.
 
-    JSON has neither tuples nor integer keys, so that a tuple equals a list, and the key 1 equals "1".
+    JSON has neither tuples nor integer keys, so a tuple equals a list, and the key 1 equals "1".
     """
     if isinstance(expected, Opaque) or isinstance(got, Opaque):
         return False
@@ -225,9 +225,9 @@ def same_as_asserted(got: Any, expected: Any) -> bool:
 
 
 def same_value_verl(got: Any, expected: Any) -> bool:
-    """Compare with `==` after converting the outer tuple to a list. Only values of JSON types are equal.
+    """Compare with `==` after converting the outer tuple to a list. Only values of JSON types can match.
 
-    The first item of the expected value is also accepted.
+    The first item of an expected list is also accepted.
     """
     if not _is_json(got):
         return False

@@ -1,6 +1,6 @@
-"""Extracts the program from a response, by rules for fenced and unfenced code. Neither parses nor runs code.
+"""Extracts the program from a response by rules for fenced and unfenced code, without parsing or running it.
 
-The time is linear in the length of the response, because the regular expressions cannot backtrack far.
+The time taken is linear in the length of the response, because the regular expressions cannot backtrack far.
 `docs/code_rules.md` describes the rules, and `tests/rewards/code/test_extract.py` has a table of cases.
 """
 
@@ -16,10 +16,12 @@ from rewardkit.special_tokens import THOUGHTS, begins_with_thought, outside_thou
 
 Fence = Literal["last", "first", "longest", "joined", "whole"]
 Parses = Callable[[str], bool]
-"""Function that returns True if a text is a program in the language. Called a few times per response."""
+"""Function that returns True if a text is a program in the language. The function is called a few times per
+response."""
 
 _ASKED = 4
-"""Maximum number of calls of `Parses` for one response, since each call may cost a run in the sandbox."""
+"""Maximum number of calls to `Parses` for one response, because each call may require a run in the
+sandbox."""
 
 PYTHON = re.compile(r"\{?\.?(?:python|pypy|py)[\d.]*(?![\w+#-])", re.IGNORECASE)
 _OTHER = re.compile(
@@ -29,23 +31,23 @@ _OTHER = re.compile(
     re.IGNORECASE,
 )
 _WRAPPERS = re.compile(r"(?:markdown|md|text|txt|plaintext)?\s*", re.IGNORECASE)
-"""Info strings of blocks that may contain other blocks."""
+"""Pattern for the info strings of blocks that may contain other blocks."""
 _STATEMENT = re.compile(r"(?:(?:import|from|def|class|for|while|if)[ ]|print\()")
-"""Text that can only be code, on the line of a fence, in the place of the language."""
+"""Pattern for text after a fence, where the language should be, that can only be code."""
 _CODE_LIKE = re.compile(
     r"^[ \t]*(?:import|from|def|class|for|while|if|print|return|with|try)\b|[^=!<>]=[^=]", re.M
 )
 
 _OPENING = re.compile(r"(?P<run>(?<!`)`{3,}+|(?<!~)~{3,}+)(?P<info>[^`\n]*)$", re.M)
 _MARGIN = re.compile(r"[ \t]*(?:(?:>|[-*+]|\d{1,3}[.)])[ \t]+|>)*")
-"""Text before a fence in a list or quotation."""
+"""Pattern for the text before a fence on its line, in a list or quotation."""
 _INLINE = re.compile(r"```([^`\n]+)```")
 _CLOSINGS = "|".join(re.escape(closing) for _, closing in THOUGHTS)
 _THOUGHT_ENDS = re.compile(rf"^[ \t]*(?:{_CLOSINGS})|(?:{_CLOSINGS})[ \t]*$", re.M)
 _LEFTOVERS = re.compile(
     r"<\|[\w ]{1,40}\|>|</?s>|</?(?:answer|solution|response|output|final_answer)>", re.IGNORECASE
 )
-"""Tags of chats and answers that are not part of a program."""
+"""Pattern for chat and answer tags that are not part of a program."""
 
 _TAGS = {
     "[python]": "[/python]",
@@ -68,23 +70,24 @@ _TOKEN = re.compile(
     rf"|(?P<ends></(?:answer|solution|response)>|<\|[\w ]{{1,40}}\|>|{_CLOSINGS})",
     re.M,
 )
-"""Tokens that decide where Python code ends: strings, comments, fences, and tags that end an answer."""
+"""Pattern for tokens that decide where Python code ends, such as strings, fences and tags that end an
+answer."""
 _STRING_END = {quote: re.compile(rf"\\[\s\S]|{quote}") for quote in ("'''", '"""')}
 
 
 @dataclass(frozen=True, slots=True)
 class CodeBlock:
-    """A fenced block."""
+    """A fenced code block."""
 
     info: str
-    """Text after the opening fence: a language, possibly with more text, or nothing."""
+    """Text after the opening fence. It is empty, or names a language and may contain more text."""
     code: str
     resume: int
     """Offset at which the search for the next block starts."""
 
 
 def marks(response: str) -> list[str]:
-    """Return the distinct words after the fences of a response that name a language other than Python."""
+    """Return the distinct words after fences in a response that name a language other than Python."""
     words = (found["info"].strip().partition(" ")[0].casefold() for found in _OPENING.finditer(response))
     return list(dict.fromkeys(word for word in words if _OTHER.fullmatch(word)))
 
@@ -96,19 +99,19 @@ def extract(
     language: re.Pattern[str] = PYTHON,
     called: frozenset[str] = frozenset(),
 ) -> str | None:
-    """Return the program in a response, or None if it has none.
+    """Return the program in a response, or None if there is no program.
 
-    Blocks marked with the language are preferred to unmarked blocks, which are often sample output. Blocks in
-    other languages are ignored. Text after the model's thoughts is preferred to text in them.
+    Blocks that name the language are preferred to blocks without a language, which are often sample output.
+    Blocks in other languages are ignored. Text after the model's thoughts is preferred to the thoughts.
 
     Args:
         response: The model's text.
         fence: Block to use. `joined` joins all blocks, and `whole` uses the whole response as the program.
-        parses: Function to call if fences alone do not decide, or if the response has no fence and may be a
-            program as a whole. If None, a response without a fence has no program.
+        parses: Function to call if the fences alone do not decide, or if a response without a fence may
+            itself be a program. If it is None, a response without a fence has no program.
         language: Pattern for the start of the info string of blocks in the language.
-        called: Names that the tests call. Of several blocks, the last that defines one of these names is
-            used, because later blocks show how to use the program.
+        called: Names that the tests call. The last block that defines one of them is used, because any later
+            blocks usually show how to use the program.
     """
     if fence == "whole":
         return _LEFTOVERS.sub("", response)
@@ -136,7 +139,7 @@ def extract(
 
 
 def _choose_plain(text: str, ask: Parses) -> str | None:
-    """Return the program that is the whole text or stands between lines of prose, or None."""
+    """Return the program that makes up the text or is surrounded by prose, or None."""
     plain = _LEFTOVERS.sub("", text).lstrip("\ufeff")
     if not (_CODE_LIKE.search(plain) or "print(" in plain):
         return None
@@ -144,12 +147,12 @@ def _choose_plain(text: str, ask: Parses) -> str | None:
 
 
 def mark_of_program(response: str, fence: Fence, groups: Sequence[re.Pattern[str]]) -> str | None:
-    """Return the language mark of the block that `extract` would choose, among several languages.
+    """Return the language mark on the block that `extract` would choose from several languages.
 
     Args:
         response: The model's text.
-        fence: Block to use. If blocks are joined, it is the last.
-        groups: Patterns for groups of languages. Blocks of an earlier group are preferred to later groups.
+        fence: Block to use. For joined blocks, the mark on the last one is returned.
+        groups: Patterns for groups of languages. Blocks in languages from an earlier group are preferred.
     """
     answer = _after_thoughts(response)
     for text in [answer, response] if answer != response else [response]:
@@ -164,12 +167,12 @@ def mark_of_program(response: str, fence: Fence, groups: Sequence[re.Pattern[str
 
 
 def extract_like_verl(response: str) -> str:
-    """Return the text after the last ` ```python `, up to the next fence, or else the response."""
+    """Return the text after the last ` ```python `, or from the start without one, up to the next fence."""
     return response.split("```python")[-1].split("```")[0]
 
 
 def extract_like_livecodebench(response: str) -> str | None:
-    """Return the text between the last two lines with a fence, whatever the language."""
+    """Return the text between the last two lines that contain a fence, whatever the language."""
     lines = response.split("\n")
     fences = [i for i, line in enumerate(lines) if "```" in line]
     return "\n".join(lines[fences[-2] + 1 : fences[-1]]) if len(fences) >= 2 else None
@@ -206,7 +209,7 @@ def defines(code: str, names: frozenset[str]) -> bool:
 
 
 def _choose_inline(text: str) -> str | None:
-    """Return the last program that is fenced within a line, as in "```print(1)```"."""
+    """Return the last program that is fenced within one line, as in "```print(1)```"."""
     found = [match.group(1) for match in _INLINE.finditer(text)]
     codes = [PYTHON.sub("", code, count=1).strip() if PYTHON.match(code) else code.strip() for code in found]
     codes = [code for code in codes if code and not _OTHER.match(code)]
@@ -262,8 +265,8 @@ def _block(text: str, opening: re.Match[str], ask: Parses) -> CodeBlock:
 def _closing(text: str, start: int, run: str, info: str, ask: Parses) -> tuple[int, int]:
     """Return the end of a block's content, and the offset at which the search continues.
 
-    A fence inside a multi-line string is text if the block is a program with it, because a docstring may show
-    how to use a function. Otherwise the string was left open, and the first fence ends the block.
+    A fence inside a multi-line string belongs to the string if this makes the block a program, because a
+    docstring may contain an example. Otherwise, the string was left open, and the first fence ends the block.
     """
     if _OTHER.match(info):
         fence = re.compile(rf"^[ \t>]*{run}", re.M).search(text, start)
@@ -304,7 +307,7 @@ def _fence_between(text: str, start: int, end: int, run: str) -> tuple[int, int]
 def _ending(text: str, token: re.Match[str], said: str) -> tuple[int, int]:
     """Return the end of a block, and the offset at which the search continues.
 
-    A fence with a language opens a new block, because the previous block was left open.
+    A fence that names a language opens a new block, because the current block was then left open.
     """
     stop = text.find("\n", token.end())
     rest = text[token.end() : len(text) if stop < 0 else stop]
@@ -317,7 +320,7 @@ def _reopens(info: str) -> bool:
 
 
 def _without_margin(lines: list[str], margin: str) -> str:
-    """Remove the text before the fence (an indentation in a list, marks of a quotation) from each line."""
+    """Remove the text that precedes the fence (indentation in a list, or quote markers) from each line."""
     if ">" in margin:
         lines = [re.sub(r"^[ \t]*>[ ]?", "", line) for line in lines]
         margin = margin.rpartition(">")[2].removeprefix(" ")

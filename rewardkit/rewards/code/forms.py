@@ -1,6 +1,6 @@
-"""Reads each published form of test cases, identified by its key, into a `CodeProblem`. Runs no code.
+"""Reads published forms of test cases, identified by a key, into a `CodeProblem` without running code.
 
-`cases.py` reads lists of cases, including calls of functions.
+`cases.py` reads lists of cases, including function calls.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MAX_UNPACKED = 1 << 30
 
 
 def _inputs_outputs(ground_truth: dict[str, Any]) -> CodeProblem:
-    """Read the form of APPS, TACO, PRIME and verl. If it has an `assert_case`, only its assertions count."""
+    """Read the form of APPS, TACO, PRIME and verl. If there is an `assert_case`, nothing else counts."""
     if ground_truth.get("assert_case"):
         return _assert_case(ground_truth)
     inputs = ground_truth["inputs"]
@@ -107,7 +107,7 @@ def unpack(text: str) -> str:
 
 
 def _humaneval(ground_truth: dict[str, Any]) -> CodeProblem:
-    """Read the form of HumanEval, and of LeetCodeDataset, whose entry point is `Solution().name`."""
+    """Read the form of HumanEval or of LeetCodeDataset, in which the entry point is `Solution().name`."""
     entry = ground_truth["entry_point"]
     test = ground_truth["test"]
     prompt = ground_truth.get("prompt", "")
@@ -118,7 +118,7 @@ def _humaneval(ground_truth: dict[str, Any]) -> CodeProblem:
     if entry.isidentifier():
         setup = f"{prompt}\n\n{entry} = __candidate__({entry!r})\n{test}\n"
         return CodeProblem((AssertTest(f"check({entry})"),), setup=setup, prefix=begun)
-    # The class in `Solution().name`, which the prompt also defines, but without the method.
+    # `owner` is the class in `Solution().name`. The prompt also defines the class, but without the method.
     owner = entry.partition("(")[0]
     theirs = f"{owner} = __candidate__({owner!r})\n" if METHOD.fullmatch(entry) else ""
     return CodeProblem((AssertTest(f"check({entry})"),), setup=f"{prompt}\n\n{theirs}{test}\n", prefix=begun)
@@ -127,7 +127,7 @@ def _humaneval(ground_truth: dict[str, Any]) -> CodeProblem:
 def _test(ground_truth: dict[str, Any]) -> CodeProblem:
     """Read the key `test`.
 
-    It may contain HumanEval's check, pytest functions (KodCode), unittest (BigCodeBench), a list of
+    The value may be HumanEval's check, pytest functions (KodCode), unittest (BigCodeBench), a list of
     assertions (the LeetCode contest set), or SandboxFusion's list of {input: {stdin}, output: {stdout}} or
     {code}.
     """
@@ -151,18 +151,18 @@ def _test(ground_truth: dict[str, Any]) -> CodeProblem:
 
 
 def _test_code(ground_truth: dict[str, Any]) -> CodeProblem:
-    """Read the key `test_code`: KodCode's pytest functions, or Skywork's `check` with its imports."""
+    """Read the key `test_code`, with KodCode's pytest functions or Skywork's `check` and its imports."""
     return _test(
         ground_truth | {"test": ground_truth["test_code"], "prompt": ground_truth.get("import_prefix") or ""}
     )
 
 
 _DEFINES_CHECK = re.compile(r"^(?:def check\b|check\s*=)", re.MULTILINE)
-"""Pattern of a HumanEval test. BigCodeBench also names an entry point, but its tests are unittests."""
+"""Pattern for a HumanEval test. BigCodeBench also names an entry point, but its tests are unittests."""
 
 
 def _source(test: str) -> CodeProblem:
-    """Return the tests in Python source: its pytest functions, or else its assertions one by one.
+    """Return the pytest functions in Python source as tests or, if there are none, its assertions.
 
     Raises:
         MissingDependencyError: The tests are pytest functions, and pytest is not installed.
@@ -193,7 +193,7 @@ def _mbpp(ground_truth: dict[str, Any]) -> CodeProblem:
     setup = ground_truth.get("test_setup_code") or "\n".join(ground_truth.get("test_imports", []))
     setup = setup or labels.get("test_setup_code", "")
     plain = [from_assert(test) if not setup else None for test in tests]
-    # The additional tests of MBPP+.
+    # These are the additional tests of MBPP+.
     more = _source(ground_truth["test"]) if ground_truth.get("test") else CodeProblem(())
     return CodeProblem(
         (*(case or AssertTest(t) for case, t in zip(plain, tests, strict=True)), *more.tests),
@@ -219,7 +219,7 @@ def _official_tests(ground_truth: dict[str, Any]) -> CodeProblem:
 
 
 def _cases_under(key: str) -> Callable[[dict[str, Any]], CodeProblem]:
-    """Return the reader of a key that has a list of cases, or an object with lists of inputs and outputs."""
+    """Return a reader for a key with a list of cases, or with an object of input and output lists."""
 
     def form(ground_truth: dict[str, Any]) -> CodeProblem:
         cases = ground_truth[key]
@@ -230,7 +230,7 @@ def _cases_under(key: str) -> Callable[[dict[str, Any]], CodeProblem]:
 
 
 def _in_lists(ground_truth: dict[str, Any], found: Any) -> CodeProblem:
-    """Read the lists of inputs and outputs in a ground truth, in the singular or plural of their names."""
+    """Read lists of inputs and outputs in a ground truth, whose keys may be singular or plural."""
     found = from_json(found) if isinstance(found, str) else found
     if not isinstance(found, dict):
         raise GroundTruthError(

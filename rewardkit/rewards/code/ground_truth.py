@@ -1,6 +1,6 @@
-"""Reads a ground truth into a `CodeProblem`, in the form that its keys identify. Runs no code.
+"""Reads a ground truth into a `CodeProblem`, according to its keys, without running any code.
 
-`forms.py` has the published forms of tests.
+`forms.py` defines the published forms of tests.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def read(text: str) -> CodeProblem:
         GroundTruthError: The form is unknown or ambiguous, or the ground truth has no tests.
     """
     ground_truth = _object(text)
-    wrapped = ground_truth.get("verification_info")  # of PrimeIntellect and open-r1: an object, or JSON text
+    wrapped = ground_truth.get("verification_info")  # from PrimeIntellect and open-r1, maybe JSON text
     if wrapped is not None:
         ground_truth = _object(wrapped) if isinstance(wrapped, str) else wrapped
     for key, form in FORMS.items():
@@ -45,7 +45,7 @@ def read(text: str) -> CodeProblem:
 
 
 def _check_assertions(problem: CodeProblem) -> None:
-    """Reject tests that fail even a right program, because they must share a process with it."""
+    """Reject tests that would fail even a right program, because they have to share a process with it."""
     asserted = [test for test in problem.tests if isinstance(test, AssertTest)]
     if not asserted:
         return
@@ -75,7 +75,7 @@ def _object(text: str) -> dict[str, Any]:
 
 
 def _not_json(text: str, reason: str) -> Any:
-    """Read a ground truth that is not JSON: tests as Python source, or an object as a Python literal."""
+    """Read a ground truth that is not JSON, but Python source with tests or a Python object literal."""
     try:
         body = ast.parse(text).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):

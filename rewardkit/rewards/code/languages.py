@@ -1,6 +1,6 @@
 """Chooses the language of a program and extracts the program from the response.
 
-The option has precedence, then the ground truth, then the fence. The sandbox defines the languages.
+The option takes precedence, then the ground truth and then the fence. The sandbox defines the languages.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from rewardkit.rewards.code.unfenced import in_prose
 from rewardkit.sandbox.languages import LANGUAGES, PYTHON, find
 
 _FAMILY = {"cpp": ("cpp", "cpp17", "cpp20", "c"), "cpp17": ("cpp", "c"), "cpp20": ("cpp", "c"), "c": ("cpp",)}
-"""Languages whose block marks are also accepted, because models mark C as `cpp`, whatever the standard."""
+"""Languages whose marks on blocks are also accepted for a language, because models often mark C as `cpp` and
+C++ without its standard."""
 
 
 @functools.cache
@@ -67,12 +68,12 @@ def take(
     parses: extract.Parses | None,
     called: frozenset[str] = frozenset(),
 ) -> Program | None:
-    """Return the program in a response, or None if it has none in the requested language.
+    """Return the program in a response, or None if there is none in the requested language.
 
     Args:
         response: The model's text.
         fence: Block of the response to use.
-        language: Language returned by `wanted`, or None for the language of the block.
+        language: Language returned by `wanted`, or None to use the language of the block.
         parses: Function that returns True if a text is a Python program.
         called: Names that the tests call.
     """
@@ -119,7 +120,7 @@ _MAIN = re.compile(r"^[^#\n]*\bmain\s*\(", re.M)
 
 
 def _told_by(source: str) -> str:
-    """Return the language of a program in an unmarked block, by the marks of languages, or Python."""
+    """Return the language that a program in an unmarked block is clearly written in, or Python."""
     if _MAIN.search(source):
         for name, language in LANGUAGES.items():
             if language.mark and re.search(language.mark, source, re.M):

@@ -1,4 +1,4 @@
-"""Reads values of published tests that do not depend on the form: JSON within text, lists and limits."""
+"""Reads values that are common to all published forms of tests, such as JSON text, lists and limits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def metadata_of(holder: dict[str, Any]) -> dict[str, Any]:
 
 
 def limits_in(ground_truth: dict[str, Any]) -> dict[str, float]:
-    """Return the limits of a ground truth. The time limit, in any notation, is converted to seconds."""
+    """Return the limits in a ground truth, with the time limit converted from any notation to seconds."""
     limits = {name: float(value) for name, value in (ground_truth.get("limits") or {}).items()}
     given = ground_truth.get("time_limit")
     if isinstance(given, dict):  # CodeContests: {seconds, nanos}
@@ -27,7 +27,7 @@ def limits_in(ground_truth: dict[str, Any]) -> dict[str, float]:
 
 
 def text_of(value: Any, stream: str = "") -> str:
-    """Return the text of a test. Some datasets have a list of lines, SandboxFusion an object of streams."""
+    """Return a test's text. Some datasets give a list of lines, and SandboxFusion an object of streams."""
     if isinstance(value, dict) and stream:
         if set(value) - {stream}:
             raise GroundTruthError(f"a test has the files {sorted(value)}; expected only {stream}")
@@ -47,7 +47,7 @@ def text_of(value: Any, stream: str = "") -> str:
 
 
 def list_of(value: Any, key: str) -> list[Any]:
-    """Return a list, given as a list or as JSON text."""
+    """Return a list that is given as a list or as JSON text."""
     value = from_json(value) if isinstance(value, str) else value
     if not isinstance(value, list):
         raise GroundTruthError(f"'{key}' must be a list of tests, found {type(value).__name__}")

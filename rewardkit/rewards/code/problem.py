@@ -1,4 +1,4 @@
-"""`CodeProblem` and the kinds of its tests. Plain data that other modules read."""
+"""Defines `CodeProblem` and the kinds of tests that it may contain, as plain data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CHECKED = re.compile(r"\bcheck\(\s*(?:\w+\(\)\.)?(\w+)")
 _IMPORTED = re.compile(r"^\s*from\s+solution\s+import\s+([\w, ]+)", re.M)
 _LOOKED_AT = 20_000
 _OTHERS = frozenset(dir(builtins)) | frozenset(keyword.kwlist) | {"check"}
-"""Names that tests call and that a program does not have to define."""
+"""Names that tests may call although programs do not have to define them."""
 
 
 class GroundTruthError(ValueError):
@@ -32,7 +32,7 @@ class StdinTest:
 
 @dataclass(frozen=True, slots=True)
 class AssertTest:
-    """Statements that must not raise an exception, run in a different process than the program."""
+    """Statements that must not raise an exception. They run in a separate process from the program."""
 
     source: str
     before: str = ""
@@ -51,21 +51,22 @@ class CodeProblem:
     setup: str = ""
     """Code that runs before the assertions, in the same process."""
     prefix: str = ""
-    """Code before the program: HumanEval's prompt, which a response may complete with only a body."""
+    """Code to put before the program, such as HumanEval's prompt, which a response may complete with only a
+    body."""
     language: str | None = None
     """Required language of programs, as named by the dataset, or None if the dataset names no language."""
     comparator: str | None = None
     checker: str | None = None
-    """The user's checker, as `path.py:function`."""
+    """The user's checker, written as `path.py:function`."""
     checker_program: str = ""
-    """Source of a checker program, as open-r1's Codeforces publishes it."""
+    """Source of a checker program, as published in open-r1's Codeforces dataset."""
     limits: dict[str, float] = field(default_factory=dict)
-    """`cpu_s`, `memory_mb` and `total_s`, for the program's own language, and `time_limit` in seconds, which
-    contests set for compiled languages."""
+    """Limits by name. `cpu_s`, `memory_mb` and `total_s` are meant for the program's own language.
+    `time_limit`, in seconds, is a contest's limit, which is meant for compiled languages."""
 
     @functools.cached_property
     def called(self) -> frozenset[str]:
-        """Return the functions, methods and classes that tests call, possibly with a few other names."""
+        """Return the functions, methods and classes that tests call, and possibly a few other names."""
         names: set[str] = set()
         for test in self.tests:
             if isinstance(test, CallCase):

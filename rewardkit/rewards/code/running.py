@@ -1,7 +1,7 @@
-"""Runs a program on a problem's tests in the sandbox, and decides each test. No other module does both.
+"""Runs a program on a problem's tests in the sandbox, and decides whether each test passes.
 
-Expected outputs stay in this process. They are compared with the output of the jail, which is bytes or tagged
-JSON that is decoded without executing anything.
+Expected outputs stay in this process. They are compared with the output from the jail, which is bytes or
+tagged JSON and is decoded without executing any code.
 """
 
 from __future__ import annotations
@@ -23,27 +23,28 @@ from rewardkit.sandbox.languages import PYTHON
 
 _SHOWN = 80
 _KEPT = 2000
-"""Number of characters of each text of a failed test that are kept for explanations."""
+"""Number of characters to keep of each text in a failed test, for explanations."""
 _LARGEST = 1 << 16
-"""Number of characters of output that are always read, even if the expected output is short."""
+"""Number of output characters that are always read, even if the expected output is short."""
 
 _IDLE_FACTOR = 2.0
-"""Ratio of the time for which a program may sleep to its CPU time limit, for all forms of tests."""
+"""Time for which a program may idle in any kind of test, as a multiple of its CPU time limit."""
 _FAILURES_FACTOR = 3.0
-"""CPU time of all failed tests together, in limits of one test. It ends looping programs early."""
+"""CPU time allowed for all failed tests together, as a multiple of the limit for one test. This limit stops
+looping programs early."""
 _NET_S = 60.0
 _NET_FACTOR = 20.0
 _LONGEST_S = 1500.0
-"""Upper bound of the elapsed time limit, which is a multiple of the CPU time limit plus a constant. A program
-reaches it only on a machine that gives it less than a twentieth of a core."""
+"""Upper bound for the limit on elapsed time, in seconds. That limit is a multiple of the CPU time limit plus
+a constant. A program reaches the limit only if the machine gives it less than a twentieth of a core."""
 
 
 class ProgramRunner(Protocol):
-    """Runs programs and calls their functions: a `Sandbox`, or a remote service."""
+    """Interface of a `Sandbox` or a remote service that runs programs and calls their functions."""
 
     @property
     def level(self) -> str:
-        """Isolation level, to be recorded in the score."""
+        """Return the isolation level, which is recorded in the score."""
 
     def run(
         self,
@@ -84,7 +85,7 @@ class ProgramRunner(Protocol):
 
 
 class TookTooLong(RuntimeError):
-    """Raised if the machine was too busy to run the program within the limit of elapsed time."""
+    """Raised if the machine was too busy to run the program within the limit on elapsed time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ class CodeVerdict:
 
     passed: bool
     status: str
-    """`passed`, `wrong`, `not_run`, or the reason why the run ended."""
+    """`passed`, `wrong`, `not_run`, or the status of a run that ended early."""
     reason: str = ""
     cpu_s: float = 0.0
     given: str = ""
@@ -123,7 +124,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class _TestRun:
-    """Arguments for running the tests of one kind."""
+    """Arguments that tests of every kind share."""
 
     sandbox: ProgramRunner
     program: str
@@ -134,7 +135,7 @@ class _TestRun:
 
 
 def limits_of(problem: CodeProblem, cpu_s: float, memory_mb: int) -> Limits:
-    """Return the limits of one test, with an output limit far above the size of the expected output."""
+    """Return the limits for one test. The output limit is far above the size of the expected output."""
     expected = [len(t.output) if isinstance(t, StdinTest) else len(repr_of(t)) for t in problem.tests]
     return Limits(
         cpu_s=cpu_s,
@@ -150,7 +151,7 @@ def _reads(problem: CodeProblem) -> bool:
 
 
 def repr_of(test: Test) -> str:
-    """Return the expected result of a call as text, or "" for a test of another kind."""
+    """Return the expected result of a call as text, or "" for any other kind of test."""
     return json.dumps(values.encode(test.expected)) if isinstance(test, CallCase) else ""
 
 
@@ -158,9 +159,9 @@ def run_tests(sandbox: ProgramRunner, program: str, problem: CodeProblem, rules:
     """Run the tests of a problem, and return one verdict per test.
 
     Raises:
-        SandboxFailed: A run could not be made.
-        TookTooLong: A run reached the limit of elapsed time.
-        GroundTruthError: The tests turn out to be unusable.
+        SandboxFailed: A run could not be executed.
+        TookTooLong: A run reached the limit on elapsed time.
+        GroundTruthError: The tests turned out to be unusable.
     """
     budget = SolutionBudget(
         cpu_s=rules.total_s,
@@ -215,7 +216,7 @@ def _verdict_on_output(
     if rules.checker is not None:
         passed = rules.checker.accepts(sandbox, CheckedOutput(test.input, got, test.output), rules.limits)
     elif len(got) > _LARGEST + 32 * len(test.output):
-        passed = False  # wrong without being read, because reading very long output takes time
+        passed = False  # do not read very long output, because that takes time
     else:
         passed = compare.TEXT[rules.comparator](got, test.output)
     if passed:
@@ -262,8 +263,8 @@ def _verdict_on_answer(test: CallCase, answer: Answer, compat: str | None) -> Co
         return CodeVerdict(
             False, str(answer.status), f"{_cut(call)}: {answer.error}", answer.cpu_s, given, expected
         )
-    # A result much larger than the expected one is wrong without being read, so that no response can slow
-    # down the scoring.
+    # Treat a result that is much larger than the expected one as wrong without reading it, so that no
+    # response can slow down scoring.
     if len(answer.value) > 4096 + 16 * len(json.dumps(values.encode(test.expected))):
         reason = f"{_cut(call)}: expected {_short(test.expected)}, got a much larger value"
         return CodeVerdict(False, "wrong", reason, 0.0, given, expected)
@@ -324,7 +325,7 @@ def _short(value: Any) -> str:
 
 
 def _repr(value: Any) -> str:
-    """Return `repr` of a returned value, which may contain too large an integer or be nested too deeply."""
+    """Return the `repr` of a value, or a note if it contains a huge integer or is nested too deeply."""
     try:
         return repr(value)
     except (ValueError, RecursionError):

@@ -1,6 +1,6 @@
 """Splits tests in Python source into one test per assertion or per pytest function.
 
-Parses code, never runs it. The source comes from the benchmark, not from the model.
+The source is parsed and never run. It comes from the benchmark, not from the model.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ def parse(source: str) -> ast.Module | None:
 
 
 def script_tests(source: str) -> list[tuple[str, str]]:
-    """Return a pair for each assertion of a script: the statements before the assertion, and the assertion.
+    """Return each assertion in a script, paired with the statements that precede it.
 
-    A statement that contains assertions, such as a loop, counts as one assertion. Statements after the last
-    assertion are added to it.
+    A pair contains the statements first and then the assertion. A statement that contains assertions, such as
+    a loop, counts as one assertion. Statements after the last assertion are added to that assertion.
     """
     module = parse(source)
     if module is None:
@@ -41,9 +41,9 @@ def script_tests(source: str) -> list[tuple[str, str]]:
 
 
 def _asserts(node: ast.stmt) -> bool:
-    """Return True if a statement checks something when it runs. A definition only does so when it is called.
+    """Return True if a statement checks something when it runs. A mere definition does not.
 
-    A call of a function named like a check also counts, even within a loop, as in MBPP+.
+    A call to a function whose name begins like that of a check also counts, even within a loop, as in MBPP+.
     """
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return False
@@ -58,7 +58,7 @@ def _calls_a_check(node: ast.AST) -> bool:
 
 
 def pytest_tests(source: str) -> list[str] | None:
-    """Return a call of `__run_test__` for each pytest function of the source, or None if it has none."""
+    """Return a call to `__run_test__` for each pytest function in the source, or None if there are none."""
     module = parse(source)
     if module is None:
         return None
@@ -79,7 +79,7 @@ def pytest_tests(source: str) -> list[str] | None:
 
 
 def _called_with_arguments(module: ast.Module) -> set[str]:
-    """Return the functions that the script calls with arguments: helpers, whatever their names."""
+    """Return the functions that a script calls with arguments. They are helpers, whatever their names."""
     statements = [
         node
         for node in module.body

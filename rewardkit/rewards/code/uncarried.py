@@ -1,6 +1,7 @@
-"""Finds operations of tests that cannot affect a program in another process, which makes a problem invalid.
+"""Finds operations in tests that have no effect on a program in another process.
 
-Only the tests are examined. Such a test would fail a right program as well as a wrong one.
+A test with such an operation would fail a right program as well as a wrong one, so the problem is invalid.
+Only the tests are examined.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from rewardkit.rewards.code.scripts import parse
 from rewardkit.sandbox.jail.protocol import PROGRAM_MODULES
 
 _CARRIED = {"sys.stdout", "sys.stderr", "sys.stdin", "builtins.input", "builtins.print", "os.environ"}
-"""Objects that tests may replace, in addition to those of the program itself."""
+"""Objects that tests may replace, in addition to the program's own objects."""
 _FILES = {
     "os": {"mkdir", "makedirs", "remove", "unlink", "rename", "listdir", "chdir", "rmdir", "symlink"},
     "shutil": {"rmtree", "copy", "copyfile", "copytree", "move"},
@@ -28,7 +29,7 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def uncarried(tests: str, *, pytest: bool) -> str | None:
-    """Describe an operation of Python tests that cannot reach the program's process, or return None.
+    """Describe an operation in Python tests that cannot reach the program's process, or return None.
 
     Args:
         tests: Source of the tests.
@@ -77,7 +78,7 @@ def _in_call(node: ast.Call, imported: dict[str, str]) -> str | None:
 
 
 def _replaced(node: ast.Call, name: str, imported: dict[str, str]) -> str | None:
-    """Describe the object that a test replaces by a mock out of the program's reach, or return None."""
+    """Describe an object that a test replaces with a mock that the program cannot see, or return None."""
     if name.startswith("mock."):
         name = f"unittest.{name}"
     if not node.args:
@@ -104,7 +105,7 @@ def _is_the_programs(target: str) -> bool:
 
 
 def _fixture(module: ast.Module) -> str | None:
-    """Describe a fixture that a test requests and that is not defined, or return None."""
+    """Describe a fixture that a test requests but that is not defined, or return None."""
     functions = [node for node in module.body if isinstance(node, _Function)]
     for owner in module.body:
         if isinstance(owner, ast.ClassDef) and owner.name.startswith("Test"):
@@ -129,7 +130,7 @@ def _decorated(function: _Function, word: str) -> bool:
 
 
 def _parameters(module: ast.Module) -> set[str]:
-    """Return the names that `parametrize` defines."""
+    """Return the parameter names that calls to `parametrize` define."""
     found: set[str] = set()
     for node in ast.walk(module):
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("parametrize") and node.args:

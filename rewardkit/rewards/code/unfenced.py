@@ -1,4 +1,4 @@
-"""Finds programs outside fences: in a JSON object, or in lines between prose. Does not parse Python."""
+"""Finds programs outside fences, in a JSON object or between lines of prose, without parsing Python."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FIELDS = frozenset(
         "output",
     ]
 )
-"""Fields of an object in which models put a program."""
+"""Fields of a JSON object in which models put a program."""
 _LANGUAGES = ("", "json", "json5", "jsonc")
 _CODE = re.compile(
     r"^[ \t]*(?:import|from|def|class|print|#include|public|func|fn|package)\b|[;{}]$|=", re.MULTILINE
@@ -41,9 +41,9 @@ _DOES_SOMETHING = re.compile(r"^(?:def|class)\b|\bprint\(", re.MULTILINE)
 
 
 def in_json(text: str) -> str | None:
-    """Return the program in a JSON object that is the response or the content of its only fence, or None.
+    """Return the program in a JSON object that is the whole response or its only fenced block, or None.
 
-    If several fields may be the program, the result is None.
+    If several fields may contain the program, return None.
     """
     found = fences(text) if "```" in text else []
     fenced = [body for language, body in found if language in _LANGUAGES and body.lstrip().startswith("{")]
@@ -64,7 +64,7 @@ def in_json(text: str) -> str | None:
 def in_prose(text: str) -> list[str]:
     """Return at most two possible programs between lines of prose, up to the last line of code.
 
-    Each defines or prints something. A parser must check that they contain nothing but code.
+    Each of them defines or prints something. A parser must still check that they contain only code.
     """
     lines = text.split("\n")
     opening = [i for i, line in enumerate(lines) if _OPENS.match(line)]

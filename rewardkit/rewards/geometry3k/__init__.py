@@ -1,9 +1,9 @@
-"""Geometry3K: the answer in the box, plus a part for the format that the prompt requests.
+"""Scores Geometry3K by the answer in the box and by the format that the prompt requests.
 
-The answer is scored as in the `math` reward, but only from a box: a missing, empty or unclosed box is wrong,
-whatever the ground truth. The format is `<think>...</think>` before a box, preceded only by blanks. The
-weights are verl's (`geo3k.py`): 0.9 for the answer and 0.1 for the format. Unless `format_needs_answer` is
-set, a wrong answer also gets the score for the format.
+The answer is scored as in the `math` reward, but must be in a box. A missing, empty or unclosed box is wrong,
+whatever the ground truth. The format is `<think>...</think>` before a box, preceded only by white space. The
+weights are those of verl's `geo3k.py`, 0.9 for the answer and 0.1 for the format. Unless
+`format_needs_answer` is set, a response with a wrong answer can still score for its format.
 
 `compat="verl"` applies verl's rule (github.com/volcengine/verl, as in 0.9.1), which gives 0.9 for a missing
 box if the ground truth is `None`. verl passes the answer to `eval`, but this module does not.
@@ -24,7 +24,7 @@ from rewardkit.types import UNDECIDED, Sample, Score
 
 @dataclass(frozen=True)
 class GeometryOptions:
-    """Options of the geometry3k reward."""
+    """Options for the geometry3k reward."""
 
     format_weight: float = 0.1
     """Share of the score for the format, from 0 to 1. The rest is for the answer."""
@@ -40,7 +40,8 @@ _BOXED = MathOptions(methods=("boxed",))
 def score(sample: Sample, options: GeometryOptions) -> Score:
     """Score one response by the rules at the top of this file.
 
-    `parts` has the answer (`acc`) and the format (`format`), each 0 or 1. The status is that of `math`.
+    `parts` contains `acc` for the answer and `format` for the format, each 0 or 1. The status is that of the
+    `math` reward.
     """
     if options.compat == "verl":
         from rewardkit.rewards.geometry3k.compat import accurate, box, in_format

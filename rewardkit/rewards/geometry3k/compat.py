@@ -1,7 +1,7 @@
-"""`compat="verl"`: verl's `geo3k` with mathruler 0.1.0's `grade_answer`, without SymPy and `eval`.
+"""Scores as verl's `geo3k` does with mathruler 0.1.0's `grade_answer`, but without SymPy and `eval`.
 
-Reproduces that grader exactly, including its errors, and must not be improved. Our own parser of mathematics
-instead of SymPy decides whether a difference is 0.
+This module implements `compat="verl"`. It reproduces that grader exactly, including its errors, and must not
+be improved. rewardkit's own parser, instead of SymPy, decides whether a difference is 0.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ _NO_EXPRESSION = re.compile(
     r"[^\w\s+\-*/^().!]|[²³¹⁰-₟\xa0]|^\s*[*/^!)]|[-+*/^(]\s*$|[*/^+-]\s*[*/^]|(?<!\d)!|sqrt(?!\s*\()"
     r"|(?<![^\W\d])(?:or|in|is|if|as)(?!\w)"
 )
-"""Text that SymPy cannot read: signs that are not operators, operators without operands, Python keywords."""
+"""Pattern for text that SymPy cannot read, which contains signs that are not operators, operators without
+operands, or Python keywords."""
 _EXACT = MathOptions(rounding_digits=0, units="required")
 _CPU_S = 5.0
 """CPU time limit for comparing one element, in seconds."""
@@ -43,7 +44,7 @@ def in_format(response: str) -> bool:
 
 
 def box(response: str) -> str:
-    """Return the content of the last box, or the text `None` if no box exists or the last is never closed."""
+    """Return the content of the last box, or the text `None` if there is no box or it is never closed."""
     start = response.rfind("\\boxed{")
     depth = 0
     for brace in re.finditer(r"[{}]", response[start + 7 :]) if start >= 0 else ():

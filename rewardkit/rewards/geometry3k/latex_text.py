@@ -1,6 +1,6 @@
-"""Converts LaTeX to plain text like the converter of mathruler and prm800k.
+"""Converts LaTeX to plain text in the same way as mathruler and prm800k.
 
-Symbols become characters, fractions become `a/b`, roots become `√(a)`, and other commands are removed. The
+Symbols become characters, fractions become `a/b`, roots become `√(a)`, and other commands are removed. Their
 converter is reproduced exactly, including its errors, and must not be improved. Accents, environments and
 text that is nested more deeply than `_MAX_NESTING` are not reproduced.
 """
@@ -74,7 +74,7 @@ def _macro(found: re.Match[str]) -> str:
 
 
 def _first(found: re.Match[str], group: int) -> str:
-    """Return an argument of a macro: the text in braces, or a single character."""
+    """Return an argument of a macro, which is the text in braces or a single character."""
     braced: str | None = found[group]
     return found[group + 1] if braced is None else braced
 

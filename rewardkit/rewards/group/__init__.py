@@ -1,1 +1,1 @@
-"""Rewards that score all responses to one prompt together: `ranking` and `diversity`."""
+"""Rewards that score all responses to one prompt together."""

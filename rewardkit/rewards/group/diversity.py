@@ -1,8 +1,8 @@
-"""`diversity`: difference of a response from the other responses to the same prompt, from 0 to 1.
+"""Reward `diversity`, the difference of a response from the other responses to its prompt, from 0 to 1.
 
 The score is 1 minus the mean Jaccard similarity between the word n-grams of the response and those of each
-other response. It does not depend on correctness, and gibberish is diverse, so use it only behind a gate. An
-empty response, and a response without others, scores 0.
+other response. The score does not depend on correctness, and gibberish is diverse, so use this reward only
+behind a gate. An empty response scores 0, and so does the only response to a prompt.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MAX_CHARS = 50_000
 
 @dataclass(frozen=True)
 class DiversityOptions:
-    """Options of the diversity reward."""
+    """Options for the diversity reward."""
 
     n: int = 3
     """Number of words in an n-gram."""

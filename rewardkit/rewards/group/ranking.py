@@ -1,8 +1,8 @@
-"""`rank`: share of the other responses to the prompt that a response beats in the scores of another reward.
+"""Reward `rank`, the share of the other responses to the prompt that score lower in another reward.
 
-Ties count half. In a group with equal scores, and in a group of one, each response gets 0.5, which gives no
-signal. Responses that the other reward cannot score remain failures, and the other responses are ranked
-without them.
+Ties count half. If all scores in a group are equal, or the group has only one response, each response gets
+0.5, which gives no signal. Responses that the other reward cannot score remain failures, and the rest are
+ranked without them.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from rewardkit.types import Sample, Score, failure
 
 @dataclass(frozen=True)
 class RankingOptions:
-    """Options of the rank reward."""
+    """Options for the rank reward."""
 
     reward: str = "math"
     """Name of the reward whose scores are ranked. Group rewards, sandboxed rewards (`code`, `sql`) and
     model-based rewards are not supported."""
     options: dict[str, Any] = field(default_factory=dict)
-    """Options of the ranked reward."""
+    """Options for the ranked reward."""
 
     def __post_init__(self) -> None:
         """Check that the reward can be used for ranking and has these options."""
@@ -61,7 +61,7 @@ def _why(score: Score, scored: int) -> str:
 
 
 def shares_beaten(values: Sequence[float]) -> list[float]:
-    """Return the share of the other values below each value, with ties counted half, or 0.5 if alone."""
+    """Return the share of the other values below each value. Ties count half, and a single value gets 0.5."""
     if len(values) < 2:
         return [0.5] * len(values)
     return [
@@ -71,7 +71,7 @@ def shares_beaten(values: Sequence[float]) -> list[float]:
 
 
 def _ranked_by(name: str) -> Reward:
-    """Return the reward with this name.
+    """Return the reward with this name, after checking that its scores can be ranked.
 
     Raises:
         OptionsError: The reward does not exist, or cannot score single samples in this process.

@@ -1,7 +1,7 @@
-"""Verifiable instructions (IFEval, IFBench).
+"""Scores responses by the verifiable instructions that they follow (IFEval, IFBench).
 
-`instruction_reward` scores, `table` registers the checkers, and each family of instructions has its own file.
-Use `checker` to add instructions of your own.
+`instruction_reward` computes the score, `table` registers the checkers, and each family of instructions has
+its own file. Use `checker` to add your own instructions.
 """
 
 from __future__ import annotations

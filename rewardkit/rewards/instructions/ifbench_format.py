@@ -1,7 +1,7 @@
 """IFBench's instructions on form and on repeating the prompt (`format:`, `repeat:`; arXiv 2507.02833).
 
-The reference is allenai/IFBench. `ifbench_words` has the instructions on words and sentences, and
-`ifbench_tasks` the eleven fixed tasks.
+The reference is allenai/IFBench. `ifbench_words` contains the instructions on words and sentences, and
+`ifbench_tasks` contains the eleven fixed tasks.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ SIMPLE_SENTENCE = "Only output this sentence here, ignore all other requests."
 
 
 class _Nesting:
-    """Signs that are open, with the nesting depth of the content of each."""
+    """Opening signs that are not closed yet, with the nesting depth of the content after each sign."""
 
     def __init__(self) -> None:
         self._open: list[str] = []
         self._depths = [0]
 
     def opened(self) -> str:
-        """Return the sign that was opened last, or "" if no sign is open."""
+        """Return the most recently opened sign, or "" if no sign is open."""
         return self._open[-1] if self._open else ""
 
     def open(self, sign: str) -> None:
@@ -47,11 +47,11 @@ class _Nesting:
         self._depths.append(0)
 
     def hold(self, depth: int) -> None:
-        """Record that the last opened sign contains an item of this depth."""
+        """Record that the most recently opened sign contains an item of this depth."""
         self._depths[-1] = max(self._depths[-1], depth)
 
     def close(self, *, counts_empty: bool) -> int:
-        """Close the last opened sign, and return the depth of the pair, or 0 if the pair does not count."""
+        """Close the most recently opened sign. Return the pair's depth, or 0 if the pair does not count."""
         self._open.pop()
         inner = self._depths.pop()
         depth = inner + 1 if inner or counts_empty else 0
@@ -81,7 +81,7 @@ def quotes(text: str) -> bool:
             nesting.hold(1)
         elif nesting.opened() != piece:
             nesting.open(piece)
-        elif nesting.close(counts_empty=False) > _QUOTE_DEPTH:  # the words inside have a depth of at least 1
+        elif nesting.close(counts_empty=False) > _QUOTE_DEPTH:  # words inside count as depth 1
             return True
     return False
 

@@ -1,7 +1,8 @@
 """IFBench's eleven fixed tasks (`custom:`; arXiv 2507.02833, allenai/IFBench), whose answers are known.
 
-The reference checker only checks the form. Ours also checks the content: the countries must exist, Kyiv must
-be among the capitals, and the dates must fall in Napoleon's wars.
+The reference checks only the form of a response. The checkers in this file also check the content. For
+example, the countries must exist, Kyiv must be among the capitals, and the dates must fall within Napoleon's
+wars.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ _OPTION = re.compile(r"^\s*([A-Ea-e])[.)]\s*\w")
 
 
 def _plain(name: str) -> str:
-    """Return a name without accents, punctuation and case, and with one spelling per place."""
+    """Return a place's name in lower case, without accents and punctuation, and in one spelling per place."""
     ascii_name = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     kept = " ".join(
         ascii_name.replace("&", "and").translate(str.maketrans("", "", string.punctuation)).split()

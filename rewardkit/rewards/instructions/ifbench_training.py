@@ -1,7 +1,7 @@
 """The 29 instructions of IFBench's training set (IF_multi_constraints_upto5; arXiv 2507.02833).
 
-The reference is IFEvalG in open-instruct. Each instruction is checked as its text says. Keywords are texts,
-whereas the reference treats them as patterns.
+The reference is IFEvalG in open-instruct. Each checker follows the wording of its instruction. Keywords are
+literal text, whereas the reference treats them as patterns.
 """
 
 from __future__ import annotations

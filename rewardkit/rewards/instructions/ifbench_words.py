@@ -1,8 +1,8 @@
 """IFBench's instructions on words and sentences (`count:`, `ratio:`, `words:`, `sentence:`).
 
-The reference is allenai/IFBench (arXiv 2507.02833). Each instruction is checked as its text says. Our
-checkers are stricter where the reference accepts empty text or the same word over and over (examples:
-`docs/rewards.md`).
+The reference is allenai/IFBench (arXiv 2507.02833). Each checker follows the wording of its instruction. It
+is stricter than the reference where the reference accepts empty text or the same word over and over (see the
+examples in `docs/rewards.md`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ UNVERIFIABLE = {
         "and a tagger's guess depends on the data on which it was trained"
     )
 }
-"""Reasons why rules cannot verify an instruction, by its id. Its samples are `invalid`."""
+"""Reasons why rules cannot verify an instruction, by instruction id. Samples with that instruction are
+`invalid`."""
 
 _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)*")
 _JAPANESE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")

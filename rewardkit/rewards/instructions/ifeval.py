@@ -1,9 +1,9 @@
 """IFEval's 25 instructions (arXiv 2311.07911; google-research/instruction_following_eval).
 
-Each instruction means the same as in the reference checker. Where the reference can be deceived or depends on
-chance, our checkers are stricter (`docs/rewards.md` has the main differences): keywords start at a word, a
-postscript starts a line or sentence, a title stands alone in its brackets, JSON must be valid, and a text
-whose language cannot be detected is in no language.
+Each instruction has the same meaning as in the reference checker. Where the reference can be deceived or
+depends on chance, these checkers are stricter (`docs/rewards.md` lists the main differences). A keyword must
+start a word, a postscript must start a line or sentence, a title must be alone in its brackets, and JSON must
+be valid. A text whose language cannot be detected is in no language.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rewardkit.rewards.instructions.table import checker
 from rewardkit.rewards.instructions.text import keyword_counts, related, sentences, shown, tokens, words
 
 _COMMAS = ",،፣᠂᠈⸴⹁⹌、︐︑﹐﹑，､"
-"""Commas of the Latin, Arabic, Ethiopic, Mongolian and East Asian scripts, in all widths."""
+"""Commas in the Latin, Arabic, Ethiopic, Mongolian and East Asian scripts, in all widths."""
 CONSTRAINED_RESPONSES = ("My answer is yes.", "My answer is no.", "My answer is maybe.")
 
 
@@ -72,7 +72,7 @@ def english_lowercase(text: str) -> bool:
 
 
 def _is_english(text: str) -> bool:
-    """Return True if a text is English. Also try lower case, since the detector has seen few capitals."""
+    """Return True if a text is English. Also try lower case, because the detector knows few capitals."""
     return _is_in(text, "en") or _is_in(text.lower(), "en")
 
 
@@ -128,7 +128,7 @@ def postscript(text: str, *, postscript_marker: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _postscript(marker: str) -> re.Pattern[str]:
-    """Return the pattern of a postscript at the start of a line or sentence, with text after it."""
+    """Return a pattern for a postscript that starts a line or sentence and is followed by text."""
     return re.compile(rf"(?:^(?:[^\S\n]|[>*_])*|[.!?)*\"”]\s+){marker}[^\w\n]*\w", re.MULTILINE)
 
 

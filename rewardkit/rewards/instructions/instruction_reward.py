@@ -1,17 +1,18 @@
-"""Checks whether a response follows all instructions, of the kinds that a program can verify.
+"""Checks whether a response follows all instructions in its prompt, if a program can verify them.
 
-The ground truth is JSON with `instruction_id_list` and `kwargs`, as in the rows of IFEval and IFBench. Also
-accepted are `instruction_id`, a list with one such object and a Python literal, as in the training sets of
-open-instruct, and RLVR-IFeval's functions (`rlvr`). `None` among the kwargs means "not given". The checkers
-describe the instructions.
+The ground truth is JSON with `instruction_id_list` and `kwargs`, as in the rows of IFEval and IFBench. The
+key `instruction_id`, a list with one such object, and a Python literal are also accepted, as in
+open-instruct's training sets, and so are RLVR-IFeval's functions (`rlvr`). `None` in the kwargs means that an
+argument is not given. The checkers define the instructions.
 
 - `mode="strict"` checks the response unchanged. `loose` also checks it without its first line, its last line
-  or both, and with or without asterisks. Each instruction may be met by a different one of the eight
+  or both, and with or without asterisks. Each instruction may be followed in a different one of these eight
   versions.
-- `pay="all"` gives 1.0 if every instruction is followed, `share` gives the share of instructions followed.
-- Hidden text (in comments, by attributes or in `<details>`) does not follow an instruction, but can violate
-  one.
-- A response, or a version of it, that consists only of blanks, punctuation and Markdown marks follows no
+- `pay="all"` gives 1.0 if every instruction is followed, and `share` gives the share of instructions that are
+  followed.
+- Text that is hidden (in comments or `<details>`, or by attributes) cannot fulfil an instruction, but can
+  violate one.
+- A response, or a version of it, that consists only of white space, punctuation and Markdown marks follows no
   instruction.
 - An unknown instruction makes the sample `invalid`. It never counts as followed.
 - Thoughts are not part of the response.
@@ -46,11 +47,11 @@ from rewardkit.user_files import import_python_file
 
 @dataclass(frozen=True)
 class InstructionOptions:
-    """Options of the instructions reward."""
+    """Options for the instructions reward."""
 
     mode: Literal["strict", "loose"] = "strict"
     """`strict` checks the response as it is. `loose` also checks each instruction on versions of the response
-    without the first line, the last line, the asterisks, or a combination of these."""
+    without its first line, its last line, its asterisks, or any combination of these."""
     pay: Literal["all", "share"] = "all"
     """`all` gives 1.0 only if all instructions are followed. `share` gives the share of instructions that are
     followed."""
@@ -72,7 +73,7 @@ class InstructionOptions:
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """One instruction of a prompt."""
+    """One instruction in a prompt."""
 
     name: str
     """Id of the instruction, with `#2` and so on if the prompt repeats the instruction."""
@@ -80,7 +81,7 @@ class Instruction:
     arguments: Mapping[str, Any]
 
     def kept(self, text: str) -> bool:
-        """Return True if a text follows the instruction, also without comments. An empty text does not."""
+        """Return True if a text follows the instruction, with and without comments. Empty text never does."""
         return all(
             says(t) and bool(self.checker.check(t, **self.arguments)) for t in {text, without_comments(text)}
         )
@@ -89,7 +90,8 @@ class Instruction:
 def score(sample: Sample, options: InstructionOptions) -> Score:
     """Score one response by the rules at the top of this file.
 
-    `parts` has `strict`, `loose`, `share` (in the chosen mode), and the result of each instruction by its id.
+    `parts` contains `strict`, `loose`, `share` (in the chosen mode), and the result of each instruction by
+    its id.
     """
     for name in options.checkers:
         _load(name)
@@ -112,7 +114,7 @@ def score(sample: Sample, options: InstructionOptions) -> Score:
 
 
 def _loosely(text: str) -> list[str]:
-    """Return the distinct other versions of a response: at most seven, or three without asterisks."""
+    """Return the distinct other versions of a response, at most seven, or three if it has no asterisks."""
     lines = text.split("\n")
     readings = [text, *("\n".join(part).strip() for part in (lines[1:], lines[:-1], lines[1:-1]))]
     readings += [reading.replace("*", "") for reading in readings]
@@ -120,7 +122,7 @@ def _loosely(text: str) -> list[str]:
 
 
 def _decoded(ground_truth: str) -> Any:
-    """Return the value of JSON, or of a Python literal, as in open-instruct's datasets."""
+    """Return the value of JSON text, or of a Python literal, as in open-instruct's datasets."""
     try:
         return msgspec.json.decode(ground_truth.encode())
     except (msgspec.DecodeError, UnicodeEncodeError):
@@ -129,7 +131,7 @@ def _decoded(ground_truth: str) -> Any:
 
 @lru_cache(maxsize=8_192)
 def _instructions(ground_truth: str) -> tuple[tuple[Instruction, ...], str | None]:
-    """Return the instructions of a ground truth and None, or no instructions and the error."""
+    """Return the instructions in a ground truth and None, or no instructions and an error message."""
     try:
         row = _decoded(ground_truth)
     except (ValueError, SyntaxError, RecursionError, MemoryError):
@@ -159,7 +161,7 @@ def _instructions(ground_truth: str) -> tuple[tuple[Instruction, ...], str | Non
 
 
 def _several(value: Any) -> list[Any]:
-    """Return a list as it is, and a single instruction or its arguments as a list of one item."""
+    """Return a list unchanged, and a single instruction or its arguments as a list of one item."""
     return value if isinstance(value, list) else [value] if value else []
 
 

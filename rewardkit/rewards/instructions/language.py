@@ -8,7 +8,7 @@ from typing import Any
 from rewardkit.errors import MissingDependencyError
 
 _MAX_CHARS = 10_000
-"""Number of characters that are read, from the start of a text."""
+"""Number of characters to read, from the start of a text."""
 
 
 _CODES = """
@@ -21,7 +21,7 @@ LANGUAGES = frozenset(_CODES.split())
 
 @lru_cache(maxsize=1_024)
 def language(text: str) -> str | None:
-    """Return the ISO 639-1 code of a text's language (Chinese: `zh-cn`, `zh-tw`), or None if undetected.
+    """Return the ISO 639-1 code of a text's language (for Chinese `zh-cn` or `zh-tw`), or None if undetected.
 
     Raises:
         MissingDependencyError: The package langdetect is not installed.

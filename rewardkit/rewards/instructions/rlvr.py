@@ -1,8 +1,8 @@
-"""Converts ground truths of allenai's RLVR-IFeval, each a function with arguments, to IFEval's instructions.
+"""Converts ground truths in allenai's RLVR-IFeval, which name functions, to IFEval's instructions.
 
 A ground truth is `{"func_name": "verify_keyword_frequency", "word": "a", "N": 3, ...}`, or a list of such
-objects, in which arguments that a function does not accept are null. An exact or approximate count becomes
-two instructions: at least the minimum, and less than one more than the maximum.
+objects. Arguments that the function does not accept are null. An exact or approximate count becomes two
+instructions, "at least" the minimum and "less than" one more than the maximum.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _Translation = Callable[[Mapping[str, Any]], list[Asked]]
 
 
 def translated(ground_truth: Any) -> list[Asked] | None:
-    """Return the instructions of a ground truth in this form, or None if it has another form.
+    """Return the instructions in a ground truth of this form, or None if the ground truth has another form.
 
     Raises:
         ValueError: The function is unknown, or an argument is missing or has an impossible value.
@@ -42,12 +42,12 @@ def _functions_own(one: Mapping[str, Any]) -> list[Asked]:
 
 
 def _plain(id: str, **renamed: str) -> _Translation:
-    """Return a translation to one instruction, with renamed arguments (our name: their name)."""
+    """Return a translation to one instruction. `renamed` maps IFEval's argument names to RLVR-IFeval's."""
     return lambda one: [(id, {ours: one[theirs] for ours, theirs in renamed.items()})]
 
 
 def _counted(id: str, count: str, relation: str, **renamed: str) -> _Translation:
-    """Return a translation to instructions with a count: at least, at most, around or exactly `N`."""
+    """Return a translation to instructions that count at least, at most, around or exactly `N` units."""
 
     def translate(one: Mapping[str, Any]) -> list[Asked]:
         low, high = _bounds(int(one["N"]), one.get("quantifier"), id)
@@ -59,7 +59,7 @@ def _counted(id: str, count: str, relation: str, **renamed: str) -> _Translation
 
 
 def _bounds(number: int, quantifier: str | None, id: str) -> tuple[int | None, int | None]:
-    """Return the minimum and maximum count. The tolerance of "around" depends on the unit that is counted."""
+    """Return the minimum and maximum count. The tolerance of "around" depends on the counted unit."""
     if quantifier in ("at least", "at most"):
         return (number, None) if quantifier == "at least" else (None, number)
     if quantifier not in (None, "around"):
@@ -83,7 +83,7 @@ def paragraphs(text: str, *, count: int) -> bool:
 
 @checker("rlvr:choice")
 def choice(text: str, *, options: Any) -> bool:
-    """Return True if the text is one of the options, given as a list or as one text with commas."""
+    """Return True if a text is one of the options, which are a list or a text with commas."""
     listed = options.split(",") if isinstance(options, str) else options
     return text.strip().rstrip(".") in {str(option).strip().rstrip(".") for option in listed}
 

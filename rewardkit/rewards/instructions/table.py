@@ -1,12 +1,13 @@
-"""Table of checkers by instruction id: functions that decide whether a text follows an instruction.
+"""Table of checkers by instruction id. A checker decides whether a text follows an instruction.
 
-A checker takes the text, and then the instruction's arguments by name, and returns a bool. To add a checker,
+A checker accepts the text, and the instruction's arguments by keyword, and returns a bool. To add a checker,
 write
 
     @checker("my:rhymes")
     def rhymes(text: str, *, lines: int) -> bool: ...
 
-in a file or module that the reward's option `checkers` names, so that every process that scores loads it.
+in a file or module that the reward's option `checkers` names, so that every scoring process loads the
+checker.
 """
 
 from __future__ import annotations
@@ -22,17 +23,17 @@ Check = Callable[..., bool]
 
 RELATIONS = ("less than", "at least")
 _KINDS = {"int": (int, float), "float": (int, float), "str": str, "Sequence[str]": (list, tuple)}
-"""Accepted types by annotation. Counts may be floats, because rows that went through pandas have floats."""
+"""Accepted types by annotation. Counts may be floats, because pandas may have converted them to floats."""
 
 
 @dataclass(frozen=True, slots=True)
 class InstructionChecker:
-    """Checker of one kind of instruction."""
+    """Checker for one kind of instruction."""
 
     id: str
     check: Check
     required: frozenset[str]
-    """Names of the arguments without a default."""
+    """Names of the arguments that have no default."""
     known: frozenset[str]
     kinds: Mapping[str, Any]
     """Type of each argument that has one of the annotations in `_KINDS`."""
@@ -55,7 +56,7 @@ class InstructionChecker:
 
 
 def _is_blank(value: Any) -> bool:
-    """Return True for a blank text, an empty list, and a list with an item that is not a non-blank text."""
+    """Return True for blank text, an empty list, or a list whose items are not all non-blank text."""
     if isinstance(value, list | tuple):
         return not value or not all(isinstance(item, str) and item.strip() for item in value)
     return isinstance(value, str) and not value.strip()
@@ -68,7 +69,7 @@ def checker(instruction_id: str) -> Callable[[Check], Check]:
     """Return a decorator that adds a function to the table.
 
     Raises:
-        OptionsError: The id belongs to another function.
+        OptionsError: Another function is registered under this id.
     """
 
     def add(check: Check) -> Check:
@@ -86,7 +87,7 @@ def checker(instruction_id: str) -> Callable[[Check], Check]:
 
 
 def find(instruction_id: str) -> InstructionChecker | None:
-    """Return the checker of an instruction id, or None if no checker has this id."""
+    """Return the checker for an instruction id, or None if there is no such checker."""
     return _CHECKERS.get(instruction_id)
 
 

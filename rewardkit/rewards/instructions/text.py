@@ -1,7 +1,7 @@
 """Splits and counts words, sentences and paragraphs for the checkers.
 
-Sentences are split by rule, because NLTK's Punkt has to download data. A sentence ends at `.`, `!` or `?`
-before a blank, but not after an abbreviation or an initial, nor after an ellipsis inside a sentence.
+Sentences are split by rules, because NLTK's Punkt has to download data. A sentence ends at `.`, `!` or `?`
+before white space, but not after an abbreviation or an initial, nor after an ellipsis inside a sentence.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _DISGUISE = re.compile(
     r"[\xad\u180e\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]"
     r"|(?<=[^\W\d_])\*{1,3}(?=[^\W\d_])"
 )
-"""Invisible text that splits a word: zero-width characters, and asterisks between two letters."""
+"""Pattern for zero-width characters, and for asterisks between letters, which invisibly split a word."""
 _DROPPED = {ord(c): None for c in string.punctuation + "“”‘’…"} | {ord(c): " " for c in "—–"}
 
 
@@ -58,18 +58,18 @@ def _goes_on(text: str, start: int, end: re.Match[str]) -> bool:
 
 
 def words(text: str) -> list[str]:
-    """Return the runs of word characters, as IFEval counts words: `don't` is two words, `_` alone is none."""
+    """Return the runs of word characters, as IFEval counts words. `don't` is two words, and `_` is none."""
     return [word for word in _WORD.findall(text) if word.strip("_")]
 
 
 def shown(text: str) -> str:
-    """Return the text that a reader sees: no comments, entities as characters, no split words."""
+    """Return the text as a reader sees it, without comments, HTML entities and invisible splits in words."""
     drawn = html.unescape(without_comments(text))
     return drawn if drawn.isascii() and "*" not in drawn else _DISGUISE.sub("", drawn)
 
 
 def tokens(text: str) -> list[str]:
-    """Return the words as a treebank tokeniser splits them: `WELL-KNOWN` is one word, `DON'T` is two."""
+    """Return the words as a treebank tokeniser splits them. `WELL-KNOWN` is one word, and `DON'T` is two."""
     return _TOKEN.findall(text)
 
 
@@ -79,7 +79,7 @@ def paragraphs(text: str, separator: str = "\n\n") -> list[str]:
 
 
 def bare_words(text: str) -> list[str]:
-    """Return the words in lower case and without punctuation (`don't` becomes `dont`), as in IFBench."""
+    """Return the words in lower case and without punctuation, as in IFBench (`don't` becomes `dont`)."""
     return text.lower().translate(_DROPPED).split()
 
 
@@ -89,13 +89,13 @@ def ending(sentence: str) -> str:
 
 
 def related(count: int, threshold: float, relation: str) -> bool:
-    """Return True if a count is less than (or, by `relation`, at least) a threshold."""
+    """Return True if a count is less than a threshold or, depending on `relation`, at least the threshold."""
     return count < threshold if relation == "less than" else count >= threshold
 
 
 @lru_cache(maxsize=4_096)
 def keyword_pattern(keyword: str, *, whole: bool) -> re.Pattern[str]:
-    """Return a pattern for a keyword at the start of a word, or with `whole` for a whole word."""
+    """Return a pattern for a keyword that starts a word or, with `whole`, is a whole word."""
     keyword = keyword.strip()
     left = r"(?<![^\W_])" if keyword[:1].isalnum() and keyword[:1].isascii() else ""
     right = r"(?![^\W_])" if whole and keyword[-1:].isalnum() and keyword[-1:].isascii() else ""
@@ -103,6 +103,6 @@ def keyword_pattern(keyword: str, *, whole: bool) -> re.Pattern[str]:
 
 
 def keyword_counts(keyword: str, text: str, *, whole: bool = False) -> tuple[int, int]:
-    """Return the number of occurrences of a keyword in a text, and in the text that a reader sees."""
+    """Return how often a keyword occurs in a text as written, and in the text as a reader sees it."""
     pattern = keyword_pattern(keyword, whole=whole)
     return len(pattern.findall(text)), len(pattern.findall(shown(text)))

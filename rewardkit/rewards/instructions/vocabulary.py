@@ -1,10 +1,10 @@
-"""Fixed lists that instructions count: stop words, pronouns, names, capitals and countries."""
+"""Fixed lists for instructions, such as stop words, pronouns, names, capitals and countries."""
 
 from __future__ import annotations
 
 
 def _listed(names: str, separator: str | None = None) -> tuple[str, ...]:
-    """Split a text into names, at blanks or at another separator."""
+    """Split a text into names, at white space or at another separator."""
     return tuple(" ".join(name.split()) for name in names.split(separator))
 
 
@@ -24,7 +24,7 @@ MINOR_WORDS = frozenset(
     a an the and but or nor for so yet as at by from in into of off on onto out over per than to up via with
     """)
 )
-"""Articles, conjunctions and short prepositions, which are in lower case in titles."""
+"""Articles, conjunctions and short prepositions, which titles write in lower case."""
 
 PERSON_NAMES = _listed("""
     Emma Liam Sophia Jackson Olivia Noah Ava Lucas Isabella Mason Mia Ethan Charlotte Alexander Amelia
@@ -46,14 +46,14 @@ STOP_WORDS = frozenset(
     yourself yourselves
     """)
 )
-"""NLTK's English list without contractions, which would never match because words are runs of letters."""
+"""NLTK's English list, without contractions, which would never match because words are runs of letters."""
 
 CAPITALS = _listed("""
     Reykjavik Helsinki Oslo Tallinn Stockholm Riga Moscow Copenhagen Vilnius Minsk Dublin Berlin Amsterdam
     Warsaw London Brussels Kyiv Prague Luxembourg Paris Vienna Bratislava Budapest Vaduz Chisinau Bern
     Ljubljana Zagreb
     """)
-"""European capitals north of 45 degrees, from north to south. The reference omits Kyiv (50.45)."""
+"""European capitals north of 45 degrees latitude, from north to south. The reference omits Kyiv (50.45)."""
 
 AFRICA = frozenset(
     _listed(
@@ -68,4 +68,4 @@ AFRICA = frozenset(
         ",",
     )
 )
-"""The 54 members of the United Nations in Africa, without accents and punctuation."""
+"""The 54 African members of the United Nations, written without accents and punctuation."""

@@ -1,8 +1,8 @@
-"""Neural reward models: a sequence classifier reads prompt and response, and its logit is the reward.
+"""Neural reward models. A sequence classifier reads the prompt and the response, and its logit is the reward.
 
-This module registers reward models and applies them. `options` has the settings for loading, `encode`
-converts a sample to tokens, and `classifier` and `vllm_classifier` convert tokens to logits. torch is
-imported only when a worker loads a model.
+This module registers reward models, and scores samples with them. `options` defines the settings for loading,
+`encode` converts a sample to tokens, and `classifier` and `vllm_classifier` convert tokens to logits. torch
+is imported only when a worker loads a model.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Classifier(Protocol):
     encoder: ModelEncoder
 
     def logits(self, ids: Sequence[Sequence[int]]) -> list[list[float] | str]:
-        """Return the logits of each sequence of token ids, or the reason why a sequence has no logits."""
+        """Return the logits for each sequence of token ids, or the reason why there are none."""
         ...
 
 
@@ -53,7 +53,7 @@ def register_reward_model(
         options: Fields of `ModelOptions`.
 
     Raises:
-        InputError: The folder does not exist or has no sequence classifier.
+        InputError: The folder does not exist or does not contain a sequence classifier.
         OptionsError: An option does not exist or is invalid, or the name is taken.
 
     Example:
@@ -95,7 +95,7 @@ _NEEDS = {"vllm": {"vllm": "vllm"}, "transformers": {"torch": "model", "transfor
 
 
 def score(samples: Sequence[Sample], options: ModelOptions) -> list[Score]:
-    """Score samples with the model. All readable samples are batched together."""
+    """Score samples with the model. All readable samples are scored together, in batches."""
     model = load(options)
     encoded = [_encode(sample, model.encoder) for sample in samples]
     readable = [one for one in encoded if isinstance(one, Encoded)]
@@ -112,7 +112,7 @@ def load(options: ModelOptions) -> Classifier:
         MissingDependencyError: A package that the backend needs (torch, transformers or vllm) is not
             installed.
     """
-    with large_imports():  # covers the imports that the libraries make when they open a model
+    with large_imports():  # includes modules that the libraries import when they open a model
         if options.backend == "vllm":
             from rewardkit.rewards.model.vllm_classifier import VllmClassifier
 
@@ -123,7 +123,7 @@ def load(options: ModelOptions) -> Classifier:
 
 
 def reward_of_logits(logits: Sequence[float]) -> float:
-    """Return the only logit, or for two labels the log-odds of the second (good) label over the first."""
+    """Return the only logit or, for two labels, the log-odds of the second (good) label over the first."""
     return logits[0] if len(logits) == 1 else logits[1] - logits[0]
 
 

@@ -1,4 +1,4 @@
-"""Sequence classifiers of transformers: loading, batching within a token budget, and computing logits.
+"""Loads sequence classifiers with transformers, and computes logits in batches within a token budget.
 
 Scores do not depend on which samples share a batch, because sequences are padded on the right and masked, and
 the logits are read at the last real token of each sequence.
@@ -22,11 +22,11 @@ except ImportError as error:
     ) from None
 
 _NO_LIMIT = 10**9
-"""Bound for plausible limits: a tokenizer without a limit reports a much larger number."""
+"""Upper bound for plausible limits. A tokenizer without a limit reports a much larger number."""
 
 
 class TransformersClassifier:
-    """A sequence classifier on its device.
+    """A transformers sequence classifier on one device.
 
     Raises:
         InputError: The model cannot be loaded, has missing weights (a language model has no score head), has
@@ -46,7 +46,7 @@ class TransformersClassifier:
         self.encoder = ModelEncoder(tokenizer, options.template, max_length)
 
     def logits(self, ids: Sequence[Sequence[int]]) -> list[list[float] | str]:
-        """Return the logits of each sequence, in order, or the reason why a sequence has no logits."""
+        """Return the logits for each sequence, in order, or the reason why there are none."""
         found: dict[int, list[float] | str] = {}
         for batch in plan_batches([len(one) for one in ids], self._batch_tokens):
             found.update(zip(batch, self._forward([ids[i] for i in batch]), strict=True))
@@ -76,10 +76,10 @@ class TransformersClassifier:
         return found
 
     def _padding(self, ids: Sequence[Sequence[int]]) -> int:
-        """Return the model's padding token, or if it has none, an id that does not occur in the batch.
+        """Return the id of the model's padding token or, without one, an id that does not occur in the batch.
 
-        Decoders find the last real token by comparison with the padding token, so that an unused id is also
-        set in their config.
+        Decoders find the last real token by comparing each token with the padding token. An unused id is
+        therefore also set in the model's config.
         """
         if self._has_padding:
             return int(self._config.pad_token_id)
@@ -108,7 +108,7 @@ def plan_batches(lengths: Sequence[int], batch_tokens: int) -> list[list[int]]:
 
 
 def read_length(max_length: int, config: Any, tokenizer: Any) -> int:
-    """Return the number of tokens that a model reads: `max_length`, or if that is 0, the model's own limit.
+    """Return the number of tokens that a model reads, which is `max_length` or, if 0, the model's own limit.
 
     Raises:
         InputError: The model cannot read `max_length` tokens, or its limit is unknown.
@@ -123,7 +123,7 @@ def read_length(max_length: int, config: Any, tokenizer: Any) -> int:
 
 
 def load_tokenizer(path: str) -> Any:
-    """Return the tokenizer of a model.
+    """Return a model's tokenizer.
 
     Raises:
         InputError: The tokenizer cannot be loaded.
@@ -154,7 +154,7 @@ def _loaded(path: str, load: Callable[[], Any]) -> Any:
     try:
         return load()
     except Exception as error:
-        # The loaders raise many kinds of exceptions: from the hub, tokenizers and torch, and KeyErrors.
+        # The loaders raise exceptions of many kinds, from the hub, tokenizers and torch, and KeyErrors.
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
         raise InputError(f"cannot load the reward model {path}: {reason}") from None
 

@@ -1,4 +1,4 @@
-"""Converts a prompt and a response to a reward model's tokens: template, truncation and special tokens."""
+"""Converts a prompt and a response to tokens for a reward model, within the model's length limit."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ class Encoded:
     truncated: int = 0
     """Number of tokens that were cut off the start of the prompt."""
     note: str = ""
-    """Note about a change of the text that its author might not expect."""
+    """Note about a change to the text that a user might not expect."""
 
 
 class ModelEncoder:
-    """A tokenizer, with the settings for encoding samples.
+    """Encoder that converts samples to tokens with a model's tokenizer.
 
     Args:
-        tokenizer: Tokenizer of transformers.
+        tokenizer: A transformers tokenizer.
         template: Input format, as in `rewardkit.rewards.model.ModelOptions`.
         max_length: Number of tokens that the model reads.
 
     Raises:
-        InputError: `template` is `chat`, and the tokenizer has no chat template.
+        InputError: `template` is `chat`, but the tokenizer has no chat template.
     """
 
     def __init__(self, tokenizer: Any, template: Literal["auto", "chat", "plain"], max_length: int) -> None:
@@ -49,7 +49,7 @@ class ModelEncoder:
     def encode(self, prompt: str | Sequence[Message] | None, response: str) -> Encoded:
         """Return the tokens of a prompt and a response.
 
-        If they are too long, the start of the prompt is cut off, but never any part of the response.
+        If there are too many tokens, the start of the prompt is cut off, but never any part of the response.
 
         Raises:
             UnreadableError: The messages do not fit the template, there is no text, or the response alone
@@ -72,9 +72,9 @@ class ModelEncoder:
         return Encoded(ids, cut, "; ".join(notes))
 
     def _without_front(self, ids: list[int], tail: str) -> list[int]:
-        """Return the last tokens, preceded by the special token that opens every sequence, if there is one.
+        """Return the last tokens that fit, after the special token that opens every sequence, if any.
 
-        `tail` is the response, with any text that the template adds after it.
+        `tail` is the response and any text that the template adds after the response.
         """
         special = self._tokenizer.all_special_ids
         opening = 1 if ids[0] in special else 0
@@ -95,7 +95,7 @@ class ModelEncoder:
                 messages, tokenize=False, add_generation_prompt=add_generation_prompt
             )
         except Exception as error:
-            # Templates are programs, and each rejects roles, or their order, with exceptions of its own.
+            # Templates are programs that may reject roles, or their order, with any kind of exception.
             reason = str(error).partition("\n")[0]
             raise UnreadableError(f"the messages do not fit the model's chat template: {reason}") from None
         return text
@@ -121,16 +121,16 @@ def _messages(prompt: str | Sequence[Message] | None) -> list[dict[str, str]]:
 
 
 def _special_tokens(tokenizer: Any) -> list[str]:
-    """Return the special tokens of more than one character, longest first."""
+    """Return the special tokens that have more than one character, longest first."""
     added = [str(token) for token in tokenizer.added_tokens_decoder.values() if token.special]
     return sorted({t for t in [*added, *tokenizer.all_special_tokens] if len(t) > 1}, key=len, reverse=True)
 
 
 def _defuse(response: str, specials: list[str]) -> str:
-    """Return a response in which special tokens that it spells out are broken up.
+    """Break up special tokens that a response spells out as text, and return the new response.
 
-    Otherwise the tokenizer would convert them to real special tokens, and a response could end its own turn
-    and start one that praises it.
+    Otherwise, the tokenizer would convert them to real special tokens, and a response could end its own turn
+    and start another turn that praises it.
     """
     for token in specials:
         response = response.replace(token, f"{token[0]} {token[1:]}")

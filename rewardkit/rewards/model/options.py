@@ -16,16 +16,17 @@ class ModelOptions:
     """Model folder, or the name of a model on the Hugging Face hub."""
     backend: Literal["transformers", "vllm"] = "transformers"
     device: str = "auto"
-    """Torch device such as `cuda:1`. `auto` uses a GPU if one is available, otherwise the CPU."""
+    """Torch device, such as `cuda:1`. `auto` uses a GPU if one is available, otherwise the CPU."""
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
-    """Number format of the weights. `auto`: bfloat16 if the device supports it, float16 on another GPU,
-    float32 on the CPU."""
+    """Number format of the weights. `auto` means float32 on the CPU, bfloat16 on GPUs that support it, and
+    float16 on other GPUs."""
     template: Literal["auto", "chat", "plain"] = "auto"
-    """Input format. `chat`: the model's chat template. `plain`: the prompt's text followed by the response.
-    `auto`: the chat template if the model has one."""
+    """Input format. `chat` is the model's chat template, and `plain` is the prompt's text followed by the
+    response. `auto` means `chat` if the model has a chat template, otherwise `plain`."""
     max_length: int = 0
-    """Maximum number of tokens of prompt and response together. 0 means the model's limit."""
+    """Maximum number of tokens in the prompt and the response together. 0 means the model's limit."""
     batch_tokens: int = 16_384
-    """Maximum number of tokens in one forward pass, with padding. Ignored by vLLM, which batches itself."""
+    """Maximum number of tokens in one forward pass, including padding. vLLM does its own batching and ignores
+    this."""
     gpu_memory_utilization: float = 0.5
     """Share of the GPU's memory that vLLM may use."""

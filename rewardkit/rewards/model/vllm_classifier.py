@@ -1,8 +1,8 @@
 """Sequence classifiers in vLLM's pooling runner, which does its own batching.
 
-Calls `LLM(model, runner="pooling").classify(token ids, PoolingParams(use_activation=False))`, as defined in
-version 0.32. vLLM reads the logits at the last token, even if the sequence ends with the padding token, which
-transformers skips.
+This module calls `LLM(model, runner="pooling").classify(token ids, PoolingParams(use_activation=False))`, as
+defined in version 0.32. vLLM reads the logits at the last token, even if the sequence ends with the padding
+token, which transformers skips.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ class VllmClassifier:
     """
 
     def __init__(self, options: ModelOptions) -> None:
-        # The engine must be in our own process, which is killed at the time limit.
+        # The engine must run in this process, which is killed at the time limit.
         os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
         _show_only(options.device)
         try:
-            with large_imports():  # only here, because starting the engine collects garbage three times
+            with large_imports():  # only for the import, because starting the engine collects garbage
                 from vllm import LLM, PoolingParams
         except ImportError as error:
             raise MissingDependencyError(
@@ -44,7 +44,7 @@ class VllmClassifier:
                 dtype=options.dtype,
                 max_model_len=options.max_length or None,
                 gpu_memory_utilization=options.gpu_memory_utilization,
-                enforce_eager=True,  # graphs help token-by-token generation, but each sequence is one pass
+                enforce_eager=True,  # CUDA graphs help only generation, but each sequence is one pass
             )
         except (ValueError, RuntimeError, OSError) as error:
             reason = str(error).strip().partition("\n")[0]
@@ -55,7 +55,7 @@ class VllmClassifier:
         self.encoder = ModelEncoder(tokenizer, options.template, max_length)
 
     def logits(self, ids: Sequence[Sequence[int]]) -> list[list[float] | str]:
-        """Return the logits of each sequence, in order."""
+        """Return the logits for each sequence, in order."""
         if not ids:
             return []
         prompts = [{"prompt_token_ids": list(one)} for one in ids]
@@ -64,7 +64,7 @@ class VllmClassifier:
 
 
 def _show_only(device: str) -> None:
-    """Make only this GPU visible to vLLM, which uses the first one. `cpu` and `auto` change nothing."""
+    """Make only the given GPU visible to vLLM, which uses the first visible one. Ignore `cpu` and `auto`."""
     kind, _, index = device.partition(":")
     if kind != "cuda" or not index:
         return

@@ -1,9 +1,9 @@
-"""Rewards that ignore correctness, to be combined with a reward that checks it.
+"""Rewards that ignore correctness, for use in combination with a reward that checks correctness.
 
-They are `format` (think and answer tags), `length`, `repetition`, `language` and `refusal`.
+They are in `format` (think and answer tags), `length`, `repetition`, `language` and `refusal`.
 
-`SPANS` has the range of each with its default options, so that a composition in which one of them can
-outweigh the answer is detected (`rewardkit.composition.check`).
+`SPANS` contains the range of each reward with its default options. `rewardkit.composition.check` uses it to
+detect compositions in which one of these rewards can outweigh the answer.
 """
 
 SPANS: dict[str, tuple[float, float]] = {

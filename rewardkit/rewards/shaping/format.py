@@ -1,9 +1,9 @@
-"""`think_format`: reasoning in one `<think>` block at the start, followed by text (or by one `<answer>`).
+"""Reward `think_format`, for one `<think>` block at the start that is followed by text or by one `<answer>`.
 
 This is stricter than the patterns of TRL and open-r1, which accept an empty thought, a second `</think>` and
 text after the answer. Each tag must occur exactly once, in order, and no part may be empty. Special tokens at
-the end do not count as text. If the chat template opens the thought itself, set `opened=True`, which expects
-no `<think>`.
+the end do not count as text. If the chat template opens the thought itself, set `opened=True`, so that no
+`<think>` is expected.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rewardkit.types import Sample, Score
 
 @dataclass(frozen=True)
 class FormatOptions:
-    """Options of the think_format part."""
+    """Options for the think_format reward."""
 
     answer: bool = False
     """True to require exactly one `<answer>...</answer>` block, and no other text, after the thoughts."""
@@ -27,14 +27,14 @@ class FormatOptions:
 
 
 def think_format(sample: Sample, options: FormatOptions) -> Score:
-    """Score 1.0 for the right format and 0.0 for any other."""
+    """Score 1.0 for the right format and 0.0 for any other format."""
     text = strip_end(sample.response).removeprefix("\ufeff").strip()
     why = _fault(text, options)
     return Score(float(why is None), detail=why or "in format")
 
 
 def _fault(text: str, options: FormatOptions) -> str | None:
-    """Return the error in the format of a response, or None if it has no error."""
+    """Return the error in the format of a response, or None if there is no error."""
     expected = 0 if options.opened else 1
     if text.count("<think>") != expected or text.count("</think>") != 1:
         return "expected exactly one thought (<think>...</think>)"

@@ -1,8 +1,7 @@
-"""`language`: share of a response's words that are in a given language (as in DeepSeek-R1).
+"""Reward `language`, the share of a response's words that are in a given language (as in DeepSeek-R1).
 
-A language with a script of its own is detected by its letters. Other languages are detected by langdetect
-(the extra `instructions`) with a fixed seed, one paragraph at a time. Code, formulas and digits count for no
-language.
+A language with its own script is detected by its letters. Other languages are detected by langdetect (the
+extra `instructions`) with a fixed seed, one paragraph at a time. Code, formulas and digits are not counted.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _KANA = r"[\u3041-\u30ff]"
 _HAN = r"[\u3400-\u9fff]"
 _HAN_TO_A_KANA = 2
 _HEADING = 6
-"""Maximum number of Chinese characters in a Japanese text without kana."""
+"""Maximum number of Chinese characters to count as Japanese in a text without kana."""
 _UNSPOKEN = re.compile(r"```.*?(?:```|\Z)|\$[^$\n]{1,500}\$|</?\w+>|\\[a-z]+", re.DOTALL)
 _LETTER = re.compile(r"[^\W\d_]")
 _WORD = re.compile(r"[^\W\d_]{2,}")
@@ -39,7 +38,7 @@ _MAX_CHARS = 100_000
 
 @dataclass(frozen=True)
 class LanguageOptions:
-    """Options of the language part."""
+    """Options for the language reward."""
 
     language: str = "en"
     """Expected language as an ISO 639-1 code, such as `en`. A region, as in `en-GB`, is ignored. If the
@@ -84,12 +83,12 @@ def _by_script(text: str, script: str) -> float:
 
 
 def _letters_of(script: str, text: str) -> int:
-    """Return the number of letters in a script, not counting the script's marks and signs."""
+    """Return the number of a text's letters in a script, not counting the script's marks and signs."""
     return len(re.findall(rf"(?=[^\W\d_]){script}", text))
 
 
 def _japanese(text: str) -> float:
-    """Return the share of Japanese letters. Without kana, Japanese has only a few Chinese characters."""
+    """Return the share of Japanese letters. The fewer kana, the fewer Chinese characters are counted."""
     letters = len(_LETTER.findall(text))
     kana = _letters_of(_KANA, text)
     shared = _letters_of(_HAN, text)
@@ -97,7 +96,7 @@ def _japanese(text: str) -> float:
 
 
 def _by_detection(text: str, wanted: str) -> float:
-    """Return the share of words in the wanted language, based on the longest paragraphs."""
+    """Return the share of words in the expected language, based on the longest paragraphs."""
     weighed = [(len(_WORD.findall(p)), p) for p in text.split("\n") if p.strip()]
     longest = sorted(weighed, reverse=True)[:_MAX_PARAGRAPHS]
     total = sum(n for n, _ in longest)

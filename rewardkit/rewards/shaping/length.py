@@ -1,9 +1,12 @@
-"""`length_overlong` (DAPO), `length_cosine` (arXiv 2502.03373) and `length_budget` (L1, arXiv 2503.04697).
+"""Rewards for the length of a response.
 
-Lengths are counted in `unit`s: `words` between blanks, `characters`, or `tokens`, which only the trainer can
-count. It passes their number as `extra_info["response_tokens"]`, and a sample without it is `invalid`.
-Special tokens at the end are neither words nor characters. All three rewards are bounded: beyond the maximum
-length, the score does not change.
+The rewards are `length_overlong` (DAPO), `length_cosine` (arXiv 2502.03373) and `length_budget` (L1, arXiv
+2503.04697).
+
+The `unit` of length is `words` (separated by white space), `characters` or `tokens`. Only the trainer can
+count tokens, and passes their number as `extra_info["response_tokens"]`. A sample without this number is
+`invalid`. Special tokens at the end are neither words nor characters. All three rewards are bounded, so
+beyond a certain length the score does not change.
 """
 
 from __future__ import annotations
@@ -20,35 +23,35 @@ LengthUnit = Literal["words", "characters", "tokens"]
 
 @dataclass(frozen=True)
 class OverlongOptions:
-    """Options of length_overlong, which is 0 up to `max_length - buffer` and falls to -1 at `max_length`."""
+    """Options for length_overlong, which is 0 up to `max_length - buffer` and falls to -1 at `max_length`."""
 
     max_length: int = 16_384
-    """Length at which the penalty reaches -1."""
+    """Length at which the score reaches -1."""
     buffer: int = 4_096
-    """Number of units before `max_length` over which the penalty grows linearly from 0 to -1."""
+    """Number of units before `max_length` over which the score falls linearly from 0 to -1."""
     unit: LengthUnit = "tokens"
-    """Unit of length: `words`, `characters` or `tokens`. For `tokens`, each sample needs
+    """Unit of length, which is `words`, `characters` or `tokens`. For `tokens`, each sample needs
     `extra_info["response_tokens"]`, which the trainer sets."""
 
     def __post_init__(self) -> None:
-        """Check that an empty response is not too long, and that a long response is."""
+        """Check that the buffer is not negative and not longer than `max_length`."""
         if not 0 <= self.buffer <= self.max_length:
             raise ValueError(f"buffer is {self.buffer}; expected 0 to max_length ({self.max_length})")
 
 
 @dataclass(frozen=True)
 class CosineOptions:
-    """Options of length_cosine, a half cosine from `shortest` at length 0 to `longest` at `max_length`."""
+    """Options for length_cosine, a half cosine from `shortest` at length 0 to `longest` at `max_length`."""
 
     max_length: int = 1_000
-    """Length from which on the score is `longest`."""
+    """Length at and beyond which the score is `longest`."""
     shortest: float = 1.0
     """Score of an empty response."""
     longest: float = 0.0
     """Score of a response whose length is `max_length` or more. If `longest` is greater than `shortest`,
     longer responses score higher."""
     unit: LengthUnit = "words"
-    """Unit of length: `words`, `characters` or `tokens`. For `tokens`, each sample needs
+    """Unit of length, which is `words`, `characters` or `tokens`. For `tokens`, each sample needs
     `extra_info["response_tokens"]`, which the trainer sets."""
 
     def __post_init__(self) -> None:
@@ -59,18 +62,18 @@ class CosineOptions:
 
 @dataclass(frozen=True)
 class BudgetOptions:
-    """Options of length_budget."""
+    """Options for length_budget."""
 
     budget: int = 0
     """Target length, or maximum length with `rule=max`. 0 means the `budget` in the sample's `extra_info`."""
     rule: Literal["exact", "max"] = "exact"
-    """`exact`: the score is 1, minus `alpha` for each unit above or below the budget. `max`: the score is 0.5
-    at the budget, plus `alpha` for each unit below it and minus `alpha` for each unit above it. Scores are
-    limited to the range from 0 to 1."""
+    """With `exact`, the score is 1, minus `alpha` for each unit above or below the budget. With `max`, the
+    score is 0.5 at the budget, plus `alpha` for each unit below the budget and minus `alpha` for each unit
+    above. Scores are limited to the range from 0 to 1."""
     alpha: float = 0.0003
-    """Change of the score for each unit of difference from the budget."""
+    """Change in the score for each unit of difference from the budget."""
     unit: LengthUnit = "tokens"
-    """Unit of length: `words`, `characters` or `tokens`. For `tokens`, each sample needs
+    """Unit of length, which is `words`, `characters` or `tokens`. For `tokens`, each sample needs
     `extra_info["response_tokens"]`, which the trainer sets."""
 
     def __post_init__(self) -> None:
@@ -89,7 +92,7 @@ def length(sample: Sample, unit: LengthUnit) -> int | None:
 
 
 def _count(value: Any) -> int | None:
-    """Return a non-negative whole number given as an int, float or text, or None for any other value."""
+    """Return a non-negative whole number that is given as an int, float or text. Otherwise return None."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
         return int(value)
     whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())

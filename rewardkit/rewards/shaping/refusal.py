@@ -1,4 +1,4 @@
-"""`refusal`: penalty for a response that declines to answer. Only the start of the response is read."""
+"""Reward `refusal`, a penalty for declining to answer. Only the start of the response is read."""
 
 from __future__ import annotations
 
@@ -28,15 +28,16 @@ _REFUSAL = re.compile(
     r"|\bas an AI(?: language)? model,? I (?:can|do|am)",
     re.IGNORECASE,
 )
-"""Pattern of refusals of the request, but not of a step in a solution ("there is no closed form")."""
+"""Pattern for refusals of the request, but not for steps in a solution ("I cannot write this in closed
+form")."""
 
 
 @dataclass(frozen=True)
 class RefusalOptions:
-    """Options of the refusal part."""
+    """Options for the refusal reward."""
 
     penalty: float = -1.0
-    """Score of a refusal."""
+    """Score for a refusal."""
 
 
 def refusal(sample: Sample, options: RefusalOptions) -> Score:

@@ -1,4 +1,4 @@
-"""`repetition`: penalty for repeated word n-grams (open-r1's `repetition_penalty`, with bounded work)."""
+"""Reward `repetition`, a penalty for repeated word n-grams (as in open-r1, but with bounded work)."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from rewardkit.special_tokens import strip_end
 from rewardkit.types import Sample, Score
 
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\b\w{1,64}\b|\w|[^\w\s]")
-"""Pattern of a word, a sign (since signs can repeat too), or one character of a script without blanks. Text
-longer than any word is split into characters, so that repetition without blanks also counts."""
+"""Pattern for a word, a sign (because signs can also repeat), or one character in a script without spaces.
+Runs that are longer than any word are split into characters, so that repetition without spaces also
+counts."""
 _MAX_CHARS = 200_000
 
 
 @dataclass(frozen=True)
 class RepetitionOptions:
-    """Options of the repetition part."""
+    """Options for the repetition reward."""
 
     n: int = 3
     """Number of words in an n-gram."""
     penalty: float = -1.0
-    """Factor by which the share of repeated n-grams is multiplied to get the score."""
+    """Factor by which to multiply the share of repeated n-grams to get the score."""
 
     def __post_init__(self) -> None:
         """Check that n-grams have at least one word."""

@@ -1,6 +1,6 @@
-"""Rewards for the form of a response, or for its similarity to a text. Each has a file of its own.
+"""Rewards for the form of a response, or for its similarity to a text, with one file per family.
 
-`plain` has exact, contains, regex and number. `data` has JSON, YAML and XML. `fields` computes the share of
-one value in another. `schema` has JSON Schema. `overlap` has BLEU, ROUGE-L and chrF. `sql` runs queries in
-the sandbox.
+`plain` defines exact, contains, regex and number. `data` defines JSON, YAML and XML. `fields` computes how
+far two values agree. `schema` validates against a JSON Schema. `overlap` defines BLEU, ROUGE-L and chrF.
+`sql` runs queries in the sandbox.
 """

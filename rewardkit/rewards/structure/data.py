@@ -1,15 +1,15 @@
-"""`json`, `yaml` and `xml`: checks that the response is data, matches a schema and has the right values.
+"""Rewards `json`, `yaml` and `xml`, for data that matches a schema and has the right values.
 
 The ground truth is one of the following:
 - empty: the data only has to be well-formed;
 - `{"schema": ...}`: the data must match the JSON Schema, whose `$ref`s may only refer to the schema itself;
 - `{"value": ...}`, with or without a schema: the data must have these values. `pay="all"` gives 1.0 if all
-  values match and there are no others, `pay="fields"` gives the share of fields that match;
+  values match and there are no others, and `pay="fields"` gives the share of fields that match;
 - for `xml`, a JSON list of tags: each tag must occur exactly once, in this order, closed and not empty, with
-  only blanks outside the tags. Or an object that maps tags to their texts.
+  only white space outside the tags. Instead of a list, an object may map tags to their texts.
 
-The data may be in a code fence or in the `<answer>` that ends the response. Otherwise it is the whole
-response. A fence has no data if it is inside an HTML comment, or if the prose next to it calls it wrong.
+The data may be in a code fence or in the `<answer>` that ends the response. Otherwise, the whole response is
+the data. A fence is ignored if it is inside an HTML comment, or if the prose next to it calls it wrong.
 Duplicate keys, NaN and any text after the data are errors. YAML is read as YAML 1.2 (`yaml12`) without
 aliases. A single word is valid YAML, but is not accepted as data. XML with a DTD is rejected.
 """
@@ -35,14 +35,14 @@ from rewardkit.special_tokens import behind_first_thought, strip_end
 from rewardkit.types import Sample, Score, failure
 
 MAX_CHARS = 100_000
-"""Maximum length of a response, in characters. A longer response is wrong without being read."""
+"""Maximum length of a response, in characters. A longer response counts as wrong without being read."""
 _TAG = re.compile(r"<(/?)([A-Za-z_][\w.-]*)>")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class DataOptions:
-    """Options of the json, yaml and xml rewards."""
+    """Options for the json, yaml and xml rewards."""
 
     pay: Literal["all", "fields"] = "all"
     """`all` gives 1.0 only if all values match. `fields` gives the share of fields that match. For XML, a
@@ -72,7 +72,7 @@ def yaml(sample: Sample, options: DataOptions) -> Score:
 def _json_in(response: str) -> Any:
     """Return the JSON value in a response.
 
-    If the whole response is JSON, that is the value, because its strings may contain a fence or a tag.
+    If the whole response is JSON, it is the value, even if its strings contain a fence or a tag.
     """
     whole = behind_first_thought(response).strip()
     try:
@@ -86,7 +86,7 @@ def _yaml_in(response: str) -> Any:
 
 
 def _fenced(response: str, *languages: str) -> str:
-    """Return the data in the last fence of a response, or in its answer."""
+    """Return the text of the last fence or the answer in a response, or the whole response."""
     return last_fence(in_answer(reply(response)), *languages)
 
 
@@ -218,7 +218,7 @@ def xml(sample: Sample, options: DataOptions) -> Score:
 
 
 def _held(said: str, tags: list[str]) -> dict[str, str] | None:
-    """Return the text of each tag, or None unless each occurs once, in order, closed, filled and alone."""
+    """Return the text in each tag, or None unless the response is exactly these tags, closed and filled."""
     found = {}
     position = 0
     for tag in tags:

@@ -1,4 +1,4 @@
-"""Computes the share of one JSON-like value in another, leaf by leaf and with types distinguished."""
+"""Computes how far two JSON-like values agree, comparing values and types leaf by leaf."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def agreement(value: Any, ground_truth: Any) -> float:
     """Return the share of equal leaves among the leaves of both values. It is 1.0 if the values are equal.
 
     `1` and `1.0` are the same number, but `1` differs from `true` and from `"1"`. Lists are compared by
-    position. Leaves that the ground truth does not have lower the share, so that extra data gains nothing.
+    position. Leaves that the ground truth does not have lower the share, so extra data gains nothing.
     """
     given, wanted = dict(_leaves(value)), dict(_leaves(ground_truth))
     same = sum(path in given and _same(given[path], leaf) for path, leaf in wanted.items())
@@ -30,7 +30,7 @@ def _is_number(value: Any) -> bool:
 def _leaves(value: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:
     """Yield each leaf of a value with its path. Empty objects and lists are leaves.
 
-    This is not recursive, because the response determines the depth.
+    The function is not recursive, because the response determines the depth.
     """
     waiting: list[tuple[tuple[Any, ...], Any]] = [((), value)]
     for _ in range(_MAX_LEAVES):

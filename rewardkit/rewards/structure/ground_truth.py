@@ -1,4 +1,4 @@
-"""Reads ground truths with one or several texts, and the `<answer>` of a response."""
+"""Reads ground truths with one or several texts, and the `<answer>` in a response."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rewardkit.rewards.answers.place import seen, tags
 
 @lru_cache(maxsize=65_536)
 def texts(ground_truth: str) -> tuple[str, ...]:
-    """Return the non-blank texts of a ground truth: a JSON list of strings, or the text itself."""
+    """Return the non-blank texts in a ground truth, which is a JSON list of strings or a single text."""
     if ground_truth.startswith("["):
         try:
             found = msgspec.json.decode(ground_truth.encode(), type=list[str])
@@ -22,7 +22,7 @@ def texts(ground_truth: str) -> tuple[str, ...]:
 
 
 def in_answer(text: str) -> str:
-    """Return the content of the `<answer>` at the end of a text, or the whole text if it has none."""
+    """Return the content of the `<answer>` at the end of a text, or the whole text if there is none."""
     text = text.strip()
     tag = next(tags(text), None) if text.endswith(">") else None
     return tag.text if tag and tag.end == len(text) else text

@@ -1,15 +1,15 @@
-"""`bleu`, `rouge_l` and `chrf`: similarity of a text to the ground truth, from 0 to 1.
+"""Rewards `bleu`, `rouge_l` and `chrf`, for the similarity of a text to the ground truth, from 0 to 1.
 
-BLEU and chrF are computed by sacrebleu for one sentence (BLEU with effective order, without which two right
-tokens would score 0). ROUGE-L is the F-measure of the longest common subsequence of words (rapidfuzz). Words
-are runs of letters and digits of any script, whereas rouge-score only recognises a-z and 0-9. If there are
-several ground truths (a JSON list), BLEU and chrF use all of them as references, and ROUGE-L uses the
-nearest.
+BLEU and chrF are sacrebleu's sentence scores. BLEU uses the effective order, without which a response of two
+right tokens would score 0. ROUGE-L is the F-measure of the longest common subsequence of words, computed with
+rapidfuzz. Words are sequences of letters and digits in any script, whereas rouge-score recognises only a-z
+and 0-9. If there are several ground truths (a JSON list), BLEU and chrF use all of them as references, and
+ROUGE-L uses the most similar.
 
-These rewards measure similarity: a text with one wrong word gets almost the full score. Use them for
-translations and summaries. For ROUGE-L, a number with its sign is one word (`-3.5`), and signs of money,
-percentages and comparisons are words, because otherwise a different amount could score 1. `correct` is True
-if the score reaches `correct_from`.
+Because these rewards measure similarity, a text with one wrong word gets almost the full score. Use them for
+translations and summaries. For ROUGE-L, a number with its sign is one word (`-3.5`), and currency, percent
+and comparison signs are words, because otherwise a different amount could score 1. `correct` is True if the
+score reaches `correct_from`.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from rewardkit.rewards.structure.ground_truth import texts
 from rewardkit.types import Sample, Score, failure
 
 _MAX_CHARS = 20_000
-"""Number of characters that are compared, from the start of a response."""
+"""Number of characters to compare, from the start of a text."""
 _WORD = re.compile(r"(?:(?<![\w)\]])-)?\d+(?:[.,:]\d+)+|(?:(?<![\w)\]])-(?=\d))?[^\W_]+|[$€£¥₹₩%‰<>=≤≥≠≈±]")
 _CJK = re.compile(r"([\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])")
 
 
 @dataclass(frozen=True)
 class OverlapOptions:
-    """Options of the bleu, rouge_l and chrf rewards."""
+    """Options for the bleu, rouge_l and chrf rewards."""
 
     correct_from: float = 1.0
     """Lowest score at which a response counts as correct. This does not change the score itself."""
@@ -93,7 +93,7 @@ def rouge_l(sample: Sample, options: OverlapOptions) -> Score:
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text in lower case. Each character of Chinese, Japanese and Korean is a word."""
+    """Return the words of a text in lower case. Each Chinese, Japanese or Korean character is a word."""
     return _WORD.findall(_CJK.sub(r" \1 ", text[:_MAX_CHARS].lower().replace("−", "-")))
 
 

@@ -1,12 +1,13 @@
-"""`exact`, `contains`, `regex` and `number`: comparison of one text or number with the ground truth.
+"""Rewards `exact`, `contains`, `regex` and `number`, which compare a text or number with the ground truth.
 
-- `exact`: the response equals the ground truth (or one of a JSON list), apart from blanks at the ends.
-- `contains`: the ground truth occurs in the response as a whole word (of a list, all or any of the texts).
-  Every mention counts, even a denied one, so use this for words that must occur, not for answers.
-- `regex`: the ground truth is a pattern that the whole response (with `match="search"`, a part of it)
+- `exact`: the response equals the ground truth (or one item if that is a JSON list), apart from white space
+  at the ends.
+- `contains`: the ground truth occurs in the response as a whole word (for a JSON list, all or any of its
+  texts). Every mention counts, even in a denial, so use this for words that must occur, not for answers.
+- `regex`: the ground truth is a pattern that the whole response (or, with `match="search"`, a part of it)
   matches. The engine stops after `cpu_s` of CPU time, and a response that takes longer does not match.
 - `number`: the only number in the response's last frame (`answers/place.py`), or the response itself, is
-  within the tolerance of the ground truth. Several numbers are not an answer.
+  within the tolerance of the ground truth. Several numbers do not count as an answer.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from rewardkit.types import Sample, Score, failure
 
 @dataclass(frozen=True)
 class ExactOptions:
-    """Options of the exact reward."""
+    """Options for the exact reward."""
 
     ignore_case: bool = False
     """True to ignore case."""
@@ -54,17 +55,17 @@ def _folded(text: str, options: ExactOptions) -> str:
 
 @dataclass(frozen=True)
 class ContainsOptions:
-    """Options of the contains reward."""
+    """Options for the contains reward."""
 
     need: Literal["all", "any"] = "all"
-    """Required strings if the ground truth is a list: `all` of them, or `any` of them."""
+    """Strings that are required if the ground truth is a list, either `all` of them or `any` one."""
     ignore_case: bool = True
     """True to ignore case."""
     words: bool = True
     """True to match whole words only, so that `concatenate` does not contain `cat`."""
     max_chars: int = 0
-    """Maximum number of characters, not counting the reasoning. Longer responses score 0.0, which rejects
-    responses that list everything. 0 means no limit."""
+    """Maximum number of characters, not counting the reasoning. Longer responses score 0.0, so a response
+    cannot simply list everything. 0 means no limit."""
 
     def __post_init__(self) -> None:
         """Check that the limit is not negative."""
@@ -94,7 +95,7 @@ def _holds(said: str, text: str, words: bool) -> bool:
 
 
 _UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
-"""Character ranges of Thai, Lao, Burmese, Khmer, Japanese and Chinese, which have no blanks between words."""
+"""Character ranges of Thai, Lao, Burmese, Khmer, Japanese and Chinese, which put no spaces between words."""
 _unspaced = re.compile(f"[{_UNSPACED}]").match
 
 
@@ -107,14 +108,14 @@ def _word(text: str) -> re.Pattern[str]:
 
 @dataclass(frozen=True)
 class RegexOptions:
-    """Options of the regex reward."""
+    """Options for the regex reward."""
 
     match: Literal["full", "search"] = "full"
     """`full` requires the whole response to match. `search` requires a match anywhere in the response."""
     ignore_case: bool = False
     """True to ignore case."""
     dot_all: bool = True
-    """True to let `.` match line breaks too."""
+    """True to let `.` also match line breaks."""
     cpu_s: float = 1.0
     """CPU time limit for matching one response, in seconds. A response that exceeds it scores 0.0."""
 
@@ -147,7 +148,7 @@ def regex(sample: Sample, options: RegexOptions) -> Score:
 
 @lru_cache(maxsize=4_096)
 def compile_pattern(pattern: str, ignore_case: bool = False, dot_all: bool = True) -> Any:
-    """Return a compiled pattern whose matching can be stopped, or the error message if it is invalid.
+    """Return a compiled pattern whose matching can be stopped, or an error message if the pattern is invalid.
 
     Raises:
         MissingDependencyError: The extra `structure` is not installed.
@@ -167,7 +168,7 @@ def compile_pattern(pattern: str, ignore_case: bool = False, dot_all: bool = Tru
 
 @dataclass(frozen=True)
 class NumberOptions:
-    """Options of the number reward."""
+    """Options for the number reward."""
 
     abs_tol: float = 0.0
     """Largest accepted absolute difference from the ground truth. If both tolerances are set, the larger
@@ -222,7 +223,7 @@ def _close(value: Value, wanted: Value, options: NumberOptions) -> bool:
 
 
 _MOST_DIGITS = 400
-"""Maximum number of digits for a comparison with tolerance. Longer numbers take seconds."""
+"""Maximum number of digits for a comparison with a tolerance. Comparing longer numbers takes seconds."""
 
 
 def _digits(value: Value) -> int:

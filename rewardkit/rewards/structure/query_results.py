@@ -35,16 +35,17 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """Results of a right query."""
+    """Results that a right query may return."""
 
     results: tuple[Result, ...]
     """Accepted results. The first is the result of the ground truth's query."""
     groups: tuple[int, ...] = ()
-    """Ends of the groups of rows that the ORDER BY leaves tied. After the last end, accepted rows differ."""
+    """Ends of the groups of rows that the ORDER BY leaves tied. After the last end, the accepted results
+    differ."""
     ordered: bool = False
 
     def misfit(self, found: Result) -> str | None:
-        """Return the reason why a result is not one of the expected results, or None if it is."""
+        """Return the reason why a result is not one of the expected results, or None if it is one of them."""
         first = self.results[0]
         if found.error:
             return f"the query fails: {found.error}"
@@ -62,14 +63,14 @@ class Expected:
         return "the rows are in a different order" if self.ordered and same_bag else "the rows differ"
 
     def _ends(self, result: Result) -> tuple[int, ...]:
-        """Return the ends of the pieces of a result within which rows may be in any order."""
+        """Return the ends of the parts of a result within which rows may be in any order."""
         if not self.ordered:
             return (len(result.rows),)
         return (*self.groups, len(result.rows)) if self.groups else tuple(range(1, len(result.rows) + 1))
 
 
 def is_ordered(query: str) -> bool:
-    """Return True if a query has an ORDER BY outside brackets."""
+    """Return True if a query has an ORDER BY outside parentheses."""
     return _order_ends(query) is not None
 
 
@@ -88,7 +89,7 @@ def with_ties(query: str, columns: int) -> tuple[str, ...]:
 
 
 def _order_ends(query: str) -> int | None:
-    """Return the end of the terms of a query's own ORDER BY, or None if it has no ORDER BY."""
+    """Return the offset at which the terms of a query's own ORDER BY end, or None without an ORDER BY."""
     depth = 0
     words: list[re.Match[str]] = []
     last_end = 0
@@ -133,7 +134,7 @@ def _same_pieces(a: Sequence[SqlRow], b: Sequence[SqlRow], ends: Sequence[int]) 
 
 
 def _same_bag(a: Sequence[SqlRow], b: Sequence[SqlRow]) -> bool:
-    """Return True if two results have the same rows, in any order."""
+    """Return True if two results contain the same rows, in any order."""
     return len(a) == len(b) and all(map(_same_row, sorted(a, key=_sortable), sorted(b, key=_sortable)))
 
 
@@ -145,7 +146,7 @@ def _sortable_value(value: Any) -> tuple[int, float, str]:
     if value is None:
         return (0, 0.0, "")
     if isinstance(value, int):
-        return (1, value, "")  # kept as an int, because floats cannot distinguish large neighbours
+        return (1, value, "")  # not converted, because floats cannot distinguish large neighbours
     if isinstance(value, float):
         return (1, float(f"{value:.8g}"), "")
     return (2, 0.0, str(value))

@@ -1,4 +1,4 @@
-"""Validates values with `jsonschema`. Fetches no references, and limits the time for matching patterns."""
+"""Validates values with `jsonschema`, without fetching references, and with a time limit for patterns."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from rewardkit.errors import MissingDependencyError
 from rewardkit.rewards.structure.plain import compile_pattern
 
 _PATTERNS_CPU_S = 0.5
-"""CPU time limit for matching all patterns of a schema against one value, in seconds."""
+"""CPU time limit for matching all patterns in a schema against one value, in seconds."""
 _MAX_DEPTH = 200
 _DEEP = 20
-"""Nesting depth up to which a value cannot be the cause of endless recursion, so that the schema must be."""
+"""Nesting depth up to which a value cannot cause a recursion error, so that the schema must be the cause."""
 
 
 def misfit(value: Any, schema_text: str) -> str | None:
@@ -77,14 +77,14 @@ def _validator(schema_text: str) -> Any:
         ) from None
     from referencing import Registry
 
-    # an empty registry without retrieval, so that no reference can leave the schema
+    # The registry is empty and retrieves nothing, so no reference can lead out of the schema.
     registry: Any = Registry()
     return kind(schema, registry=registry, format_checker=_formats())
 
 
 @cache
 def _formats() -> Any:
-    """Return jsonschema's own `format` checks that need no other package, and ours for more formats."""
+    """Return a checker with jsonschema's own `format` checks that need no other package, and a few more."""
     from jsonschema import Draft202012Validator, FormatChecker
 
     found = FormatChecker(())
@@ -145,7 +145,7 @@ def _kind() -> Any:
 
 
 def _key(value: Any) -> Any:
-    """Return a hashable key, equal for equal JSON values, because comparing all pairs takes too long."""
+    """Return a hashable key that is equal for equal values, because comparing all pairs takes too long."""
     if isinstance(value, dict):
         return frozenset((name, _key(inner)) for name, inner in value.items())
     if isinstance(value, list):
@@ -162,7 +162,7 @@ class _Budget:
         self.left = _PATTERNS_CPU_S
 
     def search(self, pattern: Any, text: str) -> bool:
-        """Return True if a pattern matches in a text, or False if it does not or the time runs out."""
+        """Return True if a pattern matches anywhere in a text. Return False if not, or if time runs out."""
         before = process_time()
         try:
             return self.left > 0.0 and pattern.search(text, timeout=self.left) is not None

@@ -1,28 +1,28 @@
-"""`sql`: the query in the response returns the same rows as the ground truth's, in SQLite in the sandbox.
+"""Reward `sql`, which compares the rows of two queries that run in SQLite in the sandbox.
 
-The ground truth is JSON with `query`, and with `schema` (statements that create the database) or `databases`
-(several of them; the rows must agree on each, which detects queries that are right by luck). `schema` or
-`databases` may also be in `extra_info`. If `extra_info` has the database, the ground truth may be a bare
-query.
+The query in the response must return the same rows as the ground truth's query. The ground truth is JSON with
+`query`, and with either `schema` (statements that create the database) or `databases` (a list of schemas).
+The rows must agree on every database, which detects queries that are right by luck. `schema` or `databases`
+may instead be in `extra_info`, in which case the ground truth may be a bare query.
 
-- Rows are compared in any order, or in order if the ground truth's query has an ORDER BY of its own
-  (`ordered` in the ground truth overrides this). Rows that the ORDER BY leaves tied may be in any order.
-  Columns are compared by position. Whole numbers must be equal, other numbers within a relative tolerance of
-  1e-9.
-- Every query runs twice, the second time with SQLite's unordered rows reversed. A query that is right only in
-  the order of insertion is wrong. If the ground truth's own query leaves open which rows it returns (LIMIT),
-  either result is accepted.
-- The query is the last ```sql block, the `<answer>`, the `sql` or `query` of a JSON object, the only line
-  that starts like a query with the lines that continue it, or the whole response. It must be one SELECT (or
-  WITH).
-- The query can only read, and has no random numbers, so that a verdict is always the same. An authoriser
-  denies anything else. The query is limited by a budget of SQLite's own steps, not by time, and by 10 MB for
-  a text or blob. It must read a table if the ground truth's query does. If each table is reduced to one row,
-  its rows must change if those of the ground truth's query do, so that a constant is not an answer. A
-  constant behind a condition that a single row meets (`SELECT 5 FROM t WHERE id = 3`) is only detected with
-  several databases.
+- Rows are compared in any order, or in order if the ground truth's query has its own ORDER BY (`ordered` in
+  the ground truth overrides this). Rows that the ORDER BY leaves tied may be in any order. Columns are
+  compared by position. Whole numbers must be equal, and other numbers must agree within a relative tolerance
+  of 1e-9.
+- Every query runs twice, the second time with SQLite's unordered rows reversed. A query that is right only if
+  rows come in the order of insertion is wrong. If the ground truth's own query does not determine which rows
+  it returns (because of a LIMIT), either result is accepted.
+- The query is the last ```sql block, the `<answer>`, the `sql` or `query` in a JSON object, the only line
+  that starts like a query, together with the lines that continue it, or the whole response. It must be a
+  single SELECT (or WITH).
+- A query can only read, and cannot use random numbers, so the verdict is always the same. An authoriser
+  denies all other operations. A query is limited by SQLite's own count of steps rather than by time, and each
+  text or blob is limited to 10 MB. The query must read a table if the ground truth's query does. If reducing
+  each table to one row changes the result of the ground truth's query, it must also change the result of the
+  response's query, so a constant is not an answer. A constant behind a condition that a single row meets
+  (`SELECT 5 FROM t WHERE id = 3`) is detected only with several databases.
 - The expected rows never enter the sandbox. If they are empty or only NULL on every database, any query that
-  finds nothing would be right, so that the sample is `invalid` (unless `allow_empty` is set).
+  finds nothing would be right, so the sample is `invalid` (unless `allow_empty` is set).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from rewardkit.types import Sample, Score, failure
 
 _MAX_QUERY = 20_000
 _Kept = Literal["", "min", "max"]
-"""Rows to keep in each table: all rows, or only the first or the last row."""
+"""Rows to keep in each table, which are all rows, the first row or the last row."""
 
 _PROGRAM = r"""
 import json, re, sqlite3, sys
@@ -104,7 +104,7 @@ print(json.dumps([ask(query, reversed) for query in task["queries"] for reversed
 
 @dataclass(frozen=True)
 class SqlOptions:
-    """Options of the sql reward."""
+    """Options for the sql reward."""
 
     allow_empty: bool = False
     """True to accept ground truths whose query returns no rows, or only NULL, on all databases. By default,
@@ -113,9 +113,9 @@ class SqlOptions:
     """Maximum number of rows that a query may return. A response whose query returns more rows is wrong. If
     the query in the ground truth returns more, the sample's status is `invalid`."""
     max_steps: int = 50_000
-    """Maximum work of one query, in thousands of SQLite instructions."""
+    """Maximum amount of work for one query, in thousands of SQLite instructions."""
     memory_mb: int = 512
-    """Memory limit of one query, in MiB."""
+    """Memory limit for one query, in MiB."""
     level: Literal["auto", "full", "warm", "guard", "none"] = "auto"
     """Isolation level of the sandbox: `warm`, `guard`, `full` or `none` (docs/sandbox.md). `auto` uses `warm`
     if it works on this machine, otherwise `guard`."""
@@ -137,7 +137,7 @@ class _SqlGroundTruth:
 
 
 class _SandboxFailed(RuntimeError):
-    """Raised if the sandbox rather than the query failed, so that there is no result."""
+    """Raised if there is no result because the sandbox, rather than the query, failed."""
 
 
 def score(sample: Sample, options: SqlOptions) -> Score:
@@ -145,7 +145,7 @@ def score(sample: Sample, options: SqlOptions) -> Score:
 
     Raises:
         _SandboxFailed: The sandbox could not run the query.
-        SandboxUnavailable: This host has no sandbox of the requested level.
+        SandboxUnavailable: The requested isolation level does not work on this host.
     """
     ground_truth = _read_ground_truth(sample.ground_truth, sample.extra_info)
     if isinstance(ground_truth, str):
@@ -208,7 +208,7 @@ def _read_ground_truth(ground_truth: str, extra_info: Mapping[str, Any]) -> _Sql
 
 
 def _query(response: str) -> str | None:
-    """Return the query in a response, without a final semicolon, or None unless it is one SELECT."""
+    """Return the query in a response, without a final semicolon, or None if it is not a single SELECT."""
     text = reply(response)
     tag = next(tags(text), None)
     said = tag.text if tag else text
@@ -223,7 +223,7 @@ def _begins(text: str) -> bool:
 
 
 def _in_json(text: str) -> str | None:
-    """Return the query with a usual name in a JSON object, or None if the text is not such an object."""
+    """Return the only query under a common key in a JSON object, or None for any other text."""
     if not text.startswith("{"):
         return None
     try:
@@ -235,7 +235,7 @@ def _in_json(text: str) -> str | None:
 
 
 def _in_prose(text: str) -> str:
-    """Return the only query at the start of a line after prose or a label, up to `;` or an empty line."""
+    """Return the only query that starts a line after prose or a label, up to `;` or an empty line."""
     found = list(_QUERY_LINE.finditer(text))
     if len(found) != 1 or not text[: found[0].start("query")].strip() or "```" in text:
         return text
@@ -257,7 +257,7 @@ def _without_comments_before(query: str) -> str:
 
 @lru_cache(maxsize=1_024)
 def _expected(ground_truth: _SqlGroundTruth, database: str, options: SqlOptions) -> Expected | str:
-    """Return the expected results on a database, or the error that the ground truth's query causes."""
+    """Return the expected results on one database, or the error that the ground truth's query causes."""
     results = _run((ground_truth.query,), database, options)
     broken = next((result.error for result in results if result.error), None)
     if broken:
@@ -272,7 +272,7 @@ def _expected(ground_truth: _SqlGroundTruth, database: str, options: SqlOptions)
 
 @lru_cache(maxsize=4_096)
 def _run(queries: tuple[str, ...], schema: str, options: SqlOptions, kept: _Kept = "") -> tuple[Result, ...]:
-    """Return two results for each query: with unordered rows in their own order, and in reverse order."""
+    """Return two results for each query, the second with SQLite's unordered rows in reverse order."""
     if not queries:
         return ()
     limited = {"steps": options.max_steps, "rows": options.max_rows}

@@ -1,7 +1,7 @@
-"""Reads YAML as a JSON value, by YAML 1.2's core schema, on top of PyYAML's safe loader.
+"""Reads YAML as a JSON value by the core schema of YAML 1.2, with PyYAML's safe loader.
 
 In YAML 1.1, which PyYAML reads by default, `NO` and `on` are booleans, `12:30` is 750, and dates are not
-texts. Authors of YAML do not mean that, and the ground truth, which is JSON, cannot express it.
+strings. Authors of YAML rarely mean this, and ground truths, which are JSON, cannot express it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SCALARS = {
 
 
 class _Yaml12Loader(yaml.SafeLoader):
-    """The safe loader with YAML 1.2's scalars, no duplicate keys and no aliases (a danger to memory)."""
+    """The safe loader with YAML 1.2 scalars, and without duplicate keys or aliases, which can fill memory."""
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012  (PyYAML wants it here)
 
@@ -52,7 +52,7 @@ def _number(loader: Any, node: Any) -> float:
     value = float(text.replace(".inf", "inf").replace(".nan", "nan"))
     if value == 0.0 and text.partition("e")[0].strip(
         "+-0."
-    ):  # infinity would equal all other numbers of this size
+    ):  # all numbers that underflow to 0 would be equal
         raise ValueError("a number is too small")
     return value
 
@@ -72,18 +72,18 @@ def read_yaml(text: str) -> Any:
     """Return the mapping or list in a YAML text.
 
     Raises:
-        ValueError: The text is neither, or has values that JSON cannot express (NaN, infinity, sets).
+        ValueError: The text contains neither, or has values that JSON cannot express (NaN, infinity, sets).
     """
     if len(text) > _MAX_CHARS:
         raise ValueError("too long")
     try:
-        value = yaml.load(text + "\n", _Yaml12Loader)  # a block scalar at the end keeps its final line break
+        value = yaml.load(text + "\n", _Yaml12Loader)  # keeps the line break that ends a block scalar
     except (
         yaml.YAMLError,
         TypeError,
         AttributeError,
         LookupError,
-    ) as error:  # from unusual tags and keys
+    ) as error:  # raised by unusual tags and keys
         raise ValueError(str(error).partition("\n")[0] or type(error).__name__) from None
     if not isinstance(value, dict | list):
         raise ValueError("neither a mapping nor a list")

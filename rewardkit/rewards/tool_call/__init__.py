@@ -1,6 +1,7 @@
-"""Tool calls: `matching` compares calls with the ground truth, and `tool_call_reward` scores them.
+"""Scores the tool calls in responses.
 
-The package `rewardkit.tool_calls` reads calls from responses.
+`matching` compares calls with the ground truth, and `tool_call_reward` computes the score. The package
+`rewardkit.tool_calls` reads calls from responses.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Compares tool calls with the ground truth, by the rules of BFCL's AST check (gorilla, `ast_checker.py`).
 
 Names must be equal. Every argument must have one of its accepted values, with the right type. Only optional
-arguments may be missing, and no others may be added. Where BFCL can be deceived or errs, our rules differ:
-parallel calls are matched as a whole rather than greedily, strings keep the sign and the point of numbers,
-`true` does not equal 1 at any depth, and an object or a list may be given as JSON text.
+arguments may be missing, and no arguments may be added. The rules differ where BFCL can be deceived or makes
+errors. Parallel calls are matched as a whole rather than greedily, strings keep the signs and decimal points
+of numbers, `true` does not equal 1 at any depth, and an object or a list may be given as JSON text.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from rewardkit.tool_calls.pythonic import literal
 _FORMULA = re.compile(
     r"[=^*+<>\\|]|://|(?<![^\W\d_])[^\W\d_]\s*[-/]\s*\w(?![^\W\d_])|\d\s*[-/]\s*[\d(]|\)\s*[-/]|[-/]\s*\("
 )
-"""Signs that are kept in formulas, ranges, units and addresses: `x^2` is not `x*2`, nor `m/s` `ms`."""
+"""Pattern for texts that keep their signs, such as formulas, ranges, units and addresses. `x^2` is not `x*2`,
+and `m/s` is not `ms`."""
 _FILLERS = re.compile(
     r"(?<!\d)[ ,_]|[ ,_](?!\d)|,(?=\d{3}(?!\d))|\.(?!\d)|(?<=[^\W\d_])[-/]|(?<=[\w ])[-/](?=[^\W\d_])"
 )
@@ -34,7 +35,7 @@ class WantedCall:
 
     name: str
     accepted: Mapping[str, tuple[Any, ...]]
-    """Accepted values by argument."""
+    """Accepted values, by name of the argument."""
     optional: frozenset[str]
 
 
@@ -47,7 +48,7 @@ class AcceptedObject:
 
 
 def right_arguments(call: Call, wanted: WantedCall) -> float:
-    """Return the share of right arguments: 1.0 if all are right, 0.0 if the call has a different name."""
+    """Return the share of right arguments, from 0.0 to 1.0. It is 0.0 if the call has a different name."""
     if call.name != wanted.name:
         return 0.0
     if PLAIN in call.arguments:
@@ -58,7 +59,7 @@ def right_arguments(call: Call, wanted: WantedCall) -> float:
 
 
 def _named(call: Call, wanted: WantedCall) -> Call:
-    """Name the only argument of a call, if it is unnamed, after the only argument that the tool needs."""
+    """Name a call's unnamed argument after the argument that the tool needs, if it needs just one."""
     names = list(wanted.accepted.keys() - wanted.optional or wanted.accepted)
     return replace(call, arguments={names[0]: call.arguments[PLAIN]}) if len(names) == 1 else call
 
@@ -98,7 +99,7 @@ def same(value: Any, accepted: Any) -> bool:
 
 
 def _decoded(value: Any) -> Any:
-    """Return the object or list in a JSON text, or any other value unchanged."""
+    """Return the object or list in JSON text. Return any other value unchanged."""
     if not (isinstance(value, str) and value.strip()[:1] in ("{", "[")):
         return value
     try:
@@ -116,9 +117,9 @@ def _fits(value: Mapping[str, Any], choices: AcceptedObject) -> bool:
 
 
 def standard(text: str) -> str:
-    """Return a text in the form that is compared: without letter case, blanks and punctuation, as in BFCL.
+    """Return a text without letter case, blanks and punctuation, for comparison as in BFCL.
 
-    Unlike in BFCL, numbers and the signs of formulas are kept.
+    Unlike BFCL, keep numbers and the signs in formulas.
     """
     text = _DATE.sub(r"\1-\2-\3", text.lower().replace("'", '"').strip())
     if _FORMULA.search(text):
@@ -127,7 +128,7 @@ def standard(text: str) -> str:
 
 
 def _as_text(value: Any, accepted: Any) -> bool:
-    """Return True if a text stands for a value, in formats that have only texts."""
+    """Return True if a text represents a value, for formats in which all arguments are text."""
     if not isinstance(value, str) or isinstance(accepted, str):
         return False
     if isinstance(accepted, bool):
@@ -143,11 +144,11 @@ def _as_text(value: Any, accepted: Any) -> bool:
 
 
 def best_match(calls: Sequence[Call], wanted: Sequence[WantedCall]) -> tuple[int, float]:
-    """Match calls with the expected calls, one to one, in any order.
+    """Match calls with the expected calls one to one, in any order.
 
     Returns:
-        Largest possible number of right calls, and the mean share of right arguments over the calls (or the
-        expected calls, if there are more of those).
+        Largest possible number of right calls, and the mean share of right arguments over the calls or the
+        expected calls, whichever are more.
     """
     shares = [[right_arguments(call, want) for want in wanted] for call in calls]
     matched: dict[int, int] = {}
@@ -158,7 +159,7 @@ def best_match(calls: Sequence[Call], wanted: Sequence[WantedCall]) -> tuple[int
 
 
 def _augment(call: int, shares: list[list[float]], matched: dict[int, int], seen: set[int]) -> bool:
-    """Return True if an expected call is found for this call, by reassigning others (Kuhn's algorithm)."""
+    """Match a call, reassigning other calls if needed (Kuhn's algorithm). Return True if it was matched."""
     for want, share in enumerate(shares[call]):
         if share == 1.0 and want not in seen:
             seen.add(want)

@@ -1,4 +1,4 @@
-"""Scores tool calls: the right tools, with the right arguments, as many as expected, in any order.
+"""Scores tool calls by tools and arguments. The calls may be in any order, but there must be no others.
 
 The ground truth is JSON:
 - BFCL's possible answers: a list of `{name: {argument: [accepted values, ...]}}`, where `""` among the values
@@ -38,18 +38,18 @@ _ENDS = re.compile(
 
 @dataclass(frozen=True)
 class ToolCallOptions:
-    """Options of the tool_call reward."""
+    """Options for the tool_call reward."""
 
     pay: Literal["all", "share"] = "all"
     """`all` gives 1.0 only if all calls match. `share` gives the average share of right arguments per call.
     Missing and extra calls count as 0."""
     formats: tuple[str, ...] = FORMATS.shipped
-    """Formats of calls that are accepted (docs/tools.md)."""
+    """Call formats to accept (docs/tools.md)."""
     format_score: float = 0.0
     """Minimum score of a response whose calls can be parsed but are wrong, if calls are expected."""
 
     def __post_init__(self) -> None:
-        """Check that there is at least one format, without which no response could call a tool."""
+        """Check that all formats exist, and that there is at least one."""
         unknown = [name for name in self.formats if name not in FORMATS]
         if unknown or not self.formats:
             found = f"formats has '{unknown[0]}'" if unknown else "formats is empty"
@@ -57,7 +57,7 @@ class ToolCallOptions:
 
 
 def score(sample: Sample, options: ToolCallOptions) -> Score:
-    """Score the tool calls of one response by the rules at the top of this file."""
+    """Score the tool calls in one response by the rules at the top of this file."""
     wanted = _wanted(sample.ground_truth)
     if isinstance(wanted, str):
         return failure("invalid", wanted)
@@ -83,7 +83,7 @@ def _error(calls: Sequence[Call]) -> str | None:
 
 
 def _calls(response: str, formats: tuple[str, ...]) -> list[Call]:
-    """Return the calls of a response, or a single erroneous call if one of them is in a comment."""
+    """Return the calls in a response, or a single erroneous call if any of them is in a comment."""
     response = MARKS.sub("", response)
     calls = _written(response, formats)
     commented = any(map(response.__contains__, _SIGNS_OF_COMMENTS))
@@ -96,21 +96,21 @@ _SIGNS_OF_COMMENTS = ("<!--", "<\\!--", "[//]:")
 
 
 def _hides(response: str, formats: tuple[str, ...], calls: int) -> bool:
-    """Return True if a response has fewer calls without its comments.
+    """Return True if a comment in a response contains a call.
 
-    A comment inside an argument is part of the argument. If a comment starts there and removes the end of the
-    call, the rest cannot be parsed, which does not count.
+    A comment inside an argument is part of the argument. If removing the comment also removes the end of the
+    call, the rest cannot be parsed, and the comment does not count.
     """
     left = _written(without_comments(response), formats)
     return len(left) < calls and _error(left) is None
 
 
 def _written(response: str, formats: tuple[str, ...]) -> list[Call]:
-    """Return the calls of a response, including calls in comments.
+    """Return the calls in a response, including calls in comments.
 
-    A mark that ends a text may also occur inside an argument, where cutting would leave half a call, and the
-    calls of some models start with such a mark. If the model's own turn cannot be parsed, the whole text is
-    read.
+    A mark that ends a turn may also occur inside an argument, where cutting the text would leave half a call.
+    Some models' calls even start with such a mark. If the calls in the model's own turn cannot be parsed, the
+    whole text is therefore read.
     """
     whole = outside_thoughts(response)
     said = _own_turn(whole)
@@ -162,7 +162,7 @@ def _one_wanted(item: Any) -> WantedCall:
 
 
 def _nested(value: Any) -> Any:
-    """Convert an object whose values are lists of accepted values, as BFCL nests them, even inside lists."""
+    """Convert objects whose values are lists of accepted values, which BFCL nests, even inside lists."""
     if isinstance(value, list):
         return [_nested(item) if isinstance(item, Mapping) else item for item in value]
     if not isinstance(value, Mapping) or not value or not all(isinstance(v, list) for v in value.values()):
