@@ -59,7 +59,7 @@ def restarted() -> bool:
 
 
 def latest(folder: Path) -> Path | None:
-    """Return the checkpoint that the tracker file in a run's folder names. Return None without that file.
+    """Return the checkpoint that a run's tracker file names, or None if there is no tracker file.
 
     Raises:
         ConfigError: The checkpoint that the tracker file names does not exist.
@@ -112,7 +112,7 @@ def temporary(folder: Path, step: int) -> Path:
 
 
 def put_in_place(folder: Path, step: int, keep: int | None) -> None:
-    """Rename a step's complete checkpoint, mark it as the latest, and keep only the last `keep` ones."""
+    """Rename a step's complete checkpoint, mark it as the latest, and remove all but the last `keep`."""
     written = temporary(folder, step)
     final = folder / f"global_step_{step}"
     for path in (*written.rglob("*"), written):

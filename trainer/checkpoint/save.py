@@ -206,9 +206,10 @@ class Checkpoints:
         total_steps: int,
         say: Callable[[str], None],
     ) -> None:
-        """Create an object that saves and restores `learned`, with the contents that `contents` selects.
+        """Create an object that saves and restores `learned`.
 
         Args:
+            contents: Settings for the contents of checkpoints, and for asynchronous writing.
             start: Checkpoint to resume from, as returned by `open_folder`.
             say: Function that prints a line.
         """
@@ -217,7 +218,7 @@ class Checkpoints:
         self._keep = number_to_keep(config.trainer)
         self._settings = contents
         self._training = world
-        # Checkpoints need a separate group, because training uses its group while a thread writes them.
+        # Checkpoints need their own process group, because training continues while a thread writes them.
         self._world = replace(world, group=dist.new_group(backend="gloo"))
         self._start = start
         self._learned = learned
@@ -227,7 +228,7 @@ class Checkpoints:
         self._pending: Future[None] | None = None
 
     def restore(self) -> int:
-        """Restore the state from the checkpoint and return the checkpoint's step, or 0 without one."""
+        """Restore the state from the checkpoint and return its step, or return 0 without a checkpoint."""
         if self._start is None:
             return 0
         with reading(self._start):
@@ -297,7 +298,7 @@ class Checkpoints:
         }
 
     def check(self) -> None:
-        """Raise the error from a finished asynchronous write in all processes. Do not wait for a write."""
+        """Raise the error from a finished asynchronous write in all processes, without waiting for it."""
         if self._pending is not None and all(self._training.gather(self._pending.done())):
             self.finish()
 
@@ -417,7 +418,7 @@ def _write_turns(turns: Mapping[int, pa.Table], checkpoint: Path, rank: int) -> 
 
 
 def _read_turns(checkpoint: Path, rank: int | None) -> dict[int, pa.Table]:
-    """Return the turns from the process with this rank, or from all processes if `rank` is None, by step."""
+    """Return turns by step, from the process with this rank or, if `rank` is None, from all processes."""
     name = "" if rank is None else f"process_{rank}.parquet"
     folders = (checkpoint / TURNS).glob("step_*")
     return {int(f.name.removeprefix("step_")): pq.read_table(f / name, schema=SCHEMA) for f in folders}

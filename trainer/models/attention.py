@@ -317,7 +317,7 @@ def _in_blocks(tokens: Tensor, blocks: Sequence[tuple[int, int]]) -> list[Tensor
 
 
 def like_lengths(lengths: Sequence[int]) -> list[list[int]]:
-    """Return the indices of sequences, in groups for which padding costs less than separate calls."""
+    """Group the indices of sequences for which padding to the same width costs less than separate calls."""
     step = max(BLOCK_PAIRS // max(lengths), 1)
     found: dict[int, list[int]] = {}
     for i in sorted(range(len(lengths)), key=lambda i: -lengths[i]):

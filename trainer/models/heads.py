@@ -46,7 +46,7 @@ class PolicyModel(nn.Module):
             self._scale = _logit_scale(body, self._cap, body.device)
 
     def find_out(self, device: torch.device) -> None:
-        """Run a body whose weights were read after sharding on `device` to determine its properties."""
+        """Determine the body's properties by running it on `device`, once its weights have been read."""
         self._scale = _logit_scale(self.body, self._cap, device)
         if not keeps_apart(self.body, device):
             self.packing = "off"
@@ -68,7 +68,7 @@ class PolicyModel(nn.Module):
             ids, positions: Token ids and positions, (R, W). Positions restart at 0 in each sequence.
             places: Index of the token before each target in the flattened ids, (N,).
             targets: Tokens to score, (N,).
-            packed: Sequences in the only row, or None if positions separate the sequences.
+            packed: Sequences in the row, if there is a single row, or None if positions separate them.
             routes: Experts for each token, (R, W, layers * k). See `routing.py`.
 
         Returns:
@@ -239,7 +239,7 @@ def keeps_apart(body: Any, device: torch.device) -> bool:
 
 @torch.no_grad()
 def _logit_scale(model: Any, cap: float | None, device: torch.device) -> float | None:
-    """Return the factor between logits and the output layer's result, or None if no factor relates them.
+    """Return the factor between the logits and the output layer's result, or None if they differ otherwise.
 
     The model is run to measure the factor, because each model family has its own setting for it.
     """
@@ -265,7 +265,7 @@ def _logit_scale(model: Any, cap: float | None, device: torch.device) -> float |
 
 
 def _exactly(scale: float, config: Any) -> float:
-    """Return the exact value of a measured factor if it is 1, a number in the config, or a reciprocal."""
+    """Replace a measured factor with 1, a number in the config or the reciprocal of one, if it is close."""
     numbers = [v for v in config.to_dict().values() if type(v) in (int, float) and v]
     known = [1.0, *numbers, *(1 / v for v in numbers)]
     best = min(known, key=lambda v: abs(scale - v))

@@ -92,7 +92,7 @@ def adapter_settings(options: ModelConfig) -> Any:
 
 @torch.no_grad()
 def _load_adapter(model: nn.Module, folder: Path) -> None:
-    """Load the adapter's weights from a file in the format of `write_adapter` into the model."""
+    """Load the adapter's weights into the model, from a file in the format of `write_adapter`."""
     try:
         saved = load_file(folder / "adapter_model.safetensors")
     except (OSError, SafetensorError) as error:

@@ -16,7 +16,7 @@ from rewardkit.errors import ConfigError
 
 KEY = "actor_rollout_ref.rollout.router_replay"
 ROUTES = "routed_experts"
-"""Name of the experts' indices in a batch, (B, L, layers * k) int32. They are -1 if they are unknown."""
+"""Name of the tensor with expert indices in a batch, (B, L, layers * k) int32. Unknown indices are -1."""
 
 
 class RouterReplay:

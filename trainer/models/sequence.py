@@ -24,7 +24,7 @@ def own_part(tokens: Tensor, sharing: World) -> Tensor:
 def gather_values(values: Tensor, owners: Tensor, sharing: World) -> Tensor:
     """Return the values from all processes, (N,), with element i from process `owners[i]`.
 
-    All processes must compute the same loss from the result. Each gets the gradient for its own values.
+    All processes must compute the same loss from the result. Each process gets the gradient for its values.
     """
     gathered: Tensor = _Gather.apply(values, owners, sharing)  # type: ignore[no-untyped-call]
     return gathered
@@ -56,7 +56,7 @@ def to_tokens(out: Tensor, sharing: World) -> Tensor:
 
 
 def _repeat(query: Tensor, key: Tensor, value: Tensor, size: int) -> list[Tensor]:
-    """Repeat keys and values until `size` divides the number of heads, or else once per query head."""
+    """Repeat keys and values until `size` divides their number of heads, or to one head per query head."""
     heads = key.shape[1]
     groups = query.shape[1] // heads
     times = [f for f in range(1, groups + 1) if groups % f == 0 and heads * f % size == 0]

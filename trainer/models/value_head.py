@@ -1,4 +1,4 @@
-"""Reads a value head from a model's folder. Critics and reward models that were trained before have one."""
+"""Reads a value head from a model's folder. Trained critics and reward models contain a value head."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Interface for rollout engines, with its argument and result types. Each engine is a file in this folder."""
+"""Interface for rollout engines, with its argument and result types. Each engine has its own file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rewardkit.trainer.models.shape import Shape
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """Sampling settings. Every call passes them, because training and validation may use different ones."""
+    """Sampling settings. They are passed with every call, because training and validation may differ."""
 
     n: int = 1
     """Number of responses per prompt."""
@@ -186,7 +186,9 @@ class Engine:
 def complete(
     named_tensors: Iterable[tuple[str, Tensor]], weight_names: Iterable[str]
 ) -> Iterator[tuple[str, Tensor]]:
-    """Yield the tensors for a sync. Fail if a tensor is unknown or missing, as weights would stay stale.
+    """Yield the tensors for a sync, and fail if a tensor is unknown or missing.
+
+    Without this check, some of the engine's weights could stay stale.
 
     Raises:
         ConfigError: A tensor is unknown or missing. The sync is incomplete and the engine unusable.

@@ -43,7 +43,7 @@ class Ask:
             self.answer.set_exception(error)
 
     def too_long(self, limit: int) -> ValueError:
-        """Return the error for a prompt that has at least as many tokens as the model's `limit`."""
+        """Return the error for a prompt that leaves no room for a response within `limit` tokens."""
         return ValueError(
             f"the prompt has {len(self.token_ids)} tokens, which leaves no room for a response: the model's "
             f"limit is {limit} tokens"
@@ -172,7 +172,7 @@ def cut_at(ids: Sequence[int], stop: Sequence[int], most: int) -> tuple[int, boo
 
 
 class Rounds:
-    """Receiver that answers requests in batches, once every running episode is waiting for the model.
+    """Receiver that answers requests in batches. A batch starts once every running episode is waiting.
 
     The turns in a batch therefore depend only on the episodes, not on timing, and a repeated run samples the
     same tokens.

@@ -122,7 +122,10 @@ class ShmSender(TrainerWeightTransferEngine):  # type: ignore[misc]
 
 
 def buckets(named_tensors: Iterable[tuple[str, Tensor]], most_bytes: int) -> Iterator[dict[str, Tensor]]:
-    """Yield CPU copies of tensors, in order, in buckets of at most `most_bytes` or of one larger tensor."""
+    """Copy tensors to the CPU, and yield them, in order, in buckets of at most `most_bytes`.
+
+    A larger tensor gets a bucket of its own.
+    """
     bucket: dict[str, Tensor] = {}
     held = 0
     for name, tensor in named_tensors:

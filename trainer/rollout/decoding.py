@@ -110,7 +110,7 @@ class _GrowingLayer(DynamicLayer):  # type: ignore[misc]
         return self.keys, self.values
 
     def take(self, rows: Tensor) -> None:
-        """Replace the rows by the rows at these indices, which may contain duplicates."""
+        """Keep only the rows at these indices, which may contain duplicates."""
         self._grow(rows)
 
     def keep(self, count: int, to: Tensor, source: Tensor) -> None:

@@ -1,4 +1,4 @@
-"""Table of the engines for `actor_rollout_ref.rollout.name`, and checks that apply to every engine.
+"""Rollout engines by their names in `actor_rollout_ref.rollout.name`, and checks for all engines.
 
 To add an engine, add a file to this folder and a row to the table below (docs/extending_trainer.md).
 """

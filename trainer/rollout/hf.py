@@ -1,4 +1,4 @@
-"""Rollout engine without extra dependencies, with a Hugging Face model, a KV cache and a loop over tokens.
+"""Rollout engine without extra dependencies, which consists of a Hugging Face model and a loop over tokens.
 
 The loop replaces transformers' `generate`. Each response has its own random numbers, which do not depend on
 the batch, the process or the order. The loop leaves global random states unchanged, and computes
@@ -236,7 +236,10 @@ class HfRollout:
         length: int,
         over: Over,
     ) -> tuple[Tensor, Tensor]:
-        """Return up to `length` tokens for each row, and their log-probabilities. `over` ends a row early."""
+        """Return up to `length` tokens for each row, and the tokens' log-probabilities.
+
+        A row ends when `over` returns True for one of its tokens.
+        """
         responses = ids.new_full((len(ids), length), self.pad_id)
         log_probs = torch.zeros((len(ids), length), device=self.device)
         if len(ids):
@@ -319,11 +322,11 @@ def draw(logits: Tensor, sampling: Sampling, uniforms: Tensor | None) -> tuple[T
 
 
 def _find(probabilities: Tensor, uniforms: Tensor) -> Tensor:
-    """Return the first index at which each row's running sum exceeds the row's uniform times the row's sum.
+    """Return the first index at which each row's running sum exceeds `uniforms` times the row's total.
 
     The shapes are (B, V) and (B, 1) -> (B,). Sums use float64, because a float32 running sum over 10^5 tokens
-    would lose unlikely tokens. The search first finds a block and then the index within the block, because a
-    running sum over all tokens would take most of the time of a draw.
+    would lose unlikely tokens. The search finds a block first and then an index in the block, because a
+    running sum over all tokens would take most of the sampling time.
     """
     rows, size = probabilities.shape
     blocks = pad(probabilities, (0, -size % BLOCK)).view(rows, -1, BLOCK)

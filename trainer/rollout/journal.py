@@ -47,7 +47,7 @@ class TurnJournal:
 
     @classmethod
     def of(cls, table: pa.Table | None) -> TurnJournal:
-        """Create a journal from a table that `TurnJournal.table` returned, or an empty journal."""
+        """Create a journal from a table that `TurnJournal.table` returned, or an empty journal from None."""
         made = cls()
         for row in table.to_pylist() if table is not None else ():
             experts = row["routed_experts"]

@@ -70,7 +70,7 @@ TurnCommand = AddTurn | Abort | EpisodeOver | End
 
 
 class Stepper:
-    """Player for the episodes in one `converse` call on a vLLM engine."""
+    """Runner for the episodes in one `converse` call on a vLLM engine."""
 
     def __init__(
         self,
@@ -87,8 +87,8 @@ class Stepper:
 
         Args:
             engine: vLLM's `LLMEngine` in this process.
-            group: Group of the processes that share the engine. Has the attributes `rank_in_group`,
-                `world_size` and `broadcast_object`.
+            group: Group of the processes that share the engine. It has the attributes `rank_in_group` and
+                `world_size`, and the method `broadcast_object`.
             parameters: Function that takes a seed, a maximum number of tokens and stop token ids. Returns
                 vLLM's sampling parameters for a turn.
             told: Callback that receives the index and the result of each episode that ends, in all processes.

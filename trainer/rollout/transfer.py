@@ -25,8 +25,8 @@ from rewardkit.trainer.rollout.weight_sync import as_saved
 ROUNDS = 2
 """Maximum number of attempts to send a version to a server."""
 BYTES_PER_S = 10e6
-"""Lowest expected transfer rate. Calls that transfer weights may take longer than `CALL_S` by the time that
-the transfer takes at this rate."""
+"""Lowest expected transfer rate. The time limit for a call that transfers weights is `CALL_S` plus the time
+for the transfer at this rate."""
 
 
 class PolicySource(WeightSource):  # type: ignore[misc]
@@ -63,7 +63,7 @@ class ServerChannel:
         self._limit_s = limit_s
         self.targets: list[str] = []
         self.failed: dict[str, str] = {}
-        """Errors of the skipped servers, by URL."""
+        """Errors from the skipped servers, by URL."""
         self.version = ""
 
     def init_weight_transfer_engine(self, init_info: dict[str, Any]) -> None:

@@ -55,12 +55,12 @@ class RolloutServer:
 
 @dataclass(eq=False)
 class Fleet:
-    """Servers and the weights published to them. A sync changes both while turns are being requested."""
+    """Servers and the weights published to them. A sync may change both while turns are being requested."""
 
     servers: list[RolloutServer]
     published: dict[str, int] = field(default_factory=dict)
-    """Trainer's version by name of the weights on the servers, oldest first. Includes weights that are still
-    being sent."""
+    """Trainer's version for each name of weights on the servers, oldest first. Includes weights that are
+    still being sent."""
     current: str = ""
     """Name of the latest weights whose publication is complete."""
     adapters: bool = False
@@ -107,9 +107,9 @@ class TurnLimits:
     in_flight: int
     """Maximum number of concurrent requests per server."""
     response_s: float
-    """Time limit for a response, in seconds. The turn then counts as lost."""
+    """Seconds after which a turn without a response counts as lost."""
     wait_s: float
-    """Time limit for waiting until a server is available, in seconds. The run then fails."""
+    """Seconds without an available server after which the run fails."""
 
 
 class Chosen(msgspec.Struct):
@@ -151,7 +151,7 @@ class TurnAnswer(msgspec.Struct):
 
 
 class Asking:
-    """Receiver (`Answers`) that requests the turns in one `converse` call from servers."""
+    """Implementation of `Answers` that requests the turns in one `converse` call from servers."""
 
     def __init__(
         self,
@@ -163,7 +163,7 @@ class Asking:
         group: int,
         experts: bool = False,
     ) -> None:
-        """Create a receiver that requests turns from the servers in `fleet`.
+        """Create an object that requests turns from the servers in `fleet`.
 
         Args:
             body: Function that returns the request body for a turn.
@@ -244,7 +244,7 @@ class Asking:
         )
 
     async def _home(self, ask: Ask) -> RolloutServer:
-        """Return the server for the turn's group. If the group has no live server, pick the least busy."""
+        """Return the server for the turn's group. Assign the least busy server if the group has none."""
         group = ask.place // self._group
         if group not in self._homes or not self._homes[group].lives:
             living = await self._living()

@@ -1,4 +1,4 @@
-"""Detects models that vLLM cannot run by reading their config.json, without importing vLLM."""
+"""Detects which models vLLM cannot run, from their config.json and without importing vLLM."""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ class Actor(Reference):
     def live(self, batch: Batch) -> Tensor:
         """Return a mask of the rows that have a gradient, (B,) bool.
 
-        If the loss contains KL, entropy or distillation, every row with a response token has a gradient.
+        If the loss has a KL, entropy or distillation term, every row with a response token has a gradient.
         """
         mask = batch["response_mask"]
         if self._config.use_kl_loss or self._config.entropy_coeff or self._distillation:

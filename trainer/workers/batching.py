@@ -236,7 +236,7 @@ class Exchange:
 
 
 def share_out(lengths: Sequence[int], shares: int, *, equally_many: bool = False) -> list[int]:
-    """Return the index of the share that each item is assigned to, for shares of about equal total length.
+    """Assign items to shares of about equal total length, and return the index of each item's share.
 
     With `equally_many`, all shares have the same number of items. The longest remaining item always goes to
     the lightest share that has room (LPT, Graham 1969).

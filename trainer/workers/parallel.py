@@ -48,7 +48,7 @@ class Parallel:
         return self.sequence if self.sequence.size > 1 else None
 
     def together(self, batch: Batch) -> Batch:
-        """Return the group's rows, with the first row from each process, then the second from each, etc."""
+        """Return the rows from all processes in the group, interleaved (all first rows, all second, etc.)."""
         if self.sequence.size == 1:
             return batch
         return Batch({name: self._gathered(tensor) for name, tensor in batch.tensors.items()}, [])
