@@ -1,4 +1,4 @@
-"""Advantage estimators, as functions of whole tensors and in a form for one process's share of a step.
+"""Advantage estimators, as functions of whole tensors and as estimators for one process's share of a step.
 
 `estimation.py` defines the types.
 """
@@ -52,7 +52,7 @@ def discounted_returns(rewards: Tensor, mask: Tensor, gamma: float) -> Tensor:
 def grpo(scores: Tensor, groups: Tensor, lengths: Tensor, norm_by_std: bool) -> Tensor:
     """Return GRPO advantages (Shao et al. 2024, arXiv:2402.03300): (score - mean) / (std + 1e-6).
 
-    Mean and unbiased std are computed over the group. Without `norm_by_std`, this is Dr.GRPO
+    The mean and the unbiased std are computed over the group. Without `norm_by_std`, this is Dr.GRPO
     (arXiv:2503.20783). A response that is alone in its group keeps its score, as in verl.
     """
     centred, inverse, sizes = _centred(scores, groups)
@@ -93,7 +93,7 @@ def rloo(scores: Tensor, groups: Tensor, lengths: Tensor, norm_by_std: bool) -> 
 def opo(scores: Tensor, groups: Tensor, lengths: Tensor, norm_by_std: bool) -> Tensor:
     """Return OPO advantages (Hao et al. 2025, arXiv:2505.23585).
 
-    They are the score minus the group's mean score weighted by length.
+    They are the score minus the group's length-weighted mean score.
     """
     inverse, sizes = _numbered(groups)
     total_length = _group_sum(lengths, inverse, sizes).clamp(min=1)

@@ -40,7 +40,7 @@ def bounded(weights: Tensor, low: float, high: float) -> Tensor:
 
 
 def read_bounds(given: object) -> tuple[float, float]:
-    """Parse `2.0` (maximum weight) or `"0.5_5.0"` (minimum and maximum). See `bounded`.
+    """Parse bounds such as `2.0` (maximum weight) or `"0.5_5.0"` (minimum and maximum). See `bounded`.
 
     Raises:
         ValueError: The bounds are invalid. The message explains why.

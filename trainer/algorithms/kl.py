@@ -1,4 +1,4 @@
-"""KL penalty relative to the reference policy, with estimators per token and a controller of the coefficient.
+"""KL penalty relative to the reference policy, with estimators per token and a coefficient controller.
 
 The estimators are from Schulman (http://joschu.net/blog/kl-approx.html), for tokens sampled from the policy.
 k1 and k3 are unbiased, k3 is never negative, and k2 is biased but has low variance.

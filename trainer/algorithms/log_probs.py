@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 Entropy = Literal["no", "value", "value and squares", "loss"]
-"""Use of entropies, which may be none, as values (with or without sums of squared probabilities), or in a
-loss."""
+"""Use of entropies, which are not computed, returned as values (with or without sums of squared
+probabilities), or part of a loss."""
 
 RULED_OUT = torch.finfo(torch.float32).min
 """Value that replaces log p = -inf for excluded tokens, so that p log p is 0 instead of NaN."""
@@ -98,7 +98,7 @@ def _fusible(
 
 @cache
 def compiled_log_probs() -> Callable[..., tuple[Tensor, Tensor | None]]:
-    """Return a compiled `log_probs_at` for any number of tokens. The first call to it takes seconds."""
+    """Return a compiled `log_probs_at` for any number of tokens, whose first call takes seconds."""
     compiled: Callable[..., tuple[Tensor, Tensor | None]] = torch.compile(_fusible, dynamic=True)
     return compiled
 

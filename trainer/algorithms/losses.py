@@ -83,7 +83,7 @@ def geo_mean(terms: Terms, options: PolicyOptions) -> PerToken:
 
 
 def clip_surrogates(ratio: Tensor, advantages: Tensor, options: PolicyOptions) -> tuple[Tensor, Tensor]:
-    """Return the PPO losses without and with a clipped ratio, (B, T) each."""
+    """Return the PPO losses without and with a clipped ratio, each (B, T)."""
     return -advantages * ratio, -advantages * ratio.clamp(1 - options.clip_low, 1 + options.clip_high)
 
 

@@ -28,7 +28,7 @@ class PolicyOptions:
     """Constants for the policy losses. Each loss uses only some of these constants."""
 
     clip_low: float = 0.2
-    """Lower clip range. PPO clips the ratio to [1 - clip_low, 1 + clip_high]. DAPO's clip-higher is a higher
+    """Lower clip range. PPO clips the ratio to [1 - clip_low, 1 + clip_high]. DAPO's clip-higher raises
     clip_high."""
     clip_high: float = 0.2
     clip_c: float = 3.0
@@ -107,7 +107,7 @@ class PolicyLoss:
     one_weight_per_sequence: bool = False
     """If True, importance weights are averaged (geometric mean) over each response, like the loss."""
     at_zero: Literal["nothing", "chosen", "all"] = "nothing"
-    """Tokens that have a gradient even if their advantage is 0: none, the chosen ones, or all."""
+    """Tokens that have a gradient even if their advantage is 0: no tokens, chosen tokens, or all tokens."""
 
     def live(self, advantages: Tensor, mask: Tensor, chosen: Tensor | None) -> Tensor:
         """Return a mask of the responses that have a gradient, (B,) bool. Other gradients are exactly 0.

@@ -1,4 +1,4 @@
-"""Shows metrics on the console, as a live table with a progress bar or, without a terminal, as lines."""
+"""Shows metrics as a live table with a progress bar on a terminal, and as one line per step elsewhere."""
 
 from __future__ import annotations
 

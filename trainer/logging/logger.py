@@ -261,7 +261,7 @@ def logger_choices() -> tuple[str, ...]:
 
 
 def missing(name: str) -> bool:
-    """Return True if a built-in logger needs a package that is not installed. Both have the same name."""
+    """Return True if a built-in logger needs the package of the same name and it is not installed."""
     return name in SINKS.shipped and name != "jsonl" and find_spec(name) is None
 
 

@@ -18,10 +18,10 @@ REFRESH_S = 5.0
 SHARE = 20
 """Minimum time between two updates, as a multiple of the time to write the page (1 s in a long run)."""
 TRIES = 3
-"""Number of consecutive failures after which the page is given up. Single failures are tolerated, because
-another process may be writing the page."""
+"""Number of consecutive failures after which the thread stops writing the page. Single failures are
+tolerated, because another process may be writing the page."""
 LONGEST = 4_000
-"""Maximum number of characters to store of a text."""
+"""Maximum length of a stored text, in characters."""
 
 
 class PageSink:

@@ -239,9 +239,9 @@ def keeps_apart(body: Any, device: torch.device) -> bool:
 
 @torch.no_grad()
 def _logit_scale(model: Any, cap: float | None, device: torch.device) -> float | None:
-    """Return the factor between the logits and the output layer's result, or None if they differ otherwise.
+    """Return the ratio of the logits to the output layer's result, or None if the ratio is not constant.
 
-    The model is run to measure the factor, because each model family has its own setting for it.
+    The model is run to measure the ratio, because each model family has its own setting for it.
     """
     head = model.get_output_embeddings()
     body = model.base_model
@@ -265,7 +265,7 @@ def _logit_scale(model: Any, cap: float | None, device: torch.device) -> float |
 
 
 def _exactly(scale: float, config: Any) -> float:
-    """Replace a measured factor with 1, a number in the config or the reciprocal of one, if it is close."""
+    """Round a measured factor to 1, to a number in the config or to its reciprocal, if one is close."""
     numbers = [v for v in config.to_dict().values() if type(v) in (int, float) and v]
     known = [1.0, *numbers, *(1 / v for v in numbers)]
     best = min(known, key=lambda v: abs(scale - v))

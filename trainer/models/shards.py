@@ -42,7 +42,7 @@ def read_saved(folder: Path) -> Saved:
 
 @contextmanager
 def parameters_on_meta() -> Iterator[None]:
-    """Create parameters without memory in the block. Buffers are real, as files do not contain them."""
+    """Create parameters on the meta device in the block. Buffers are real, as files do not contain them."""
 
     def without_data(module: nn.Module, name: str, parameter: nn.Parameter | None) -> Any:
         if parameter is None or parameter.is_meta:  # a tied parameter stays the same object

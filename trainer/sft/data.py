@@ -72,7 +72,7 @@ def load_rows(
     world: World,
     ends: Collection[int] = (),
 ) -> list[SftRow]:
-    """Read and tokenise the first `max_samples` rows in all files together, or all rows if it is -1.
+    """Read and tokenise the first `max_samples` rows (-1 for all rows) in all files together.
 
     Args:
         world: Processes that each tokenise a share of the rows. The main process reports skipped or

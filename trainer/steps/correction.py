@@ -100,5 +100,5 @@ def _find_rejected(run: TrainingRun, batch: Batch) -> dict[str, float]:
 
 
 def leave_out_rejected(batch: Batch) -> None:
-    """Remove out-of-bounds tokens from the loss. Advantages must be computed first, with these tokens."""
+    """Remove out-of-bounds tokens from the loss, after they have contributed to the advantages."""
     batch["response_mask"] = batch["response_mask"] * batch["within_bounds"]

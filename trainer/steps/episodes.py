@@ -87,7 +87,7 @@ class Played:
 
     @property
     def known_score(self) -> Score | None:
-        """Return the score if the episode failed or its interaction scored it, or None if a reward must."""
+        """Return the score from a failure or from the interaction, or None if a reward must compute it."""
         if self.status != "ok":
             return failure(self.status, f"the episode ended with {self.ended}: {self.detail}")
         return interaction_score(self.interaction_score)

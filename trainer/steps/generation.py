@@ -142,9 +142,9 @@ def publish(run: TrainingRun, step: int) -> None:
 def sync_weights(run: TrainingRun, step: int = 0) -> None:
     """Send the actor's weights to the rollout engine, one tensor at a time, in the engine's dtype.
 
-    Some syncs are verified, unless responses are being generated. For this, all weights are first set to NaN.
-    If the sync then misses a tensor, or if a kernel keeps an old copy, all log-probabilities become NaN, and
-    the next step's parity check stops the run.
+    Some syncs are verified if no responses are being generated. In a verified sync, all weights are first set
+    to NaN. If the sync then misses a tensor, or if a kernel keeps an old copy, all log-probabilities become
+    NaN, and the next step's parity check stops the run.
     """
     rollout = run.config.actor_rollout_ref.rollout
     dtype = DTYPES[rollout.dtype]

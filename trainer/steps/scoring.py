@@ -50,7 +50,7 @@ class PendingScores:
         self._deadline = monotonic() + timeout_s
         self._error: RewardkitError | None = None
         self._scores: dict[int, Score] = {}
-        """Scores by row that need no reward."""
+        """Scores, by row, that are known without a reward."""
         self.episodes: dict[int, Played] = {}
         """Episodes by row."""
         self.costs = TurnCosts()

@@ -67,7 +67,7 @@ def signal_metrics(run: TrainingRun, batch: Batch) -> dict[str, float]:
     """Return shares of the advantages in the batches of all processes.
 
     Returns:
-        For each data source, shares of the sum of |advantage|, a mean over each response's tokens.
+        For each data source, shares of the sum over responses of the mean |advantage| of their tokens.
         `signal/<data_source>/nobody_right`, `mixed` and `everybody_right` are the shares of groups of that
         kind. `long_quarter` is the share of the longest responses, with each response weighted by its length.
         Over all data sources, `ledger/nobody_right`, `format` and `length`. The result is empty if each
