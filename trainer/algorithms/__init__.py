@@ -1,1 +1,1 @@
-"""Formulas of the algorithms as pure functions of tensors, without configs, models or process groups."""
+"""Formulas for the algorithms, as pure functions of tensors without configs, models or process groups."""

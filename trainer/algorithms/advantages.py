@@ -1,6 +1,6 @@
-"""Advantage estimators: functions of whole tensors, their application to a process's share, and their table.
+"""Advantage estimators, as functions of whole tensors and as estimators for one process's share of a step.
 
-The types are defined in `estimation.py`.
+`estimation.py` defines the types.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from rewardkit.trainer.algorithms.token_baseline import OTB
 def gae(rewards: Tensor, values: Tensor, mask: Tensor, *, gamma: float, lam: float) -> tuple[Tensor, Tensor]:
     """Return generalised advantage estimates (Schulman et al. 2016, arXiv:1506.02438) and returns.
 
-    A masked position (padding, or tool output between two turns) is not a step. The value and advantage of
-    the next unmasked step pass over it without discount, as in verl (OpenRLHF discounts them). The state
-    after the last step is terminal, even if the length limit cut the response off.
+    A masked position (padding, or tool output between two turns) is not a step. The value and advantage at
+    the next unmasked step are carried across it without discount, as in verl (OpenRLHF applies a discount).
+    The state after the last step is terminal, even if the response was cut off at the length limit.
 
     Args:
         rewards: Reward for the token at t, (B, T).
         values: Value of the state in which the token at t was chosen, (B, T).
-        mask: 1 on tokens of the policy, (B, T).
+        mask: Mask that is 1 on tokens from the policy, (B, T).
 
     Returns:
-        Advantages and returns (advantages + values), each (B, T), 0 where masked.
+        Advantages and returns (advantages + values), each (B, T) and 0 where masked.
     """
     kept = mask.bool()
     zero = torch.zeros_like(values[:, 0])
@@ -45,15 +45,15 @@ def gae(rewards: Tensor, values: Tensor, mask: Tensor, *, gamma: float, lam: flo
 
 
 def discounted_returns(rewards: Tensor, mask: Tensor, gamma: float) -> Tensor:
-    """Return the discounted sum of the rewards from each step on, (B, T), 0 where masked."""
+    """Return the discounted sum of the rewards from each step onwards, (B, T), 0 where masked."""
     return gae(rewards, torch.zeros_like(rewards), mask, gamma=gamma, lam=1.0)[0]
 
 
 def grpo(scores: Tensor, groups: Tensor, lengths: Tensor, norm_by_std: bool) -> Tensor:
     """Return GRPO advantages (Shao et al. 2024, arXiv:2402.03300): (score - mean) / (std + 1e-6).
 
-    Mean and unbiased std are those of the group. Without `norm_by_std`, this is Dr.GRPO (arXiv:2503.20783).
-    A response that is alone in its group keeps its score, as in verl.
+    The mean and the unbiased std are computed over the group. Without `norm_by_std`, this is Dr.GRPO
+    (arXiv:2503.20783). A response that is alone in its group keeps its score, as in verl.
     """
     centred, inverse, sizes = _centred(scores, groups)
     if not norm_by_std:
@@ -64,10 +64,10 @@ def grpo(scores: Tensor, groups: Tensor, lengths: Tensor, norm_by_std: bool) -> 
 
 
 def grpo_passk(scores: Tensor, groups: Tensor, lengths: Tensor, norm_by_std: bool) -> Tensor:
-    """Return Pass@k advantages (arXiv:2503.19595): a group's best response gets its lead over the second.
+    """Return Pass@k advantages (arXiv:2503.19595).
 
-    All other responses get 0, and so do equally good best responses and a response that is alone in its
-    group.
+    A group's best response gets its lead over the second-best response. All other responses get 0, and so do
+    equally good best responses and a response that is alone in its group.
     """
     advantages = torch.zeros_like(scores)
     inverse, sizes = _numbered(groups)
@@ -82,13 +82,19 @@ def grpo_passk(scores: Tensor, groups: Tensor, lengths: Tensor, norm_by_std: boo
 
 
 def rloo(scores: Tensor, groups: Tensor, lengths: Tensor, norm_by_std: bool) -> Tensor:
-    """Return RLOO advantages (Ahmadian et al. 2024, arXiv:2402.14740): score minus the others' mean."""
+    """Return RLOO advantages (Ahmadian et al. 2024, arXiv:2402.14740).
+
+    They are the score minus the mean score of the other responses in the group.
+    """
     centred, inverse, sizes = _centred(scores, groups)
     return centred * (sizes / (sizes - 1).clamp(min=1))[inverse]
 
 
 def opo(scores: Tensor, groups: Tensor, lengths: Tensor, norm_by_std: bool) -> Tensor:
-    """Return OPO advantages (Hao et al. 2025, arXiv:2505.23585): score minus the length-weighted mean."""
+    """Return OPO advantages (Hao et al. 2025, arXiv:2505.23585).
+
+    They are the score minus the group's length-weighted mean score.
+    """
     inverse, sizes = _numbered(groups)
     total_length = _group_sum(lengths, inverse, sizes).clamp(min=1)
     baselines = _group_sum(scores * lengths, inverse, sizes) / total_length
@@ -96,7 +102,7 @@ def opo(scores: Tensor, groups: Tensor, lengths: Tensor, norm_by_std: bool) -> T
 
 
 def group_centred(scores: Tensor, groups: Tensor, lengths: Tensor, norm_by_std: bool) -> Tensor:
-    """Return the score minus the group's mean (REINFORCE++-baseline before whitening)."""
+    """Return scores minus their group's mean (REINFORCE++-baseline before whitening)."""
     return _centred(scores, groups)[0]
 
 
@@ -110,14 +116,17 @@ def gpg(scores: Tensor, groups: Tensor, lengths: Tensor, norm_by_std: bool) -> T
 
 
 def _centred(scores: Tensor, groups: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return scores minus their group's mean (0 if alone), group numbers from 0, and group sizes."""
+    """Return scores minus their group's mean, group numbers from 0, and group sizes.
+
+    A score that is alone in its group is returned unchanged.
+    """
     inverse, sizes = _numbered(groups)
     means = torch.where(sizes > 1, _group_sum(scores, inverse, sizes) / sizes, 0.0)
     return scores - means[inverse], inverse, sizes
 
 
 def _numbered(groups: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the groups renumbered from 0, (N,), and the size of each group."""
+    """Return group numbers that start at 0, (N,), and the size of each group."""
     _, inverse, sizes = torch.unique(groups, return_inverse=True, return_counts=True)
     return inverse, sizes
 
@@ -127,27 +136,27 @@ def _group_sum(values: Tensor, inverse: Tensor, sizes: Tensor) -> Tensor:
 
 
 def estimate_gae(given: Experience) -> tuple[Tensor, Tensor]:
-    """Return GAE advantages of a critic, whitened over all tokens."""
+    """Return GAE advantages from a critic's values, whitened over all tokens, and returns."""
     assert given.values is not None
     advantages, returns = gae(given.rewards, given.values, given.mask, gamma=given.gamma, lam=given.lam)
     return masked_whiten(advantages, given.mask, given.reduce), returns
 
 
 def estimate_reinforce_plus_plus(given: Experience) -> tuple[Tensor, Tensor]:
-    """Return REINFORCE++ advantages (Hu 2025, arXiv:2501.03262): whitened discounted returns."""
+    """Return REINFORCE++ advantages (Hu 2025, arXiv:2501.03262), which are whitened discounted returns."""
     returns = discounted_returns(given.rewards, given.mask, given.gamma)
     return masked_whiten(returns, given.mask, given.reduce), returns
 
 
 def estimate_remax(given: Experience) -> tuple[Tensor, Tensor]:
-    """Return ReMax advantages (Li et al. 2024, arXiv:2310.10505): returns minus the greedy score."""
+    """Return ReMax advantages (Li et al. 2024, arXiv:2310.10505), which are returns minus greedy scores."""
     assert given.baselines is not None
     returns = discounted_returns(given.rewards, given.mask, 1.0)
     return where_kept(given.mask, returns - given.baselines.unsqueeze(1)), returns
 
 
 def estimate_reinforce_plus_plus_baseline(given: Experience) -> tuple[Tensor, Tensor]:
-    """Return REINFORCE++-baseline advantages (Hu 2025): scores minus their group's mean, whitened."""
+    """Return REINFORCE++-baseline advantages (Hu 2025), which are whitened scores minus the group's mean."""
     advantages, _ = in_groups(group_centred).estimate(given)
     white = masked_whiten(advantages, given.mask, given.reduce)
     return white, white
@@ -156,7 +165,7 @@ def estimate_reinforce_plus_plus_baseline(given: Experience) -> tuple[Tensor, Te
 def estimate_gdpo(given: Experience) -> tuple[Tensor, Tensor]:
     """Return GDPO advantages (Liu et al. 2026, arXiv:2601.05242).
 
-    GRPO advantages are computed for each part of the score separately, so that no part dominates, and their
+    GRPO advantages are computed separately for each part of the score, so that no part dominates. Their
     weighted sum is whitened over all tokens.
     """
     assert given.parts is not None

@@ -1,6 +1,7 @@
-"""Corrections for a rollout engine whose distribution differs slightly from the trainer's.
+"""Corrections for a rollout engine whose distribution differs slightly from the trainer's distribution.
 
-They are importance weights, and bounds beyond which a token or response is excluded from the loss.
+The corrections are importance weights, and bounds outside which a token or response is excluded from the
+loss.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ LEVELS = ("token", "sequence")
 def rollout_weights(old_log_probs: Tensor, rollout_log_probs: Tensor, mask: Tensor, level: str) -> Tensor:
     """Return p_trainer / p_rollout without a gradient, (B, T), 0 where masked. The log is clamped to +-20.
 
-    `token`: ratio of each token (biased, low variance). `sequence`: ratio of the whole response, for each of
-    its tokens (unbiased, high variance). The caller should truncate the weights (TIS, Yao et al. 2025).
+    At the level `token`, a weight is the token's ratio (biased, low variance). At the level `sequence`, all
+    tokens in a response get the ratio of the whole response (unbiased, high variance). The caller should
+    truncate the weights (TIS, Yao et al. 2025).
     """
     kept = mask.bool()
     log_ratio = torch.where(kept, old_log_probs - rollout_log_probs, torch.zeros_like(old_log_probs)).detach()
@@ -31,14 +33,14 @@ def rollout_weights(old_log_probs: Tensor, rollout_log_probs: Tensor, mask: Tens
 
 
 def bounded(weights: Tensor, low: float, high: float) -> Tensor:
-    """Clip weights at `high`, or if `low` is above 0, set weights outside of the bounds to 0 (IcePop)."""
+    """Clip weights at `high` if `low` is 0. Otherwise, set weights outside the bounds to 0 (IcePop)."""
     if low == 0:
         return weights.clamp(max=high)
     return torch.where((weights >= low) & (weights <= high), weights, torch.zeros_like(weights))
 
 
 def read_bounds(given: object) -> tuple[float, float]:
-    """Parse `2.0` (maximum weight) or `"0.5_5.0"` (minimum and maximum). See `bounded`.
+    """Parse bounds such as `2.0` (maximum weight) or `"0.5_5.0"` (minimum and maximum). See `bounded`.
 
     Raises:
         ValueError: The bounds are invalid. The message explains why.
@@ -52,18 +54,18 @@ class Rejection:
     """Bound on a divergence between the log-probabilities of the trainer and the rollout engine."""
 
     name: str
-    """`token_k1` to `seq_max_k3`: the level that is bounded, and the estimate of the KL."""
+    """Level at which the divergence is bounded, and estimate of the KL: `token_k1` to `seq_max_k3`."""
     low: float
     high: float
 
     @property
     def level(self) -> str:
-        """Return `token`, `seq_sum`, `seq_mean` or `seq_max`."""
+        """Return the level, which is `token`, `seq_sum`, `seq_mean` or `seq_max`."""
         return self.name.rpartition("_")[0]
 
     @property
     def estimate(self) -> str:
-        """Return `k1`, `k2` or `k3`."""
+        """Return the estimate, which is `k1`, `k2` or `k3`."""
         return self.name.rpartition("_")[2]
 
 
@@ -72,14 +74,15 @@ REJECTIONS = (
     "seq_max_k2",
     "seq_max_k3",
 )
-"""Names for `algorithm.rollout_correction.rollout_rs`."""
+"""Valid names in `algorithm.rollout_correction.rollout_rs`."""
 
 
 def read_rejections(names: str, thresholds: object) -> list[Rejection]:
-    """Parse comma-separated names and either as many thresholds or one for all.
+    """Parse comma-separated names and thresholds, with one threshold per name or one for all names.
 
-    Bounds of k1, which has a sign, apply to the ratio p_rollout / p_trainer: `0.6_1.6`, or `1.6` for the
-    ratio and its reciprocal. k2 and k3 have an upper bound on the divergence.
+    As k1 has a sign, its bounds apply to the ratio p_rollout / p_trainer. `0.6_1.6` is a lower and an upper
+    bound, and `1.6` bounds both the ratio and its reciprocal. For k2 and k3, a threshold is an upper bound on
+    the divergence.
 
     Raises:
         ValueError: A name or threshold is invalid. The message explains why.
@@ -131,7 +134,7 @@ def _ordered(low: float, high: float) -> tuple[float, float]:
 def divergence(
     old_log_probs: Tensor, rollout_log_probs: Tensor, mask: Tensor, rejection: Rejection
 ) -> Tensor:
-    """Return the bounded divergence, (B, T) or (B, 1), 0 where masked. Log-ratios are clamped to +-20."""
+    """Return the divergence to bound, (B, T) or (B, 1), 0 where masked. Log-ratios are clamped to +-20."""
     kept = mask.bool()
     log_ratio = torch.where(kept, old_log_probs - rollout_log_probs, torch.zeros_like(old_log_probs))
     log_ratio = log_ratio.detach().clamp(-20, 20)
@@ -148,7 +151,12 @@ def divergence(
 
 
 def within(found: Sequence[Tensor], rejections: Sequence[Rejection], mask: Tensor) -> Tensor:
-    """Return the unmasked tokens within all bounds, (B, T) bool. `found` has one divergence per rejection."""
+    """Return a mask of the tokens that are within all bounds, (B, T) bool.
+
+    Args:
+        found: Divergence for each rejection, from `divergence`.
+        mask: Mask of the tokens to consider, (B, T).
+    """
     kept = mask.bool()
     for values, rejection in zip(found, rejections, strict=True):
         kept = kept & (values >= rejection.low) & (values <= rejection.high)

@@ -1,4 +1,4 @@
-"""Types of advantage estimators, and the comparison of responses in different processes.
+"""Types for advantage estimators, and the comparison of responses across processes.
 
 The estimators are in `advantages.py`.
 """
@@ -15,48 +15,49 @@ from torch import Tensor
 from rewardkit.trainer.algorithms.reductions import Reduce
 
 GroupEstimator = Callable[[Tensor, Tensor, Tensor, bool], Tensor]
-"""Function (scores (N,), groups (N,) int64, lengths (N,), divide by the group's std) -> advantages (N,)."""
+"""Function that takes scores, (N,), groups, (N,) int64, lengths, (N,), and True to divide by the group's
+standard deviation. Returns advantages, (N,)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Experience:
-    """One process's share of a step: B responses of up to T tokens."""
+    """One process's share of a step, with B responses of up to T tokens."""
 
     rewards: Tensor
-    """Reward of each token, (B, T)."""
+    """(B, T): reward for each token."""
     mask: Tensor
-    """(B, T), 1 on tokens of the policy, and 0 on all tokens of a response that was not scored."""
+    """(B, T): 1 on tokens from the policy, except in responses that were not scored, and 0 elsewhere."""
     scored: Tensor
     """(B,) bool: True if the reward's status is `ok`. Statistics exclude all other responses."""
     groups: Tensor
-    """(B,) int64: number of the prompt, the same in all processes."""
+    """(B,) int64: number of the response's prompt. All processes use the same numbers."""
     values: Tensor | None
-    """Values of the critic, (B, T), if there is one."""
+    """(B, T): values from the critic, or None without a critic."""
     baselines: Tensor | None
-    """(B,), for ReMax: score of the greedy response to the same prompt."""
+    """(B,): score of the greedy response to the same prompt for ReMax, or None for other estimators."""
     gamma: float
     lam: float
     norm_by_std: bool
     """True for GRPO, which divides by the group's standard deviation, and False for Dr.GRPO."""
     reduce: Reduce
     gather: Callable[[Any], list[Any]]
-    """Function that returns every process's item, in the same order in all processes."""
+    """Function that returns the items from all processes, in the same order in every process."""
     rank: int
     log_probs: Tensor | None = None
-    """(B, T): log-probabilities of the policy that generated the responses, if computed."""
+    """(B, T): log-probabilities under the policy that generated the responses, if computed."""
     squares: Tensor | None = None
-    """(B, T): sum of the squared probabilities of all tokens of the vocabulary."""
+    """(B, T): sum of the squared probabilities of all tokens in the vocabulary, if computed."""
     weights: Tensor | None = None
     """(B, T): importance weights relative to the rollout engine, if used."""
     parts: Tensor | None = None
-    """(B, K), for GDPO: parts of the scores, which are compared separately."""
+    """(B, K): parts of the scores, which GDPO compares separately."""
     part_weights: tuple[float, ...] = ()
     """Weights of the K parts."""
     turns: Tensor | None = None
-    """(B, T) int64: number of each token's turn, from 1, or 0 on tokens that are not the policy's. None if
+    """(B, T) int64: number of each token's turn, from 1, or 0 on tokens that are not from the policy. None if
     responses are compared as a whole instead of turn by turn."""
     of_trajectory: Tensor | None = None
-    """(B, T), with `turns`: part of `rewards` that is for the whole response rather than a turn."""
+    """(B, T): part of `rewards` that is for the whole response instead of a turn. Set if `turns` is set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ class Estimator:
     critic: bool = False
     """True if the estimator reads `Experience.values`, so that a critic is trained with the policy."""
     groups: bool = False
-    """True if the estimator compares the responses to a prompt, so that each prompt needs at least two."""
+    """True if the estimator compares responses to the same prompt, so that each prompt needs at least two."""
     squares: bool = False
     """True if the estimator reads `Experience.log_probs` and `Experience.squares`."""
     parts: bool = False
@@ -80,14 +81,14 @@ class Estimator:
 
 
 def in_groups(estimator: GroupEstimator, *, by_turns: bool = False) -> Estimator:
-    """Return an estimator that applies `estimator` to the responses of all processes.
+    """Return an estimator that applies `estimator` to the responses from all processes.
 
-    The score of a response is the sum of its rewards. For the scores of turns, see `_of_turns`.
+    A response's score is the sum of its rewards. `_of_turns` describes the scores of turns.
     """
 
     def estimate(given: Experience) -> tuple[Tensor, Tensor]:
-        # float64 sums of float32 rewards are exact, so that equal scores have advantages of exactly 0,
-        # without rounding errors. `PolicyLoss.live` thus recognises rows without a gradient.
+        # float64 sums of float32 rewards are exact, so equal scores have advantages of exactly 0. This lets
+        # `PolicyLoss.live` recognise rows without a gradient.
         rewards = where_kept(given.mask, given.rewards).double()
         if given.turns is None:
             advantages = compared(estimator, given, rewards.sum(dim=1, keepdim=True)).expand_as(given.rewards)
@@ -100,7 +101,7 @@ def in_groups(estimator: GroupEstimator, *, by_turns: bool = False) -> Estimator
 
 
 def compared(estimator: GroupEstimator, given: Experience, scores: Tensor) -> Tensor:
-    """Apply `estimator` to each column of all processes' scores, (B, K). Return this process's advantages."""
+    """Apply `estimator` to each column of scores, (B, K), from all processes. Return advantages, (B, K)."""
     scored = given.scored.bool()
     number = given.mask.bool().sum(dim=1, keepdim=True)
     mine = torch.cat([given.groups.unsqueeze(1).double(), number.double(), scores], dim=1)[scored].cpu()
@@ -117,10 +118,10 @@ def compared(estimator: GroupEstimator, given: Experience, scores: Tensor) -> Te
 def _of_turns(estimator: GroupEstimator, given: Experience, rewards: Tensor, turns: Tensor) -> Tensor:
     """Return for each token, (B, T), the sum of the advantages of its turn and all later turns.
 
-    The k-th turns of a group are compared with each other, and so are scores of whole trajectories. A
-    response without a k-th turn counts with a score of 0 and gets the resulting advantage. If it were
-    omitted, the number of terms would depend on when the response stops, and the gradient would be biased
-    (docs/algorithms.md).
+    The k-th turns in a group are compared with each other, and so are the scores of whole trajectories. A
+    response without a k-th turn is included with a score of 0 and gets the resulting advantage. If the
+    response were omitted, the number of terms would depend on when the response stops, and the gradient would
+    be biased (docs/algorithms.md).
     """
     assert given.of_trajectory is not None
     whole = where_kept(given.mask, given.of_trajectory).double()

@@ -1,7 +1,7 @@
-"""KL penalty with respect to the reference policy: estimators per token, and controllers of the coefficient.
+"""KL penalty relative to the reference policy, with estimators per token and a coefficient controller.
 
-The estimators are Schulman's (http://joschu.net/blog/kl-approx.html), for tokens sampled from the policy. k1
-and k3 are unbiased, k3 is never negative, and k2 is biased with low variance.
+The estimators are from Schulman (http://joschu.net/blog/kl-approx.html), for tokens sampled from the policy.
+k1 and k3 are unbiased, k3 is never negative, and k2 is biased but has low variance.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from torch import Tensor
 
 
 def k1(log_probs: Tensor, ref_log_probs: Tensor) -> Tensor:
-    """Return log p/q."""
+    """Return log p/q for the policy p and the reference q."""
     return log_probs - ref_log_probs
 
 
@@ -49,20 +49,20 @@ def straight_through(penalty: Penalty) -> Penalty:
 _ESTIMATORS = {"kl": k1, "k1": k1, "abs": absolute, "mse": k2, "k2": k2, "low_var_kl": k3, "k3": k3}
 
 PENALTIES: dict[str, Penalty] = _ESTIMATORS | {f"{n}+": straight_through(f) for n, f in _ESTIMATORS.items()}
-"""Penalties by their names in `algorithm.kl_penalty` and `kl_loss_type`. A `+` at the end of a name selects
-the straight-through gradient."""
+"""Penalties by their names in `algorithm.kl_penalty` and `kl_loss_type`. Names that end in `+` select the
+straight-through gradient."""
 
 
 @dataclass
 class KlController:
-    """Coefficient of the KL penalty, which is fixed or adapts to a target.
+    """Coefficient of the KL penalty, which is fixed or adapts to a target KL.
 
     The adaptive rule is from Ziegler et al. 2019 (arXiv:1909.08593, section 2.2).
     """
 
     coef: float
     target: float | None = None
-    """Target of the mean KL per token, or None for a fixed coefficient."""
+    """Target for the mean KL per token, or None for a fixed coefficient."""
     horizon: int = 10000
 
     def update(self, kl: float, n_samples: int) -> None:
@@ -76,5 +76,5 @@ class KlController:
         return {"coef": self.coef}
 
     def load_state_dict(self, state: dict[str, float]) -> None:
-        """Restore the state from a checkpoint, except target and horizon, which the config determines."""
+        """Restore the coefficient from a checkpoint. The config determines the target and the horizon."""
         self.coef = state["coef"]

@@ -1,4 +1,4 @@
-"""Log-probabilities of given tokens, and entropies, from logits. The losses are in `losses.py`."""
+"""Computes log-probabilities of given tokens, and entropies, from logits."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ import torch
 from torch import Tensor
 
 Entropy = Literal["no", "value", "value and squares", "loss"]
-"""Use of entropies: none, as values (optionally with sums of squared probabilities), or in a loss."""
+"""Use of entropies, which are not computed, returned as values (with or without sums of squared
+probabilities), or part of a loss."""
 
 RULED_OUT = torch.finfo(torch.float32).min
-"""Replaces log p = -inf of excluded tokens, so that p log p is 0 instead of NaN."""
+"""Value that replaces log p = -inf for excluded tokens, so that p log p is 0 instead of NaN."""
 
 
 class _ChosenLogProbs(torch.autograd.Function):
-    """log_softmax at one index of each row, and values per row without a gradient.
+    """Autograd function for log_softmax at one index in each row, and for values per row without a gradient.
 
-    Each tensor as large as the logits takes much memory, and allocating it costs more than the arithmetic.
-    This function allocates two such tensors in forward and none in backward, where autograd would allocate
-    six and three.
+    Tensors as large as the logits take much memory, and their allocation costs more than the arithmetic. This
+    function allocates two tensors of this size in the forward pass and none in the backward pass. Without it,
+    autograd would allocate six and three.
     """
 
     @staticmethod
@@ -43,7 +44,10 @@ class _ChosenLogProbs(torch.autograd.Function):
 
 
 def _figures(p: Tensor, log_p: Tensor, asked: Entropy) -> Tensor:
-    """Return entropies (...), or with sums of squared probabilities (..., 2). Changes `log_p` in place."""
+    """Return entropies, (...), or entropies and sums of squared probabilities, (..., 2).
+
+    The function changes `log_p` in place.
+    """
     entropy = -torch.einsum("...v,...v->...", p, log_p.clamp_(min=RULED_OUT))
     if asked == "value":
         return entropy
@@ -54,12 +58,12 @@ def token_log_probs(logits: Tensor, tokens: Tensor, entropy: Entropy) -> tuple[T
     """Return log p(token) and, if requested, the entropy of each next-token distribution in nats.
 
     Args:
-        logits: Logits of the next token, (..., V).
+        logits: Logits for the next token, (..., V).
         tokens: Tokens to score, (...).
 
     Returns:
-        Both as (...) float32. With `value and squares`, the second is (..., 2): entropies and sums of squared
-        probabilities.
+        Two float32 tensors, each (...). With `value and squares`, the second tensor is (..., 2) and contains
+        entropies and sums of squared probabilities.
     """
     logits = logits.float()
     log_probs, figures = _ChosenLogProbs.apply(logits, tokens, entropy)  # type: ignore[no-untyped-call]
@@ -79,7 +83,7 @@ def log_probs_at(
 def _fusible(
     logits: Tensor, tokens: Tensor, temperature: float, entropy: Entropy
 ) -> tuple[Tensor, Tensor | None]:
-    """Compute `log_probs_at` with torch operations only, which a compiler can fuse into few kernels."""
+    """Compute `log_probs_at` with plain torch operations, which a compiler can fuse into a few kernels."""
     log_p = (logits.float() / temperature).log_softmax(-1)
     chosen = log_p.gather(-1, tokens.unsqueeze(-1)).squeeze(-1)
     if entropy == "no":
@@ -94,7 +98,7 @@ def _fusible(
 
 @cache
 def compiled_log_probs() -> Callable[..., tuple[Tensor, Tensor | None]]:
-    """Return a compiled `log_probs_at` for any number of tokens. Its first call takes seconds."""
+    """Return a compiled `log_probs_at` for any number of tokens, whose first call takes seconds."""
     compiled: Callable[..., tuple[Tensor, Tensor | None]] = torch.compile(_fusible, dynamic=True)
     return compiled
 

@@ -1,8 +1,8 @@
-"""Losses of the actor, per token, and the critic's loss.
+"""Actor losses per token, and the critic loss.
 
-Every loss and statistic is a piece's share of the whole mini-batch (all micro-batches, all processes), so
-that the pieces add up to the whole regardless of how the work is divided. `objective.py` has the common parts
-of the actor losses. Their table is in this file.
+Every loss and statistic is a piece's share of the value for the whole mini-batch (all micro-batches in all
+processes), so that the shares add up to the same value regardless of how the work is divided. `objective.py`
+contains the common parts of the actor losses, and this module contains their table.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ def vanilla(terms: Terms, options: PolicyOptions) -> PerToken:
 def gspo(terms: Terms, options: PolicyOptions) -> PerToken:
     """Return the GSPO loss in its token form (Zheng et al. 2025, arXiv:2507.18071).
 
-    The ratio is the geometric mean over the sequence, with the gradient of each token.
+    The ratio has the value of the geometric mean over the sequence, and the gradient of each token's own
+    ratio.
     """
     log_mean = masked_row_means(terms.log_ratio, terms.mask).detach().unsqueeze(1)
     ratio = (terms.log_probs - terms.log_probs.detach() + log_mean).clamp(max=10).exp()
@@ -82,7 +83,7 @@ def geo_mean(terms: Terms, options: PolicyOptions) -> PerToken:
 
 
 def clip_surrogates(ratio: Tensor, advantages: Tensor, options: PolicyOptions) -> tuple[Tensor, Tensor]:
-    """Return the PPO losses without and with a clipped ratio, (B, T) each."""
+    """Return the PPO losses without and with a clipped ratio, each (B, T)."""
     return -advantages * ratio, -advantages * ratio.clamp(1 - options.clip_low, 1 + options.clip_high)
 
 
@@ -98,7 +99,7 @@ POLICY_LOSSES: Table[PolicyLoss] = Table(
         "geo_mean": PolicyLoss(geo_mean, aggregation="seq-mean-token-mean", one_weight_per_sequence=True),
     },
 )
-"""Losses and their requirements, by their names in `actor.policy_loss.loss_mode`."""
+"""Losses and their requirements by their names in `actor.policy_loss.loss_mode`."""
 
 
 def value_loss(
@@ -112,15 +113,15 @@ def value_loss(
     aggregation: str = "token-mean",
     horizon: int = 1,
 ) -> tuple[Tensor, Stats]:
-    """Return half the squared error, with values clipped to `clip_range` around the old ones, as in PPO2.
+    """Return half the squared error. As in PPO2, values are clipped to `clip_range` around the old values.
 
     Args:
         values, old_values, returns, mask: Values per token, (B, T).
-        totals: Denominators of the whole mini-batch.
+        totals: Denominators for the whole mini-batch.
         aggregation, horizon: See `reductions.aggregate`.
 
     Returns:
-        The loss and `vf_loss`, `vf_clipfrac`, `vpred_mean`.
+        The loss, and the statistics `vf_loss`, `vf_clipfrac` and `vpred_mean`.
     """
     kept = mask.bool()
     zero = torch.zeros_like(values)

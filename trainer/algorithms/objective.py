@@ -1,7 +1,7 @@
-"""Type of policy losses, and the function that applies them. The losses are in `losses.py`.
+"""Type for policy losses, and the function that applies them. The losses are in `losses.py`.
 
-A loss function returns a value per token, to be minimised. This file implements masking, aggregation,
-importance weights and statistics for all losses.
+A loss function returns one value per token, which is to be minimised. This module implements masking,
+aggregation, importance weights and statistics for all losses.
 """
 
 from __future__ import annotations
@@ -25,38 +25,39 @@ from rewardkit.trainer.algorithms.reductions import (
 
 @dataclass(frozen=True, slots=True)
 class PolicyOptions:
-    """Constants of the policy losses. Each loss uses only some of them."""
+    """Constants for the policy losses. Each loss uses only some of these constants."""
 
     clip_low: float = 0.2
-    """PPO clips the ratio to [1 - clip_low, 1 + clip_high]. A higher clip_high is DAPO's clip-higher."""
+    """Lower clip range. PPO clips the ratio to [1 - clip_low, 1 + clip_high]. DAPO's clip-higher raises
+    clip_high."""
     clip_high: float = 0.2
     clip_c: float = 3.0
-    """Dual clip: the loss of a negative advantage is at most `clip_c * |advantage|`."""
+    """Constant for the dual clip. The loss for a negative advantage is at most `clip_c * |advantage|`."""
     tau_pos: float = 1.0
-    """SAPO's temperature for positive advantages. `tau_neg` is for all others."""
+    """SAPO's temperature for positive advantages. `tau_neg` applies to all other advantages."""
     tau_neg: float = 1.05
     ppo_kl_coef: float = 0.1
-    """KL-Cov's weight of |log-ratio| on the chosen tokens."""
+    """Weight of |log-ratio| on the tokens that KL-Cov chooses."""
     dro_beta: float | None = None
-    """DRO's weight of the squared log-ratio."""
+    """Weight of the squared log-ratio in DRO."""
     vespo_k_pos: float = 2.0
-    """VESPO weights a response of ratio W by W^k exp(lambda (1 - W)). These k and lambda are for advantages
-    of 0 or above."""
+    """VESPO's k for advantages of 0 or above. VESPO weights a response with the ratio W by
+    W^k exp(lambda (1 - W)). `vespo_lambda_pos` is the corresponding lambda."""
     vespo_lambda_pos: float = 3.0
     vespo_k_neg: float = 3.0
-    """These k and lambda of VESPO are for negative advantages."""
+    """VESPO's k for negative advantages. `vespo_lambda_neg` is the corresponding lambda."""
     vespo_lambda_neg: float = 2.0
     clip_cov_ratio: float = 2e-4
-    """Clip-Cov: fraction of tokens to choose, with a covariance between `clip_cov_lb` and `clip_cov_ub`."""
+    """Fraction of tokens that Clip-Cov chooses, with a covariance between `clip_cov_lb` and `clip_cov_ub`."""
     clip_cov_lb: float = 1.0
     clip_cov_ub: float = 5.0
     kl_cov_ratio: float = 2e-4
-    """KL-Cov: fraction of a step's tokens to choose, those with the largest covariance."""
+    """Fraction of a step's tokens that KL-Cov chooses. The chosen tokens have the largest covariance."""
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Inputs of a loss function, (B, T) each, 0 where masked."""
+    """Inputs of a loss function, each (B, T) and 0 where masked."""
 
     log_probs: Tensor
     log_ratio: Tensor
@@ -64,51 +65,52 @@ class Terms:
     advantages: Tensor
     mask: Tensor
     chosen: Tensor
-    """bool: tokens chosen by `PolicyLoss.choose`."""
+    """bool: True for tokens chosen by `PolicyLoss.choose`."""
 
     @property
     def ratio(self) -> Tensor:
-        """Return the ratio, with the log-ratio clamped to +-20 against overflow."""
+        """Return the ratio, with the log-ratio clamped to +-20 to avoid overflow."""
         return self.log_ratio.clamp(-20, 20).exp()
 
 
 PerToken = tuple[Tensor, dict[str, Tensor]]
-"""Loss per token, (B, T), and bool (B, T) indicators, whose token means are the statistics of their name."""
+"""Loss per token, (B, T), and bool indicators by name, (B, T). The mean of an indicator over tokens is the
+statistic of that name."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepTokens:
-    """This process's responses of a whole step, for a loss that chooses tokens among them."""
+    """This process's responses in a whole step, from which a loss chooses tokens."""
 
     log_probs: Tensor
-    """(B, T): log-probabilities of the policy that generated the responses."""
+    """(B, T): log-probabilities under the policy that generated the responses."""
     advantages: Tensor
-    """(B, T)."""
+    """(B, T): advantage of each token."""
     mask: Tensor
-    """(B, T)."""
+    """(B, T): 1 on the tokens in the loss."""
     seeds: Tensor
-    """(B,) int64, one per response."""
+    """(B,) int64: seed for each response."""
     reduce: Reduce
     gather: Callable[[Any], list[Any]]
-    """Function that returns every process's item, in the same order in all processes."""
+    """Function that returns the items from all processes, in the same order in every process."""
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyLoss:
-    """Loss of the actor and its requirements."""
+    """Actor loss and its requirements."""
 
     per_token: Callable[[Terms, PolicyOptions], PerToken]
     choose: Callable[[StepTokens, PolicyOptions], Tensor] | None = None
-    """Function that returns the tokens of a step to treat differently, (B, T) bool (`Terms.chosen`)."""
+    """Function that chooses the tokens in a step to treat differently, (B, T) bool (`Terms.chosen`)."""
     aggregation: str | None = None
-    """The `loss_agg_mode` that is part of the loss's definition, or None for the configured mode."""
+    """Value of `loss_agg_mode` that is part of the loss's definition, or None for the configured value."""
     one_weight_per_sequence: bool = False
-    """If True, importance weights are averaged (geometric mean) over each response, as the loss is."""
+    """If True, importance weights are averaged (geometric mean) over each response, like the loss."""
     at_zero: Literal["nothing", "chosen", "all"] = "nothing"
-    """Tokens that have a gradient even if their advantage is 0: none, the chosen ones, or all."""
+    """Tokens that have a gradient even if their advantage is 0: no tokens, chosen tokens, or all tokens."""
 
     def live(self, advantages: Tensor, mask: Tensor, chosen: Tensor | None) -> Tensor:
-        """Return the responses that have a gradient, (B,) bool. The gradient of all others is exactly 0.
+        """Return a mask of the responses that have a gradient, (B,) bool. Other gradients are exactly 0.
 
         Args:
             advantages, mask: Advantages and mask of the tokens, (B, T).
@@ -136,18 +138,18 @@ def policy_loss(
     weights: Tensor | None = None,
     chosen: Tensor | None = None,
 ) -> tuple[Tensor, Stats]:
-    """Return the loss of a piece of a mini-batch, and its statistics.
+    """Return the loss and statistics for a piece of a mini-batch.
 
     Args:
         log_probs, old_log_probs, advantages, mask: Values per token, (B, T).
-        totals: Denominators of the whole mini-batch.
+        totals: Denominators for the whole mini-batch.
         aggregation, horizon: See `reductions.aggregate`.
-        weights: Constant importance weights relative to the rollout's distribution, (B, T).
-        chosen: Tokens of these rows that `loss.choose` returned, (B, T) bool.
+        weights: Constant importance weights relative to the rollout engine's distribution, (B, T).
+        chosen: Tokens in these rows that `loss.choose` has chosen, (B, T) bool.
 
     Returns:
-        The loss and `pg_loss`, `pg_clipfrac`, `pg_clipfrac_lower`, and the means over computed rows of
-        `ratio` and `approx_kl` (k1, old against new).
+        The loss, and the statistics `pg_loss`, `pg_clipfrac`, `pg_clipfrac_lower`, `ratio` and `approx_kl`
+        (k1, old against new). `ratio` and `approx_kl` are means over computed rows.
     """
     terms = _terms(log_probs, old_log_probs, advantages, mask, chosen)
     per_token, indicators = loss.per_token(terms, options)

@@ -1,4 +1,4 @@
-"""Masked sums, moments and loss aggregation. Masked values, including NaN, never affect a result."""
+"""Masked sums, masked moments and loss aggregation. Masked values, including NaN, never affect a result."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ Reduce = Callable[[Tensor], Tensor]
 """Function that sums a tensor elementwise over all processes."""
 
 Stats = dict[str, Tensor]
-"""Statistics of a loss by name, as scalars. Each is one piece's share of the mini-batch's statistic."""
+"""Statistics for a loss by name. Each is a scalar, a piece's share of the mini-batch's statistic."""
 
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Denominators of a mini-batch, counted over all of its micro-batches and all processes."""
+    """Denominators for a mini-batch, counted over all its micro-batches in all processes."""
 
     tokens: Tensor
     """Number of unmasked tokens, at least 1."""
     sequences: Tensor
     """Number of responses with an unmasked token, at least 1."""
     computed: Tensor
-    """Number of unmasked tokens in computed rows, at least 1. Denominator of statistics that other rows do
-    not have (see `PolicyLoss.live`)."""
+    """Number of unmasked tokens in computed rows, at least 1. Denominator for statistics that exist only for
+    computed rows (see `PolicyLoss.live`)."""
 
 
 def count(mask: Tensor, reduce: Reduce) -> Totals:
-    """Count the unmasked tokens and responses in the (B, T) masks of all processes."""
+    """Count the unmasked tokens and responses in the masks, (B, T), from all processes."""
     kept = mask.bool()
     tokens, sequences = reduce(torch.stack([kept.sum(), kept.any(dim=1).sum()])).clamp(min=1).unbind()
     return Totals(tokens, sequences, tokens)
@@ -42,21 +42,22 @@ AGGREGATIONS = (
     "seq-mean-token-mean",
     "seq-mean-token-sum-norm",
 )
-"""Names of `loss_agg_mode`."""
+"""Valid values of `loss_agg_mode`."""
 
 
 def aggregate(values: Tensor, mask: Tensor, totals: Totals, mode: str, horizon: int) -> Tensor:
-    """Reduce per-token values of a piece of a mini-batch to the piece's share of the mini-batch's loss.
+    """Reduce values per token in a piece of a mini-batch to the piece's share of the mini-batch's loss.
 
-    The shares of all pieces add up to the loss, regardless of how rows are split. The mean over sequences
-    includes only sequences with an unmasked token.
+    The shares of all pieces add up to the loss, regardless of how rows are split. Means over sequences
+    include only sequences with an unmasked token.
 
     Args:
         values, mask: Values and their mask, (B, T).
-        totals: Denominators of the whole mini-batch.
-        mode: `token-mean`; `token-sum`; `seq-mean-token-sum`; `seq-mean-token-mean` (GRPO); or
-            `seq-mean-token-sum-norm` (Dr.GRPO, arXiv:2503.20783), a sequence's sum divided by `horizon`.
-        horizon: Constant, usually the response length. Not the padded width, which differs between pieces.
+        totals: Denominators for the whole mini-batch.
+        mode: `token-mean`, `token-sum`, `seq-mean-token-sum`, `seq-mean-token-mean` (GRPO), or
+            `seq-mean-token-sum-norm` (Dr.GRPO, arXiv:2503.20783), which divides a sequence's sum by
+            `horizon`.
+        horizon: Constant, usually the response length. The padded width would differ between pieces.
     """
     if mode == "token-mean":
         return masked_sum(values, mask) / totals.tokens
@@ -76,16 +77,16 @@ def masked_sum(values: Tensor, mask: Tensor) -> Tensor:
 
 
 def masked_row_means(values: Tensor, mask: Tensor) -> Tensor:
-    """Return the masked mean of each row, (B, T) -> (B,), or 0 for a row without unmasked values."""
+    """Return the mean of the unmasked values in each row, (B, T) -> (B,), or 0 if a row has none."""
     kept = mask.bool()
     sums = torch.where(kept, values, torch.zeros_like(values)).sum(dim=1)
     return sums / kept.sum(dim=1).clamp(min=1)
 
 
 def masked_moments(values: Tensor, mask: Tensor, reduce: Reduce) -> tuple[Tensor, Tensor]:
-    """Return mean and unbiased variance of the unmasked values of all processes.
+    """Return the mean and unbiased variance of the unmasked values in all processes.
 
-    Computed in float64 and in two passes (squares are summed around the true mean), so that neither
+    The sums use float64, and squares are summed around the true mean in a second pass, so that neither
     cancellation nor the division among processes affects the result.
     """
     values = values.double()
@@ -98,7 +99,7 @@ def masked_moments(values: Tensor, mask: Tensor, reduce: Reduce) -> tuple[Tensor
 def masked_whiten(values: Tensor, mask: Tensor, reduce: Reduce) -> Tensor:
     """Normalise the unmasked values to mean 0 and variance 1 over all processes, and set masked values to 0.
 
-    The variance is unbiased with 1e-8 added, as in verl and TRL (OpenRLHF divides by n).
+    The unbiased variance plus 1e-8 is used, as in verl and TRL (OpenRLHF divides by n).
     """
     mean, variance = masked_moments(values, mask, reduce)
     white = (values.double() - mean) * torch.rsqrt(variance + 1e-8)

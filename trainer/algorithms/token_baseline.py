@@ -1,4 +1,4 @@
-"""Optimal token baseline (OTB): the baseline of minimum variance for each token of a prompt's responses."""
+"""Optimal token baseline (OTB), which minimises the variance for each token in a prompt's responses."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from rewardkit.trainer.algorithms.reductions import Reduce
 def energies(log_probs: Tensor, squares: Tensor, mask: Tensor, weights: Tensor | None) -> Tensor:
     """Return the gradient variance that a response has accumulated up to each token, (B, T).
 
-    The squared norm of the gradient of log p(token) with respect to the logits is 1 - 2 p + sum p^2. With
-    importance weights, it is multiplied by their square.
+    The squared norm of the gradient of log p(token) with respect to the logits is 1 - 2 p + sum p^2. It is
+    multiplied by the square of the importance weight, if given.
     """
     each = 1 - 2 * log_probs.double().exp() + squares.double()
     if weights is not None:
@@ -24,13 +24,15 @@ def energies(log_probs: Tensor, squares: Tensor, mask: Tensor, weights: Tensor |
 def token_baselines(
     returns: Tensor, energy: Tensor, mask: Tensor, members: Tensor, groups: int, reduce: Reduce
 ) -> Tensor:
-    """Return the baseline of each token, (B, T) float64.
+    """Return the baseline for each token, (B, T) float64.
 
-    The baseline is the group's mean return from the token on, weighted by energy. It is 0 if no other
-    response of the group has a token at that place, as the response's own return would be its baseline.
+    The baseline is the group's mean return from the token onwards, weighted by energy. It is 0 if no other
+    response in the group has a token at this position, because the baseline would be the response's own
+    return.
 
     Args:
-        members: Number of each response's group, (B,), among the `groups` of all processes.
+        members: Number of each response's group, (B,).
+        groups: Number of groups in all processes.
     """
     kept = mask.bool()
     sums = torch.stack([returns * energy, energy, torch.ones_like(energy)])
@@ -42,9 +44,9 @@ def token_baselines(
 
 
 def estimate_otb(given: Experience) -> tuple[Tensor, Tensor]:
-    """Return OTB advantages (arXiv:2602.07078): each token's return minus the group's baseline at its place.
+    """Return OTB advantages (arXiv:2602.07078), which are returns minus the group's baseline per position.
 
-    Places count only tokens of the policy, so that tool outputs between them do not shift them.
+    Positions count only tokens from the policy, so that tool outputs in between do not shift the positions.
     """
     assert given.log_probs is not None
     assert given.squares is not None

@@ -16,7 +16,7 @@ from rewardkit.trainer.checkpoint.find import RESUME_ANOTHER
 
 @contextmanager
 def reading(checkpoint: Path, instead: str = RESUME_ANOTHER) -> Iterator[None]:
-    """Convert any error that damaged files raise in the block to a ConfigError of one line.
+    """Convert any error that damaged files cause in the block to a ConfigError with a one-line message.
 
     Args:
         checkpoint: Checkpoint that the block reads.
@@ -48,7 +48,10 @@ def why(error: BaseException) -> str:
 
 
 def why_not_written(folder: Path, error: BaseException) -> str:
-    """Return the reason why writing to a folder failed, since torch does not report that a disk is full."""
+    """Return the reason why writing to a folder failed.
+
+    The function writes a test file, because torch does not report that a disk is full.
+    """
     try:
         with TemporaryFile(dir=folder) as file:
             file.write(bytes(1 << 20))

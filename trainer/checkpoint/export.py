@@ -1,4 +1,4 @@
-"""Exports the actor of a running model or a checkpoint to a Hugging Face folder for transformers and vLLM."""
+"""Exports the actor from a run or a checkpoint to a Hugging Face folder for transformers and vLLM."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ from rewardkit.trainer.models.sharding import full_tensors
 
 
 def dtype_of(model_config: Any) -> torch.dtype:
-    """Return the dtype of the original model."""
+    """Return the dtype of the original model according to its config, or float32 by default."""
     found = model_config.dtype or torch.float32
     return found if isinstance(found, torch.dtype) else DTYPES[found]
 
 
 def write_weights(state: dict[str, Tensor], model_config: Any, folder: Path, dtype: torch.dtype) -> None:
-    """Write `config.json` and the weights (safetensors), with the dtype in which they should be loaded."""
+    """Write `config.json` and safetensors weights. `config.json` names `dtype` as the dtype for loading."""
     with torch.device("meta"):
         skeleton = AutoModelForCausalLM.from_config(model_config, dtype=dtype)
     skeleton.save_pretrained(folder, state_dict=state)
 
 
 def export(checkpoint: Path, out: Path, dtype: str | None = None) -> Path:
-    """Write the actor of a checkpoint to the new folder `out`. The folder is complete or does not exist.
+    """Write the actor in a checkpoint to the new folder `out`. The folder is complete or does not exist.
 
     Args:
-        checkpoint: `global_step_N`, or a run's folder, of which the last checkpoint is used.
+        checkpoint: Folder `global_step_N`, or a run's folder, whose last checkpoint is used.
         out: Folder to create.
         dtype: `float32`, `bfloat16` or `float16`, or None for the dtype of the model before training.
 
@@ -49,7 +49,7 @@ def export(checkpoint: Path, out: Path, dtype: str | None = None) -> Path:
         The checkpoint's folder.
 
     Raises:
-        InputError: There is no such checkpoint, or `out` exists.
+        InputError: `checkpoint` contains no checkpoint, or `out` exists.
     """
     found = checkpoint if (checkpoint / FACTS).is_file() else latest(checkpoint)
     if found is None:
@@ -68,7 +68,7 @@ def export(checkpoint: Path, out: Path, dtype: str | None = None) -> Path:
         with reading(found, "export another checkpoint"):
             options = ModelConfig(**_model_settings(read_facts(found)["config"]))
             if options.lora_adapter_path is not None:
-                # The original adapter may have been deleted, but the checkpoint has its shape.
+                # The original adapter may have been deleted, but the checkpoint has an adapter of its shape.
                 options.lora_adapter_path = str(found / "actor" / "lora_adapter")
             weights = _weights(found / "actor", model_config, options, wanted)
         write_weights(weights, model_config, temporary, wanted)
@@ -82,21 +82,21 @@ def export(checkpoint: Path, out: Path, dtype: str | None = None) -> Path:
 
 
 def _model_settings(config: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings of the model that was trained, by PPO or another stage."""
+    """Return the settings of the model that PPO or another stage has trained."""
     settings: dict[str, Any] = config.get("actor_rollout_ref", config)["model"]
     return settings
 
 
 def saved_tensors(folder: Path) -> dict[str, TensorStorageMetadata]:
-    """Return shape and dtype of each tensor that torch.distributed.checkpoint has written to a folder."""
+    """Return the shape and dtype of each tensor that torch.distributed.checkpoint wrote to a folder."""
     entries = FileSystemReader(folder).read_metadata().state_dict_metadata
     return {key: entry for key, entry in entries.items() if isinstance(entry, TensorStorageMetadata)}
 
 
 def _weights(folder: Path, model_config: Any, options: ModelConfig, dtype: torch.dtype) -> dict[str, Tensor]:
-    """Load a model with this config from the checkpoint, and return its `full_tensors`."""
-    saved_tensors(folder)  # reports damage; torch would also log a traceback
-    with torch.device("meta"):  # saves computing random initial weights
+    """Load a model with this config from a checkpoint, and return its full tensors by name."""
+    saved_tensors(folder)  # reports damage, for which torch would also log a traceback
+    with torch.device("meta"):  # avoids computing random initial weights
         model = AutoModelForCausalLM.from_config(model_config, dtype=torch.float32)
     if has_adapter(options):
         add_lora(model, options, weights=False)

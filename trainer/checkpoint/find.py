@@ -1,8 +1,8 @@
-"""Finds the checkpoint to resume from, publishes new ones, and removes old ones.
+"""Finds the checkpoint to resume from, publishes new checkpoints, and removes old checkpoints.
 
-A folder named `global_step_N` is only created or removed by renaming, so it is always complete. While it is
-written or removed, its name starts with a dot. `save.py` describes its contents. This file does not import
-torch.
+A folder named `global_step_N` is created or removed only by renaming, so it is always complete. While the
+folder is being written or removed, its name starts with a dot. `save.py` describes the contents of a
+checkpoint. This module does not import torch.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from rewardkit.trainer.config.root import RunConfig, StageConfig
 
 TRACKER = "latest_checkpointed_iteration.txt"
 FACTS = "trainer.json"
-"""File of a checkpoint's values that are not tensors."""
+"""File in a checkpoint that contains all values except tensors."""
 RESTARTED = "REWARDKIT_RESTARTED"
-"""Environment variable that is set in processes that replace others that died."""
+"""Environment variable that is set in a process that replaces a process that died."""
 RESUME_ANOTHER = (
     "set trainer.resume_mode=resume_path and trainer.resume_from_path to another checkpoint, or "
     "trainer.resume_mode=disable to start from scratch"
@@ -32,9 +32,9 @@ RESUME_ANOTHER = (
 
 
 def find_checkpoint(config: RunConfig) -> Path | None:
-    """Return the checkpoint to resume from, as `trainer.resume_mode` selects it, if any.
+    """Return the checkpoint that `trainer.resume_mode` selects for resuming, or None.
 
-    Restarted processes always resume from the checkpoints of their own run.
+    Restarted processes always resume from a checkpoint of their own run if it has one.
 
     Raises:
         ConfigError: The checkpoint that the mode selects does not exist.
@@ -54,15 +54,15 @@ def find_checkpoint(config: RunConfig) -> Path | None:
 
 
 def restarted() -> bool:
-    """Return True if this process replaces one that died."""
+    """Return True if this process replaces a process that died."""
     return RESTARTED in os.environ or os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") != "0"
 
 
 def latest(folder: Path) -> Path | None:
-    """Return the last checkpoint of a run's folder, as its tracker file names it, if any.
+    """Return the checkpoint that a run's tracker file names, or None if there is no tracker file.
 
     Raises:
-        ConfigError: The checkpoint that the file names does not exist.
+        ConfigError: The checkpoint that the tracker file names does not exist.
     """
     tracker = folder / TRACKER
     if not tracker.is_file():
@@ -77,7 +77,7 @@ def latest(folder: Path) -> Path | None:
 
 
 def prepare(folder: Path, start: Path | None) -> None:
-    """Prepare a run's folder for resuming from `start`: remove incomplete checkpoints and later log lines."""
+    """Remove incomplete checkpoints and log lines after `start` from a run's folder, before resuming."""
     for leftover in folder.glob(".global_step_*"):
         shutil.rmtree(leftover)
     if start is not None and start.parent.resolve() == folder.resolve():
@@ -91,7 +91,7 @@ def prepare(folder: Path, start: Path | None) -> None:
 
 
 def read_facts(checkpoint: Path) -> dict[str, Any]:
-    """Read the values of a checkpoint that are not tensors.
+    """Read all values in a checkpoint except tensors.
 
     Raises:
         ConfigError: The file is damaged or was not written by this program.
@@ -112,7 +112,7 @@ def temporary(folder: Path, step: int) -> Path:
 
 
 def put_in_place(folder: Path, step: int, keep: int | None) -> None:
-    """Move a step's checkpoint to its final name, mark it as the latest, and keep only the last `keep`."""
+    """Rename a step's complete checkpoint, mark it as the latest, and remove all but the last `keep`."""
     written = temporary(folder, step)
     final = folder / f"global_step_{step}"
     for path in (*written.rglob("*"), written):
@@ -129,13 +129,13 @@ def put_in_place(folder: Path, step: int, keep: int | None) -> None:
 
 
 def number_to_keep(config: StageConfig) -> int | None:
-    """Return the number of checkpoints to keep, or None for all."""
+    """Return the number of checkpoints to keep, or None to keep all checkpoints."""
     numbers = (config.max_ckpt_to_keep, config.max_actor_ckpt_to_keep, config.max_critic_ckpt_to_keep)
     return max((n for n in numbers if n is not None), default=None)
 
 
 def changed_settings(saved: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Return `key old -> new` for changed settings, except settings of paths, run length and speed."""
+    """Return `key old -> new` for changed settings, except for paths, run length and speed."""
     old = dict(_flat(saved))
     new = dict(_flat(json.loads(json.dumps(now))))
     harmless = ("reward.url", "reward_model.url", "micro_batch_size", "_files", "checkpoint.", "model.path")
@@ -149,13 +149,13 @@ def changed_settings(saved: Mapping[str, Any], now: Mapping[str, Any]) -> list[s
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file atomically, so that it has its old or its new content if the machine stops."""
+    """Write a file atomically, so that it contains its old or its new text even if the machine stops."""
     with published(path) as file:
         file.write(text.encode())
 
 
 def _trim_log(log: Path, facts: Mapping[str, Any] | None) -> None:
-    """Remove the steps after the checkpoint from the log, and add the checkpoint's step if it is missing."""
+    """Remove steps after the checkpoint's step from the log, and add the checkpoint's step if missing."""
     if facts is None:
         log.unlink(missing_ok=True)
         return
@@ -167,7 +167,7 @@ def _trim_log(log: Path, facts: Mapping[str, Any] | None) -> None:
 
 
 def _logged_step(line: str) -> int:
-    """Return the step of a log line, or -1 if the line is incomplete or has no step."""
+    """Return the step in a log line, or -1 if the line is incomplete or contains no step."""
     try:
         return int(json.loads(line)["training/global_step"])
     except (ValueError, KeyError, TypeError):

@@ -30,7 +30,7 @@ def random_state() -> dict[str, Any]:
 
 
 def set_random_state(state: Mapping[str, Any]) -> None:
-    """Restore the state of this process's global random number generators from `random_state`."""
+    """Restore the state of this process's global random number generators, as `random_state` returned it."""
     version, internal, gauss = state["python"]
     random.setstate((version, tuple(internal), gauss))
     np.random.set_state(tuple(state["numpy"]))

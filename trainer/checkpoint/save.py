@@ -1,12 +1,12 @@
 """Saves and restores everything that a run needs to resume exactly.
 
     global_step_N/
-        actor/, critic/     weights and optimizer states, by torch.distributed.checkpoint: for any world size
-        actor/huggingface/  the model's config and tokenizer; in the last checkpoint of a run the weights too
+        actor/, critic/     weights and optimizer states in torch's distributed format, for any world size
+        actor/huggingface/  the model's config and tokenizer, and in a run's last checkpoint its weights
         turns/              responses generated for later steps, if the run is not synchronous
         trainer.json        step, data position, KL coefficient, random states, settings, the step's metrics
 
-`find.py` renames a complete checkpoint to its folder, and selects the checkpoint from which a run resumes.
+`find.py` renames the folder of a complete checkpoint, and selects the checkpoint from which a run resumes.
 """
 
 from __future__ import annotations
@@ -68,14 +68,14 @@ NEEDED = {"step", "metrics", "loader", "feed", "kl_coef", "alarms", "random", "c
 """Keys in `trainer.json` that are required for resuming."""
 TURNS = "turns"
 LOCK = ".lock"
-"""Name of the locked file in a run's folder."""
+"""Name of the lock file in a run's folder."""
 RESTART_S = 30.0
-"""Seconds that a restarted run waits for the folder's lock, which the process that died may still hold."""
+"""Seconds for which a restarted run waits for the folder's lock, as the dead process may still hold it."""
 
 
 @dataclass(frozen=True)
 class Learned:
-    """State that changes during a run, which every checkpoint contains and resuming restores."""
+    """State that changes during a run. Every checkpoint contains it, and resuming restores it."""
 
     actor: Actor
     critic: Critic | None
@@ -86,7 +86,7 @@ class Learned:
     model_config: Any
 
     def models(self) -> Iterator[tuple[str, nn.Module, torch.optim.Optimizer]]:
-        """Yield name, model and optimizer of each model that is trained."""
+        """Yield the name, model and optimizer for each model that is trained."""
         yield "actor", self.actor.model, self.actor.optimizer.adamw
         if self.critic is not None:
             yield "critic", self.critic.model, self.critic.optimizer.adamw
@@ -98,14 +98,14 @@ class Content:
 
     step: int
     states: dict[str, dict[str, Any]]
-    """Sharded tensors by name, for `actor` and `critic`."""
+    """Sharded tensors by name, for each of `actor` and `critic`."""
     facts: dict[str, Any]
     turns: dict[int, pa.Table]
     """Turns that this process has generated for later steps, by step."""
     weights: dict[str, Tensor] | None
     """Full tensors for the Hugging Face folder. Only the main process has them."""
     adapter: AdapterParts | None
-    """Full tensors of an adapter, if there is one. Only the main process has them."""
+    """Settings and full tensors of the adapter, if there is one. Only the main process has the tensors."""
     model_config: Any
     tokenizer: Any
 
@@ -115,12 +115,12 @@ def open_folder(config: RunConfig, world: World) -> Iterator[Path | None]:
     """Prepare the run's folder for this run, write the settings to it, and lock it for the block.
 
     Yields:
-        The checkpoint to resume from, if any.
+        The checkpoint to resume from, or None.
 
     Raises:
         ConfigError: The checkpoint that `trainer.resume_mode` selects does not exist, or the folder is not
             shared.
-        InputError: Another run is using the folder, or it is not writable. Raised in all processes.
+        InputError: Another run is using the folder, or the folder is not writable. Raised in all processes.
     """
     folder = Path(config.trainer.default_local_dir)
     with ExitStack() as stack:
@@ -138,7 +138,7 @@ def open_folder(config: RunConfig, world: World) -> Iterator[Path | None]:
 @contextmanager
 def _only_run_in(folder: Path) -> Iterator[None]:
     make_folder(folder)
-    # The system may take a moment to release the lock of a process that died.
+    # The system may take a moment to release a lock after the process that holds it dies.
     patience_s = RESTART_S if restarted() else 0.0
     instead = "set another trainer.default_local_dir"
     with sole_writer(folder, folder / LOCK, patience_s=patience_s, instead=instead):
@@ -160,14 +160,14 @@ def _open_folder(config: RunConfig, folder: Path, world: World) -> Path | None:
 
 
 def check_fits(start: Path, loader: PromptLoader[Any], models: Mapping[str, nn.Module]) -> None:
-    """Check that data and models of a run match the checkpoint to resume from.
+    """Check that a run's data and models match the checkpoint to resume from.
 
     Args:
-        loader: Data of the run. It is moved to the position stored in the checkpoint.
+        loader: Loader for the run's data. It is moved to the position stored in the checkpoint.
         models: Models to train, `actor` and `critic`, with or without weights.
 
     Raises:
-        ConfigError, InputError: Data or models do not match.
+        ConfigError, InputError: The data or the models do not match the checkpoint.
     """
     with reading(start):
         _check_fits(start, loader, models)
@@ -194,7 +194,7 @@ def _part(checkpoint: Path, name: str) -> Path:
 
 
 class Checkpoints:
-    """Checkpoints of a run. Restores the one to resume from, and writes new ones, one at a time."""
+    """Reader and writer of a run's checkpoints. Checkpoints are written one at a time."""
 
     def __init__(
         self,
@@ -206,9 +206,10 @@ class Checkpoints:
         total_steps: int,
         say: Callable[[str], None],
     ) -> None:
-        """Create an object that saves and restores `learned`, with the contents that `contents` selects.
+        """Create an object that saves and restores `learned`.
 
         Args:
+            contents: Settings for the contents of checkpoints, and for asynchronous writing.
             start: Checkpoint to resume from, as returned by `open_folder`.
             say: Function that prints a line.
         """
@@ -217,7 +218,7 @@ class Checkpoints:
         self._keep = number_to_keep(config.trainer)
         self._settings = contents
         self._training = world
-        # Checkpoints use their own group, as training uses the other one while a thread writes a checkpoint.
+        # Checkpoints need their own process group, because training continues while a thread writes them.
         self._world = replace(world, group=dist.new_group(backend="gloo"))
         self._start = start
         self._learned = learned
@@ -227,7 +228,7 @@ class Checkpoints:
         self._pending: Future[None] | None = None
 
     def restore(self) -> int:
-        """Restore the state from the checkpoint, and return its step, or 0 if there is no checkpoint."""
+        """Restore the state from the checkpoint and return its step, or return 0 without a checkpoint."""
         if self._start is None:
             return 0
         with reading(self._start):
@@ -263,8 +264,8 @@ class Checkpoints:
         """Write the checkpoint of a step, or start writing it. All processes must call this method.
 
         Raises:
-            RewardkitError: This checkpoint, or with asynchronous writing the one before, could not be
-                written.
+            RewardkitError: This checkpoint could not be written or, with asynchronous writing, the previous
+                checkpoint.
         """
         self.finish()
         learned = self._learned
@@ -297,7 +298,7 @@ class Checkpoints:
         }
 
     def check(self) -> None:
-        """Raise the error of a finished asynchronous write, in all processes. Does not wait for a write."""
+        """Raise the error from a finished asynchronous write in all processes, without waiting for it."""
         if self._pending is not None and all(self._training.gather(self._pending.done())):
             self.finish()
 
@@ -309,7 +310,7 @@ class Checkpoints:
             pending.result()
 
     def _gather_weights(self) -> dict[str, Tensor]:
-        """Return the full tensors, gathered one at a time, in the main process only."""
+        """Gather full tensors one at a time. Return them in the main process, and {} in all others."""
         dtype = dtype_of(self._learned.model_config)
         weights = {}
         for name, tensor in full_tensors(self._learned.actor.model):
@@ -340,7 +341,7 @@ class Checkpoints:
                 self._write_together(write, content.step)
         except RewardkitError:
             if self._world.is_main:
-                shutil.rmtree(folder, ignore_errors=True)  # it may have filled the disk
+                shutil.rmtree(folder, ignore_errors=True)  # the files may have filled the disk
             raise
 
     def _write_together(self, write: Callable[[], None], step: int) -> None:
@@ -358,7 +359,7 @@ class Checkpoints:
 
     @torch.no_grad()
     def _load(self, folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
-        """Load model and optimizer in place. An optimizer saved before its first step has no state."""
+        """Load the model and optimizer in place. An optimizer saved before its first step has no state."""
         saved = saved_tensors(folder)
         state = _state(model, optimizer)
         named = dict(language_model(model).named_parameters())
@@ -379,14 +380,14 @@ class Checkpoints:
 
 
 def _state(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """Return weights and optimizer states by parameter name, sharded as they are.
+    """Return weights and optimizer states by parameter name, without gathering shards.
 
-    torch's `get_optimizer_state_dict` takes a step to create the state of a new optimizer, so that saving a
-    run would change it.
+    torch's `get_optimizer_state_dict` would change the run, because it takes an optimizer step to create the
+    state of a new optimizer.
     """
     for module in model.modules():
         if isinstance(module, FSDPModule):
-            module.reshard()  # after a forward, the root still holds its copy in the computing dtype
+            module.reshard()  # after a forward pass, the root still has a copy in the computing dtype
     state = {}
     for name, parameter in language_model(model).named_parameters():
         state[f"model.{name}"] = parameter.detach()
@@ -417,7 +418,7 @@ def _write_turns(turns: Mapping[int, pa.Table], checkpoint: Path, rank: int) -> 
 
 
 def _read_turns(checkpoint: Path, rank: int | None) -> dict[int, pa.Table]:
-    """Return the turns that a process had generated, by step, or those of all processes if `rank` is None."""
+    """Return turns by step, from the process with this rank or, if `rank` is None, from all processes."""
     name = "" if rank is None else f"process_{rank}.parquet"
     folders = (checkpoint / TURNS).glob("step_*")
     return {int(f.name.removeprefix("step_")): pq.read_table(f / name, schema=SCHEMA) for f in folders}

@@ -1,1 +1,1 @@
-"""Metrics and their destinations."""
+"""Computes metrics and sends them to their destinations."""

@@ -1,4 +1,4 @@
-"""Shows metrics on the console: a live table with a progress bar on a terminal, else one line per step."""
+"""Shows metrics as a live table with a progress bar on a terminal, and as one line per step elsewhere."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SHOWN_STEPS = 15
 
 
 class ConsoleSink:
-    """Prints each step, and highlights responses that could not be scored and skipped updates."""
+    """Sink that prints each step, and highlights skipped updates and responses that could not be scored."""
 
     def __init__(self, console: Console, total_steps: int, columns: Mapping[str, str] = COLUMNS) -> None:
         self._console = console
@@ -48,7 +48,7 @@ class ConsoleSink:
             self._live.start()
 
     def log(self, metrics: dict[str, float], step: int) -> None:
-        """Show one step."""
+        """Show the metrics for one step."""
         for name, value in metrics.items():
             if name.startswith("reward/failed/") or name.endswith("skipped_updates"):
                 self._console.print(f"step {step}: {name} = {value:g}", style="bold red", soft_wrap=True)
@@ -64,16 +64,16 @@ class ConsoleSink:
             self._live.update(self._view())
 
     def generations(self, rows: Sequence[Mapping[str, Any]], step: int) -> None:
-        """Show some responses of a validation, one line each."""
+        """Show some responses from a validation, one line each."""
         for row in rows:
             line = f"step {step}: {response_line(row)}"
             self._console.print(line, highlight=False, markup=False, overflow="ellipsis", no_wrap=True)
 
     def responses(self, rows: Sequence[Mapping[str, Any]], step: int) -> None:
-        """Ignore the responses of training, which only the page shows."""
+        """Ignore responses from training, which only the page shows."""
 
     def close(self) -> None:
-        """Restore the terminal, with the last table in it."""
+        """Restore the terminal, and leave the last table visible."""
         if self._live is not None:
             self._live.stop()
 
@@ -97,7 +97,7 @@ class ConsoleSink:
 
 
 def response_line(row: Mapping[str, Any]) -> str:
-    """Return a scored response as one line: status or score, data source, text."""
+    """Return a scored response as one line with its score or status, data source and text."""
     verdict = f"{row['score']:g}" if row["status"] == "ok" else row["status"]
     text = printable(row["response"]).replace("\n", "\\n")
     return f"[{verdict}] {row['data_source']}: {text}"

@@ -1,7 +1,7 @@
-"""Destinations of metrics. A Logger passes each step to the chosen sinks. Only the main process logs.
+"""Destinations for metrics. A `Logger` passes each step's metrics to the configured sinks.
 
-`console.py` formats metrics for the console. A sink that fails is disabled with a one-line warning and never
-stops a run. metrics.jsonl replaces a sink whose package is not installed.
+Only the main process logs. `console.py` formats metrics for the console. A sink that fails is disabled with a
+one-line warning and never stops a run. `metrics.jsonl` replaces a sink whose package is not installed.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ LoggedRows = Sequence[Mapping[str, Any]]
 
 
 class Sink(Protocol):
-    """Destination of metrics. By default, it ignores responses and needs no closing."""
+    """Destination for metrics. By default, a sink ignores responses and needs no closing."""
 
     def log(self, metrics: dict[str, float], step: int) -> None:
-        """Log the metrics of a step."""
+        """Log the metrics for one step."""
         ...
 
     def generations(self, rows: LoggedRows, step: int) -> None:
-        """Log some responses of a validation."""
+        """Log some responses from a validation."""
         return
 
     def responses(self, rows: LoggedRows, step: int) -> None:
-        """Log some responses of a training step."""
+        """Log some responses from a training step."""
         return
 
     def close(self) -> None:
@@ -49,7 +49,7 @@ class Sink(Protocol):
 
 
 class Logger:
-    """Passes each step's metrics to all sinks. Use it as a context manager."""
+    """Context manager that passes each step's metrics to all sinks."""
 
     def __init__(
         self,
@@ -60,16 +60,18 @@ class Logger:
         active: bool = True,
         columns: Mapping[str, str] = COLUMNS,
     ) -> None:
-        """Open the sinks that `trainer.logger` names, with files in `folder`, or none if not `active`.
+        """Open the sinks that `trainer.logger` names.
 
         Args:
+            folder: Folder for files that sinks write.
+            active: If False, open no sinks and print nothing.
             columns: Metrics that the console shows for each step, by heading.
         """
         self._console = Console(quiet=not active)
         self._sinks: dict[str, Sink] = {}
         self._show: ConsoleSink | None = None
         self._page: PageSink | None = None
-        # Preflight has reported a tracker that is not installed.
+        # Preflight has already reported trackers that are not installed.
         names = ["jsonl" if missing(name) else name for name in logger_names(config)]
         for name in dict.fromkeys(names) if active else ():
             if name == "console":
@@ -80,15 +82,15 @@ class Logger:
             self._page = self._sinks["page"] = PageSink(folder, total_steps)
 
     def log(self, metrics: dict[str, float], step: int) -> None:
-        """Log one step."""
+        """Log the metrics for one step."""
         self._each(lambda sink: sink.log(metrics, step))
 
     def generations(self, rows: LoggedRows, step: int) -> None:
-        """Log some responses of a validation in the sinks that support text."""
+        """Log some responses from a validation in the sinks that support text."""
         self._each(lambda sink: sink.generations(rows, step))
 
     def responses(self, rows: LoggedRows, step: int) -> None:
-        """Log some responses of a training step in the sinks that support text."""
+        """Log some responses from a training step in the sinks that support text."""
         self._each(lambda sink: sink.responses(rows, step))
 
     def say(self, line: str) -> None:
@@ -97,18 +99,18 @@ class Logger:
             self._print(line)
 
     def warn(self, line: str) -> None:
-        """Print a warning, whatever the sinks."""
+        """Print a warning, regardless of the configured sinks."""
         self._print(f"warning: {line}", "yellow")
 
     def alarms(self, begun: Mapping[str, str], step: int) -> None:
-        """Print the messages of alarms, by rule, whatever the sinks, and store them for the page."""
+        """Print alarm messages, given by rule, regardless of the sinks, and store them for the page."""
         for line in begun.values():
             self._print(f"alarm at step {step}: {line}", "bold red")
         if begun and self._page is not None and "page" in self._sinks:
             self._guard("page", self._page.alarms, begun, step)
 
     def _print(self, line: str, style: str = "") -> None:
-        """Print a line. A terminal wraps it, and a file has it as one line."""
+        """Print a line without line breaks, so that a terminal wraps it and a file contains one line."""
         self._console.print(line, style=style, highlight=False, markup=False, soft_wrap=True)
 
     def _open(self, name: str, config: RunConfig, folder: Path) -> None:
@@ -134,7 +136,7 @@ class Logger:
 
 
 class JsonlSink:
-    """Writes `metrics.jsonl`, one line per step. On resuming, `checkpoint/find.py` removes later steps."""
+    """Sink that writes `metrics.jsonl`, one line per step. When a run resumes, `find.py` trims the file."""
 
     def __init__(self, config: RunConfig, folder: Path) -> None:
         self._path = folder / "metrics.jsonl"
@@ -152,7 +154,7 @@ class JsonlSink:
 
 
 class TensorboardSink(Sink):
-    """Writes event files to $TENSORBOARD_DIR or `folder/tensorboard`."""
+    """Sink that writes event files to $TENSORBOARD_DIR or `folder/tensorboard`."""
 
     def __init__(self, config: RunConfig, folder: Path) -> None:
         writer: Any = import_module("torch.utils.tensorboard")
@@ -172,7 +174,7 @@ class TensorboardSink(Sink):
 
 
 class WandbSink(Sink):
-    """Logs to Weights & Biases, or offline to `folder` if there is no account or no connection."""
+    """Sink for Weights & Biases, which logs offline to `folder` if there is no account or no connection."""
 
     def __init__(self, config: RunConfig, folder: Path) -> None:
         wandb: Any = import_module("wandb")
@@ -200,7 +202,7 @@ class WandbSink(Sink):
 
 
 class MlflowSink(Sink):
-    """Logs to MLflow at $MLFLOW_TRACKING_URI or in `folder/mlruns`."""
+    """Sink that logs to MLflow at $MLFLOW_TRACKING_URI or in `folder/mlruns`."""
 
     def __init__(self, config: RunConfig, folder: Path) -> None:
         self._mlflow: Any = import_module("mlflow")
@@ -211,7 +213,7 @@ class MlflowSink(Sink):
         self._mlflow.log_dict(as_dict(config), "config.json")
 
     def log(self, metrics: dict[str, float], step: int) -> None:
-        # MLflow does not allow @ in names of metrics.
+        # MLflow does not allow @ in metric names.
         self._mlflow.log_metrics({k.replace("@", "_at_"): v for k, v in metrics.items()}, step=step)
 
     def generations(self, rows: LoggedRows, step: int) -> None:
@@ -222,7 +224,7 @@ class MlflowSink(Sink):
 
 
 class TrackioSink(Sink):
-    """Logs to trackio, which stores its data on this machine."""
+    """Sink that logs to trackio, which stores its data on this machine."""
 
     def __init__(self, config: RunConfig, folder: Path) -> None:
         self._trackio: Any = import_module("trackio")
@@ -250,7 +252,7 @@ SINKS: Table[OpenSink] = Table(
         "trackio": TrackioSink,
     },
 )
-"""Trackers by their names in `trainer.logger`: the class of the sink, or a function that opens one."""
+"""Trackers by their names in `trainer.logger`. Each is a sink class or a function that opens a sink."""
 
 
 def logger_choices() -> tuple[str, ...]:
@@ -259,7 +261,7 @@ def logger_choices() -> tuple[str, ...]:
 
 
 def missing(name: str) -> bool:
-    """Return True if a built-in logger needs a package (of the logger's name) that is not installed."""
+    """Return True if a built-in logger needs the package of the same name and it is not installed."""
     return name in SINKS.shipped and name != "jsonl" and find_spec(name) is None
 
 

@@ -1,4 +1,4 @@
-"""Means, maxima and minima over all processes, and times of a step's phases, under their common names."""
+"""Computes metrics over all processes, such as means, maxima and minima, and times the phases of a step."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rewardkit.trainer.distributed import World
 
 
 class Clock:
-    """Wall-clock seconds of each phase of one step."""
+    """Wall-clock time of each phase in one step, in seconds."""
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
@@ -46,10 +46,10 @@ def memory_metrics() -> dict[str, float]:
 
 
 def explained_variance(values: Tensor, returns: Tensor, mask: Tensor, world: World) -> float:
-    """Return 1 - var(returns - values) / var(returns) over the unmasked tokens of all processes.
+    """Return 1 - var(returns - values) / var(returns) over the unmasked tokens in all processes.
 
-    1 if the critic predicts the returns exactly, and 0 if it is no better than their mean. NaN if the returns
-    do not vary.
+    The result is 1 if the critic predicts the returns exactly, 0 if its prediction is no better than their
+    mean, and NaN if the returns do not vary.
     """
     _, left = masked_moments(returns - values, mask, world.sum)
     _, whole = masked_moments(returns, mask, world.sum)
@@ -57,7 +57,7 @@ def explained_variance(values: Tensor, returns: Tensor, mask: Tensor, world: Wor
 
 
 def summarize(values: dict[str, Tensor], world: World) -> dict[str, float]:
-    """Return `<name>/mean`, `/max` and `/min` of each non-empty 1-d tensor over all processes."""
+    """Return `<name>/mean`, `/max` and `/min` for each non-empty 1-d tensor, over all processes."""
     names = list(values)
     sums = []
     extremes = []
@@ -78,11 +78,11 @@ def summarize(values: dict[str, Tensor], world: World) -> dict[str, float]:
 
 
 def batch_metrics(batch: Batch, world: World) -> dict[str, float]:
-    """Return statistics of a step's batch: scores, rewards, advantages, values, lengths, entropy.
+    """Return statistics on the scores, rewards, advantages, values, lengths and entropies in a step's batch.
 
-    `critic/score` and `critic/rewards` are sums over a response. Responses that could not be scored count
-    only for the lengths. A length counts only tokens of the policy, but `clip_ratio`, the share of responses
-    that fill the response length, also counts tokens of tools and users.
+    `critic/score` and `critic/rewards` are sums over a response. Responses that could not be scored are
+    included only in the lengths. `response_length` counts only tokens from the policy. `clip_ratio`, the
+    share of responses that fill the response length, also counts tokens from tools and users.
     """
     kept = batch["response_mask"].bool()
     scored = batch["scored"]

@@ -1,4 +1,4 @@
-"""Page of a run, which a thread rewrites during the run from files on disk, so that steps need not wait."""
+"""Web page about a run. A thread rewrites it from files on disk, so that steps need not wait."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ import msgspec
 from rewardkit.evaluation.html.run_page import ALARMS, SAMPLES, write_run_page
 
 REFRESH_S = 5.0
-"""Minimum seconds between two pages."""
+"""Minimum time between two updates of the page, in seconds."""
 SHARE = 20
-"""Minimum interval between two pages, as a multiple of the time to write one (1 s in a long run)."""
+"""Minimum time between two updates, as a multiple of the time to write the page (1 s in a long run)."""
 TRIES = 3
-"""Number of consecutive failures to write a page before giving up, as another process may be writing it."""
+"""Number of consecutive failures after which the thread stops writing the page. Single failures are
+tolerated, because another process may be writing the page."""
 LONGEST = 4_000
-"""Maximum number of characters kept of a response."""
+"""Maximum length of a stored text, in characters."""
 
 
 class PageSink:
-    """Writes `metrics.html` next to `metrics.jsonl`, and the responses that it shows to `samples.jsonl`."""
+    """Sink that writes `metrics.html` next to `metrics.jsonl`, and shown responses to `samples.jsonl`."""
 
     def __init__(self, folder: Path, total_steps: int) -> None:
         self._folder = folder
@@ -36,27 +37,27 @@ class PageSink:
         self._thread.start()
 
     def log(self, metrics: dict[str, float], step: int) -> None:
-        """Request a new page. The metrics are already in their file."""
+        """Request an update of the page. The metrics are already in `metrics.jsonl`."""
         self._raise()
         self._new.set()
 
     def responses(self, rows: Sequence[Mapping[str, Any]], step: int) -> None:
-        """Store some responses of a training step."""
+        """Store some responses from a training step."""
         self._keep({"step": step, "rows": [_cut(row) for row in rows]})
 
     def generations(self, rows: Sequence[Mapping[str, Any]], step: int) -> None:
-        """Store some responses of a validation."""
+        """Store some responses from a validation."""
         self._keep({"step": step, "kind": "validation", "rows": [_cut(row) for row in rows]})
 
     def alarms(self, begun: Mapping[str, str], step: int) -> None:
-        """Store the messages of alarms, by rule, and request a new page that shows them."""
+        """Store alarm messages, given by rule, and request an update of the page."""
         with (self._folder / ALARMS).open("a", encoding="utf-8") as file:
             for rule, line in begun.items():
                 file.write(json.dumps({"step": step, "rule": rule, "line": line}) + "\n")
         self._new.set()
 
     def close(self) -> None:
-        """Write the last page."""
+        """Stop the thread, and write the page for the last time."""
         self._ended.set()
         self._new.set()
         self._thread.join()
@@ -83,7 +84,7 @@ class PageSink:
             except Exception as error:
                 failed += 1
                 if failed == TRIES:
-                    self._error = error  # raised in the next step, as this thread has no caller
+                    self._error = error  # raised in the next step, because this thread has no caller
                     return
             self._ended.wait(max(REFRESH_S, SHARE * (time.monotonic() - began)))
 

@@ -1,6 +1,7 @@
-"""Use of the machine: model FLOPs utilization, and a trace of chosen steps by torch's profiler.
+"""Measures model FLOPs utilization, and traces steps with torch's profiler.
 
-Model FLOPs utilization is the computation of the updates as a share of the GPUs' capacity in that time.
+Model FLOPs utilization is the number of operations in an update, divided by the number of operations that the
+GPUs could compute in the same time.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ PEAKS = {
     "H20": 148e12,
     "A10": 125e12,
 }
-"""Dense bfloat16 operations per second, by a word in the device's name (NVIDIA's data sheets)."""
+"""Dense bfloat16 operations per second, by a word in the device's name (from NVIDIA's data sheets)."""
 
 
 def peak_flops(device: torch.device) -> float | None:
@@ -37,11 +38,11 @@ def peak_flops(device: torch.device) -> float | None:
 
 
 def training_flops(model: Any, lengths: Tensor) -> float:
-    """Return the number of operations of a forward and a backward over sequences of these lengths.
+    """Return the number of operations in a forward and a backward pass over sequences of these lengths.
 
-    6 per weight and token, and 12 per pair of tokens, head unit and layer, half of which a causal kernel need
-    not compute (Chowdhery et al. 2022, appendix B). Recomputation by checkpointing and embedding lookups are
-    not counted.
+    There are 6 operations per weight and token, and 12 per pair of tokens, head unit and layer, although a
+    causal kernel needs only half of the latter (Chowdhery et al. 2022, appendix B). Recomputation due to
+    checkpointing and embedding lookups are not counted.
     """
     config = model.config.get_text_config()
     weights: int = sum(p.numel() for p in model.parameters())
@@ -58,13 +59,13 @@ def training_flops(model: Any, lengths: Tensor) -> float:
 def utilization(
     models: Mapping[str, tuple[Any, int, Tensor]], seconds: Mapping[str, float], peak: float | None
 ) -> dict[str, float]:
-    """Return `perf/mfu/<name>` of each updated model, or nothing if the peak is unknown.
+    """Return `perf/mfu/<name>` for each updated model, or {} if `peak` is None.
 
     Args:
-        models: Hugging Face model, passes over the batch, and lengths of this process's sequences, by name.
-            The sequences of other processes are assumed to be equally long.
-        seconds: Seconds of the step's phases. `update_<name>` is the update of the model.
-        peak: Maximum operations per second of a device, if known.
+        models: Hugging Face model, number of passes over the batch, and lengths of this process's sequences,
+            by name. Sequences in other processes are assumed to be equally long.
+        seconds: Seconds for each phase of the step. The phase `update_<name>` updates the model.
+        peak: Maximum number of operations per second for a device, or None if it is unknown.
     """
     found = {name: seconds.get(f"update_{name}", 0.0) for name in models}
     return {
@@ -76,7 +77,7 @@ def utilization(
 
 @contextmanager
 def profiled(file: Path) -> Iterator[None]:
-    """Write a trace of the block to `file`, a .json.gz for https://ui.perfetto.dev or chrome://tracing."""
+    """Write a trace of the block to `file`, a .json.gz file for https://ui.perfetto.dev or chrome://tracing."""
     file.parent.mkdir(parents=True, exist_ok=True)
     with profile() as trace:
         yield

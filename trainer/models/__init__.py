@@ -1,1 +1,1 @@
-"""Loads models, heads and adapters, and shards them."""
+"""Loads, prepares and shards models."""

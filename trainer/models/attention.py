@@ -1,8 +1,8 @@
-"""Attention within each sequence of a packed row, using torch's own kernels.
+"""Attention within each sequence in a packed row, using torch's own kernels.
 
-It needs no mask of the whole row and no other package. If processes share a row's tokens, each process
-attends with some of the heads. It is registered with transformers as `ATTENTION`, and models call it for
-masks and attention.
+This attention needs neither a mask for the whole row nor another package. If processes share a row's tokens,
+each process computes some of the heads. The module registers its functions for masks and attention with
+transformers under the name `ATTENTION`.
 """
 
 from __future__ import annotations
@@ -31,39 +31,40 @@ from rewardkit.trainer.models.sequence import to_heads, to_tokens
 T = TypeVar("T")
 
 ATTENTION = "rewardkit_packed"
-"""Value of `attn_implementation` for models that use this file's attention."""
+"""Value of `attn_implementation` for models that use this module's attention."""
 
 KNOWN_LAYERS = {"full_attention", "sliding_attention"}
 HALF = (torch.float16, torch.bfloat16)
 
 BLOCKS_ON = frozenset({"cpu"})
-"""Devices that process sequences of similar length together. Other devices have a kernel for all lengths."""
+"""Devices on which sequences of similar length are padded and processed together. Other devices have a kernel
+for sequences of different lengths."""
 BLOCK_PAIRS = 1024
-"""Number of token pairs whose cost on a CPU is about that of one call of torch's attention."""
+"""Number of token pairs that cost about as much on a CPU as one call to torch's attention function."""
 
 
 @dataclass(frozen=True, slots=True)
 class Copies:
-    """Maps between a row that stores a shared beginning of sequences once, and the separate sequences."""
+    """Mapping between separate sequences and a row that stores their shared beginnings only once."""
 
     index: Tensor
-    """(V,): index in the row of each token of the sequences."""
+    """(V,): index in the row for each token in the sequences."""
     inverse: Tensor
-    """(W,): index of one copy of each token of the row."""
+    """(W,): index of one copy of each token in the row."""
     repeated: tuple[tuple[int, Tensor], ...]
     """Start of each shared beginning in the row, and the indices of its copies, (copies, tokens)."""
     blocks: tuple[tuple[int, int], ...] | None
-    """Number of sequences and width of each block of padded sequences of similar length, or None if sequences
-    are concatenated without padding."""
+    """Number of sequences in each block, and width of the block. A block contains padded sequences of similar
+    length. None if the sequences are concatenated without padding."""
 
     @classmethod
     def of(cls, index: Tensor, lengths: Sequence[int], alike: Sequence[tuple[int, Sequence[int]]]) -> Copies:
         """Create the mapping.
 
         Args:
-            index: Index in the row of each token of the sequences, (V,).
+            index: Index in the row for each token in the sequences, (V,).
             lengths: Length of each sequence.
-            alike: Number of tokens of each shared beginning, and the sequences that share it.
+            alike: Number of tokens in each shared beginning, and the indices of the sequences that share it.
         """
         together = index.device.type in BLOCKS_ON
         order = like_lengths(lengths) if together else [[i] for i in range(len(lengths))]
@@ -83,12 +84,12 @@ class Copies:
         return cls(index[picked], inverse, tuple(repeated), blocks if together else None)
 
     def spread(self, tokens: Tensor) -> Tensor:
-        """Copy the tokens of a row to all sequences, (1, heads, W, D) -> (1, heads, V, D)."""
+        """Copy the tokens in the row to all sequences, (1, heads, W, D) -> (1, heads, V, D)."""
         made: Tensor = _Spread.apply(tokens, self)  # type: ignore[no-untyped-call]
         return made
 
     def collect(self, tokens: Tensor) -> Tensor:
-        """Return the values of each token of the row, (1, heads, V, D) -> (1, heads, W, D)."""
+        """Return the values for each token in the row, (1, heads, V, D) -> (1, heads, W, D)."""
         found: Tensor = _Collect.apply(tokens, self)  # type: ignore[no-untyped-call]
         return found
 
@@ -96,9 +97,9 @@ class Copies:
 def _arrange(
     lengths: Sequence[int], order: Sequence[Sequence[int]], blocks: Sequence[tuple[int, int]]
 ) -> tuple[Tensor, Tensor]:
-    """Return the token at each place of the blocks, and each token's place.
+    """Return the token index at each position in the blocks, and the position of each token.
 
-    Padding repeats the last token of its sequence.
+    Padding repeats the last token in a sequence.
     """
     begins = [0, *accumulate(lengths)]
     starts = [0] * len(lengths)
@@ -118,7 +119,8 @@ def _select(tokens: Tensor, index: Tensor) -> Tensor:
 
 
 class _Spread(torch.autograd.Function):
-    """Copies rows. The backward of plain indexing would add up gradients token by token."""
+    """Autograd function that copies tokens. With plain indexing, the backward pass would be slow, because it
+    would add gradients token by token."""
 
     @staticmethod
     def forward(ctx: Any, tokens: Tensor, copies: Copies) -> Tensor:
@@ -152,21 +154,21 @@ class _Collect(torch.autograd.Function):
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """Sequences of one row, and the processes that share its tokens."""
+    """Sequences in one row, and the processes that share the row's tokens."""
 
     lengths: tuple[int, ...]
     """Length of each sequence, in order. Padding at the end counts towards the last sequence."""
     bounds: Tensor
     """Start of each sequence, and the end of the row, (len(lengths) + 1,) int32."""
     sharing: World | None = None
-    """Processes that each hold an equal part of the row, or None if this process holds all of it."""
+    """Processes that each have an equal part of the row, or None if this process has the whole row."""
     copies: Copies | None = None
-    """Mapping to the sequences, or None if the row is the concatenation of its sequences."""
+    """Mapping between row and sequences, or None if the row is the concatenation of its sequences."""
 
 
 @dataclass(frozen=True, slots=True)
 class Visible:
-    """Object that models pass to their layers in place of a mask."""
+    """Object that a model passes to its layers instead of a mask."""
 
     packed: Packed
     window: int | None
@@ -178,7 +180,7 @@ _packed: ContextVar[Packed | None] = ContextVar("packed", default=None)
 
 @contextmanager
 def attending(packed: Packed | None) -> Iterator[None]:
-    """Make models that are called in the block attend within each sequence of `packed`."""
+    """Make models that are called in the block attend within each sequence in `packed`."""
     token = _packed.set(packed)
     try:
         yield
@@ -187,7 +189,7 @@ def attending(packed: Packed | None) -> Iterator[None]:
 
 
 def why_unserved(config: Any, *, remote: bool = False) -> str | None:
-    """Return the reason why a model with this config cannot use this file's attention, or None if it can."""
+    """Return the reason why a model with this config cannot use this attention, or None if it can."""
     text = config.get_text_config()
     kind = None if remote else MODEL_FOR_CAUSAL_LM_MAPPING.get(type(config), None)
     if isinstance(kind, tuple):
@@ -210,7 +212,7 @@ def why_unserved(config: Any, *, remote: bool = False) -> str | None:
 
 
 def why_unshared(config: Any, *, remote: bool = False) -> str | None:
-    """Return the reason why processes cannot share this model's sequences, or None if they can."""
+    """Return the reason why processes cannot share the tokens in a sequence, or None if they can."""
     rope = getattr(config.get_text_config(), "rope_parameters", None) or {}
     kinds: set[Any] = {r.get("rope_type") for r in (rope, *rope.values()) if isinstance(r, dict)}
     if stretched := sorted(kinds & {"dynamic", "longrope"}):
@@ -219,7 +221,7 @@ def why_unshared(config: Any, *, remote: bool = False) -> str | None:
 
 
 def _mask(*, local_size: int | None = None, use_vmap: bool = False, **about: Any) -> Any:
-    """Return the object to pass as the mask. See `transformers.masking_utils`."""
+    """Return the object that the model passes to its layers as a mask. See `transformers.masking_utils`."""
     packed = _packed.get()
     if packed is None:
         return sdpa_mask(local_size=local_size, use_vmap=use_vmap, **about)
@@ -232,15 +234,16 @@ def _mask(*, local_size: int | None = None, use_vmap: bool = False, **about: Any
 
 
 Attend = Callable[[Tensor, Tensor, Tensor, T, float | None], Tensor]
-"""Function (query, key, value, mask or its replacement, scaling) -> (B, tokens, heads, size). Query, key and
-value are (B, heads, tokens, size)."""
+"""Function that takes query, key and value, each (B, heads, tokens, size), the mask or its replacement, and
+the scaling. Returns the attention output, (B, tokens, heads, size)."""
 
 
 def attention_by(kind: type[T], attend: Attend[T]) -> Callable[..., tuple[Tensor, None]]:
-    """Return the function that transformers calls for a layer's attention.
+    """Return a function that transformers can call for a layer's attention.
 
-    The function calls `attend` if the mask is a `kind`, and torch's attention otherwise. It raises
-    ConfigError for a layer that changes its attention scores, since `attend` would ignore the change.
+    The function calls `attend` if the mask is an instance of `kind`, and torch's attention otherwise. Instead
+    of calling `attend` for a layer that changes its attention scores, it raises ConfigError, because `attend`
+    would ignore the change.
     """
 
     def attention(
@@ -274,7 +277,7 @@ def _refuse_changed_scores(module: nn.Module, more: Mapping[str, Any]) -> None:
 
 
 def _attend(query: Tensor, key: Tensor, value: Tensor, visible: Visible, scaling: float | None) -> Tensor:
-    """Attend within the sequences of a row: (1, heads, tokens, size) -> (1, tokens, heads, size)."""
+    """Attend within each sequence in the row, (1, heads, tokens, size) -> (1, tokens, heads, size)."""
     sharing = visible.packed.sharing
     if sharing is None:
         return _within(query, key, value, visible, scaling).transpose(1, 2)
@@ -285,7 +288,7 @@ def _attend(query: Tensor, key: Tensor, value: Tensor, visible: Visible, scaling
 
 
 def _within(query: Tensor, key: Tensor, value: Tensor, visible: Visible, scaling: float | None) -> Tensor:
-    """Attend within each sequence of the row, over all tokens and the given heads."""
+    """Attend within each sequence in the row, given the row's tokens for some or all heads."""
     copies = visible.packed.copies
     if copies is None:
         return _apart(query, key, value, visible, scaling)
@@ -308,13 +311,13 @@ def _apart(query: Tensor, key: Tensor, value: Tensor, visible: Visible, scaling:
 
 
 def _in_blocks(tokens: Tensor, blocks: Sequence[tuple[int, int]]) -> list[Tensor]:
-    """Return the blocks, each (sequences, heads, width, D), of (1, heads, V, D)."""
+    """Split tokens, (1, heads, V, D), into blocks, each (sequences, heads, width, D)."""
     parts = torch.split(tokens[0], [count * width for count, width in blocks], dim=1)
     return [torch.unflatten(p, 1, block).transpose(0, 1) for p, block in zip(parts, blocks, strict=True)]
 
 
 def like_lengths(lengths: Sequence[int]) -> list[list[int]]:
-    """Group sequences if padding them to one width costs less than attending to each of them separately."""
+    """Group the indices of sequences for which padding to the same width costs less than separate calls."""
     step = max(BLOCK_PAIRS // max(lengths), 1)
     found: dict[int, list[int]] = {}
     for i in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
@@ -323,7 +326,7 @@ def like_lengths(lengths: Sequence[int]) -> list[list[int]]:
 
 
 def _one(query: Tensor, key: Tensor, value: Tensor, window: int | None, scaling: float | None) -> Tensor:
-    """Attend within sequences of equal length. A mask is created only if they are longer than the window."""
+    """Attend within sequences of equal length. Create a mask only if they are longer than the window."""
     length = query.shape[2]
     options: dict[str, Any] = {"scale": scaling, "enable_gqa": query.shape[1] != key.shape[1]}
     if window is None or length <= window:
@@ -335,7 +338,8 @@ def _one(query: Tensor, key: Tensor, value: Tensor, window: int | None, scaling:
 def _kernel(query: Tensor, key: Tensor, value: Tensor) -> Any:
     """Return torch's kernel for all sequences at once, or None if it does not support these tensors.
 
-    It is a flash attention kernel for 16-bit heads of equal size, which is a multiple of 8 and at most 256.
+    This flash attention kernel needs 16-bit tensors on a GPU, and heads of the same size, which must be a
+    multiple of 8 and at most 256.
     """
     sizes = {t.shape[-1] for t in (query, key, value)}
     fits = len(sizes) == 1 and max(sizes) <= 256 and max(sizes) % 8 == 0
@@ -346,7 +350,7 @@ def _kernel(query: Tensor, key: Tensor, value: Tensor) -> Any:
 def _varlen(device: torch.device) -> Any:
     """Return `torch.nn.attention.varlen.varlen_attn`, or None if torch or the GPU is too old.
 
-    torch must support grouped heads in it, and the GPU must be Ampere (8.0) or newer.
+    This function must support grouped heads, and the GPU must be Ampere (compute capability 8.0) or newer.
     """
     try:
         from torch.nn.attention.varlen import varlen_attn
@@ -359,7 +363,7 @@ def _varlen(device: torch.device) -> Any:
 def _within_at_once(
     kernel: Any, query: Tensor, key: Tensor, value: Tensor, visible: Visible, scaling: float | None
 ) -> Tensor:
-    """Attend within all sequences with one CUDA kernel."""
+    """Attend within all sequences in a single call to a CUDA kernel."""
     bounds = visible.packed.bounds
     longest = max(visible.packed.lengths)
     queries, keys, values = (t[0].transpose(0, 1) for t in (query, key, value))

@@ -1,6 +1,6 @@
-"""Heads of a language model in training: log-probabilities of given tokens, or a value per token.
+"""Language models for training, which return log-probabilities of given tokens or one value per token.
 
-FSDP2 gathers weights in the root's `forward`, so all code that needs the weights runs there.
+FSDP2 gathers weights in the root's `forward`, so all code that needs the weights runs in that method.
 `workers/forward.py` converts a batch to `ids` and `positions`, `load.py` loads models, and `sharding.py`
 shards them.
 """
@@ -24,13 +24,14 @@ from rewardkit.trainer.models.sequence import gather_values, own_part
 from rewardkit.trainer.models.shape import CHUNK_ELEMENTS
 
 Packing = Literal["off", "rows", "flat"]
-"""`off`: one sequence per row. `rows`: short sequences share a row. `flat`: all sequences in one row."""
+"""Packing of sequences: `off` for one sequence per row, `rows` if short sequences share a row, and `flat` for
+all sequences in one row."""
 
 log = logging.getLogger(__name__)
 
 
 class PolicyModel(nn.Module):
-    """Causal language model that returns log-probabilities of tokens and never holds all logits at once."""
+    """Causal language model that returns log-probabilities of tokens without storing all logits at once."""
 
     def __init__(self, body: Any) -> None:
         super().__init__()
@@ -45,7 +46,7 @@ class PolicyModel(nn.Module):
             self._scale = _logit_scale(body, self._cap, body.device)
 
     def find_out(self, device: torch.device) -> None:
-        """Determine properties of a body that received its weights late, by running it on `device`."""
+        """Determine the body's properties by running it on `device`, once its weights have been read."""
         self._scale = _logit_scale(self.body, self._cap, device)
         if not keeps_apart(self.body, device):
             self.packing = "off"
@@ -61,13 +62,13 @@ class PolicyModel(nn.Module):
         packed: Packed | None = None,
         routes: Tensor | None = None,
     ) -> tuple[Tensor, Tensor | None]:
-        """Score `targets`, each with the hidden state of the token before it.
+        """Compute log-probabilities of `targets`, each from the hidden state of the token before it.
 
         Args:
-            ids, positions: (R, W). Positions restart at 0 with each sequence of a row.
+            ids, positions: Token ids and positions, (R, W). Positions restart at 0 in each sequence.
             places: Index of the token before each target in the flattened ids, (N,).
             targets: Tokens to score, (N,).
-            packed: Sequences of the single row, or None if the positions separate them.
+            packed: Sequences in the row, if there is a single row, or None if positions separate them.
             routes: Experts for each token, (R, W, layers * k). See `routing.py`.
 
         Returns:
@@ -103,7 +104,7 @@ class PolicyModel(nn.Module):
         pieces = []
         for start, end in pairwise([0, *range(first, len(states) + 1, size)]):
             chunk = states[start:end], targets[start:end], temperature, entropy, head
-            # Backward recomputes the logits of each chunk to save memory. It starts with the last chunk,
+            # To save memory, the backward pass recomputes each chunk's logits. It starts with the last chunk,
             # whose logits are kept.
             again = torch.is_grad_enabled() and end < len(states)
             pieces.append(
@@ -115,7 +116,7 @@ class PolicyModel(nn.Module):
     def _summing_head(self) -> Tensor | None:
         """Return the output layer's weight in float32 if its gradient is summed over chunks, else None.
 
-        Summing the chunks' gradients in 16 bit would lose values that are small compared to the sum.
+        Summing the chunks' gradients in 16 bits would lose values that are small compared to the sum.
         """
         if self._scale is None:
             return None
@@ -148,9 +149,9 @@ class PolicyModel(nn.Module):
 
 
 class ValueModel(nn.Module):
-    """Language model body with a scalar head, which returns the value of the state after each token.
+    """Language model body with a scalar head that returns the value of the state after each token.
 
-    The head starts at zero, so that the first values are 0 rather than noise that the critic has to unlearn.
+    The head starts at zero, so that the first values are 0 instead of noise that the critic has to unlearn.
     """
 
     def __init__(self, body: nn.Module, hidden_size: int) -> None:
@@ -176,15 +177,15 @@ class ValueModel(nn.Module):
 
 
 def has_no_weights(model: nn.Module) -> bool:
-    """Return True if a model is an outline, whose weights are read after sharding."""
+    """Return True if a model is an outline, that is, a model whose weights are read after sharding."""
     return any(parameter.is_meta for parameter in model.parameters())
 
 
 def hidden_states(body: nn.Module, ids: Tensor, positions: Tensor, packed: Packed | None = None) -> Tensor:
     """Return the last hidden states, (R, W) -> (R, W, H).
 
-    No attention mask is needed. Padding follows the tokens, so causal attention ignores it, and transformers
-    separates the sequences of a row where positions restart, or by `packed`.
+    No attention mask is needed. Padding follows the tokens, so causal attention ignores it. The sequences in
+    a row are separated by `packed`, or by transformers wherever positions restart.
     """
     with attending(packed):
         states: Tensor = body(input_ids=ids, position_ids=positions, use_cache=False).last_hidden_state
@@ -197,11 +198,11 @@ def _by_part(
     scored: tuple[Tensor, ...],
     packed: Packed | None,
 ) -> tuple[Tensor, Tensor | None]:
-    """Compute this process's part of a row that processes share, and return the results of all processes.
+    """Compute this process's part of a shared row, and return the results from all processes.
 
     Args:
-        tokens: Tensors with an element per token, (1, W), starting with the ids.
-        scored: Places to score, (N,), and tensors with an element per place.
+        tokens: Tensors with one element per token, (1, W), starting with the ids.
+        scored: Indices of the tokens to score, (N,), and tensors with one element per index.
     """
     sharing = packed.sharing if packed else None
     if sharing is None:
@@ -223,9 +224,10 @@ def _by_part(
 
 @torch.no_grad()
 def keeps_apart(body: Any, device: torch.device) -> bool:
-    """Return True if sequences packed into one row do not affect each other, as they may in recurrent layers.
+    """Return True if sequences packed into one row do not affect each other.
 
-    The model is run to find this out, as no config states it.
+    They may affect each other in recurrent layers. The model is run to test this, because configs do not
+    contain this information.
     """
     ids = torch.tensor([[1, 2, 1, 2]], device=device)
     positions = torch.tensor([[0, 1, 0, 1]], device=device)
@@ -237,9 +239,9 @@ def keeps_apart(body: Any, device: torch.device) -> bool:
 
 @torch.no_grad()
 def _logit_scale(model: Any, cap: float | None, device: torch.device) -> float | None:
-    """Return the factor between the logits and the output layer's result, or None if they differ otherwise.
+    """Return the ratio of the logits to the output layer's result, or None if the ratio is not constant.
 
-    The model is run to find this out, as each model family has its own setting for the factor.
+    The model is run to measure the ratio, because each model family has its own setting for it.
     """
     head = model.get_output_embeddings()
     body = model.base_model
@@ -263,7 +265,7 @@ def _logit_scale(model: Any, cap: float | None, device: torch.device) -> float |
 
 
 def _exactly(scale: float, config: Any) -> float:
-    """Return the exact value of a measured factor: 1, or a number in the config or its reciprocal."""
+    """Round a measured factor to 1, to a number in the config or to its reciprocal, if one is close."""
     numbers = [v for v in config.to_dict().values() if type(v) in (int, float) and v]
     known = [1.0, *numbers, *(1 / v for v in numbers)]
     best = min(known, key=lambda v: abs(scale - v))

@@ -1,4 +1,4 @@
-"""Loads the contents of a Hugging Face folder: tokenizer, config, language model and value model."""
+"""Loads tokenizers, configs, language models and value models from Hugging Face folders."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ DTYPES: dict[str, torch.dtype] = {name: getattr(torch, full) for name, full in D
 
 
 def load_tokenizer(path: str, *, trust_remote_code: bool = False) -> Any:
-    """Load the tokenizer of a model folder. It must have an end-of-sequence token.
+    """Load the tokenizer from a model folder. The padding token defaults to the end-of-sequence token.
 
     Raises:
-        ConfigError: There is no usable tokenizer.
+        ConfigError: The tokenizer cannot be loaded, or it has no end-of-sequence token.
     """
     quiet_transformers()
     try:
@@ -43,21 +43,21 @@ def load_tokenizer(path: str, *, trust_remote_code: bool = False) -> Any:
 
 
 def load_generation_config(path: str) -> GenerationConfig | None:
-    """Load the generation config of a model folder, or return None if the folder has none."""
+    """Load the generation config from a model folder, or return None if the folder does not contain one."""
     with suppress(OSError, ValueError):
         return GenerationConfig.from_pretrained(path)
     return None
 
 
 def end_token_ids(tokenizer: Any, generation_config: Any) -> list[int]:
-    """Return all tokens that end a response: the tokenizer's, and those of a generation config."""
+    """Return the token ids that end a response according to the tokenizer or the generation config."""
     configured = None if generation_config is None else generation_config.eos_token_id
     listed = configured if isinstance(configured, list) else [configured]
     return sorted({tokenizer.eos_token_id, *(i for i in listed if i is not None)})
 
 
 def load_model_config(path: str, options: ModelConfig | None = None) -> Any:
-    """Load the config of a model folder, without weights, and apply `options.override_config`."""
+    """Load the config from a model folder and apply `options.override_config`."""
     options = options or ModelConfig(path)
     changes = {k: v for k, v in options.override_config.items() if k != "attn_implementation"}
     quiet_transformers()
@@ -73,8 +73,8 @@ def load_causal_lm(
 ) -> nn.Module:
     """Load a causal language model on the CPU, in eval mode.
 
-    The model stays in eval mode during training, as dropout would make the trained policy differ from the
-    policy that generated.
+    The model stays in eval mode during training, because dropout would make the trained policy differ from
+    the policy that generated the responses.
     """
     model: nn.Module = _load(AutoModelForCausalLM, path, dtype, options)
     return model
@@ -89,17 +89,17 @@ def load_value_model(
 ) -> ValueModel:
     """Load a critic from a language model's folder, on the CPU, in eval mode.
 
-    The value head is loaded from the folder if it has one that fits. Otherwise it starts at 0.
+    The value head is loaded if the folder contains a head of the right size. Otherwise, it starts at 0.
 
     Args:
-        say: Callback that receives a message about the folder's value head, if it has one.
+        say: Callback that receives a message about the value head in the folder, if there is one.
     """
     return _with_value_head(_load(AutoModel, path, dtype, options), path, dtype, say)
 
 
 def _with_value_head(body: Any, path: str, dtype: torch.dtype, say: Callable[[str], None]) -> ValueModel:
     model = ValueModel(body, body.config.get_text_config().hidden_size)
-    model.head.to(dtype)  # not the whole model, as rotary frequencies are a buffer and need float32
+    model.head.to(dtype)  # not the whole model, because rotary frequencies are a buffer and need float32
     saved = read_value_head(path, model.head.in_features)
     if saved.weight is not None:
         with torch.no_grad():
@@ -110,7 +110,10 @@ def _with_value_head(body: Any, path: str, dtype: torch.dtype, say: Callable[[st
 
 
 def outline_causal_lm(path: str, dtype: torch.dtype, options: ModelConfig) -> tuple[Any, ShardPlaces | None]:
-    """Return a causal language model without weights, and their locations, or the loaded model and None."""
+    """Return a causal language model without weights, and the locations of its weights.
+
+    If the weights cannot be read later, return the loaded model and None.
+    """
     outlined = _outline(AutoModelForCausalLM, path, dtype, options)
     if outlined is None:
         return load_causal_lm(path, dtype, options), None
@@ -123,7 +126,10 @@ def outline_causal_lm(path: str, dtype: torch.dtype, options: ModelConfig) -> tu
 def outline_value_model(
     path: str, dtype: torch.dtype, options: ModelConfig, *, say: Callable[[str], None]
 ) -> tuple[ValueModel, ShardPlaces | None]:
-    """Return a critic whose body has no weights, and their locations, or the loaded critic and None."""
+    """Return a critic whose body has no weights, and the locations of these weights.
+
+    If the weights cannot be read later, return the loaded critic and None.
+    """
     outlined = _outline(AutoModel, path, dtype, options)
     if outlined is None:
         return load_value_model(path, dtype, options, say=say), None
@@ -133,10 +139,10 @@ def outline_value_model(
 def _outline(
     kind: Any, path: str, dtype: torch.dtype, options: ModelConfig
 ) -> tuple[Any, ShardPlaces] | None:
-    """Return a model without weights, and their locations.
+    """Return a model without weights, and the locations of its weights.
 
-    Return None if weights cannot be read tensor by tensor, or the model gets an adapter, which needs loaded
-    weights.
+    Return None if the weights cannot be read tensor by tensor, or if the model gets an adapter, which needs
+    loaded weights.
     """
     folder = model_folder(path)
     config = load_model_config(path, options)
@@ -166,15 +172,19 @@ def _load(kind: Any, path: str, dtype: torch.dtype, options: ModelConfig | None)
 
 
 def _attention(config: Any) -> dict[str, str]:
-    """Return the attention implementation to request, as torch's silently ignores a softcap of scores."""
+    """Return the argument that selects eager attention if the model caps attention scores.
+
+    torch's attention would silently ignore the cap.
+    """
     capped = getattr(config.get_text_config(), "attn_logit_softcapping", None)
     return {"attn_implementation": "eager"} if capped else {}
 
 
 def unsharded_copy(model: nn.Module, dtype: torch.dtype, device: torch.device) -> nn.Module:
-    """Return a copy of a model that is not yet sharded, with its parameters in `dtype` on `device`.
+    """Return a copy of a model that is not sharded yet, with parameters in `dtype` on `device`.
 
-    Only parameters are cast, as rotary frequencies are a buffer and lose too much precision in bfloat16.
+    Only parameters are cast, because rotary frequencies are a buffer and would lose too much precision in
+    bfloat16.
     """
     copied = copy.deepcopy(model).to(device)
     for parameter in copied.parameters():
@@ -193,12 +203,12 @@ def whole_copy(
 
 
 def quiet_transformers() -> None:
-    """Suppress the progress bars and advice of transformers. Its errors are still raised."""
+    """Suppress progress bars and advice from transformers. Errors are still raised."""
     transformers_logging.set_verbosity_error()
     transformers_logging.disable_progress_bar()
 
 
 def _first_line(error: Exception) -> str:
     lines = [line.strip() for line in str(error).strip().splitlines()] or [type(error).__name__]
-    # If the first line introduces a list, add the list's first entry, which has the information.
+    # If the first line introduces a list, add the first item, which contains the information.
     return f"{lines[0]} {lines[1]}" if lines[0].endswith(":") and len(lines) > 1 else lines[0]

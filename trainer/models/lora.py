@@ -1,6 +1,6 @@
-"""Low-rank adapters (Hu et al. 2021, arXiv:2106.09685) on a model's linear layers, using peft.
+"""Low-rank adapters (Hu et al. 2021, arXiv:2106.09685) for a model's linear layers, using peft.
 
-The adapter is injected in place, so that the model keeps its Hugging Face class.
+Adapters are injected in place, so that the model keeps its Hugging Face class.
 """
 
 from __future__ import annotations
@@ -22,18 +22,20 @@ from rewardkit.trainer.distributed import gathered
 
 ADAPTER = "default"
 AdapterParts = tuple[Any, dict[str, Tensor]]
-"""Contents of an adapter's folder: peft's `LoraConfig`, and the tensors named as in `adapter_tensors`."""
+"""Parts of an adapter: peft's `LoraConfig`, and the tensors by the names that `adapter_tensors` yields."""
 
 
 def add_lora(model: Any, options: ModelConfig, *, weights: bool = True) -> None:
-    """Freeze a Hugging Face model and add an adapter to its linear layers. The new adapter has no effect yet.
+    """Freeze a Hugging Face model and add an adapter to its linear layers.
+
+    A new adapter does not change the model's output before it is trained.
 
     Args:
-        weights: If True, load the weights from `options.lora_adapter_path`, if that is set.
+        weights: If True and `options.lora_adapter_path` is set, load the adapter's weights from that path.
 
     Raises:
         ConfigError: peft is not installed, `target_modules` matches no layer or a layer that is not linear,
-            or the path has no adapter that fits this model.
+            or the path does not contain an adapter that fits this model.
     """
     try:
         from peft.tuners.lora import Linear, LoraLayer
@@ -49,7 +51,7 @@ def add_lora(model: Any, options: ModelConfig, *, weights: bool = True) -> None:
     settings = adapter_settings(options)
     try:
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(0)  # all processes shard the same adapter
+            torch.manual_seed(0)  # so that all processes create and shard the same adapter
             model.add_adapter(settings, ADAPTER)
     except (ValueError, TypeError, re.error) as error:
         raise ConfigError(f"target_modules={options.target_modules}: {reason_of(error)}") from None
@@ -61,10 +63,10 @@ def add_lora(model: Any, options: ModelConfig, *, weights: bool = True) -> None:
 
 
 def adapter_settings(options: ModelConfig) -> Any:
-    """Return peft's `LoraConfig` for a model's options, read from `lora_adapter_path` if that is set.
+    """Return peft's `LoraConfig` for a model's options, read from `lora_adapter_path` if it is set.
 
     Raises:
-        ConfigError: The path has no adapter, or an adapter of another type.
+        ConfigError: The path contains no adapter, or an adapter of another type.
     """
     from peft import LoraConfig
 
@@ -90,7 +92,7 @@ def adapter_settings(options: ModelConfig) -> Any:
 
 @torch.no_grad()
 def _load_adapter(model: nn.Module, folder: Path) -> None:
-    """Load the adapter's weights into the model, from the names that `write_adapter` writes."""
+    """Load the adapter's weights into the model, from a file in the format of `write_adapter`."""
     try:
         saved = load_file(folder / "adapter_model.safetensors")
     except (OSError, SafetensorError) as error:
@@ -112,7 +114,7 @@ def _load_adapter(model: nn.Module, folder: Path) -> None:
 
 @contextmanager
 def adapters_off(model: nn.Module) -> Iterator[None]:
-    """Disable the adapters for the block, so that the model acts as the base model."""
+    """Disable the adapters for the block, so that the model behaves like the base model."""
     # peft's `enable_adapters` would freeze and unfreeze parameters without FSDP's knowledge.
     layers: list[Any] = [m for m in model.modules() if hasattr(m, "_disable_adapters")]
     for layer in layers:
@@ -125,7 +127,7 @@ def adapters_off(model: nn.Module) -> Iterator[None]:
 
 
 def merged_tensors(model: nn.Module, gather: Callable[[Tensor], Tensor]) -> Iterator[tuple[str, Tensor]]:
-    """Yield the parameters with the base model's names, as new tensors in which adapters are merged."""
+    """Yield the base model's parameters by name, as new tensors with the adapters merged into them."""
     for name, parameter in model.named_parameters():
         owner, base, rest = name.rpartition(".base_layer.")
         if ".lora_" in name:
@@ -139,7 +141,7 @@ def merged_tensors(model: nn.Module, gather: Callable[[Tensor], Tensor]) -> Iter
 
 
 def adapter_tensors(model: Any) -> Iterator[tuple[str, Tensor]]:
-    """Yield the adapter's tensors with their names in its file, gathered from the shards.
+    """Yield the adapter's tensors, gathered from the shards, with their names in an adapter file.
 
     Args:
         model: `PolicyModel` or `ValueModel` with an adapter, sharded or not. All processes must iterate.
@@ -150,10 +152,12 @@ def adapter_tensors(model: Any) -> Iterator[tuple[str, Tensor]]:
 
 
 def gather_adapter(model: Any, *, keep: bool = True) -> AdapterParts:
-    """Return copies of the adapter parts of a `PolicyModel` or `ValueModel`, as `write_adapter` needs them.
+    """Return a model's adapter settings and CPU copies of its adapter tensors, for `write_adapter`.
+
+    All processes must call this function.
 
     Args:
-        model: Model with an adapter. All processes must call this function.
+        model: `PolicyModel` or `ValueModel` with an adapter.
         keep: If False, return no tensors in this process.
     """
     copies = {name: tensor.to("cpu", copy=True) for name, tensor in adapter_tensors(model) if keep}
@@ -161,11 +165,11 @@ def gather_adapter(model: Any, *, keep: bool = True) -> AdapterParts:
 
 
 def write_adapter(settings: Any, tensors: Mapping[str, Tensor], folder: Path) -> None:
-    """Write an adapter to a folder that `PeftModel.from_pretrained` and vLLM can load.
+    """Write an adapter to a folder, in a format that `PeftModel.from_pretrained` and vLLM can load.
 
     Args:
         settings: peft's `LoraConfig`.
-        tensors: CPU tensors with the names of `adapter_tensors`.
+        tensors: CPU tensors by the names that `adapter_tensors` yields.
     """
     folder.mkdir(parents=True, exist_ok=True)
     settings.save_pretrained(folder)

@@ -1,5 +1,7 @@
-"""Applies options that change a model's computation, before it is sharded: packing, adapters, kernels,
-checkpointing of decoder layers."""
+"""Applies options that change a model's computation, before the model is sharded.
+
+These options concern packing, adapters, kernels, and the checkpointing of decoder layers.
+"""
 
 from __future__ import annotations
 
@@ -35,11 +37,11 @@ def prepare(
     """Apply the model options to a causal language model or a `ValueModel`, before it is sharded.
 
     Args:
-        device: Device that the model will compute on.
+        device: Device on which the model will compute.
         sequence_parallel: Maximum number of processes that share a row's tokens.
 
     Raises:
-        ConfigError: An option needs a package that is not installed, or the model does not support it.
+        ConfigError: An option needs a package that is not installed, or the model does not support an option.
     """
     prepared = model if isinstance(model, ValueModel) else PolicyModel(model)
     assert isinstance(prepared, PolicyModel | ValueModel)
@@ -63,7 +65,7 @@ def prepare(
 
 
 def _attention(body: Any, options: ModelConfig, device: torch.device, sequence_parallel: int) -> str | None:
-    """Return the attention implementation to use, or None to keep the choice of transformers."""
+    """Return the attention implementation to use, or None to keep transformers' choice."""
     if sequence_parallel > 1:
         if reason := why_unshared(body.config, remote=options.trust_remote_code):
             raise ConfigError(f"ulysses_sequence_parallel_size cannot be above 1 for this model: {reason}")
@@ -85,7 +87,7 @@ def _attention(body: Any, options: ModelConfig, device: torch.device, sequence_p
 
 @cache
 def _can_compile() -> bool:
-    """Return True if Triton (part of torch for CUDA) and the C compiler that it needs are installed."""
+    """Return True if Triton (part of torch for CUDA) and a C compiler, which Triton needs, are installed."""
     compilers = [os.environ.get("CC"), "gcc", "clang", "cc"]
     can = find_spec("triton") is not None and any(shutil.which(name) for name in compilers if name)
     if not can:
@@ -101,12 +103,12 @@ def _attend_by(body: Any, attention: Any) -> None:
         raise ConfigError(f"override_config.attn_implementation must be a name, found {attention!r}")
     try:
         body.set_attn_implementation(attention)
-    except Exception as error:  # unknown, not installed, or not for this model or machine
+    except Exception as error:  # unknown, not installed, or not supported by this model or machine
         raise ConfigError(f"override_config.attn_implementation={attention}: {reason_of(error)}") from None
 
 
 def decoder_layers(model: nn.Module, config: FsdpConfig) -> list[nn.Module]:
-    """Return the decoder layers: the modules of the classes that the config names or the model declares."""
+    """Return the decoder layers, which are modules of a class that the config names or the model declares."""
     declared = (getattr(m, "_no_split_modules", None) for m in model.modules())
     names = config.wrap_policy.transformer_layer_cls_to_wrap or sorted({n for d in declared if d for n in d})
     layers = [m for m in model.modules() if type(m).__name__ in names]

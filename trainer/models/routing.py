@@ -1,7 +1,8 @@
-"""Router replay: sends each token to the experts that the rollout engine chose for it.
+"""Router replay, which sends each token to the experts that the rollout engine chose for it.
 
-If routers chose again, rounding alone could lead to other experts, and the trained policy would differ from
-the one that generated. The router is still trained, as the policy computes the experts' weights itself.
+If the routers chose again, rounding alone could lead to different experts, and the trained policy would
+differ from the policy that generated the tokens. The routers are still trained, because the policy computes
+the experts' weights itself.
 """
 
 from __future__ import annotations
@@ -15,28 +16,28 @@ from rewardkit.errors import ConfigError
 
 KEY = "actor_rollout_ref.rollout.router_replay"
 ROUTES = "routed_experts"
-"""Name of the tensor in a batch: (B, L, layers * k) int32, or -1 if a token's experts are unknown."""
+"""Name of the tensor with expert indices in a batch, (B, L, layers * k) int32. Unknown indices are -1."""
 
 
 class RouterReplay:
-    """Makes a model's routers send the tokens of the next forward to given experts."""
+    """Hooks that make a model's routers send the tokens in the next forward pass to given experts."""
 
     def __init__(self, body: nn.Module) -> None:
         self.routers: list[nn.Module] = []
         self._normed: bool | None = None
-        """True if the weights of a token's experts add up to 1. Determined from the first tokens."""
+        """True if the weights of a token's experts add up to 1. None until the first forward pass."""
         self._routes: Tensor | None = None
-        """(layers, N, k). Kept for the backward, which may recompute layers."""
+        """Experts for each token, (layers, N, k). Kept for the backward pass, which may recompute layers."""
         for module in body.modules():
             if type(module).__name__.lower().endswith("topkrouter"):
                 module.register_forward_hook(self._hook(len(self.routers)))
                 self.routers.append(module)
 
     def expect(self, routes: Tensor | None) -> None:
-        """Set the experts for the next forward, (R, W, layers * k), or None to let the routers choose.
+        """Set the experts for the next forward pass, (R, W, layers * k), or None to let the routers choose.
 
         Raises:
-            ConfigError: The number of routers in the model does not match.
+            ConfigError: The experts cannot be divided equally among the routers in the model.
         """
         self._routes = None
         if routes is None:
@@ -72,7 +73,10 @@ class RouterReplay:
 
 
 def _are_normed(shares: Tensor, weights: Tensor) -> bool:
-    """Return True if expert weights are their probabilities, (N, k), divided by the sum of these."""
+    """Return True if weights are the experts' probabilities, (N, k), divided by each token's sum.
+
+    Return False if weights are the probabilities themselves.
+    """
     for normed, expected in ((True, shares / shares.sum(dim=-1, keepdim=True)), (False, shares)):
         if bool((weights - expected).abs().max() < 0.01):
             return normed
@@ -82,11 +86,11 @@ def _are_normed(shares: Tensor, weights: Tensor) -> bool:
 
 
 def align_routes(routes: list[Any], attention_mask: Tensor) -> Tensor:
-    """Return the experts of all rows, (B, L, layers * k) int32, aligned with each row's tokens.
+    """Return the experts for all rows, (B, L, layers * k) int32, aligned with each row's tokens.
 
     Args:
-        routes: Experts of each row, (tokens, layers, k), for all or only the first of its tokens.
-        attention_mask: (B, L), 1 on tokens.
+        routes: Experts for each row, (tokens, layers, k). They may cover only the first tokens in the row.
+        attention_mask: Attention mask, (B, L), 1 on tokens.
     """
     width = max((route[0].size for route in routes if len(route)), default=0)
     placed = torch.full((*attention_mask.shape, width), -1, dtype=torch.int32)

@@ -1,7 +1,7 @@
-"""Sequence parallelism: processes hold equal parts of one row of tokens and exchange tensors for attention.
+"""Sequence parallelism, in which each process computes an equal part of the tokens in a row.
 
-Each process computes its own tokens. For attention, parts are exchanged so that each process has all tokens
-of some heads (DeepSpeed-Ulysses, Jacobs et al. 2023). All processes must call these functions together.
+For attention, processes exchange their parts, so that each process has all tokens of some heads
+(DeepSpeed-Ulysses, Jacobs et al. 2023). All processes must call these functions together.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ def own_part(tokens: Tensor, sharing: World) -> Tensor:
 
 
 def gather_values(values: Tensor, owners: Tensor, sharing: World) -> Tensor:
-    """Return the values of all processes, (N,). Elements with `owners` r are those of process r, in order.
+    """Return the values from all processes, (N,), with element i from process `owners[i]`.
 
-    The gradient is each process's own part of the gradient of a loss that all processes compute equally.
+    All processes must compute the same loss from the result. Each process gets the gradient for its values.
     """
     gathered: Tensor = _Gather.apply(values, owners, sharing)  # type: ignore[no-untyped-call]
     return gathered
@@ -33,8 +33,9 @@ def gather_values(values: Tensor, owners: Tensor, sharing: World) -> Tensor:
 def to_heads(query: Tensor, key: Tensor, value: Tensor, sharing: World) -> list[Tensor]:
     """Exchange some tokens of all heads for all tokens of some heads.
 
-    (1, heads, W / size, D) -> (1, heads / size, W, D). Keys and values are repeated until their heads divide
-    by the number of processes. If query heads do not divide, they are padded with zeros.
+    The shapes are (1, heads, W / size, D) -> (1, heads / size, W, D). Keys and values are repeated until the
+    number of processes divides the number of their heads. If it does not divide the number of query heads,
+    heads of zeros are added.
     """
     size = sharing.size
     tensors = [_even(t, size) for t in _repeat(query, key, value, size)]
@@ -48,14 +49,14 @@ def to_heads(query: Tensor, key: Tensor, value: Tensor, sharing: World) -> list[
 
 
 def to_tokens(out: Tensor, sharing: World) -> Tensor:
-    """Undo `to_heads`: exchange all tokens of some heads for some tokens of all heads."""
+    """Undo `to_heads` by exchanging all tokens of some heads for some tokens of all heads."""
     _, heads, tokens, width = out.shape
     parts = out.reshape(heads, sharing.size, -1).transpose(0, 1).flatten(1)
     return _exchange(parts, sharing).view(1, sharing.size * heads, tokens // sharing.size, width)
 
 
 def _repeat(query: Tensor, key: Tensor, value: Tensor, size: int) -> list[Tensor]:
-    """Repeat keys and values until their heads divide by `size`, or else to one per query head."""
+    """Repeat keys and values until `size` divides their number of heads, or to one head per query head."""
     heads = key.shape[1]
     groups = query.shape[1] // heads
     times = [f for f in range(1, groups + 1) if groups % f == 0 and heads * f % size == 0]
@@ -69,7 +70,7 @@ def _even(tensor: Tensor, size: int) -> Tensor:
 
 
 def _exchange(parts: Tensor, sharing: World) -> Tensor:
-    """Send part r of (size, M) to process r, and return the received parts in order of rank."""
+    """Send row r of `parts`, (size, M), to process r, and return the received rows in order of rank."""
     received: Tensor = _Exchange.apply(parts, sharing)  # type: ignore[no-untyped-call]
     return received
 

@@ -1,6 +1,6 @@
-"""Facts about a model from its config.json and the headers of its weight files.
+"""Reads facts about a model from its config.json and the headers of its weight files.
 
-This takes milliseconds for any model size, as no weights are read and torch is not imported.
+This takes milliseconds for a model of any size, because no weights are read and torch is not imported.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import Any
 from rewardkit.model_folders import model_folder, read_config
 
 CHUNK_ELEMENTS = 2**25
-"""Maximum number of logits in memory at once in training: 128 MiB in float32."""
+"""Maximum number of logits in memory at once during training, which take 128 MiB in float32."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """Sizes of a model that determine its memory. `kv_width` is the cached values per layer and token."""
+    """Sizes that determine a model's memory. `kv_width` counts the cached values per layer and token."""
 
     parameters: int
     layers: int
@@ -35,11 +35,11 @@ class Shape:
 
 
 HEADS = ("lm_head.weight", "embed_out.weight", "output.weight")
-"""Names of the output layer's weight in models that do not tie it."""
+"""Names of the output layer's weight in models that do not tie it to the embedding."""
 
 
 def read_shape(path: str) -> Shape | None:
-    """Return the shape of a model in a folder or in the Hub's cache, or None if it is not on this machine."""
+    """Return the shape of a model in a folder or in the Hub's cache, or None if it cannot be determined."""
     folder = model_folder(path)
     files = sorted(folder.glob("*.safetensors")) if folder else []
     config = read_config(path)
@@ -63,9 +63,9 @@ def read_shape(path: str) -> Shape | None:
 
 
 def read_positions(config: Mapping[str, Any] | None) -> int | None:
-    """Return the number of positions of a model with this config.json, or None if the file does not state it.
+    """Return the number of positions in a model with this config.json, or None if the file does not state it.
 
-    Scaled rotary positions are multiplied by their factor, starting from the original number if it is given.
+    If rotary positions are scaled, the original number of positions is multiplied by the scaling factor.
     """
     text = text_part(config or {})
     most = text.get("max_position_embeddings") or text.get("n_positions")
@@ -77,7 +77,7 @@ def read_positions(config: Mapping[str, Any] | None) -> int | None:
 
 
 def text_part(config: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the text part of a config.json, which is the whole for a model of text only."""
+    """Return the text part of a config.json, or the whole config for a text-only model."""
     inner = config.get("text_config")
     return inner if isinstance(inner, dict) else config
 

@@ -1,7 +1,7 @@
 """Shards a model over processes with FSDP2, and gathers its full tensors.
 
-In training, every model is called only by its root `forward` (`heads.py`). A submodule called directly would
-bypass FSDP2's root hook and run with sharded weights.
+In training, a model is called only through its root's `forward` (`heads.py`). A direct call to a submodule
+would bypass FSDP2's root hook and run with sharded weights.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from rewardkit.trainer.models.shards import ShardPlaces, fill
 
 
 def shard(model: nn.Module, world: World, config: FsdpConfig, places: ShardPlaces | None = None) -> nn.Module:
-    """Shard a model over all processes with FSDP2, one group per decoder layer.
+    """Shard a model over all processes with FSDP2, with one group per decoder layer.
 
     Master weights keep their dtype. A causal language model is wrapped in a `PolicyModel`. If a single
-    process computes in the dtype of its weights, the model is not sharded, as FSDP2 would copy all weights
-    for each forward and backward.
+    process computes in the dtype of its weights, the model is not sharded, because FSDP2 would copy all
+    weights in each forward and backward pass.
 
     Args:
-        places: Locations of an outline's weights. Each process reads only its own part.
+        places: Locations of the weights if `model` is an outline. Each process reads only its own part.
     """
     if isinstance(model, PreTrainedModel):
         model = PolicyModel(model)
@@ -55,26 +55,26 @@ def shard(model: nn.Module, world: World, config: FsdpConfig, places: ShardPlace
     }
     for layer in decoder_layers(model, config):
         fully_shard(layer, reshard_after_forward=config.reshard_after_forward, **settings)
-    # Backward needs the root's weights first, so they stay gathered only if there is a backward.
+    # The backward pass needs the root's weights first, so a model that is trained keeps them gathered.
     trained = any(p.requires_grad for p in model.parameters())
     fully_shard(model, reshard_after_forward=None if trained else config.reshard_after_forward, **settings)
     if places is not None:
         assert isinstance(model, PolicyModel | ValueModel)
         offloaded = isinstance(settings["offload_policy"], CPUOffloadPolicy)
         fill(model, places, torch.device("cpu") if offloaded else world.device)
-        register_fsdp_forward_method(model, "find_out")  # it gathers weights as a forward does
+        register_fsdp_forward_method(model, "find_out")  # `find_out` gathers weights like `forward`
         with torch.no_grad():
-            # FSDP2 of torch before 2.13 fails, on CUDA, in a forward without arguments.
+            # Before torch 2.13, FSDP2 fails on CUDA if the forward pass has no arguments.
             model.find_out(world.device)
         root: Any = model
-        root.reshard()  # frees the weights that it keeps for a backward
+        root.reshard()  # frees the weights that the root keeps for a backward pass
     return model
 
 
 def _stays_whole(model: nn.Module, world: World, config: FsdpConfig) -> bool:
-    """Return True if the model need not be sharded (`may_stay_whole`), and no parameter needs a cast.
+    """Return True if the model need not be sharded (`may_stay_whole`) and no parameter needs a cast.
 
-    The dtype of an adapter may differ from that of the model.
+    Every parameter is checked, because an adapter's dtype may differ from the base model's dtype.
     """
     computing = DTYPES[computing_dtype(config)]
     return may_stay_whole(config, world.size) and all(p.dtype == computing for p in model.parameters())
@@ -91,7 +91,7 @@ def _whole(model: nn.Module, device: torch.device, places: ShardPlaces | None) -
 
 
 def drop_gathered(model: nn.Module) -> None:
-    """Free the gathered weights that the root keeps for a backward."""
+    """Free the gathered weights that FSDP2 keeps for a backward pass."""
     for module in model.modules():
         if isinstance(module, FSDPModule):
             module.reshard()
@@ -103,19 +103,19 @@ def language_model(model: nn.Module) -> nn.Module:
 
 
 def is_adapted(model: nn.Module) -> bool:
-    """Return True if a policy is trained by an adapter."""
+    """Return True if the policy has an adapter, which is trained instead of the model's weights."""
     return bool(getattr(language_model(model), "peft_config", None))
 
 
 def full_tensors(model: nn.Module, dtype: torch.dtype | None = None) -> Iterator[tuple[str, Tensor]]:
     """Yield every parameter gathered from its shards, one at a time. All processes must iterate together.
 
-    Names are those of the Hugging Face model. A tied weight is yielded once, under its first name. An adapter
-    is merged into the weight that it adapts.
+    Names are as in the Hugging Face model. A tied weight is yielded once, under its first name. An adapter is
+    merged into the weight that it adapts.
 
     Args:
-        dtype: Type to cast to, or None to keep the type. Without an adapter, shards are cast before they are
-            gathered.
+        dtype: Dtype to cast to, or None to keep the dtype. Without an adapter, shards are cast before they
+            are gathered.
     """
     drop_gathered(model)
     body = language_model(model)

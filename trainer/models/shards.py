@@ -1,7 +1,7 @@
-"""Builds a model without weights, and reads its weights from safetensors files directly into the shards.
+"""Builds models without weights, and reads weights from safetensors files directly into the shards.
 
-Each process reads only its own part of a model. If a folder has the tensors under other names or in another
-format, `match` returns None, and the model is loaded as a whole.
+Each process reads only its own part of a model. If the files contain the tensors under other names or in
+another format, `match` returns None, and every process loads the whole model.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from torch.distributed.checkpoint.state_dict_loader import load
 from torch.nn.modules.module import register_module_parameter_registration_hook
 
 TYPES = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
-"""Supported types of weights."""
+"""Supported dtypes of weights."""
 
 Saved = dict[str, tuple[tuple[int, ...], torch.dtype]]
-"""Shape and type of the tensors in a folder's safetensors files, by name."""
+"""Shape and dtype of each tensor in a folder's safetensors files, by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShardPlaces:
-    """Location of a model's weights in files."""
+    """Locations of a model's weights in files."""
 
     folder: Path
     names: Mapping[str, str]
-    """Name of the tensor in the folder's files, by the name of the parameter or buffer."""
+    """Name of each tensor in the folder's files, by the name of its parameter or buffer in the model."""
 
 
 def read_saved(folder: Path) -> Saved:
-    """Return all tensors of a folder's safetensors files, from their headers."""
+    """Return the shape and dtype of each tensor in a folder, from the headers of its safetensors files."""
     found: Any = HuggingFaceStorageReader(str(folder)).read_metadata().state_dict_metadata
     return {name: (tuple(about.size), about.properties.dtype) for name, about in found.items()}
 
 
 @contextmanager
 def parameters_on_meta() -> Iterator[None]:
-    """Build models in the block without weights. Buffers are real, as files do not contain them."""
+    """Create parameters on the meta device in the block. Buffers are real, as files do not contain them."""
 
     def without_data(module: nn.Module, name: str, parameter: nn.Parameter | None) -> Any:
         if parameter is None or parameter.is_meta:  # a tied parameter stays the same object
@@ -57,10 +57,10 @@ def parameters_on_meta() -> Iterator[None]:
 
 
 def match(model: Any, folder: Path) -> ShardPlaces | None:
-    """Return the location of each parameter and saved buffer of a model.
+    """Return the locations of the parameters and saved buffers in a model.
 
-    Return None if one is missing, or would have to be converted. A model without a head finds its tensors
-    under the prefix of the model with the head.
+    Return None if a tensor is missing or would have to be converted. The files for a model without a head may
+    contain its tensors under the prefix of the model with a head.
     """
     saved = read_saved(folder)
     state = model.state_dict()
@@ -81,7 +81,7 @@ def match(model: Any, folder: Path) -> ShardPlaces | None:
 
 
 def converts(model: Any) -> bool:
-    """Return True if transformers changes more than the names of this model's tensors when loading them."""
+    """Return True if transformers changes more than the names of this model's tensors when it loads them."""
     try:
         from transformers.conversion_mapping import WeightConverter, get_model_conversion_mapping
     except ImportError:
@@ -91,7 +91,7 @@ def converts(model: Any) -> bool:
 
 @torch.no_grad()
 def fill(model: Any, places: ShardPlaces, device: torch.device) -> None:
-    """Allocate a model's parameters on `device`, and read this process's part of the weights of its `body`.
+    """Allocate a model's parameters on `device`, and read this process's part of the weights in its `body`.
 
     All processes must call this function together.
     """
@@ -103,7 +103,10 @@ def fill(model: Any, places: ShardPlaces, device: torch.device) -> None:
 
 
 def _give_memory(model: Any, device: torch.device) -> None:
-    """Allocate the parameters that have no memory, as `to_empty` does for all, and keep them tied."""
+    """Allocate memory for parameters that have none, and keep tied parameters tied.
+
+    In contrast, `Module.to_empty` would allocate memory for all parameters again.
+    """
     made: dict[nn.Parameter, nn.Parameter] = {}
     for module in model.modules():
         for name, parameter in list(module.named_parameters(recurse=False)):

@@ -1,4 +1,4 @@
-"""Reads the value head from a critic's folder. A previously trained critic or reward model has one."""
+"""Reads a value head from a model's folder. Trained critics and reward models contain a value head."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor
 from rewardkit.model_folders import model_folder
 
 NAMES = ("score", "classifier", "v_head.summary", "value_head")
-"""Names used by transformers, TRL and others for the layer that maps a hidden state to a number."""
+"""Names that transformers, TRL and other libraries use for the layer that maps a hidden state to a number."""
 
 
 @dataclass(frozen=True)
@@ -18,13 +18,13 @@ class SavedHead:
     """Value head found in a model's folder."""
 
     weight: Tensor | None
-    """(1, hidden size), or None if the folder has no head that fits."""
+    """Weight of the head, (1, hidden size), or None if the folder has no head of this shape."""
     said: str
-    """Message about how the head was used, or empty if the folder has none."""
+    """Message about the use of the head, or an empty string if the folder has no head."""
 
 
 def read_value_head(path: str, hidden_size: int) -> SavedHead:
-    """Read the value head stored with a model's weights, in a folder or in the Hub's cache."""
+    """Read the value head that is stored with a model's weights, in a folder or in the Hub's cache."""
     folder = model_folder(path)
     for file in sorted(folder.glob("*.safetensors")) if folder else ():
         with safe_open(file, framework="pt") as opened:

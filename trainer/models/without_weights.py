@@ -1,6 +1,7 @@
-"""Builds a model without weights, to find loading and sharding errors early.
+"""Builds a model without weights to find loading and sharding errors early.
 
-Every process does this before it loads any weights. A dry run does the same checks, with the same messages.
+Every process runs these checks before it loads any weights. A dry run runs the same checks and reports the
+same messages.
 """
 
 from __future__ import annotations
@@ -31,20 +32,20 @@ PLACES = ("wpe", "embed_positions", "position_embeddings")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrialModel:
-    """Model to try, as the run's settings describe it."""
+    """Model to check, with the run's settings for it."""
 
     key: str
-    """Name of the setting that holds `options`: `actor_rollout_ref.model` or `critic.model`."""
+    """Name of the setting that contains `options`: `actor_rollout_ref.model` or `critic.model`."""
     options: ModelConfig
     fsdp: FsdpConfig
     device: torch.device
     processes: int
     tokens: int
-    """Upper bound of the token ids, exclusive."""
+    """Exclusive upper bound of the token ids."""
     longest: int
     """Number of tokens in the longest sequence."""
     limit: str = "prompt_length + response_length are"
-    """Start of a message about `longest`: the settings that determine it, and a verb."""
+    """Names of the settings that determine `longest`, and a verb, for messages about `longest`."""
     value: bool = False
     """True for a value model, False for a language model."""
     sequence_parallel: int = 1
@@ -57,17 +58,17 @@ class TriedModel:
     model: PolicyModel | ValueModel
     """Model without weights, including its adapter if it has one."""
     notes: list[str]
-    """Messages to show to the user."""
+    """Messages for the user."""
 
 
 def try_model(asked: TrialModel) -> TriedModel | None:
-    """Build a model without weights and check it as a run would. Return None if it is not downloaded yet.
+    """Build a model without weights and check it, or return None if it has not been downloaded yet.
 
     Raises:
-        ConfigError: The first problem that would stop the run. The message begins with the setting.
+        ConfigError: The run would fail. The message names the setting and describes the first problem.
     """
     folder = model_folder(asked.options.path)
-    if folder is None:  # it will be downloaded when the run loads it
+    if folder is None:  # the run will download the model when it loads it
         return None
     try:
         kind = AutoModel if asked.value else AutoModelForCausalLM
@@ -93,7 +94,7 @@ def try_classifier(key: str, path: str) -> None:
     """Build a reward model without weights, and load its tokenizer.
 
     Raises:
-        ConfigError: The first problem that would stop it from loading. The message begins with the setting.
+        ConfigError: Loading would fail. The message names the setting and describes the first problem.
     """
     folder = model_folder(path)
     if folder is None:
@@ -120,7 +121,7 @@ def _built(kind: Any, options: ModelConfig) -> Any:
 
 
 def _check_weights(model: Any, kind: Any, options: ModelConfig, folder: Path) -> None:
-    """Check that the files contain every tensor in the right shape, as a missing one would be random."""
+    """Check that the files contain every tensor in the right shape, as missing weights would be random."""
     if not any(folder.glob("*.safetensors")):
         if not any(folder.glob("pytorch_model*.bin")):
             raise ConfigError(f"{options.path} has no weights: neither *.safetensors nor pytorch_model.bin")
@@ -146,7 +147,10 @@ def _check_weights(model: Any, kind: Any, options: ModelConfig, folder: Path) ->
 
 
 def _loading_info(kind: Any, config: Any, options: ModelConfig) -> dict[str, Any]:
-    """Return transformers' own report on names and shapes. Each tensor is in memory only briefly."""
+    """Return transformers' own report on missing and mismatched tensors.
+
+    Each tensor is in memory only briefly.
+    """
     _, found = kind.from_pretrained(
         options.path,
         config=config,
@@ -170,7 +174,7 @@ def _check_whole(file: Path) -> None:
 
 
 def _check_sizes(model: Any, asked: TrialModel) -> None:
-    """Check that each token has an embedding, and each position too if positions are learned."""
+    """Check that the embeddings cover all tokens and, if position embeddings are learned, all positions."""
     table = model.get_input_embeddings()
     if isinstance(table, nn.Embedding) and table.num_embeddings < asked.tokens:
         raise ConfigError(
@@ -188,7 +192,7 @@ def _check_sizes(model: Any, asked: TrialModel) -> None:
 
 
 def _prepared(model: Any, asked: TrialModel) -> PolicyModel | ValueModel:
-    """Apply the steps of `prepare` and `shard` that need no weights."""
+    """Run the steps of `prepare` and `shard` that need no weights."""
     of_values = asked.value
     with torch.device("meta"):
         whole = ValueModel(model, model.config.get_text_config().hidden_size) if of_values else model

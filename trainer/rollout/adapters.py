@@ -1,7 +1,7 @@
 """Loads each version of the trainer's adapter into vLLM servers, from a folder and under a new name.
 
-With a new name, vLLM's prefix cache needs no reset, and a turn ends with the adapter that it started with.
-The servers read the base model from its own files.
+Because every version has a new name, vLLM's prefix cache needs no reset, and a turn ends with the adapter
+that it started with. The servers read the base model from its original files.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from rewardkit.trainer.rollout.serving import ask_all, post
 from rewardkit.trainer.rollout.shared_folder import shared_folder
 
 RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
-"""Possible values of vLLM's `max_lora_rank`."""
+"""Values that vLLM accepts for `max_lora_rank`."""
 KEY = "actor_rollout_ref.rollout.lora_sync"
 HERE = ("127.0.0.1", "localhost", "::1")
 
 
 def check(policy: ActorRolloutRefConfig) -> None:
-    """Raise ConfigError if the policy has no adapter, or a server cannot read the adapter's folder."""
+    """Raise ConfigError if the policy has no adapter, or if a server runs on another machine."""
     if not has_adapter(policy.model):
         raise ConfigError(
             f"{KEY}=adapter needs a policy with LoRA: set actor_rollout_ref.model.lora_rank, or set "
@@ -48,7 +48,7 @@ def check(policy: ActorRolloutRefConfig) -> None:
 
 
 def serving_arguments(model: ModelConfig, rollout: RolloutConfig) -> dict[str, Any]:
-    """Return the arguments of `vllm.LLM` for serving adapters. vLLM reads the base model from its own files.
+    """Return the `vllm.LLM` arguments for serving adapters with a base model that vLLM loads from disk.
 
     Raises:
         ConfigError: The rank exceeds vLLM's maximum.
@@ -69,41 +69,41 @@ def serving_arguments(model: ModelConfig, rollout: RolloutConfig) -> dict[str, A
 
 
 class AdapterPublisher:
-    """Sends the policy's adapter to servers. All processes take part, and the first one calls the servers."""
+    """Publisher of the policy's adapter. All processes take part, and the first one calls the servers."""
 
     def __init__(self, model: ModelConfig, world: World, in_use: Callable[[], Collection[str]]) -> None:
-        """Create a publisher of the adapter that `model` describes.
+        """Create a publisher for the adapter that `model` configures.
 
         Args:
-            in_use: Function that returns the versions of this process's running turns, and the current
-                version.
+            in_use: Function that returns the current version and the versions that running turns use in this
+                process.
         """
         self._settings = adapter_settings(model)
         self._world = world
         self._in_use = in_use
         self._kept: dict[str, TemporaryDirectory[str]] = {}
-        """Folders of the versions that are loaded in the servers. Empty in all processes but the first."""
+        """Folder of each version that the servers have loaded. Empty in all processes but the first."""
 
     def publish(
         self, named_tensors: Iterable[tuple[str, Tensor]], version: str, urls: Sequence[str]
     ) -> dict[str, str]:
-        """Load one version into all servers, and unload the versions that no turn uses any more.
+        """Load a version into all servers, and unload versions that no turn uses any more.
 
         Args:
             named_tensors: Tensors from `adapter_tensors`.
 
         Returns:
-            The error of each server that could not load this version, by URL. All processes get the same
+            The error from each server that could not load this version, by URL. All processes return the same
             errors.
         """
         in_use = set().union(*self._world.gather(self._in_use()))
-        here = self._world.is_main  # the other processes iterate only for the collectives
+        here = self._world.is_main  # other processes iterate only to take part in the collectives
         tensors = {name: tensor.detach().cpu() for name, tensor in named_tensors if here}
         failed = self._load(tensors, version, urls, in_use) if here else {}
         return dict(self._world.gather(failed)[0])
 
     def forget(self) -> None:
-        """See `Publisher`. Each round meets the servers anew."""
+        """See `Publisher.forget`. Does nothing, because this publisher keeps no connections."""
 
     def _load(
         self, tensors: Mapping[str, Tensor], version: str, urls: Sequence[str], in_use: Collection[str]
@@ -117,6 +117,6 @@ class AdapterPublisher:
         return ask_all(urls, lambda url: post(f"{url}/v1/load_lora_adapter", given))
 
     def _drop(self, name: str, urls: Sequence[str]) -> None:
-        """Unload a version from the servers. Failures are ignored, as a restarted server does not have it."""
+        """Unload a version from the servers. Ignore failures, as a restarted server lacks the version."""
         ask_all(urls, lambda url: post(f"{url}/v1/unload_lora_adapter", {"lora_name": name}))
         self._kept.pop(name).cleanup()

@@ -1,4 +1,4 @@
-"""Interface of a rollout engine, and its argument and result types. Each engine has a file in this folder."""
+"""Interface for rollout engines, with its argument and result types. Each engine has its own file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rewardkit.trainer.models.shape import Shape
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """Sampling settings, which are passed with every call, as training and validation may differ."""
+    """Sampling settings. They are passed with every call, because training and validation may differ."""
 
     n: int = 1
     """Number of responses per prompt."""
@@ -29,7 +29,7 @@ class Sampling:
     top_k: int = -1
     """Number of most likely tokens to sample from, or -1 for all tokens."""
     top_p: float = 1.0
-    """Total probability of the most likely tokens to sample from."""
+    """Cumulative probability of the most likely tokens to sample from."""
     log_probs: bool = True
     """If True, return the log-probabilities of the sampled tokens."""
 
@@ -41,23 +41,26 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class Rollout:
-    """Responses to B prompts, n each. The responses to one prompt are adjacent."""
+    """Responses to B prompts, n per prompt. Responses to the same prompt are adjacent."""
 
     responses: Tensor
-    """(B * n, T) int64, padded on the right to the response length."""
+    """(B * n, T) int64: token ids, padded on the right to the response length."""
     response_mask: Tensor
     """(B * n, T) int64: 1 up to and including the first end-of-sequence token, then 0."""
     rollout_log_probs: Tensor | None
-    """(B * n, T) float32: log-probability of each token in the distribution that it was sampled from (greedy
-    decoding: at temperature 1), and 0 on padding. None if `Sampling.log_probs` is False."""
+    """(B * n, T) float32: log-probability of each token under the distribution from which it was sampled
+    (for greedy decoding, the distribution at temperature 1), and 0 on padding. None if `Sampling.log_probs`
+    is False."""
     weight_versions: Tensor | None = None
-    """(B * n, T) int64: version of each token's weights, if the engine can generate during a sync."""
+    """(B * n, T) int64: version of the weights that generated each token, if the engine can generate during
+    a sync."""
     routed_experts: list[Any] | None = None
-    """Experts of each row's tokens, prompt and response without padding. See `Reply.routed_experts`."""
+    """Experts chosen for the tokens in each row's prompt and response, without padding. See
+    `Reply.routed_experts`."""
 
 
 OnEnded = Callable[[dict[int, list[int]]], None]
-"""Callback that receives finished responses: token ids without padding, by row."""
+"""Callback that receives the unpadded token ids of finished responses, by row."""
 
 
 E = TypeVar("E")
@@ -68,20 +71,20 @@ Play = Callable[[TokenModel, E], Coroutine[Any, Any, R]]
 
 @dataclass(frozen=True, slots=True)
 class TurnCosts:
-    """Cost of all turns of an engine's episodes."""
+    """Cost of all turns in an engine's episodes."""
 
     turns: int = 0
     prompt_tokens: int = 0
-    """Number of tokens in the prompts of all turns. A prompt includes the tokens of earlier turns."""
+    """Number of tokens in the prompts of all turns. A prompt includes the tokens from earlier turns."""
     cached_tokens: int = 0
-    """Number of prompt tokens that were read from the cache instead of being computed again."""
+    """Number of prompt tokens read from the cache instead of being computed again."""
 
 
 class RolloutEngine(Protocol):
-    """Generates with its own copy of the policy's weights.
+    """Engine that generates with its own copy of the policy's weights.
 
-    The trainer calls `sync_weights`, then `generate` and `converse` any number of times, then `release` while
-    the policy trains, and starts over.
+    The trainer calls `sync_weights`, then `generate` and `converse` any number of times, and then `release`
+    before the policy trains. It repeats this cycle until the run ends.
     """
 
     @property
@@ -99,13 +102,13 @@ class RolloutEngine(Protocol):
     ) -> Rollout:
         """Return `sampling.n` responses to each left-padded prompt.
 
-        All processes must call this method. Each may pass any number of prompts, including zero.
+        All processes must call this method. Each process may pass any number of prompts, including zero.
 
         Args:
-            prompt_ids, prompt_mask: Prompts and their mask, (B, P).
-            seeds: One seed per response, (B * n). A response depends only on its own seed, not on the rest of
+            prompt_ids, prompt_mask: Prompts and their mask, both (B, P).
+            seeds: One seed per response, B * n in total. Responses do not depend on other seeds or prompts in
                 the batch.
-            ended: Callback that receives each response once, as early as the engine can report it.
+            ended: Callback that receives each response once, as soon as the engine can report it.
         """
         ...
 
@@ -118,14 +121,13 @@ class RolloutEngine(Protocol):
     ) -> list[R]:
         """Play all episodes concurrently, each in its own coroutine, and return their results.
 
-        All processes must call this method. Each may pass any number of episodes, including zero. If several
-        processes share an engine, one of them plays the episodes of all, so episodes and results must be
-        picklable.
+        All processes must call this method. Each process may pass any number of episodes, including zero. If
+        several processes share an engine, one of them plays all their episodes, so episodes and results must
+        be picklable.
 
         Args:
-            play: Function that plays one episode. Its model samples one turn per call, as `sampling`
-                specifies.
-            ended: Callback that receives each result once, as early as the engine can report it.
+            play: Function that plays one episode. Each call to its model samples one turn with `sampling`.
+            ended: Callback that receives each result once, as soon as the engine can report it.
         """
         ...
 
@@ -134,10 +136,10 @@ class RolloutEngine(Protocol):
 
         Args:
             named_tensors: Full tensors by parameter name. With `rollout.lora_sync=adapter`, only the
-                adapter's tensors, by their names in the adapter file (`models/lora.py`). If the iterable can
-                be iterated over again, an engine may read it twice, and then does so in all processes.
-            version: Version that an engine reports for tokens generated with these weights, if it can
-                generate during a sync.
+                adapter's tensors, named as in the adapter file (`models/lora.py`). If the iterable can be
+                iterated over more than once, an engine may read it twice, and then does so in all processes.
+            version: Version to report for tokens generated with these weights, if the engine can generate
+                during a sync.
         """
         ...
 
@@ -152,12 +154,12 @@ class RolloutEngine(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EngineSetup:
-    """Arguments for opening an engine."""
+    """Arguments for `Engine.open`."""
 
     policy: ActorRolloutRefConfig
     model: Any
-    """The policy, a Hugging Face model that is not yet sharded. If its weights are read from files later, it
-    is an outline with parameters on the meta device. `whole_copy` in `models/load.py` copies both kinds."""
+    """Policy as a Hugging Face model that is not sharded yet. If the weights are read from files later, the
+    parameters are on the meta device. `whole_copy` in `models/load.py` copies the model in both cases."""
     device: torch.device
     eos_ids: list[int]
     """Tokens that end a response. Empty if `rollout.ignore_eos` is set."""
@@ -166,28 +168,30 @@ class EngineSetup:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """Entry of the table in `engines.py`. It must import quickly, as preflight calls `check` and `memory`."""
+    """Entry in the table in `engines.py`. Its module must import quickly, because preflight imports it."""
 
     check: Callable[[Config, int], list[str]]
-    """Function of the config and the number of processes. Returns a message about each setting that has no
-    effect with this engine. Raises ConfigError or MissingDependencyError if the engine cannot run."""
+    """Function that takes the config and the number of processes. Returns a message about each setting that
+    has no effect with this engine. Raises ConfigError or MissingDependencyError if the engine cannot run."""
     why_not: Callable[[Mapping[str, Any], Config], str | None]
-    """Function of the model's config.json (empty if the model is not on this machine yet) and the config.
-    Returns the reason why the engine cannot generate with this model, as half a sentence, or None if no
-    reason is known."""
+    """Function that takes the model's config.json (empty if the model is not on this machine yet) and the
+    run's config. Returns the reason why the engine cannot generate with this model, as a sentence fragment,
+    or None if no reason is known."""
     memory: Callable[[Config, Shape, int], dict[str, float]]
-    """Function of the config, the policy's shape and the number of processes. Returns the bytes per process
-    that the engine holds while the policy trains."""
+    """Function that takes the config, the policy's shape and the number of processes. Returns the bytes that
+    the engine occupies in each process while the policy trains, by purpose."""
     open: Callable[[EngineSetup], RolloutEngine]
 
 
 def complete(
     named_tensors: Iterable[tuple[str, Tensor]], weight_names: Iterable[str]
 ) -> Iterator[tuple[str, Tensor]]:
-    """Yield the tensors of a sync, and fail on an unknown or missing tensor, which would leave stale weights.
+    """Yield the tensors for a sync, and fail if a tensor is unknown or missing.
+
+    Without this check, some of the engine's weights could stay stale.
 
     Raises:
-        ConfigError: A tensor is unknown or missing. The sync is incomplete, and the engine is unusable.
+        ConfigError: A tensor is unknown or missing. The sync is incomplete and the engine unusable.
     """
     missing = set(weight_names)
     for name, tensor in named_tensors:
@@ -209,7 +213,7 @@ def as_rollout(
     *,
     log_probs: bool,
 ) -> Rollout:
-    """Return single-turn responses as padded tensors."""
+    """Convert single-turn replies to a rollout of padded tensors."""
     shape = (len(replies), response_length)
     responses = torch.full(shape, pad_id, dtype=torch.int64)
     mask = torch.zeros(shape, dtype=torch.int64)

@@ -1,6 +1,7 @@
 """Plays episodes on an engine. Each episode is a coroutine that requests turns from the model.
 
-`base.py` defines engines. `hf.py` answers the requests in rounds, `stepping.py` between vLLM's steps.
+`base.py` defines the engine interface. `hf.py` answers requests in rounds, and `stepping.py` answers them
+between vLLM's steps.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ R = TypeVar("R")
 
 @dataclass(eq=False)
 class Ask:
-    """Request of an episode for one turn of the model."""
+    """Request by an episode for one turn from the model."""
 
     place: int
     """Index of the episode."""
@@ -32,17 +33,17 @@ class Ask:
     answer: asyncio.Future[Reply] = field(repr=False)
 
     def settle(self, reply: Reply) -> None:
-        """Deliver the turn, unless the episode has been cancelled."""
+        """Deliver the reply, unless the episode has been cancelled."""
         if not self.answer.done():
             self.answer.set_result(reply)
 
     def fail(self, error: Exception) -> None:
-        """Report to the episode that its request has failed."""
+        """Deliver an error, unless the episode has been cancelled."""
         if not self.answer.done():
             self.answer.set_exception(error)
 
     def too_long(self, limit: int) -> ValueError:
-        """Return the error for a prompt that fills the model's limit of `limit` tokens."""
+        """Return the error for a prompt that leaves no room for a response within `limit` tokens."""
         return ValueError(
             f"the prompt has {len(self.token_ids)} tokens, which leaves no room for a response: the model's "
             f"limit is {limit} tokens"
@@ -50,19 +51,19 @@ class Ask:
 
 
 class Answers(Protocol):
-    """Receiver of the turn requests of an engine's episodes."""
+    """Receiver of turn requests from an engine's episodes."""
 
     def ask(self, ask: Ask) -> None:
-        """Accept a request, and settle it or let it fail later in the event loop."""
+        """Accept a request. Later, call its `settle` or `fail` method in the event loop."""
         ...
 
     def withdraw(self, ask: Ask) -> None:
-        """Cancel a request whose episode no longer waits for the answer."""
+        """Cancel a request that its episode is no longer waiting for."""
         ...
 
 
 class Seat:
-    """`TokenModel` of one episode."""
+    """`TokenModel` for one episode."""
 
     def __init__(self, place: int, answers: Answers, vocabulary: int) -> None:
         self._place = place
@@ -75,8 +76,8 @@ class Seat:
         """Return one turn. See `TokenModel.generate`.
 
         Raises:
-            ValueError: A token id is not in the vocabulary, which would make vLLM's step fail for the whole
-                batch, or the prompt is empty, or max_tokens is below 1.
+            ValueError: The prompt is empty, max_tokens is below 1, or a token id is not in the vocabulary. In
+                vLLM, an unknown token id would make a step fail for the whole batch.
         """
         strange = next((i for i in token_ids if not 0 <= i < self._vocabulary), None)
         if strange is not None:
@@ -104,7 +105,7 @@ async def play_all(
 ) -> list[R]:
     """Play all episodes concurrently and return their results. `left` receives each result as it arrives.
 
-    If one episode fails, all others are cancelled. No episode is running any more when this function returns.
+    If one episode fails, all others are cancelled. No episode is still running when this function returns.
     """
 
     async def one(place: int, episode: E) -> R:
@@ -162,7 +163,7 @@ def respond_by_turns(
 
 
 def cut_at(ids: Sequence[int], stop: Sequence[int], most: int) -> tuple[int, bool]:
-    """Return the number of `ids` in a turn, including a stop token, and True if a stop token ended it."""
+    """Return a turn's length in `ids`, including any stop token, and True if a stop token ended the turn."""
     ends = set(stop)
     for i, token in enumerate(ids[:most]):
         if token in ends:
@@ -171,9 +172,9 @@ def cut_at(ids: Sequence[int], stop: Sequence[int], most: int) -> tuple[int, boo
 
 
 class Rounds:
-    """Answers requests in batches: a batch starts once every running episode waits for the model.
+    """Receiver that answers requests in batches. A batch starts once every running episode is waiting.
 
-    The turns in a batch thus depend only on the episodes and not on timing, so a repeated run samples the
+    The turns in a batch therefore depend only on the episodes, not on timing, and a repeated run samples the
     same tokens.
     """
 
@@ -182,7 +183,7 @@ class Rounds:
         self._draw = draw
         self._waiting: list[Ask] = []
         self.error: Exception | None = None
-        """Error that stopped the engine, if any. Episodes cannot distinguish it from an error of a tool."""
+        """Error that stopped the engine, if any. Episodes cannot distinguish it from an error in a tool."""
 
     def ask(self, ask: Ask) -> None:
         """See `Answers.ask`."""
@@ -193,7 +194,7 @@ class Rounds:
         self._go_on()
 
     def withdraw(self, ask: Ask) -> None:
-        """See `Answers.withdraw`; a round may still begin."""
+        """See `Answers.withdraw`. A round that is already scheduled checks whether it can still begin."""
         if ask in self._waiting:
             self._waiting.remove(ask)
 
@@ -208,7 +209,7 @@ class Rounds:
 
     def _round(self) -> None:
         if not self._waiting or len(self._waiting) < self._playing:
-            return  # an episode was cancelled after the round was scheduled, and will either ask again or end
+            return  # a request was withdrawn after scheduling; its episode will either ask again or end
         asks = sorted(self._waiting, key=lambda ask: ask.place)
         self._waiting = []
         try:

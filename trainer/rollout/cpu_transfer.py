@@ -1,8 +1,8 @@
-"""Backend `shm` of vLLM's weight-transfer API: sends weights to engines on a CPU by files in shared memory.
+"""Backend `shm` for vLLM's weight-transfer API. It sends weights to CPU engines as files in shared memory.
 
-vLLM's own backends need GPUs. This file implements both sides: the trainer writes one bucket of tensors at a
-time, and the worker reads it. `--worker-extension-cls` makes workers import this file, which registers the
-backend.
+vLLM's own backends need GPUs. This module implements both sides of the transfer. The trainer writes one
+bucket of tensors at a time, and the worker reads it. `--worker-extension-cls` makes workers import this
+module, which registers the backend.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ NAME = "shm"
 
 @dataclass
 class ShmInit(WeightTransferInitInfo):  # type: ignore[misc]
-    """Empty initial message, as the worker needs no information in advance."""
+    """Empty initial message. The worker needs no information in advance."""
 
 
 @dataclass
 class ShmUpdate(WeightTransferUpdateInfo):  # type: ignore[misc]
-    """Message about one bucket of tensors."""
+    """Message that announces one bucket of tensors."""
 
     path: str
     """Path of a safetensors file that the worker can read."""
@@ -48,7 +48,7 @@ class ShmUpdate(WeightTransferUpdateInfo):  # type: ignore[misc]
 
 
 class ShmReceiver(WeightTransferEngine):  # type: ignore[misc]
-    """Worker's side of the transfer."""
+    """Worker's side of a transfer."""
 
     init_info_cls = ShmInit
     update_info_cls = ShmUpdate
@@ -62,11 +62,11 @@ class ShmReceiver(WeightTransferEngine):  # type: ignore[misc]
         initialize_layerwise_reload(self.model)
 
     def update_weights(self, update_info: dict[str, Any]) -> None:
-        """See `WeightTransferEngine`, whose own method waits for an accelerator."""
+        """See `WeightTransferEngine`. The inherited method would wait for an accelerator."""
         self.receive_weights(self.parse_update_info(update_info))
 
     def receive_weights(self, update_info: ShmUpdate) -> None:
-        """See `WeightTransferEngine`. Copies the tensors, since the file is deleted after this call."""
+        """See `WeightTransferEngine`. Copies the tensors, because the file is deleted after this call."""
         with safe_open(update_info.path, "pt") as file:
             self.model.load_weights((name, file.get_tensor(name).clone()) for name in update_info.names)
 
@@ -85,14 +85,14 @@ class Extension:
 
 @dataclass
 class ShmTrainerInit(TrainerInitInfo):  # type: ignore[misc]
-    """Arguments for opening the trainer's side."""
+    """Arguments for `ShmSender.trainer_init`."""
 
     backend: ClassVar[str] = NAME
     bucket_bytes: int
 
 
 class ShmSender(TrainerWeightTransferEngine):  # type: ignore[misc]
-    """Trainer's side: all processes iterate over the weights, and the first one sends them to the servers."""
+    """Trainer's side of a transfer. All processes iterate over the weights, and the first one sends them."""
 
     init_info_cls = ShmTrainerInit
     bucket_bytes: int
@@ -107,7 +107,7 @@ class ShmSender(TrainerWeightTransferEngine):  # type: ignore[misc]
         return made
 
     def send_weights(self) -> None:
-        """See `TrainerWeightTransferEngine`. Only one bucket at a time is in memory and on disk."""
+        """See `TrainerWeightTransferEngine`. Keeps only one bucket at a time in memory and on disk."""
         if not self.is_sender:
             for _ in self.source:
                 pass
@@ -122,14 +122,17 @@ class ShmSender(TrainerWeightTransferEngine):  # type: ignore[misc]
 
 
 def buckets(named_tensors: Iterable[tuple[str, Tensor]], most_bytes: int) -> Iterator[dict[str, Tensor]]:
-    """Yield buckets of CPU tensors in their order. A bucket has at most `most_bytes` or a single tensor."""
+    """Copy tensors to the CPU, and yield them, in order, in buckets of at most `most_bytes`.
+
+    A larger tensor gets a bucket of its own.
+    """
     bucket: dict[str, Tensor] = {}
     held = 0
     for name, tensor in named_tensors:
         if bucket and held + _bytes(tensor) > most_bytes:
             yield bucket
             bucket, held = {}, 0
-        # Copied because pieces of one tensor share memory, which safetensors rejects.
+        # Copy each tensor, because pieces of one tensor share memory, which safetensors rejects.
         bucket[name] = tensor.detach().to("cpu", copy=True, memory_format=torch.contiguous_format)
         held += _bytes(tensor)
     if bucket:

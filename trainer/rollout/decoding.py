@@ -1,8 +1,8 @@
 """Generates one token at a time for a batch of sequences, dropping sequences that have ended.
 
-transformers copies its cache for every token, repeats keys and values for every query head under a mask, and
-computes finished rows until the longest one ends. If every layer attends to all earlier tokens, this file
-avoids all three, and computes a prompt that several rows share only once.
+transformers copies its cache for every token, repeats keys and values for every query head if there is a
+mask, and keeps computing finished rows until the longest row ends. If every layer attends to all earlier
+tokens, this module avoids all three. It also computes a prompt that several rows share only once.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from rewardkit.trainer.batch import positions
 from rewardkit.trainer.models.attention import attention_by, why_unserved
 
 ATTENTION = "rewardkit_decoding"
-"""Value of `attn_implementation` for models that decode with this file's attention."""
+"""Value of `attn_implementation` for models that decode with this module's attention."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Object that models pass to their layers in place of a mask while one token per row is computed."""
+    """Object that a model passes to its layers instead of a mask while it computes one token per row."""
 
     bias: Tensor | None
     """(B, 1, 1, L): 0 for tokens to attend to, -inf on padding. None if there is no padding."""
@@ -49,7 +49,7 @@ def _seeing(seen: Seen) -> Iterator[None]:
 
 
 def _mask(**about: Any) -> Any:
-    """Return the object to pass as the mask. See `transformers.masking_utils`."""
+    """Return the object that the model passes to its layers as a mask. See `transformers.masking_utils`."""
     seen = _seen.get()
     return sdpa_mask(**about) if seen is None else seen
 
@@ -57,8 +57,8 @@ def _mask(**about: Any) -> Any:
 def _attend(query: Tensor, key: Tensor, value: Tensor, seen: Seen, scaling: float | None) -> Tensor:
     """Attend to all cached tokens: (B, heads, 1, size) -> (B, 1, heads, size).
 
-    Query heads that share keys and values are treated as several queries of one head, so that nothing is
-    repeated.
+    Query heads that share keys and values are treated as several queries for one head, which avoids repeating
+    the keys and values.
     """
     rows, heads, _, width = query.shape
     grouped = query.reshape(rows, key.shape[1], -1, width)
@@ -71,7 +71,7 @@ ALL_MASK_ATTENTION_FUNCTIONS.register(ATTENTION, _mask)
 
 
 def make_plain(model: Any) -> bool:
-    """Make a model decode with this file's attention if it can. Return True if it does."""
+    """Switch a model to this module's attention if possible. Return True if the model now uses it."""
     config = model.config
     if config._attn_implementation == "sdpa" and why_unserved(config, remote=not _is_known(model)) is None:
         layers = DynamicCache(config=config).layers
@@ -85,13 +85,13 @@ def _is_known(model: Any) -> bool:
 
 
 class _GrowingLayer(DynamicLayer):  # type: ignore[misc]
-    """Keys and values of one layer, (B, heads, tokens, size), in memory with room for later tokens."""
+    """Cache for one layer's keys and values, (B, heads, tokens, size), with room for later tokens."""
 
     def __init__(self, most: int) -> None:
         super().__init__()
         self._most = most
         self._space: tuple[Tensor, Tensor] | None = None
-        """Memory for keys and values. None until the prompts have been computed."""
+        """Memory allocated for keys and values. None until the prompts have been computed."""
 
     def update(
         self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any
@@ -110,11 +110,11 @@ class _GrowingLayer(DynamicLayer):  # type: ignore[misc]
         return self.keys, self.values
 
     def take(self, rows: Tensor) -> None:
-        """Keep these rows, which may contain duplicates."""
+        """Keep only the rows at these indices, which may contain duplicates."""
         self._grow(rows)
 
     def keep(self, count: int, to: Tensor, source: Tensor) -> None:
-        """Move the rows at `source` to the rows `to`, then keep only the first `count` rows."""
+        """Move the rows at the indices `source` to the indices `to`, and keep only the first `count` rows."""
         assert self._space is not None
         length = self.get_seq_length()
         for space in self._space:
@@ -142,7 +142,7 @@ class _GrowingLayer(DynamicLayer):  # type: ignore[misc]
 
 
 class BatchDecoder:
-    """Generates tokens for the rows of one batch."""
+    """Decoder that generates tokens for the rows in one batch."""
 
     def __init__(self, model: Any, ids: Tensor, mask: Tensor, length: int) -> None:
         """Create a decoder for left-padded prompts, (B, P), with room for `length` more tokens."""
@@ -161,7 +161,7 @@ class BatchDecoder:
         self._tokens = ids.shape[1]
 
     def begin(self) -> Tensor:
-        """Compute the prompts and return the logits of each row's next token, (B, V)."""
+        """Process the prompts and return the logits for each row's next token, (B, V)."""
         mask = self._mask[:, : self._tokens]
         if not self._plain:
             return self._logits(self._ids, self._position, mask)
@@ -174,7 +174,7 @@ class BatchDecoder:
         return logits[which]
 
     def go_on(self, tokens: Tensor) -> Tensor:
-        """Append a token to each row, (B,), and return the logits of the next token, (B, V)."""
+        """Append `tokens`, (B,), to the rows and return the logits for each row's next token, (B, V)."""
         self._tokens += 1
         self._position = self._position[:, -1:] + 1
         if not self._plain:
@@ -183,9 +183,10 @@ class BatchDecoder:
             return self._logits(tokens[:, None], self._position, None)
 
     def drop(self, over: Tensor) -> Tensor | None:
-        """Remove ended rows, (B,) bool, and return the indices of the remaining rows in their new order.
+        """Remove the rows where `over`, (B,) bool, is True, and return the indices of the remaining rows.
 
-        Return None if no row was removed. Not every model's cache can drop rows.
+        The indices are in the new order of the rows. Return None if no row was removed. Some models' caches
+        cannot remove rows.
         """
         if not self._plain or not bool(over.any()):
             return None

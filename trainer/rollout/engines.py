@@ -1,4 +1,4 @@
-"""Rollout engines for `actor_rollout_ref.rollout.name`, and the checks that apply to all of them.
+"""Rollout engines by their names in `actor_rollout_ref.rollout.name`, and checks for all engines.
 
 To add an engine, add a file to this folder and a row to the table below (docs/extending_trainer.md).
 """
@@ -34,7 +34,7 @@ ENGINES: Table[Engine] = Table(
 
 
 def fall_back(config: Config) -> list[str]:
-    """Switch to transformers if the default engine cannot generate with the model.
+    """Switch to the engine `hf` if the configured engine cannot generate with the model.
 
     Returns:
         One message if the engine was switched, else an empty list.
@@ -53,7 +53,10 @@ def _why_not(config: Config) -> str | None:
 
 
 def _described(config: Config) -> Mapping[str, Any]:
-    """Return the policy's config.json, or {} if it is not on this machine yet, with the run's overrides."""
+    """Return the policy's config.json with the run's overrides.
+
+    Return only the overrides if the model is not on this machine yet.
+    """
     model = config.actor_rollout_ref.model
     return {**(read_config(model.path) or {}), **model.override_config}
 
@@ -65,7 +68,7 @@ def check_rollout(config: Config, processes: int) -> list[str]:
         Messages about settings that have no effect with this engine.
 
     Raises:
-        ConfigError, MissingDependencyError: The first problem found.
+        ConfigError, MissingDependencyError: A check failed. Only the first failure is reported.
     """
     rollout = config.actor_rollout_ref.rollout
     longest = rollout.prompt_length + rollout.response_length
@@ -87,8 +90,8 @@ def check_model(config: Config) -> None:
     """Check that the engine can generate with the policy, and that the policy has enough positions.
 
     Raises:
-        ConfigError: The policy's config.json shows that the engine cannot generate with it. A model of the
-            Hub that is not on this machine yet passes.
+        ConfigError: The policy's config.json fails one of the two checks. A model from the Hub that is not on
+            this machine yet passes both.
     """
     rollout = config.actor_rollout_ref.rollout
     if reason := _why_not(config):

@@ -1,7 +1,8 @@
-"""Rollout engine without extra dependencies: a Hugging Face model, a KV cache, and a loop over tokens.
+"""Rollout engine without extra dependencies, which consists of a Hugging Face model and a loop over tokens.
 
-The loop replaces transformers' `generate`. Each response has its own random numbers, regardless of batch,
-process and order. Global random states do not change, and log-probabilities are computed along the way.
+The loop replaces transformers' `generate`. Each response has its own random numbers, which do not depend on
+the batch, the process or the order. The loop leaves global random states unchanged, and computes
+log-probabilities along the way.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ E = TypeVar("E")
 R = TypeVar("R")
 
 BLOCK = 256
-"""Number of tokens whose probabilities are summed as one block when sampling."""
+"""Number of tokens whose probabilities are summed as one block during sampling."""
 
 KEY = "actor_rollout_ref.rollout"
 VLLM_ONLY = (
@@ -73,7 +74,7 @@ def check(config: Config, processes: int) -> list[str]:
 
 
 def memory(config: Config, shape: Shape, processes: int) -> dict[str, float]:
-    """See `Engine.memory`. Counts a copy of the weights, and the KV cache of responses generated together."""
+    """See `Engine.memory`. Counts a copy of the weights and the KV cache for concurrent responses."""
     rollout = config.actor_rollout_ref.rollout
     width = getattr(torch, DTYPE_NAMES[rollout.dtype]).itemsize
     at_once = rollout.micro_batch_size or config.data.train_batch_size * rollout.n // processes
@@ -85,11 +86,12 @@ def memory(config: Config, shape: Shape, processes: int) -> dict[str, float]:
 
 
 Over = Callable[[Tensor, Tensor, int], Tensor]
-"""Function (tokens, their rows, index in the response) -> (B,) bool: True for tokens that end a response."""
+"""Function that takes tokens, their rows and their index in the response. Returns a (B,) bool tensor that is
+True for tokens that end a response."""
 
 
 def open_engine(setup: EngineSetup, kind: type[HfRollout] | None = None) -> HfRollout:
-    """See `Engine.open`. `kind` is the class of an engine that is derived from this one."""
+    """See `Engine.open`. `kind` is the engine's class, `HfRollout` by default."""
     # Imported late because transformers takes seconds to import.
     from rewardkit.trainer.models.load import DTYPES, whole_copy
 
@@ -105,7 +107,7 @@ def open_engine(setup: EngineSetup, kind: type[HfRollout] | None = None) -> HfRo
 
 
 class HfRollout:
-    """Generates with an unsharded copy of the policy, which `sync_weights` updates."""
+    """Engine that generates with an unsharded copy of the policy, which `sync_weights` updates."""
 
     def __init__(
         self,
@@ -116,7 +118,7 @@ class HfRollout:
         response_length: int,
         micro_batch_size: int | None = None,
     ) -> None:
-        """Create an engine that generates `micro_batch_size` responses at a time (None: all) with `model`."""
+        """Create an engine that generates `micro_batch_size` responses at a time, or all if it is None."""
         # Imported late because transformers takes seconds to import, and preflight imports this file.
         from rewardkit.trainer.rollout.decoding import make_plain
 
@@ -169,7 +171,7 @@ class HfRollout:
         sampling: Sampling,
         ended: Callable[[int, R], None] | None = None,
     ) -> list[R]:
-        """See `RolloutEngine.converse`. A round of turns starts once every running episode waits for one."""
+        """See `RolloutEngine.converse`. A round starts once every running episode is waiting for a turn."""
         self.turn_costs = TurnCosts()
         rounds = Rounds(len(episodes), lambda asks: self._draw_turns(asks, sampling))
         vocabulary: int = self.model.get_input_embeddings().num_embeddings  # type: ignore[operator]
@@ -234,12 +236,15 @@ class HfRollout:
         length: int,
         over: Over,
     ) -> tuple[Tensor, Tensor]:
-        """Generate up to `length` tokens for each row, until `over` returns True for the row."""
+        """Return up to `length` tokens for each row, and the tokens' log-probabilities.
+
+        A row ends when `over` returns True for one of its tokens.
+        """
         responses = ids.new_full((len(ids), length), self.pad_id)
         log_probs = torch.zeros((len(ids), length), device=self.device)
         if len(ids):
             uniforms = _uniforms(seeds, length).to(self.device) if sampling.do_sample else None
-            first = int(mask.any(dim=0).int().argmax())  # all columns before are padding
+            first = int(mask.any(dim=0).int().argmax())  # all earlier columns are padding
             self.decode(ids[:, first:], mask[:, first:], sampling, uniforms, over, responses, log_probs)
         return responses, log_probs
 
@@ -253,11 +258,11 @@ class HfRollout:
         responses: Tensor,
         log_probs: Tensor,
     ) -> None:
-        """Generate tokens for each row until all rows have ended. Derived engines may override this method.
+        """Generate tokens until all rows have ended. Derived classes may override this method.
 
         Args:
             ids, mask: Prompts and their mask, (B, P), padded on the left. B is at least 1.
-            uniforms: Random numbers with which `draw` chooses the tokens, (B, T) float64, or None for greedy
+            uniforms: Random numbers that `draw` uses to choose tokens, (B, T) float64, or None for greedy
                 decoding.
             responses, log_probs: Output tensors, (B, T). Values after the end of a row are ignored.
         """
@@ -288,21 +293,21 @@ class HfRollout:
             mine[name].copy_(tensor)
 
     def release(self) -> None:
-        """See `RolloutEngine.release`. Frees nothing: each call frees its KV cache, and the weights stay."""
+        """See `RolloutEngine.release`. Does nothing, as only the weights remain in memory between calls."""
 
     def close(self) -> None:
-        """See `RolloutEngine.close`. There is nothing to end."""
+        """See `RolloutEngine.close`. Does nothing."""
 
 
 def draw(logits: Tensor, sampling: Sampling, uniforms: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Choose the next token of each row.
+    """Choose the next token for each row.
 
     Args:
-        logits: Logits of the next token, (B, V).
+        logits: Logits for the next token, (B, V).
         uniforms: Random numbers in [0, 1), (B,) float64, or None for greedy decoding.
 
     Returns:
-        Tokens (B,) and their log-probabilities (B,) in the distribution that they were sampled from.
+        Tokens, (B,), and their log-probabilities, (B,), under the distribution that they were sampled from.
     """
     logits = logits.float()
     if uniforms is None:
@@ -317,11 +322,11 @@ def draw(logits: Tensor, sampling: Sampling, uniforms: Tensor | None) -> tuple[T
 
 
 def _find(probabilities: Tensor, uniforms: Tensor) -> Tensor:
-    """Return where each row's running sum exceeds its uniform's share of the total, (B, V) -> (B,).
+    """Return the first index at which each row's running sum exceeds `uniforms` times the row's total.
 
-    The sums are in float64, as a float32 running sum over 10^5 tokens would lose the unlikely ones. The index
-    is found first among blocks and then within one block, since a running sum over all tokens would take most
-    of the time of a draw.
+    The shapes are (B, V) and (B, 1) -> (B,). Sums use float64, because a float32 running sum over 10^5 tokens
+    would lose unlikely tokens. The search finds a block first and then an index in the block, because a
+    running sum over all tokens would take most of the sampling time.
     """
     rows, size = probabilities.shape
     blocks = pad(probabilities, (0, -size % BLOCK)).view(rows, -1, BLOCK)
@@ -331,14 +336,14 @@ def _find(probabilities: Tensor, uniforms: Tensor) -> Tensor:
     block = torch.searchsorted(running, target, right=True).clamp(max=sums.shape[1] - 1)
     within = blocks[torch.arange(rows, device=block.device), block[:, 0]].double().cumsum(-1)
     rest = target - (running - sums).gather(1, block)
-    # Rounding errors must not lead before the block's first probability or past its last.
+    # Rounding errors must not move the result before the block's first probability or past its last.
     rest = rest.clamp(min=0.0).minimum(torch.nextafter(within[:, -1:], torch.zeros_like(rest)))
     place = torch.searchsorted(within, rest, right=True).clamp(max=BLOCK - 1)
     return (block * BLOCK + place).squeeze(-1).clamp(max=size - 1)  # in case of NaN probabilities
 
 
 def restrict(logits: Tensor, top_k: int, top_p: float) -> Tensor:
-    """Set all logits to -inf except those of the `top_k` likeliest tokens within probability mass `top_p`."""
+    """Set all logits to -inf except for the `top_k` likeliest tokens within the probability mass `top_p`."""
     if 0 < top_k < logits.shape[-1]:
         threshold = logits.topk(top_k, dim=-1).values[:, -1:]
         logits = logits.masked_fill(logits < threshold, -torch.inf)
@@ -352,7 +357,7 @@ def restrict(logits: Tensor, top_k: int, top_p: float) -> Tensor:
 
 
 def _uniforms(seeds: Sequence[int], length: int) -> Tensor:
-    """Return random numbers in [0, 1), (len(seeds), length) float64. Each row depends only on its seed."""
+    """Return random numbers in [0, 1), (len(seeds), length) float64. Each row has its own seed."""
     generator = torch.Generator()
     rows = [torch.rand(length, generator=generator.manual_seed(s), dtype=torch.float64) for s in seeds]
     return torch.stack(rows)

@@ -1,6 +1,6 @@
-"""Turns that an engine has generated but no step has trained on yet.
+"""Journal of turns that an engine has generated but that no step has trained on yet.
 
-A checkpoint stores them, so that a resumed run does not generate them again.
+A checkpoint contains these turns, so that a resumed run does not generate them again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ E = TypeVar("E")
 R = TypeVar("R")
 
 Wanted = tuple[int, int, bytes]
-"""Seed, maximum number of tokens, and a digest of the prompt's tokens."""
+"""Key of a request, with its seed, its maximum number of tokens and a digest of its prompt's token ids."""
 SCHEMA = pa.schema(
     {
         "seed": pa.int64(),
@@ -40,14 +40,14 @@ SCHEMA = pa.schema(
 
 
 class TurnJournal:
-    """Generated turns by their request. No two turns of a run have the same seed."""
+    """Generated turns by request. No two turns in a run have the same seed."""
 
     def __init__(self) -> None:
         self._turns: dict[Wanted, Reply] = {}
 
     @classmethod
     def of(cls, table: pa.Table | None) -> TurnJournal:
-        """Return a journal with the turns of a table from `TurnJournal.table`."""
+        """Create a journal from a table that `TurnJournal.table` returned, or an empty journal from None."""
         made = cls()
         for row in table.to_pylist() if table is not None else ():
             experts = row["routed_experts"]
@@ -65,11 +65,11 @@ class TurnJournal:
         return made
 
     def get(self, wanted: Wanted) -> Reply | None:
-        """Return the turn generated for this request, or None if there is none."""
+        """Return the turn generated for this request, or None if the journal does not contain it."""
         return self._turns.get(wanted)
 
     def put(self, wanted: Wanted, reply: Reply) -> None:
-        """Store a turn as arrays, which take 24 bytes per token where Python numbers take 100."""
+        """Store a turn as arrays, which take 24 bytes per token instead of 100 for Python numbers."""
         versions = reply.weight_versions
         self._turns[wanted] = Reply(
             "",
@@ -81,7 +81,7 @@ class TurnJournal:
         )
 
     def table(self) -> pa.Table:
-        """Return all turns as a table. Other threads may add turns meanwhile."""
+        """Return all turns as a table. Other threads may add turns at the same time."""
         rows = [
             {
                 "seed": seed,
@@ -106,7 +106,7 @@ def _experts(found: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class JournaledModel:
-    """`TokenModel` that stores its turns in a journal and reads repeated requests from there."""
+    """`TokenModel` that stores its turns in a journal and answers repeated requests from the journal."""
 
     model: TokenModel
     journal: TurnJournal
@@ -129,7 +129,7 @@ class JournaledModel:
 
 @dataclass(frozen=True)
 class JournaledEngine:
-    """Rollout engine that generates with a journal. It supports only `generate` and `converse`."""
+    """Rollout engine that stores its turns in a journal. It supports only `generate` and `converse`."""
 
     engine: RolloutEngine
     journal: TurnJournal

@@ -1,8 +1,8 @@
-"""Engine `vllm_server`: rollouts on vLLM servers, which this run starts or which are already running.
+"""Engine `vllm_server`, which generates on vLLM servers that the run starts or that are already running.
 
-Every process requests its own turns from the servers (`turn_requests.py`). The first process starts them
-(`serving.py`) and sends them the policy's weights (`transfer.py`). A lost server is skipped until a later
-sync finds it again.
+Every process requests its own turns from the servers (`turn_requests.py`). The first process starts the
+servers (`serving.py`) and sends them the policy's weights (`transfer.py`). A lost server is skipped until it
+answers again at a later sync.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ from rewardkit.trainer.rollout.vllm import (
 )
 from rewardkit.trainer.rollout.vllm_side_effects import undisturbed
 
-if TYPE_CHECKING:  # importing it imports vLLM
+if TYPE_CHECKING:  # importing this module imports vLLM
     from rewardkit.trainer.rollout.transfer import Publisher
 
 E = TypeVar("E")
@@ -73,7 +73,7 @@ SERVED_ONLY = (
     "max_loras",
 )
 IN_PROCESS_ONLY = ("distributed_executor_backend", "skip_tokenizer_init", "enable_sleep_mode")
-"""Arguments of an engine in a training process that do not apply to a server."""
+"""Arguments that apply to an engine in a training process but not to a server."""
 
 
 def check(config: Config, processes: int) -> list[str]:
@@ -104,7 +104,7 @@ def check(config: Config, processes: int) -> list[str]:
 
 
 def _waiting_versions(config: Config) -> list[str]:
-    """Return a message if a server cannot hold all adapter versions that running turns may use."""
+    """Return a message if running turns may use more adapter versions than a server can load."""
     rollout = config.actor_rollout_ref.rollout
     versions = steps_ahead(config.trainer) + 1
     if rollout.lora_sync != "adapter" or rollout.max_loras >= versions:
@@ -119,7 +119,7 @@ def _waiting_versions(config: Config) -> list[str]:
 
 
 def without_effect(config: Config) -> list[str]:
-    """Return a message about settings for servers if the config selects another engine."""
+    """Return a message about server settings that have no effect with the configured engine."""
     rollout = config.actor_rollout_ref.rollout
     defaults = {f.name: f.default for f in fields(RolloutConfig)}
     given = [name for name in SERVED_ONLY if getattr(rollout, name) != defaults[name]]
@@ -149,10 +149,10 @@ def open_engine(setup: EngineSetup) -> ServedRollout:
 
 
 class ServedRollout:
-    """Generates on vLLM servers, which have no weights until the first `sync_weights`."""
+    """Engine that generates on vLLM servers, which have no weights until the first `sync_weights`."""
 
     def __init__(self, setup: EngineSetup, world: World) -> None:
-        """Start the servers, or check those that are already running.
+        """Start the servers, or check the servers that are already running.
 
         Raises:
             RewardkitError: A server does not start, or a given URL is not a usable vLLM server.
@@ -169,7 +169,7 @@ class ServedRollout:
         self._processes: list[ServerProcess] = []
         self._end = weakref.finalize(self, _stop, self._processes)
         self.fleet = Fleet([RolloutServer(url, lives=False) for url in self._found_by_all()])
-        """Servers and their weights as known to this process."""
+        """Servers and their weights, as known to this process."""
         self._run = str(world.gather(secrets.token_hex(4))[0])
         self.fleet.adapters = self._config.lora_sync == "adapter"
         self._publisher = self._open_publisher()
@@ -188,7 +188,7 @@ class ServedRollout:
 
     @property
     def turn_costs(self) -> TurnCosts:
-        """See `RolloutEngine.turn_costs`; of the calling thread."""
+        """See `RolloutEngine.turn_costs`. Considers only calls in the current thread."""
         found: TurnCosts = getattr(self._of_thread, "costs", TurnCosts())
         return found
 
@@ -258,9 +258,9 @@ class ServedRollout:
         fleet = self.fleet
         if any(self._world.gather([server.url for server in fleet.servers if not server.lives])):
             self._publisher.forget()
-        name = f"{self._run}.{len(fleet.published) + 1}"  # differs between runs
+        name = f"{self._run}.{len(fleet.published) + 1}"  # unique across runs
         urls: list[str] = self._world.gather(self._ready() if self._world.is_main else None)[0]
-        fleet.published[name] = version  # set first: a turn may use this version during publishing
+        fleet.published[name] = version  # set first, as a turn may use this version during publishing
         failed = self._publisher.publish(named_tensors, name, urls)
         with fleet.lock:
             fleet.current = name
@@ -270,14 +270,14 @@ class ServedRollout:
                 _say(f"lost a rollout server: {url} did not accept the weights: {why}")
             for one in self._processes:
                 if one.url in failed:
-                    one.process.kill()  # its weights are incomplete; the next sync restarts it
+                    one.process.kill()  # the weights are incomplete; the next sync restarts the server
         if len(failed) == len(urls):
             raise RewardkitError(
                 f"no rollout server accepted the policy's weights: {failed or 'no server answers'}"
             )
 
     def _note(self, urls: Sequence[str], failed: Collection[str]) -> None:
-        """Update the fleet. Known servers keep their objects, which running turns may reference."""
+        """Update the fleet. Keep the objects of known servers, because running turns may reference them."""
         known = {server.url: server for server in self.fleet.servers}
         first = self._world.rank % max(len(urls), 1)  # processes start with different servers
         found = [
@@ -288,14 +288,14 @@ class ServedRollout:
         self.fleet.servers = found
 
     def release(self) -> None:
-        """See `RolloutEngine.release`. Does nothing, as the servers own their memory."""
+        """See `RolloutEngine.release`. Does nothing, as the servers manage their own memory."""
 
     def close(self) -> None:
         """See `RolloutEngine.close`. Stops only the servers that this run started."""
         self._end()
 
     def _found_by_all(self) -> list[str]:
-        """Open the servers in the first process. Return their URLs, or raise its error, in all processes."""
+        """Open the servers in the first process. Return the URLs, or raise the error, in all processes."""
         error: Exception | None = None
         urls: list[str] = []
         if self._world.is_main:
@@ -328,7 +328,10 @@ class ServedRollout:
         return start_server(self._setup.policy.model.path, given, self._config, number, on_cpu=on_cpu)
 
     def _ready(self) -> list[str]:
-        """Restart our servers that have exited, and return all servers that answer. Wait if none does."""
+        """Return the URLs of all servers that answer, after restarting servers that have exited.
+
+        If no server answers, wait up to `servers_wait_s` seconds.
+        """
         for number, one in enumerate(self._processes):
             if one.ended:
                 one.stop()
@@ -350,7 +353,7 @@ class ServedRollout:
 
 
 def _check_server(url: str, max_len: int) -> None:
-    """Raise ConfigError if a server does not answer, has no weight transfer, or accepts too few tokens."""
+    """Raise ConfigError if a server does not answer, lacks weight transfer, or accepts too few tokens."""
     try:
         call(f"{url}/weight_info")
         longest = call(f"{url}/v1/models")["data"][0]["max_model_len"]

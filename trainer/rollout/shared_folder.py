@@ -1,4 +1,4 @@
-"""Folders for sending weights to local servers. This module stays small, as vLLM's workers import it."""
+"""Folders for sending weights to local servers. This module is small, because vLLM's workers import it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ SHARED_MEMORY = Path("/dev/shm")
 
 
 def shared_folder(needed: int) -> tempfile.TemporaryDirectory[str]:
-    """Return a temporary folder for `needed` bytes, in shared memory if it has enough space, else on disk.
+    """Create a temporary folder for `needed` bytes, in shared memory if there is enough space, else on disk.
 
-    A container's shared memory is 64 MiB by default.
+    A container has only 64 MiB of shared memory by default.
     """
     fits = SHARED_MEMORY.is_dir() and shutil.disk_usage(SHARED_MEMORY).free > needed + (1 << 20)
     return tempfile.TemporaryDirectory(prefix="rewardkit-weights-", dir=SHARED_MEMORY if fits else None)

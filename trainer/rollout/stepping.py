@@ -1,9 +1,9 @@
-"""Plays episodes on a vLLM engine. Episodes run in an event loop, and vLLM steps in a thread.
+"""Plays episodes on a vLLM engine. Episodes run in an event loop, and vLLM's steps run in another thread.
 
 Turns are added between vLLM's steps, so a slow tool delays only its own episode. Processes that share an
-engine must give it the same commands in the same order, although tools finish at different times. The first
-process therefore plays the episodes of all processes, and broadcasts before each step which turns to add or
-to abort.
+engine must send it the same commands in the same order, although tools finish at different times. The first
+process therefore plays the episodes of all processes. Before each step, it broadcasts which turns to add or
+abort.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ E = TypeVar("E")
 R = TypeVar("R")
 
 HEARTBEAT_S = 10.0
-"""Longest time between two broadcasts of the leading process, since a waiting collective times out."""
+"""Maximum time between two broadcasts from the leading process, in seconds. Without regular broadcasts, the
+collective in the other processes would time out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class AddTurn:
 
 @dataclass(frozen=True, slots=True)
 class Abort:
-    """Command to abort a turn whose episode no longer waits for it."""
+    """Command to abort a turn that its episode is no longer waiting for."""
 
     name: str
 
@@ -60,7 +61,7 @@ class EpisodeOver:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """Message that all episodes have ended, or the error that ended them."""
+    """Message that all episodes have ended, with the error that ended them, if any."""
 
     error: Exception | None = None
 
@@ -69,7 +70,7 @@ TurnCommand = AddTurn | Abort | EpisodeOver | End
 
 
 class Stepper:
-    """Plays the episodes of one `converse` call on a vLLM engine."""
+    """Runner for the episodes in one `converse` call on a vLLM engine."""
 
     def __init__(
         self,
@@ -86,10 +87,12 @@ class Stepper:
 
         Args:
             engine: vLLM's `LLMEngine` in this process.
-            group: Processes that share the engine, with `rank_in_group`, `world_size` and `broadcast_object`.
-            parameters: Function (seed, max_tokens, stop token ids) -> vLLM's parameters of a turn.
-            told: Callback that receives each episode's index and result when it ends, in all processes.
-            at_work: Function that returns a context for the engine's steps, in their thread.
+            group: Group of the processes that share the engine. It has the attributes `rank_in_group` and
+                `world_size`, and the method `broadcast_object`.
+            parameters: Function that takes a seed, a maximum number of tokens and stop token ids. Returns
+                vLLM's sampling parameters for a turn.
+            told: Callback that receives the index and the result of each episode that ends, in all processes.
+            at_work: Function that returns a context manager. The engine's steps run inside this context.
         """
         self._engine = engine
         self._group = group
@@ -105,12 +108,12 @@ class Stepper:
         self._error: Exception | None = None
         """Error that stopped the engine, if any."""
         self._where: TracebackType | None = None
-        """Original traceback of that error, which grows with every episode that raises it."""
+        """Original traceback of `_error`. The error's own traceback grows whenever an episode raises it."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self.costs = TurnCosts()
 
     def run(self, play: Play[E, R], episodes: Sequence[E]) -> list[R]:
-        """Play the episodes of all processes of the group, and return their results in all processes.
+        """Play the episodes of all processes in the group, and return the results in every process.
 
         Raises:
             Exception: An episode or the engine failed. Raised in all processes.
@@ -149,7 +152,7 @@ class Stepper:
         finally:
             self._commands.put(End(error))
             thread.join()
-            if self._error is not None:  # the episodes mistook it for an error of their own
+            if self._error is not None:  # episodes cannot distinguish it from their own errors
                 raise self._error.with_traceback(self._where)
 
     async def _play(self, play: Play[E, R], episodes: Sequence[E]) -> list[R]:
@@ -163,9 +166,9 @@ class Stepper:
         return await play_all(play, episodes, lambda place: Seat(place, self, self._vocabulary), left)
 
     def _serve(self) -> None:
-        """Run the engine's steps in a thread. Without work, wait for commands."""
-        # Querying the number of threads makes torch set it for OpenMP in this thread. Otherwise a step would
-        # begin with OpenMP's default and end with torch's number, which vLLM's attention on a CPU rejects.
+        """Run the engine's steps in the current thread, and wait for commands while there are no turns."""
+        # Querying the number of threads makes torch set it for OpenMP in this thread. Otherwise, a step would
+        # begin with OpenMP's default and end with torch's number, which vLLM's CPU attention rejects.
         torch.get_num_threads()
         try:
             with self._at_work():
@@ -211,7 +214,7 @@ class Stepper:
         return results
 
     def _apply(self, commands: Sequence[TurnCommand]) -> End | None:
-        """Add and abort turns, equally in all processes. Return the `End` command if there is one."""
+        """Add and abort turns. Return the `End` command, or None if the commands do not include one."""
         for command in commands:
             if isinstance(command, AddTurn):
                 given = self._parameters(command.seed, command.max_tokens, command.stop_token_ids)
@@ -223,7 +226,7 @@ class Stepper:
         return None
 
     def _step(self) -> list[Any]:
-        """Run one step if there is work, and return the turns that it finished."""
+        """Run one step if any turn is unfinished, and return the turns that finished in this step."""
         if not self._engine.has_unfinished_requests():
             return []
         return [output for output in self._engine.step() if output.finished]
@@ -242,7 +245,7 @@ class Stepper:
 
     def _settle_all(self, settled: Sequence[tuple[str, Reply]]) -> None:
         for name, reply in settled:
-            ask = self._asks.pop(name, None)  # None if the episode no longer waits for it
+            ask = self._asks.pop(name, None)  # None if the episode has withdrawn the request
             if ask is not None:
                 ask.settle(reply)
 

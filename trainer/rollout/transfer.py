@@ -1,7 +1,7 @@
-"""Sends the trainer's weights to vLLM servers by vLLM's weight-transfer API: NCCL to GPUs, `shm` on a CPU.
+"""Sends the trainer's weights to vLLM servers through vLLM's weight-transfer API.
 
-The backends send the buckets (`shm` is in `cpu_transfer.py`). This file implements the round in which all
-servers take part, and the handling of servers that fail in it.
+The backend is NCCL for GPUs and `shm` (`cpu_transfer.py`) for CPUs. The backend sends the tensors in buckets.
+This module coordinates the servers during a transfer, and handles servers that fail.
 """
 
 from __future__ import annotations
@@ -23,19 +23,21 @@ from rewardkit.trainer.rollout.serving import CALL_S, ask_all, call
 from rewardkit.trainer.rollout.weight_sync import as_saved
 
 ROUNDS = 2
-"""Maximum number of times that a version is sent to a server if the transfer fails."""
+"""Maximum number of attempts to send a version to a server."""
 BYTES_PER_S = 10e6
-"""Lowest expected transfer rate, which extends `CALL_S` to the timeout of calls that move weights."""
+"""Lowest expected transfer rate. The time limit for a call that transfers weights is `CALL_S` plus the time
+for the transfer at this rate."""
 
 
 class PolicySource(WeightSource):  # type: ignore[misc]
-    """Source of the policy's weights for vLLM. `tensors` is set before each sync."""
+    """Source of the policy's weights for vLLM. The publisher sets `tensors` before each sync."""
 
     def __init__(self, model: Any, dtype: torch.dtype, *, sends: bool) -> None:
         """Record the shapes of a model that is not yet sharded.
 
         Args:
-            sends: True if this process sends weights. The others iterate only for the collectives.
+            sends: True if this process sends the weights. Other processes iterate over the weights only to
+                take part in the collectives.
         """
         self._model = model
         self._shapes = {name: tensor.shape for name, tensor in model.named_parameters()}
@@ -55,17 +57,17 @@ class PolicySource(WeightSource):  # type: ignore[misc]
 
 
 class ServerChannel:
-    """vLLM's weight-sync client for many servers at once. Servers that failed are skipped in later calls."""
+    """Client for vLLM's weight sync with many servers at once. Later calls skip servers that have failed."""
 
     def __init__(self, limit_s: float) -> None:
         self._limit_s = limit_s
         self.targets: list[str] = []
         self.failed: dict[str, str] = {}
-        """Errors of the skipped servers, by URL."""
+        """Errors from the skipped servers, by URL."""
         self.version = ""
 
     def init_weight_transfer_engine(self, init_info: dict[str, Any]) -> None:
-        """See `VLLMWeightSyncClient`. Every worker gets its own rank in the group with the trainer."""
+        """See `VLLMWeightSyncClient`. Every worker gets its own rank in a group with the trainer."""
         ranks: dict[str, dict[str, int]] = {}
         first = 1  # rank 0 is the sender
         for url in self.targets if "rank_offset" in init_info else ():
@@ -91,7 +93,7 @@ class ServerChannel:
         self.each(lambda url: self._post(url, "finish_weight_update", named))
 
     def each(self, ask: Callable[[str], object]) -> None:
-        """Call all targets that have not failed concurrently, and wait for the calls to finish."""
+        """Call `ask` concurrently for all targets that have not failed, and wait for the calls to finish."""
         self.failed |= ask_all([url for url in self.targets if url not in self.failed], ask)
 
     def _post(self, url: str, path: str, body: dict[str, Any] | None = None) -> None:
@@ -99,7 +101,7 @@ class ServerChannel:
 
 
 class Publisher:
-    """Sends the policy's weights to servers. All processes take part, and the first one calls the servers."""
+    """Publisher of the policy's weights. All processes take part, and the first one calls the servers."""
 
     def __init__(self, source: PolicySource, world: World, backend: str, bucket_bytes: int) -> None:
         self._source = source
@@ -116,17 +118,18 @@ class Publisher:
     def publish(
         self, tensors: Iterable[tuple[str, Tensor]], version: str, urls: Sequence[str]
     ) -> dict[str, str]:
-        """Send one version to all servers: pause, start, buckets, finish, resume.
+        """Pause all servers, send them a version in buckets of tensors, and resume them.
 
-        Running requests are kept, and their cached tokens are computed again with the new weights.
+        Running requests are kept, and their cached tokens are recomputed with the new weights.
 
         Args:
             tensors: Full tensors by parameter name. Each iteration gathers them again.
-            urls: Servers, the same in all processes.
+            urls: URLs of the servers, the same in all processes.
 
         Returns:
-            The error of each server that does not have this version, by URL, the same in all processes. Such
-            a server is paused, partly loaded or has exited, and must be restarted.
+            The error from each server that does not have this version, by URL. All processes return the same
+            errors. A server with an error is paused, has incomplete weights or has exited, and must be
+            restarted.
 
         Raises:
             ConfigError: A weight is unknown or missing. The servers are unusable afterwards.
@@ -136,7 +139,8 @@ class Publisher:
         channel.version = version
         failed: dict[str, str] = {}
         targets = list(urls)
-        for _ in range(ROUNDS if self._backend == "shm" else 1):  # NCCL's group breaks if a member exits
+        # NCCL gets a single attempt, because its process group breaks if a member exits.
+        for _ in range(ROUNDS if self._backend == "shm" else 1):
             if not targets:
                 break
             channel.targets, channel.failed = targets, {}
@@ -153,7 +157,7 @@ class Publisher:
         return dict(self._world.gather(failed)[0])
 
     def forget(self) -> None:
-        """Open the connections again in the next round, as a server may have been restarted."""
+        """Open new connections at the next sync, because a server may have been restarted."""
         self._members = []
 
     def _open(self, targets: list[str]) -> None:
@@ -180,7 +184,7 @@ class Publisher:
 
 
 def workers_of(url: str) -> int:
-    """Return the number of workers of a server."""
+    """Return the number of worker processes in a server."""
     return int(call(f"{url}/get_world_size")["world_size"])
 
 

@@ -1,7 +1,8 @@
-"""Requests turns from vLLM servers over HTTP: token ids in, token ids and log-probabilities out.
+"""Requests turns from vLLM servers over HTTP.
 
-`served.py` manages the servers and their weights. If a server is lost, its turns are requested from another
-server with the same tokens and seed, so that the same weights generate the same tokens.
+A request contains token ids, and a response contains token ids and log-probabilities. `served.py` manages the
+servers and their weights. If a server is lost, its turns are requested from another server with the same
+tokens and seed, so that the same weights generate the same tokens.
 """
 
 from __future__ import annotations
@@ -30,17 +31,17 @@ E = TypeVar("E")
 R = TypeVar("R")
 
 ATTEMPTS = 5
-"""Number of times that a turn is requested before the run fails."""
+"""Number of attempts to request a turn before the run fails."""
 CONNECT_S = 5.0
-"""Seconds after which connecting to a server, or checking that it answers, fails."""
+"""Time limit for connecting to a server, and for checking that it answers, in seconds."""
 POLL_S = 1.0
-"""Seconds between two checks while no server is available, or while a turn is pending."""
+"""Seconds between two checks of the servers while a turn is pending or no server is available."""
 LOWEST = -9000.0
-"""Lower bound of valid log-probabilities. vLLM reports NaN and minus infinity as -9999."""
+"""Lower bound for valid log-probabilities. vLLM reports NaN and minus infinity as -9999."""
 
 
 class LostTurn(Exception):
-    """Raised if a server does not return a valid turn."""
+    """Error raised if a server does not return a valid turn."""
 
 
 @dataclass(eq=False)
@@ -49,27 +50,29 @@ class RolloutServer:
 
     url: str
     lives: bool = True
-    """True if the server answers and has the weights that were published last."""
+    """True if the server answers and has the most recently published weights."""
 
 
 @dataclass(eq=False)
 class Fleet:
-    """Servers and the weights published to them. A sync changes both while turns are being requested."""
+    """Servers and the weights published to them. A sync may change both while turns are being requested."""
 
     servers: list[RolloutServer]
     published: dict[str, int] = field(default_factory=dict)
-    """Trainer's version by the weights' name on the servers, oldest first. Includes weights being sent."""
+    """Trainer's version for each name of weights on the servers, oldest first. Includes weights that are
+    still being sent."""
     current: str = ""
-    """Name of the weights that were last published completely."""
+    """Name of the latest weights whose publication is complete."""
     adapters: bool = False
-    """If True, versions are adapters, which servers hold side by side, so a turn ends with the adapter that
-    it began with. If False, versions are weights, and a running turn continues with new weights."""
+    """If True, each version is an adapter. Servers keep several adapters loaded, so a turn ends with the
+    adapter that it began with. If False, each version replaces the weights, and running turns continue with
+    the new weights."""
     begun: Counter[str] = field(default_factory=Counter)
-    """Number of running turns by the name of the weights that they began with."""
+    """Number of running turns by the name of the weights with which they began."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def begin(self) -> str:
-        """Record that a turn begins, and return the name of its weights, which are in use until `end`."""
+        """Record that a turn has begun, and return the name of its weights, which stay in use until `end`."""
         with self.lock:
             self.begun[self.current] += 1
             return self.current
@@ -80,12 +83,12 @@ class Fleet:
             self.begun[name] -= 1
 
     def in_use(self) -> set[str]:
-        """Return the names of the weights that running turns began with, and of the current weights."""
+        """Return the names of the current weights and of all weights with which running turns began."""
         with self.lock:
             return {self.current, *(+self.begun)}
 
     def since(self, name: str) -> set[str]:
-        """Return the names of these weights and of all later ones."""
+        """Return the name of these weights and the names of all later weights."""
         found = set()
         for one in reversed(self.published):  # newest first, as `name` is nearly always recent
             found.add(one)
@@ -100,13 +103,13 @@ class TurnLimits:
 
     vocabulary: int
     max_len: int
-    """Maximum number of tokens of a prompt and its turn."""
+    """Maximum number of tokens in a prompt and its turn together."""
     in_flight: int
     """Maximum number of concurrent requests per server."""
     response_s: float
-    """Seconds after which a turn without an answer counts as lost."""
+    """Seconds after which a turn without a response counts as lost."""
     wait_s: float
-    """Seconds without any server after which the run fails."""
+    """Seconds without an available server after which the run fails."""
 
 
 class Chosen(msgspec.Struct):
@@ -148,7 +151,7 @@ class TurnAnswer(msgspec.Struct):
 
 
 class Asking:
-    """Requests the turns of one `converse` call. Implements `Answers`."""
+    """Implementation of `Answers` that requests the turns in one `converse` call from servers."""
 
     def __init__(
         self,
@@ -160,14 +163,14 @@ class Asking:
         group: int,
         experts: bool = False,
     ) -> None:
-        """Create an object that requests turns from these servers.
+        """Create an object that requests turns from the servers in `fleet`.
 
         Args:
             body: Function that returns the request body for a turn.
-            log_probs: True if a response must have log-probabilities.
-            group: Number of adjacent episodes with the same first prompt. They use one server, which caches
-                it.
-            experts: True if a response must have the experts chosen for each token.
+            log_probs: True if a response must contain log-probabilities.
+            group: Number of adjacent episodes that start with the same prompt. They use the same server,
+                which caches the prompt.
+            experts: True if a response must contain the experts chosen for each token.
         """
         self._fleet = fleet
         self._body = body
@@ -177,18 +180,18 @@ class Asking:
         self._group = group
         self._tasks: dict[Ask, asyncio.Task[None]] = {}
         self._homes: dict[int, RolloutServer] = {}
-        """Server for the turns of each group."""
+        """Server that each group of episodes uses."""
         self._busy: Counter[RolloutServer] = Counter()
-        """Number of turns per server that wait in its queue or for a slot."""
+        """Number of turns per server that are running or waiting for a slot."""
         self.error: Exception | None = None
-        """Error that stopped all turns, if any. Episodes cannot distinguish it from an error of a tool."""
+        """Error that stopped all turns, if any. Episodes cannot distinguish it from an error in a tool."""
         self.costs = TurnCosts()
 
     async def run(self, play: Play[E, R], episodes: Sequence[E], told: Callable[[int, R], None]) -> list[R]:
         """Play the episodes and return their results. See `play_all`."""
         self._waiting = asyncio.Lock()
         self._slots: dict[RolloutServer, asyncio.Semaphore] = {}
-        connector = aiohttp.TCPConnector(limit=0)  # the slots limit the connections
+        connector = aiohttp.TCPConnector(limit=0)  # `_slots` limits the connections
         async with aiohttp.ClientSession(connector=connector) as self._session:
             return await play_all(play, episodes, lambda i: Seat(i, self, self._limits.vocabulary), told)
 
@@ -241,7 +244,7 @@ class Asking:
         )
 
     async def _home(self, ask: Ask) -> RolloutServer:
-        """Return the server of the turn's group. If it has none or lost it, use the least busy server."""
+        """Return the server for the turn's group. Assign the least busy server if the group has none."""
         group = ask.place // self._group
         if group not in self._homes or not self._homes[group].lives:
             living = await self._living()
@@ -257,7 +260,7 @@ class Asking:
 
     async def _reply(self, server: RolloutServer, ask: Ask, begun: str) -> Reply:
         status, said = await self._answer(server, ask, begun)
-        if 400 <= status < 500 and status != 404:  # 404: a restarted server lacks the adapter
+        if 400 <= status < 500 and status != 404:  # 404: the server was restarted and lacks the adapter
             raise RewardkitError(f"{server.url} rejected a turn ({status}): {_short(said)}")
         if status != 200:
             raise LostTurn(f"{server.url} answered {status}: {_short(said)}")
@@ -270,7 +273,11 @@ class Asking:
         return reply
 
     async def _answer(self, server: RolloutServer, ask: Ask, begun: str) -> tuple[int, bytes]:
-        """Return status and body. Raise LostTurn if the server meanwhile fails to get new weights."""
+        """Return the status and body of the response.
+
+        Raises:
+            LostTurn: The request failed, or the server did not accept new weights in the meantime.
+        """
         waiting = asyncio.ensure_future(self._post(server, ask, begun))
         try:
             while not waiting.done():
@@ -291,13 +298,13 @@ class Asking:
             return answer.status, await answer.read()
 
     def _read(self, answer: TurnAnswer, ask: Ask, begun: str) -> Reply:
-        """Return the only choice of a response.
+        """Return the only choice in a response as a reply.
 
         Args:
             begun: Name of the weights that were current when the turn began.
 
         Raises:
-            ValueError: The response is incomplete or invalid, or comes from weights older than `begun`.
+            ValueError: The response is incomplete or invalid, or was generated by weights older than `begun`.
         """
         if len(answer.choices) != 1:
             raise ValueError(f"expected 1 choice, found {len(answer.choices)}")
@@ -311,7 +318,7 @@ class Asking:
                 "may not be in the vocabulary"
             )
         spans = choice.weight_versions or []
-        if self._fleet.adapters:  # the server's version is that of the base model
+        if self._fleet.adapters:  # the server reports the version of the base model
             spans = [VersionSpan(begun, 0, len(ids))]
         if not {span.version for span in spans} <= self._fleet.since(begun):
             raise ValueError(
@@ -355,7 +362,7 @@ class Asking:
             return False
 
     async def _living(self) -> list[RolloutServer]:
-        """Return the available servers, after waiting until there is at least one.
+        """Wait until at least one server is available, and return all available servers.
 
         Raises:
             RewardkitError: No server recovered in time.
@@ -376,7 +383,7 @@ class Asking:
 
 
 def _experts(choice: TurnChoice, prompt: int) -> Any:
-    """Return the experts of a prompt of `prompt` tokens and its turn, (tokens - 1, layers, experts)."""
+    """Return the experts for a prompt of `prompt` tokens and its turn, (tokens - 1, layers, experts)."""
     if choice.routed_experts is None:
         raise RewardkitError(
             "rollout.router_replay needs the experts chosen for each token, but a rollout server does not "

@@ -1,7 +1,7 @@
-"""vLLM engine inside each training process. `weight_sync.py` updates its weights.
+"""Engine `vllm`, which runs vLLM inside the training processes. `weight_sync.py` updates its weights.
 
 `external_launcher` makes vLLM join the process group of the training run instead of starting its own workers.
-Each process has its own engine, or `tensor_model_parallel_size` neighbouring processes share one.
+Each process has its own engine, or `tensor_model_parallel_size` neighbouring processes share an engine.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ CPU_BLOCK = 128
 NO_REPLAY_ON_CPU = "has no effect: on a CPU, vLLM does not return the experts chosen for each token"
 
 Request = tuple[list[int], int]
-"""Prompt and seed of one response."""
+"""Prompt and seed for one response."""
 
 
 KEY = "actor_rollout_ref.rollout"
@@ -115,7 +115,7 @@ def is_on_cpu(config: Config) -> bool:
 
 
 def refuse_without_compiler() -> None:
-    """Raise ConfigError if there is no C++ compiler. Otherwise torch would fail minutes later."""
+    """Raise ConfigError if there is no C++ compiler. Without this check, torch would fail minutes later."""
     known = [os.environ.get("CXX"), "g++", "clang++"]
     if not any(shutil.which(name) for name in known if name):
         raise ConfigError(
@@ -138,9 +138,9 @@ def memory(config: Config, shape: Shape, processes: int) -> dict[str, float]:
 
 
 def at_once(config: Config, processes: int) -> RolloutConfig:
-    """Return the rollout's settings, on a CPU with `max_num_seqs` limited to an engine's responses per step.
+    """Return the rollout settings. On a CPU, limit `max_num_seqs` to an engine's responses per step.
 
-    On a CPU, the KV cache for these sequences occupies memory for the whole run.
+    The limit saves memory, because a CPU engine keeps the KV cache for these sequences during the whole run.
     """
     rollout = config.actor_rollout_ref.rollout
     if not is_on_cpu(config):
@@ -164,7 +164,10 @@ def open_engine(setup: EngineSetup) -> VllmRollout:
 
 
 class VllmRollout:
-    """Generates with vLLM. Has no weights until the first `sync_weights`, unless `load_format` loads them."""
+    """Engine that generates with vLLM in this process.
+
+    The engine has no weights until the first `sync_weights`, unless `load_format` makes vLLM load them.
+    """
 
     def __init__(
         self,
@@ -180,7 +183,7 @@ class VllmRollout:
 
         Args:
             model_path: Hugging Face folder of the model.
-            model: The policy. Every sync must send all of its parameters.
+            model: Policy. Every sync must send all parameters of this model.
         """
         self.pad_id = pad_id
         self.response_length = config.response_length
@@ -229,8 +232,8 @@ class VllmRollout:
         repeated = [prompt for prompt in prompts for _ in range(sampling.n)]
         if len(seeds) != len(repeated):
             raise ValueError(f"expected {len(repeated)} seeds (prompts x n), found {len(seeds)}")
-        # Processes that share an engine must send it the same requests. Each sends all and keeps its own
-        # results.
+        # Processes that share an engine must send it the same requests. Each process therefore sends the
+        # requests of all processes and keeps only its own results.
         requests, mine = _gather(list(zip(repeated, seeds, strict=True)))
 
         def tell(outputs: dict[int, Any]) -> None:
@@ -269,8 +272,10 @@ class VllmRollout:
 
     @contextmanager
     def _at_work(self) -> Iterator[None]:
-        """Provide the context for steps, in their thread. It restores the global random state, which vLLM
-        changes even though every request has its own generator."""
+        """Prepare the current thread for engine steps in the block, and restore the global random state.
+
+        vLLM changes the global random state even though every request has its own generator.
+        """
         if self._cuda:
             torch.cuda.set_device(self._cuda[0])
         with torch.random.fork_rng(self._cuda), no_compiling(self._eager):
@@ -317,11 +322,11 @@ class VllmRollout:
         sent = complete(named_tensors, self._weight_names)
         weight_sync.reload(self.llm, weight_sync.as_saved(self._model, sent))
         if self._asleep:
-            self.llm.wake_up(tags=["kv_cache"])  # after the sync, which has freed its buffers by now
+            self.llm.wake_up(tags=["kv_cache"])  # only now, because the sync has freed its buffers
         self._asleep = False
 
     def release(self) -> None:
-        """See `RolloutEngine.release`. Weights are not kept in host memory, as a sync always follows."""
+        """See `RolloutEngine.release`. Discards the weights, because a sync always follows."""
         if self._sleeps and not self._asleep:
             self.llm.sleep(level=2)
             self._asleep = True
@@ -334,7 +339,7 @@ class VllmRollout:
         del self.llm
         # vLLM reuses these tables in later engines, including tables that an aborted sync left without data.
         rotary_embedding._ROPE_DICT.clear()
-        gc.unfreeze()  # vLLM froze all objects, which would never be freed
+        gc.unfreeze()  # vLLM has frozen all objects, which would otherwise never be freed
         parallel_state.destroy_model_parallel()
         parallel_state.get_world_group().destroy()
         parallel_state._WORLD = None
@@ -356,7 +361,7 @@ def drawing(sampling: Sampling, seed: int, max_tokens: int, stop_token_ids: Sequ
         "seed": seed if sampling.do_sample else None,
         "max_tokens": max_tokens,
         "stop_token_ids": list(stop_token_ids),
-        "ignore_eos": True,  # the stop tokens are listed above, not taken from vLLM
+        "ignore_eos": True,  # the list above already contains the end-of-sequence tokens
         "logprobs": 0 if sampling.log_probs else None,  # 0: only the sampled token
         "detokenize": False,
     }
@@ -365,7 +370,11 @@ def drawing(sampling: Sampling, seed: int, max_tokens: int, stop_token_ids: Sequ
 def engine_arguments(
     config: RolloutConfig, model_config: Any, *, on_cpu: bool, sharing: int
 ) -> dict[str, Any]:
-    """Return the arguments of `vllm.LLM` for a rollout config. `sharing` engines share a machine's memory."""
+    """Return the `vllm.LLM` arguments for a rollout config.
+
+    Args:
+        sharing: Number of engines that share the machine's memory.
+    """
     max_len = config.max_model_len or config.prompt_length + config.response_length
     cache_bytes = cpu_cache_bytes(config, _token_bytes(config, model_config), sharing) if on_cpu else None
     arguments = llm_arguments(
@@ -380,7 +389,7 @@ def engine_arguments(
     )
     arguments |= {
         "distributed_executor_backend": "external_launcher",
-        "logprobs_mode": "processed_logprobs",  # from the sampled distribution, after temperature
+        "logprobs_mode": "processed_logprobs",  # from the distribution after temperature, top_k and top_p
         "skip_tokenizer_init": True,
         "load_format": config.load_format,
         "enable_prefix_caching": config.enable_prefix_caching,
@@ -398,7 +407,7 @@ def engine_arguments(
 
 
 def cpu_cache_bytes(config: RolloutConfig, token_bytes: int, engines: int) -> int:
-    """Return the bytes for `max_num_seqs` full sequences, at most an engine's share of the free memory.
+    """Return the KV cache size for `max_num_seqs` full sequences, at most an engine's share of free memory.
 
     By default, vLLM would reserve 0.92 of the machine's memory in every process.
     """
@@ -409,7 +418,7 @@ def cpu_cache_bytes(config: RolloutConfig, token_bytes: int, engines: int) -> in
 
 
 def _token_bytes(config: RolloutConfig, model_config: Any) -> int:
-    """Return the bytes per token in the KV cache, summed over all engines that share the model."""
+    """Return the bytes per token in the KV cache, summed over all processes that share the model."""
     text = model_config.get_text_config()
     heads = getattr(text, "num_key_value_heads", None) or text.num_attention_heads
     head_dim = getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads
@@ -417,7 +426,7 @@ def _token_bytes(config: RolloutConfig, model_config: Any) -> int:
 
 
 def _gather(requests: list[E]) -> tuple[list[E], slice]:
-    """Return the requests of all processes that share this engine, and the slice of this process's own."""
+    """Return the requests from all processes that share this engine, and the slice from this process."""
     from vllm.distributed.parallel_state import get_tp_group
 
     group = get_tp_group()

@@ -1,4 +1,4 @@
-"""Arguments of `vllm.LLM` that training and `rewardkit generate` share."""
+"""Arguments for `vllm.LLM` that training and `rewardkit generate` share."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ def llm_arguments(
     gpu_memory_utilization: float,
     cpu_cache_bytes: int | None,
 ) -> dict[str, Any]:
-    """Return the arguments for a CPU with `cpu_cache_bytes` of KV cache, or for a GPU if that is None.
+    """Return arguments for a CPU, or for a GPU if `cpu_cache_bytes` is None.
 
     Args:
-        max_num_batched_tokens: Lower bound of vLLM's setting on a CPU. On a GPU, vLLM's default applies.
+        max_num_batched_tokens: Minimum for this setting on a CPU. On a GPU, vLLM's default applies.
+        cpu_cache_bytes: Size of the KV cache on a CPU.
     """
     common = {
         "dtype": dtype,
         "tensor_parallel_size": tensor_parallel_size,
         "max_model_len": max_model_len,
         "max_num_seqs": max_num_seqs,
-        "seed": seed % 2**32,  # numpy accepts 32 bits; every request has its own seed
+        "seed": seed % 2**32,  # numpy accepts only 32 bits; every request has its own seed anyway
         "generation_config": "vllm",  # ignore the sampling defaults in the model's folder
     }
     if cpu_cache_bytes is None:

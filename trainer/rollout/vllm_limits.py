@@ -1,4 +1,4 @@
-"""Detects models that vLLM cannot run, from their config.json and without importing vLLM."""
+"""Detects which models vLLM cannot run, from their config.json and without importing vLLM."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from rewardkit.trainer.models.shape import text_part
 
 CPU_HEAD_SIZES = (32, 64, 80, 96, 112, 128, 160, 192, 224, 256, 512)
-"""Head sizes that vLLM's attention supports on a CPU (0.32, `CPUAttentionBackend`)."""
+"""Head sizes that vLLM's attention supports on a CPU (`CPUAttentionBackend` in vLLM 0.32)."""
 
 
 def why_not_on_cpu(model_config: Mapping[str, Any]) -> str | None:
@@ -27,6 +27,6 @@ def why_not_on_cpu(model_config: Mapping[str, Any]) -> str | None:
 
 
 def reason_of(error: Exception) -> str:
-    """Return vLLM's error message about a model that it cannot load, as one line."""
+    """Return the first line of vLLM's error message about a model that it cannot load."""
     said = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
     return next((line.strip() for line in said.splitlines() if line.strip()), type(error).__name__)

@@ -22,21 +22,21 @@ def undisturbed(cuda: Sequence[torch.device]) -> Iterator[None]:
     """Restore the state of this process after vLLM has started in the block.
 
     vLLM seeds every random number generator and sets LOCAL_WORLD_SIZE, LD_PRELOAD and other variables for its
-    child processes. On a CPU, it replaces `torch.set_num_threads` by a function that does nothing.
+    child processes. On a CPU, it replaces `torch.set_num_threads` with a function that does nothing.
     """
     environment = dict(os.environ)
     set_num_threads = torch.set_num_threads
     threads = torch.get_num_threads()
     states = random.getstate(), np.random.get_state()
     level = environment.get("VLLM_LOGGING_LEVEL", "ERROR")
-    logging.getLogger("vllm").setLevel(level)  # vLLM logs before it reads its own setting
+    logging.getLogger("vllm").setLevel(level)  # vLLM logs before it reads VLLM_LOGGING_LEVEL
     os.environ.update(
         {
             "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
             "VLLM_NO_USAGE_STATS": "1",
             "VLLM_LOGGING_LEVEL": level,
-            # The variables that torchrun sets, in case torchrun did not start this process. The process group
-            # already exists, so no port is opened.
+            # Set torchrun's variables in case torchrun did not start this process. The process group already
+            # exists, so no port is opened.
             "RANK": str(dist.get_rank()),
             "WORLD_SIZE": str(dist.get_world_size()),
             "LOCAL_RANK": environment.get("LOCAL_RANK", "0"),
@@ -46,7 +46,7 @@ def undisturbed(cuda: Sequence[torch.device]) -> Iterator[None]:
     )
     try:
         with torch.random.fork_rng(cuda), warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)  # torch warns about vLLM
+            warnings.simplefilter("ignore", FutureWarning)  # torch warns about calls in vLLM
             yield
     finally:
         os.environ.clear()
@@ -58,16 +58,20 @@ def undisturbed(cuda: Sequence[torch.device]) -> Iterator[None]:
 
 
 def no_compiling(eager: bool) -> Any:
-    """Return a context that disables torch.compile if `eager`. vLLM compiles small kernels otherwise."""
+    """Return a context manager that disables torch.compile if `eager` is True.
+
+    Otherwise, vLLM would still compile small kernels.
+    """
     return torch.compiler.set_stance("force_eager") if eager else nullcontext()
 
 
 @contextmanager
 def own_shared_memory() -> Iterator[None]:
-    """Use a unique name for the memory that an engine's processes share on a CPU. All processes must enter.
+    """Give the memory that an engine's processes share on a CPU a unique name within the block.
 
-    vLLM 0.32 uses the same name in every run that torchrun starts. A second run on the machine could not
-    start, nor could a run after a killed one that left its files in /dev/shm.
+    All processes must enter the block together. vLLM 0.32 uses the same name in every run that torchrun
+    starts. Without a unique name, a run could not start next to another run on the same machine, or after a
+    killed run that left its files in /dev/shm.
     """
     from vllm.distributed.device_communicators.cpu_communicator import _CPUSHMDistributed
 
@@ -83,11 +87,11 @@ def own_shared_memory() -> Iterator[None]:
 
 @contextmanager
 def own_classes(model: nn.Module) -> Iterator[None]:
-    """Restrict the changes that vLLM makes to a model's classes in the block to vLLM's own instances.
+    """Restrict changes that vLLM makes to a model's classes in the block to vLLM's own instances.
 
-    If vLLM does not implement an architecture, it uses the class from transformers and rewrites that class.
-    Without this restriction, the next forward of the policy, which has the same class, would fail, and no
-    other model of that class could be created.
+    If vLLM does not implement an architecture, it uses the class from transformers and modifies that class.
+    Without this restriction, the next forward pass of the policy, which has the same class, would fail, and
+    no other model of that class could be created.
     """
     before = {kind: (kind.__init__, kind.__call__) for kind in {type(module) for module in model.modules()}}
     yield

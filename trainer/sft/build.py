@@ -1,4 +1,4 @@
-"""Builds the objects of an SFT run from a checked config: data first, the model last."""
+"""Builds the objects for an SFT run from a checked config, with data first and the model last."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ COLUMNS = {
     "tokens/s": "perf/throughput",
     "s/step": "timing_s/step",
 }
-"""Columns of the console, for each step."""
+"""Metrics that the console shows for each step, by heading."""
 
 
 @dataclass(frozen=True)
@@ -62,10 +62,10 @@ class _SftData:
 
 @contextmanager
 def open_run(config: SftConfig, world: World) -> Iterator[StageRun]:
-    """Build a run for the block, and always close its log at the end.
+    """Build a run for the block, and close the run's log at the end, even after an error.
 
     Raises:
-        RewardkitError: Data, a checkpoint or the model cannot be opened.
+        RewardkitError: The data, a checkpoint or the model cannot be opened.
     """
     tokenizer = _open_tokenizer(config)
     data = _open_data(config, tokenizer, world)
@@ -75,7 +75,7 @@ def open_run(config: SftConfig, world: World) -> Iterator[StageRun]:
         start = stack.enter_context(open_folder(config, world))
         actor = _open_actor(config, world, data.total_steps)
         described = load_model_config(config.model.path, config.model)
-        alarms = Alarms(TrainerConfig())  # of the metrics with alarms, SFT has `skipped_updates`
+        alarms = Alarms(TrainerConfig())  # SFT has a single metric with an alarm, `skipped_updates`
         feed: Feed[Batch] = Feed(data.loader, TrainerConfig(), data.total_steps)
         learned = Learned(actor, None, feed, KlController(0.0), alarms, tokenizer, described)
         logger = stack.enter_context(
@@ -98,10 +98,10 @@ def open_run(config: SftConfig, world: World) -> Iterator[StageRun]:
 
 
 def rehearse(config: SftConfig) -> None:
-    """Load tokenizer and rows as a run does before it loads weights. Nothing is downloaded.
+    """Load the tokenizer and rows as a run does before it loads weights. Nothing is downloaded.
 
     Raises:
-        RewardkitError: The first problem that would stop the run.
+        RewardkitError: The run would fail. The message describes the first problem.
     """
     if model_folder(config.model.path) is None:
         return

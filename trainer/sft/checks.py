@@ -1,4 +1,4 @@
-"""Checks of SFT's settings before a model is loaded."""
+"""Checks the settings for SFT before a model is loaded."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def sharing(config: SftConfig) -> int:
 
 
 def template_of(config: SftConfig) -> str | None:
-    """Return the text of `data.chat_template`, which may be a file's name.
+    """Return the template in `data.chat_template`, or in the file that this setting names.
 
     Raises:
         ConfigError: The setting is neither a template nor a readable file.
@@ -93,4 +93,4 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("files", _check_files),
     ("chat template", _check_template),
 )
-"""Checks to run before tokenizer, rows and model are loaded, in order."""
+"""Checks to run, in order, before the tokenizer, rows and model are loaded."""

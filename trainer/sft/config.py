@@ -1,6 +1,6 @@
-"""Every setting of SFT, with the key names of verl's `sft_trainer_engine.yaml`.
+"""Settings for SFT, with the key names in verl's `sft_trainer_engine.yaml`.
 
-Older names are in `verl/sft.json`; checks across settings are in `checks.py`.
+`verl/sft.json` contains older names, and `checks.py` contains checks across settings.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ SETTINGS = Schema(SftConfig, Path(__file__).parent, VerlNames.read("sft", "sft_t
 
 
 def actor_config(config: SftConfig) -> ActorConfig:
-    """Return the settings of the model to train, in the form that PPO uses."""
+    """Return the settings for the model to train, in the form that PPO uses."""
     data = config.data
     return ActorConfig(
         strategy=config.engine.strategy,

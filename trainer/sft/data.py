@@ -1,7 +1,8 @@
-"""Converts rows of files to tokens and marks those to train on: the assistant's turns with their end tokens.
+"""Converts rows from files to tokens, and marks the assistant's turns, including end tokens, for training.
 
 The chat template determines where a turn begins and ends. A turn begins after the generation prompt that
-follows the previous messages. A template that marks the turns itself (`{% generation %}`) takes precedence.
+follows the previous messages. If the template itself marks the turns (`{% generation %}`), the marks are used
+instead.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ PAIRS = (
     ("instruction", "output"),
     ("prompt", "extra_info.answer"),
 )
-"""Columns of prompts and responses, in order of precedence. `rewardkit prep` writes the last pair."""
+"""Columns with prompts and responses, in order of precedence. `rewardkit prep` writes the last pair."""
 MARKED = re.compile(r"\{%-?\s*generation\s*-?%\}")
 """Statement in a chat template that marks the assistant's text."""
 
@@ -43,7 +44,7 @@ Turns = list[dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class SftRow:
-    """Tokens of one row."""
+    """Tokens in one row."""
 
     token_ids: list[int]
     """Tokens before the first trained token."""
@@ -55,7 +56,7 @@ class SftRow:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """Messages of one row."""
+    """Messages in one row."""
 
     turns: Turns
     first: int
@@ -71,14 +72,15 @@ def load_rows(
     world: World,
     ends: Collection[int] = (),
 ) -> list[SftRow]:
-    """Read and tokenise the first `max_samples` rows (-1: all) of all files together.
+    """Read and tokenise the first `max_samples` rows (-1 for all rows) in all files together.
 
     Args:
-        world: Processes that tokenise a share each. The main process reports skipped or suspicious rows.
-        ends: Tokens that end a response. A warning is printed if no row trains on one of them.
+        world: Processes that each tokenise a share of the rows. The main process reports skipped or
+            suspicious rows.
+        ends: Tokens that end a response. A warning is printed if no row trains the model on such a token.
 
     Raises:
-        InputError: A file cannot be read, lacks its columns, or has an unusable row.
+        InputError: A file cannot be read, lacks the needed columns, or contains an unusable row.
     """
     named = (found for path in file_list(files) for found in _read(str(path), config))
     read = list(islice(named, max_samples if max_samples >= 0 else None))
@@ -115,7 +117,7 @@ def load_rows(
 
 
 def _read(path: str, config: SftDataConfig) -> Iterator[tuple[str, Conversation | InputError]]:
-    """Yield the location of each row, and its conversation or error."""
+    """Yield the location of each row, and the row's conversation or error."""
     for source in find_inputs([path]):
         file = open_rows(source)
         try:
@@ -145,7 +147,7 @@ def _conversation_or_error(
 def _reader(
     columns: Sequence[str], config: SftDataConfig, path: str
 ) -> Callable[[Mapping[str, Any], str], Conversation]:
-    """Return a function that reads the conversation of a row, for a file with these columns."""
+    """Return a function that reads the conversation from a row in a file with these columns."""
     prompt, response = config.prompt_key, config.response_key
     if (prompt is None) != (response is None):
         raise InputError("data.prompt_key and data.response_key must be set together; set both or neither")
@@ -194,7 +196,7 @@ def _field(row: Mapping[str, Any], name: str, keys: Sequence[str] | None, where:
 
 
 def _turns(value: Any, where: str, column: str, role: str = "") -> Turns:
-    """Return a column's messages without the nulls that parquet adds. A text becomes a message of `role`."""
+    """Return a column's messages without the nulls that parquet adds. A string becomes a `role` message."""
     if isinstance(value, str):
         value = [{"role": role, "content": value}]
     if not isinstance(value, list):
@@ -217,8 +219,8 @@ def encode(tokenizer: Any, given: Conversation, config: SftDataConfig, where: st
     """Return a conversation's tokens, or None if no trained token is within `data.max_length`.
 
     Raises:
-        InputError: It is too long but must not be truncated, it has no assistant turn, or the chat template
-            cannot render it or does not show where its turns are.
+        InputError: The conversation is too long and must not be truncated, it has no assistant turn, or the
+            chat template cannot render it or does not show where each turn begins and ends.
     """
     if not tokenizer.chat_template:
         raise InputError(
@@ -232,7 +234,7 @@ def encode(tokenizer: Any, given: Conversation, config: SftDataConfig, where: st
         ids, trained = find(tokenizer, given, config.apply_chat_template_kwargs, where)
     except RewardkitError:
         raise
-    except Exception as error:  # a chat template is a program that may raise anything
+    except Exception as error:  # a chat template is a program that may raise any exception
         raise InputError(f"{where}: the chat template cannot render this row: {reason_of(error)}") from None
     return _fitted(ids, trained, config, where)
 
@@ -240,7 +242,7 @@ def encode(tokenizer: Any, given: Conversation, config: SftDataConfig, where: st
 def _by_marks(
     tokenizer: Any, given: Conversation, options: Mapping[str, Any], where: str
 ) -> tuple[list[int], list[bool]]:
-    """Return the token ids, and True for each that the template marks as the assistant's."""
+    """Return the token ids, and True for each token that the template marks as the assistant's."""
 
     def rendered(turns: Turns, **more: Any) -> Any:
         return tokenizer.apply_chat_template(turns, tools=given.tools, return_dict=True, **options, **more)
@@ -254,7 +256,7 @@ def _by_marks(
 def _by_text(
     tokenizer: Any, given: Conversation, options: Mapping[str, Any], where: str
 ) -> tuple[list[int], list[bool]]:
-    """Return the token ids, and True for each within the text that an assistant turn adds to the template's.
+    """Return the token ids, and True for each token in the text that an assistant turn adds.
 
     A token that begins in the prompt is trained on if it extends into the turn, as in TRL.
     """
@@ -294,7 +296,7 @@ def _fitted(ids: list[int], trained: list[bool], config: SftDataConfig, where: s
         )
     kept = slice(-limit, None) if config.truncation == "left" else slice(limit)
     ids, trained = ids[kept], trained[kept]
-    trained[0] = False  # no token precedes it
+    trained[0] = False  # no token precedes the first token
     if not any(trained):
         return None
     start = trained.index(True)
@@ -305,10 +307,10 @@ def _fitted(ids: list[int], trained: list[bool], config: SftDataConfig, where: s
 def as_batch(
     rows: Sequence[SftRow], pad_id: int, device: torch.device, among: Sequence[SftRow] = ()
 ) -> Batch:
-    """Return rows as a batch, (B, P + T), with `advantages` of 1 on the trained tokens.
+    """Convert rows to a batch, (B, P + T), with `advantages` of 1 on the trained tokens.
 
     Args:
-        among: Rows of all processes, which determine common P and T.
+        among: Rows in all processes, which determine P and T for all processes.
     """
     prompts = pad_prompts(rows, max(len(row.token_ids) for row in among or rows), pad_id)
     width = max(len(row.response_ids) for row in among or rows)

@@ -1,7 +1,7 @@
-"""SFT: trains on the loss of given responses, and validates it.
+"""Training loop for SFT, which trains on given responses and computes the validation loss.
 
-A step is a policy update with given responses and advantages of 1. Its loss is -log p of each trained token,
-averaged over the tokens of the whole batch, in all processes and micro-batches.
+A step is a policy update with given responses and advantages of 1. The loss is the mean of -log p over all
+trained tokens in the whole batch, that is, in all processes and micro-batches.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rewardkit.trainer.stepping import take_steps, validate_alone
 from rewardkit.trainer.training_run import StageRun
 
 NAMES = {"pg_loss": "loss", "grad_norm": "grad_norm", "lr": "lr", "entropy": "entropy"}
-"""Metrics of the update, and their names in SFT. Loss, gradient and learning rate are named as in verl."""
+"""Metrics from the update, and their names in SFT. Loss, gradient and learning rate are named as in verl."""
 
 
 def train(run: StageRun) -> None:
@@ -30,7 +30,7 @@ def train(run: StageRun) -> None:
 
 
 def sft_step(run: StageRun, step: int, clock: Clock) -> dict[str, float]:
-    """Run one step with the next rows and return its metrics."""
+    """Run one step on the next rows and return the step's metrics."""
     batch = run.feed.take(step, lambda rows, *_: _share(run, rows), run.world)
     with clock("update_actor"):
         found = run.actor.update(batch, step, run.config.data.seed)
@@ -63,7 +63,7 @@ def validate(run: StageRun, step: int) -> dict[str, float]:
 
 
 def _share(run: StageRun, rows: Sequence[SftRow]) -> Batch:
-    """Return this process's rows as a batch, with a masked row if it would have one less than others."""
+    """Return this process's rows as a batch. Add a masked row if other processes have one row more."""
     missing = -len(rows) % run.world.size
     mine = run.world.shard([*rows, *[rows[0]] * missing])
     batch = as_batch(mine, run.tokenizer.pad_token_id, run.world.device, rows)

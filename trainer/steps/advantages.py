@@ -1,7 +1,7 @@
-"""Computes `token_level_rewards`, advantages and returns from scores, and other inputs of the actor's loss.
+"""Computes rewards, advantages, returns and other inputs of the actor loss from the scores in a step.
 
-The latter need the whole batch: importance weights and selected tokens. The formulas are in `algorithms/`.
-This file applies them to the batch, with the config and the other processes.
+The other inputs are importance weights and selected tokens, which need the whole batch. `algorithms/`
+contains the formulas, and this module applies them to the batches in all processes, as configured.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from rewardkit.trainer.workers.actor import loss_options, teacher_distance
 def compute_advantages(run: TrainingRun, batch: Batch) -> dict[str, float]:
     """Set `token_level_rewards`, `advantages`, `returns` and other inputs of the loss. Return their metrics.
 
-    Needs `token_level_scores`, `scored`, `groups`, and if the algorithm uses them `old_log_probs`,
-    `ref_log_prob`, `values` and `reward_baselines`. The rows must be those of a whole step. Members of a
-    group may be in different processes.
+    The batch must contain `token_level_scores`, `scored`, `groups` and, if the algorithm uses them,
+    `old_log_probs`, `ref_log_prob`, `values` and `reward_baselines`. The batches in all processes must form a
+    whole step. Members of a group may be in different processes.
     """
     correction = run.config.algorithm.rollout_correction
     metrics = correct_rollout(run, batch) if correction.on else {}
@@ -71,7 +71,7 @@ def _experience(run: TrainingRun, batch: Batch) -> Experience:
 
 
 def _turns(run: TrainingRun, batch: Batch) -> dict[str, torch.Tensor]:
-    """Return the tensors for an estimator that compares episodes turn by turn, if this is configured."""
+    """Return the tensors for comparing episodes turn by turn, or {} if this is not configured."""
     if run.config.algorithm.turn_advantages == "summed" or "turns" not in batch.tensors:
         return {}
     return {"turns": batch["turns"], "of_trajectory": batch["trajectory_scores"]}
@@ -80,8 +80,8 @@ def _turns(run: TrainingRun, batch: Batch) -> dict[str, torch.Tensor]:
 def leave_out_lone(run: TrainingRun, batch: Batch) -> dict[str, float]:
     """Exclude responses that are alone in their group due to failures, if the estimator compares responses.
 
-    Their advantage would be their raw score. With `rollout.n=1`, every response is alone, and this is
-    intended.
+    Their advantage would be their raw score. With `rollout.n=1`, every response is alone by design, and none
+    is excluded.
     """
     estimator = ESTIMATORS[run.config.algorithm.adv_estimator]
     if not estimator.groups or run.config.actor_rollout_ref.rollout.n == 1:
@@ -96,9 +96,9 @@ def leave_out_lone(run: TrainingRun, batch: Batch) -> dict[str, float]:
 
 
 def add_distillation(run: TrainingRun, batch: Batch) -> dict[str, float]:
-    """Subtract the policy's distance from the teacher from the advantages, if it is configured as a reward.
+    """Subtract the distance between policy and teacher from the advantages, if configured as a reward.
 
-    A token is responsible only for its own distance (discount 0), whatever the estimator. Nothing is
+    With every estimator, a token is responsible only for its own distance (discount 0). Distances are not
     whitened.
     """
     asked = run.config.distillation
@@ -114,9 +114,10 @@ def add_distillation(run: TrainingRun, batch: Batch) -> dict[str, float]:
 
 
 def mask_truncated(run: TrainingRun, batch: Batch) -> dict[str, float]:
-    """Exclude truncated responses from the loss, if configured. They still count for the advantages.
+    """Exclude truncated responses from the loss, if configured. They still affect the advantages.
 
-    A response whose last possible token is an end token is not truncated. Episodes have their own flag.
+    A response whose last possible token is an end-of-sequence token is not truncated. For episodes, the batch
+    contains `truncated`.
     """
     if not run.config.algorithm.mask_truncated_completions:
         return {}
@@ -130,7 +131,7 @@ def mask_truncated(run: TrainingRun, batch: Batch) -> dict[str, float]:
 
 
 def shape_overlong(run: TrainingRun, batch: Batch) -> dict[str, float]:
-    """Subtract DAPO's soft punishment (Yu et al. 2025, arXiv:2503.14476, eq. 13) from the scores."""
+    """Subtract DAPO's soft overlong punishment (Yu et al. 2025, arXiv:2503.14476, eq. 13) from the scores."""
     buffer = run.config.reward_model.overlong_buffer
     if not buffer.enable:
         return {}
@@ -150,7 +151,7 @@ def shape_overlong(run: TrainingRun, batch: Batch) -> dict[str, float]:
 
 
 def penalize(run: TrainingRun, batch: Batch) -> dict[str, float]:
-    """Set `token_level_rewards`: the scores, minus the KL from the reference if configured."""
+    """Set `token_level_rewards` to the scores, minus the KL from the reference if configured."""
     batch["token_level_rewards"] = batch["token_level_scores"]
     if not run.config.algorithm.use_kl_in_reward:
         return {}
@@ -161,13 +162,13 @@ def penalize(run: TrainingRun, batch: Batch) -> dict[str, float]:
     batch["token_level_rewards"] = batch["token_level_scores"] - coef * kl
     per_response = summarize({"kl": masked_row_means(kl, mask)[batch["scored"]]}, run.world)
     if not per_response:
-        return {}  # no response is left, as failures left each alone in its group
+        return {}  # no response is left, because after failures each was alone in its group
     run.kl.update(per_response["kl/mean"], len(batch) * run.world.size)
     return {"actor/reward_kl_penalty": per_response["kl/mean"], "actor/reward_kl_penalty_coeff": coef}
 
 
 def choose_tokens(run: TrainingRun, batch: Batch) -> None:
-    """Set `chosen`, the tokens that the policy loss treats differently, if it chooses tokens."""
+    """Set `chosen` to a mask of the tokens that the policy loss treats differently, if it chooses any."""
     actor = run.config.actor_rollout_ref.actor
     choose = POLICY_LOSSES[loss_mode(run.config)].choose
     if choose is None:

@@ -1,9 +1,9 @@
 """Adds branches of episodes, which are histories that a program has rewritten, as rows to a batch.
 
-An episode's advantage is computed once, from its score within its group, regardless of its number of
-branches. Each branch's own tokens get this advantage. Rows are added within the mini-batch of their episode,
-so that the number of optimizer steps does not change. Rows without a gradient make mini-batches equally large
-in all processes.
+An episode's advantage is computed once, from its score within its group, regardless of the number of
+branches. The tokens that the policy generated in each branch get this advantage. A branch is added to the
+mini-batch of its episode, so that the number of optimizer steps does not change. Rows without a gradient are
+added to make mini-batches equally large in all processes.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from rewardkit.trainer.training_run import TrainingRun
 
 
 def with_branches(run: TrainingRun, batch: Batch) -> Batch:
-    """Return a step's batch, which must have advantages, with a row for each branch of its episodes.
+    """Return a step's batch, which must contain advantages, with an additional row for each branch.
 
-    It has `is_branch`, (B,) bool, which is False only on the episodes' own rows. If no process has branches,
-    the batch is returned unchanged. All processes must call this function.
+    The result contains `is_branch`, (B,) bool, which is False only for the episodes' own rows. If no process
+    has branches, the batch is returned unchanged. All processes must call this function.
     """
     if run.agents is None or why_last_alone(run.config) is not None:
         return batch
@@ -53,16 +53,16 @@ def _mini_batches(config: Config) -> int:
 
 
 def _shared(batch: Batch, other: Batch) -> Batch:
-    """Return the tensors that both batches have."""
+    """Return `batch` with only the tensors that both batches contain."""
     return Batch({name: batch[name] for name in batch.tensors if name in other.tensors}, batch.rows)
 
 
 def _further(run: TrainingRun, batch: Batch, owners: list[int], filled: list[int]) -> Batch:
-    """Return the rows of branches, with all tensors that the update needs.
+    """Return rows for the branches, with all tensors that the update needs.
 
     Args:
-        owners: Episode of each branch, as a row of `batch`.
-        filled: Branch of each row, or -1 for a copy of an episode that is excluded from training.
+        owners: Row in `batch` of each branch's episode.
+        filled: Index of the branch in each row, or -1 for a copy of an episode that is not trained on.
     """
     histories = [history for row in batch.rows for history in row.branches]
     rows = [
@@ -96,7 +96,7 @@ def _further(run: TrainingRun, batch: Batch, owners: list[int], filled: list[int
 
 
 def _evaluate(run: TrainingRun, batch: Batch) -> None:
-    """Compute the log-probabilities of policy, reference and teacher, as the training loop does."""
+    """Compute log-probabilities under the policy, reference and teacher, as the training loop does."""
     if run.needs_old_log_probs:
         batch["old_log_probs"], batch["entropys"] = run.actor.log_probs_and_entropies(batch)
     if run.reference is not None:
@@ -106,7 +106,7 @@ def _evaluate(run: TrainingRun, batch: Batch) -> None:
 
 
 def _kept(run: TrainingRun, batch: Batch) -> Tensor:
-    """Return the episodes that are trained on, (B,)."""
+    """Return a mask of the episodes that are trained on, (B,)."""
     kept = batch["scored"].bool()
     if run.config.algorithm.mask_truncated_completions:
         kept = kept & ~batch["truncated"]
@@ -114,5 +114,5 @@ def _kept(run: TrainingRun, batch: Batch) -> Tensor:
 
 
 def _of_episodes(advantages: Tensor) -> Tensor:
-    """Return the advantage of each episode, which all of its own tokens share, (B, T) -> (B,)."""
+    """Return the advantage of each episode, (B, T) -> (B,). All tokens from the policy share it."""
     return advantages.gather(1, advantages.abs().argmax(dim=1, keepdim=True)).squeeze(1)

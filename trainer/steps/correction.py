@@ -1,4 +1,4 @@
-"""Applies the rollout correction to a step: computes importance weights, and masks tokens out of the loss."""
+"""Applies the rollout correction to a step with importance weights and by excluding tokens from the loss."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from rewardkit.trainer.training_run import TrainingRun
 def correct_rollout(run: TrainingRun, batch: Batch) -> dict[str, float]:
     """Set `rollout_is_weights` and `within_bounds`, if configured, and return their metrics.
 
-    In bypass mode, `old_log_probs` become the engine's. A ratio relative to these needs no weights.
+    In bypass mode, `old_log_probs` are set to the engine's log-probabilities. The PPO ratio is then relative
+    to the engine, and needs no weights.
     """
     asked = run.config.algorithm.rollout_correction
     metrics: dict[str, float] = {}
@@ -42,8 +43,8 @@ def staleness_metrics(batch: Batch, step: int, world: World) -> dict[str, float]
     """Return the age of the weights that generated the policy's tokens, relative to the trained weights.
 
     Returns:
-        Over the tokens of all processes, `staleness/mean` and `staleness/max`, in steps, and
-        `staleness/stale_share`, the share of tokens from older weights.
+        `staleness/mean` and `staleness/max`, in steps, and `staleness/stale_share`, the share of tokens from
+        older weights. All are computed over the tokens in all processes.
     """
     steps = (step - 1 - batch["weight_versions"])[batch["response_mask"].bool()].float()
     found = summarize({"steps": steps, "stale": (steps > 0).float()}, world)
@@ -70,7 +71,7 @@ def _rollout_weights(run: TrainingRun, batch: Batch) -> tuple[torch.Tensor, dict
     metrics["eff_sample_size"] = found["is/mean"] ** 2 / max(found["squares/mean"], 1e-30)
     metrics |= {f"ratio_fraction_{end}": found[f"{end}/mean"] for end in ("high", "low") if end in values}
     if asked.rollout_is_batch_normalize:
-        # A sequence's weight is on each of its tokens, but the mean is over sequences, as in verl.
+        # A sequence's weight is repeated for each token, but the mean is over sequences, as in verl.
         units = weights[kept] if level == "token" else masked_row_means(weights, mask)[kept.any(dim=1)]
         factor = summarize({"mean": units}, run.world)["mean/mean"]
         weights = weights / factor
@@ -79,7 +80,7 @@ def _rollout_weights(run: TrainingRun, batch: Batch) -> tuple[torch.Tensor, dict
 
 
 def _find_rejected(run: TrainingRun, batch: Batch) -> dict[str, float]:
-    """Set `within_bounds`. Each bound applies to the policy before its update, over the whole step."""
+    """Set `within_bounds` and return metrics. Bounds apply to the policy before the step's updates."""
     asked = run.config.algorithm.rollout_correction
     rejections = read_rejections(str(asked.rollout_rs), asked.rollout_rs_threshold)
     mask = batch["response_mask"]
@@ -99,5 +100,5 @@ def _find_rejected(run: TrainingRun, batch: Batch) -> dict[str, float]:
 
 
 def leave_out_rejected(batch: Batch) -> None:
-    """Remove out-of-bounds tokens from the loss, after they have counted for other responses' advantages."""
+    """Remove out-of-bounds tokens from the loss, after they have contributed to the advantages."""
     batch["response_mask"] = batch["response_mask"] * batch["within_bounds"]

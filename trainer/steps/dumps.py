@@ -1,4 +1,4 @@
-"""Writes each step's responses with their scores to a file, for people to read (`rewardkit view`)."""
+"""Writes each step's responses and their scores to a file that people can read with `rewardkit view`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def record(run: TrainingRun, scored: Sequence[ScoredRollout], step: int) -> dict
     """Dump a training step's responses if configured, and log a few of this process's responses.
 
     Returns:
-        `reward/part/<name>`: the mean of each component of the scores over the responses of all processes.
+        `reward/part/<name>`, the mean of each score component over the responses in all processes.
     """
     config = run.config
     dump(run, config.trainer.rollout_data_dir, scored, config.actor_rollout_ref.rollout.n, step)
@@ -36,7 +36,7 @@ def record(run: TrainingRun, scored: Sequence[ScoredRollout], step: int) -> dict
 
 
 def part_means(scores: Sequence[Score], world: World) -> dict[str, float]:
-    """Return `reward/part/<name>`, means over the scored responses of all processes that have the part."""
+    """Return `reward/part/<name>`, means over the scored responses in all processes that have this part."""
     mine: dict[str, tuple[float, int]] = {}
     for score in scores:
         for name, value in score.parts.items() if score.ok else ():
@@ -51,7 +51,7 @@ def part_means(scores: Sequence[Score], world: World) -> dict[str, float]:
 
 
 def dump(run: TrainingRun, folder: str | None, scored: Sequence[ScoredRollout], n: int, step: int) -> None:
-    """Write the responses of all processes to `folder` if it is not None. Warn if this fails."""
+    """Write the responses from all processes to `folder` if it is not None. Warn if writing fails."""
     if folder is None:
         return
     rows = gather_rows(scored, n, step, run.world)
@@ -64,23 +64,23 @@ def dump(run: TrainingRun, folder: str | None, scored: Sequence[ScoredRollout], 
 
 
 def gather_rows(scored: Sequence[ScoredRollout], n: int, step: int, world: World) -> list[dict[str, Any]]:
-    """Return the responses of all processes as plain rows in the order of the prompts.
+    """Return the responses from all processes as plain rows in the order of the prompts.
 
-    Only the main process gets rows. A row has the columns that `rewardkit score` reads and writes, and
-    `step`. Rows of episodes also have their turns and the reason why they ended.
+    Only the main process gets rows. A row contains `step` and the columns that `rewardkit score` reads and
+    writes. A row for an episode also contains the turns and the reason why the episode ended.
 
     Args:
-        scored: Responses of this process. The n responses to one prompt are adjacent.
+        scored: This process's responses. The n responses to one prompt are adjacent.
     """
     mine = [_plain(one, step) for one in scored]
     groups = [[rows[i : i + n] for i in range(0, len(rows), n)] for rows in world.to_main(mine)]
-    # Prompts were assigned to processes in turn, so they are collected in turn.
+    # Prompts were assigned to processes one by one in turn, so they are collected in the same order.
     in_order: Iterator[list[dict[str, Any]]] = chain.from_iterable(zip_longest(*groups, fillvalue=[]))
     return list(chain.from_iterable(in_order))
 
 
 def write_dump(folder: Path, step: int, rows: Sequence[dict[str, Any]], file_format: str) -> None:
-    """Write `folder/<step>.jsonl` or `.parquet` atomically."""
+    """Write the rows to `folder/<step>.jsonl` or `folder/<step>.parquet` atomically."""
     folder.mkdir(parents=True, exist_ok=True)
     with published(folder / f"{step}.{file_format}") as file:
         if file_format == "parquet":
@@ -99,19 +99,22 @@ def _plain(scored: ScoredRollout, step: int) -> dict[str, Any]:
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> pa.Table:
-    """Return the rows as a table. A struct has the parts of all data sources, with null if missing."""
+    """Convert the rows to a table. Its `parts` contain the parts for all data sources, null if missing."""
     parts = sorted({part for row in rows for part in row["parts"]})
     full = [{**row, "parts": {part: row["parts"].get(part) for part in parts} or None} for row in rows]
     return pa.Table.from_pylist(full)
 
 
 def has_samples(step: int) -> bool:
-    """Return True if a step's responses are logged: every step up to 100, every tenth up to 1,000, etc."""
+    """Return True if a step's responses are logged.
+
+    Responses are logged for every step up to 100, every tenth step up to 1,000, and so on.
+    """
     return step % 10 ** max(0, len(str(step - 1)) - 2) == 0 if step > 0 else True
 
 
 def few(scores: Iterable[float | None], n: int = 4) -> list[int]:
-    """Return the indices of a few scores to show: first missing scores, then from worst to best."""
+    """Return the indices of up to `n` scores to show, first missing scores, then from worst to best."""
     order = [i for i, _ in sorted(enumerate(scores), key=lambda one: (one[1] is not None, one[1] or 0.0))]
     if len(order) <= n:
         return order

@@ -1,6 +1,6 @@
 """DAPO's dynamic sampling (Yu et al. 2025, arXiv:2503.14476, section 3.2).
 
-Replaces prompts whose responses all have the same result, because they have no gradient.
+Prompts whose responses all have the same outcome are replaced, because they contribute no gradient.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ AVERAGES = ("agent/", "reward/turns/")
 def sample_dynamically(run: TrainingRun, step: int, clock: Clock) -> tuple[Batch, dict[str, float]]:
     """Return a scored batch in which the responses to each prompt differ in outcome.
 
-    Until the batch is full, whole batches of further prompts are taken and generated. The first groups that
-    differ are used, in the order of the prompts, so that the result does not depend on the number of
+    Whole batches are generated from further prompts until the result is full. The result contains the first
+    groups whose responses differ, in the order of the prompts, so that it does not depend on the number of
     processes.
 
     Raises:
-        ScoringError: `max_num_gen_batches` batches were not enough.
+        ScoringError: There were too few differing groups in `max_num_gen_batches` batches.
     """
     wanted = run.config.data.train_batch_size
     drawn: list[Batch] = []
@@ -52,7 +52,7 @@ def sample_dynamically(run: TrainingRun, step: int, clock: Clock) -> tuple[Batch
                 batch, pending = run.feed.take(step, partial(draw, run), run.world)
         with clock("reward"):
             here, of_batch = collect_scores(run, batch, pending)
-        # Counts and times are summed. Shares and means are those of the last batch.
+        # Counts and times are summed. Shares and means are taken from the last batch.
         averages = {name: value for name, value in of_batch.items() if name.startswith(AVERAGES)}
         metrics.update({name: value for name, value in of_batch.items() if name not in averages})
         scored += here
@@ -77,9 +77,9 @@ def differing_groups(groups: Tensor, outcomes: Sequence[float], scored: Tensor) 
 
 
 def deal(batch: Batch, order: Sequence[int], world: World) -> Batch:
-    """Send the k-th group of `order` to process k % size, as `World.shard` does with prompts.
+    """Send the k-th group in `order` to process k % size, as `World.shard` does with prompts.
 
-    Groups of `batch` that are not in `order` are dropped. `len(order)` must be divisible by the world size.
+    Groups in `batch` that are not in `order` are dropped. `len(order)` must be divisible by the world size.
     """
     place = {group: k for k, group in enumerate(order)}
     targets = torch.tensor([place[g] % world.size if g in place else -1 for g in batch["groups"].tolist()])
@@ -102,7 +102,7 @@ def _refuse_further(run: TrainingRun, drawn: int, found: int, wanted: int) -> No
 
 
 def _differing_everywhere(run: TrainingRun, batch: Batch, scored: Sequence[ScoredRollout]) -> list[int]:
-    """Return the groups of all processes that differ in `filter_groups.metric`, in order."""
+    """Return the sorted groups in all processes whose responses differ in `filter_groups.metric`."""
     metric = run.config.algorithm.filter_groups.metric
     if metric == "reward" and run.config.reward.mode != "trajectory":
         outcomes: list[float] = batch["token_level_scores"].sum(dim=1).tolist()

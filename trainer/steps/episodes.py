@@ -1,6 +1,7 @@
 """Plays episodes on the rollout engine and converts them to rows of a batch.
 
-A batch of episodes has the tensors of a batch of responses, and those of observations and turns (`batch.py`).
+A batch of episodes contains the same tensors as a batch of responses, and tensors for observations and turns
+(`batch.py`).
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ from rewardkit.trainer.rollout.base import RolloutEngine, Sampling, TurnCosts
 from rewardkit.types import Score, Status, failure
 
 CUT_OFF = ("response_tokens", "context_tokens")
-"""Reasons for the end of an episode that are token limits."""
+"""Values of `Played.ended` for episodes that reached a token limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """Result of an episode as plain data, since it may come from another process."""
+    """Result of an episode as plain data, because it may come from another process."""
 
     prompt_ids: list[int]
     """Prompt given to the model, possibly written by an environment, or empty if no turn has begun."""
@@ -50,7 +51,7 @@ class Played:
     interaction_score: float | None
     metrics: dict[str, float]
     branches: list[Played] = field(default_factory=list)
-    """See `Episode.branches`. Only their turns and tokens are used."""
+    """See `Episode.branches`. Only the turns and tokens in the branches are used."""
 
     @classmethod
     def of(cls, episode: Episode) -> Played:
@@ -81,21 +82,21 @@ class Played:
 
     @property
     def num_turns(self) -> int:
-        """Return the number of turns of the model, the tools, the users and the prompt, as verl does."""
+        """Return the number of turns by the model, tools and users, plus 1 for the prompt, as in verl."""
         return len(self.turns) + 1
 
     @property
     def known_score(self) -> Score | None:
-        """Return the score if the episode failed or its interaction scored it, or None to use a reward."""
+        """Return the score from a failure or from the interaction, or None if a reward must compute it."""
         if self.status != "ok":
             return failure(self.status, f"the episode ended with {self.ended}: {self.detail}")
         return interaction_score(self.interaction_score)
 
     @property
     def turn_rewards(self) -> list[float | None]:
-        """Return the rewards of the model's turns, with None for a turn without a reward.
+        """Return the rewards for the model's turns, with None for a turn without a reward.
 
-        The rewards of the tools' final states are added to the last turn.
+        The rewards for the tools' final states are added to the last turn.
         """
         mine = [turn.reward for turn in self.turns if turn.role == "assistant"]
         if self.tool_rewards and mine:
@@ -114,7 +115,7 @@ class Played:
         )
 
     def columns(self) -> dict[str, Any]:
-        """Return the columns that a dump contains about an episode."""
+        """Return the columns that describe the episode in a dump."""
         return {
             "num_turns": self.num_turns,
             "ended": self.ended,
@@ -128,7 +129,7 @@ def _plain_turns(turns: Sequence[Turn]) -> list[dict[str, Any]]:
     plain = [asdict(turn) for turn in turns]
     for turn in plain:
         calls = turn["calls"]
-        # The arguments of different tools differ, but as JSON they have one type.
+        # Different tools have different arguments. As JSON strings, they all have the same type.
         turn["calls"] = [{**c, "arguments": json.dumps(c["arguments"], default=str)} for c in calls]
     return plain
 
@@ -139,7 +140,7 @@ OnPlayed = Callable[[int, Played], None]
 def player(
     setting: EpisodeSetup,
 ) -> Callable[[TokenModel, tuple[EpisodeRow, int]], Coroutine[Any, Any, Played]]:
-    """Return a function that plays the episode of a row and a seed."""
+    """Return a function that plays an episode for a row with a seed."""
 
     async def play(model: TokenModel, given: tuple[EpisodeRow, int]) -> Played:
         row, seed = given
@@ -171,7 +172,7 @@ def as_batch(
     pad_id: int,
     device: torch.device,
 ) -> Batch:
-    """Return episodes as a batch."""
+    """Convert episodes to a batch."""
     answered = [_answered(row, one, prompt_length) for row, one in zip(rows, played, strict=True)]
     histories = [one.history for one in played]
     batch = histories_as_batch(answered, histories, prompt_length, response_length, pad_id)
@@ -191,7 +192,7 @@ def histories_as_batch(
     response_length: int,
     pad_id: int,
 ) -> Batch:
-    """Return the tokens of histories as a batch. `token_ids` of the rows are their prompts."""
+    """Convert token histories to a batch. The `token_ids` in the rows are the prompts."""
     ids, mask = pad_prompts(rows, prompt_length, pad_id)
     shape = (len(histories), response_length)
     responses = torch.full(shape, pad_id)
@@ -213,9 +214,9 @@ def histories_as_batch(
 
 
 def _answered(row: PromptRow, played: Played, prompt_length: int) -> PromptRow:
-    """Return the row with the prompt and the branches of its episode.
+    """Return the row with the prompt and the branches from its episode.
 
-    If the prompt was too long, the episode had no turn, and the row keeps its own prompt.
+    If the prompt is too long, the episode has no turns, and the row keeps its own prompt.
     """
     fits = 0 < len(played.prompt_ids) <= prompt_length
     branches = tuple(branch.history for branch in played.branches)
@@ -223,9 +224,9 @@ def _answered(row: PromptRow, played: Played, prompt_length: int) -> PromptRow:
 
 
 def _number_turns(played: Played, turns: Tensor, rewards: Tensor) -> None:
-    """Set the number and the reward of each of the model's turns on the turn's tokens.
+    """Set the number of each model turn on the turn's tokens, and its reward on the last token.
 
-    The reward of the last turn is NaN if the episode failed.
+    The reward for the last turn is NaN if the episode failed.
     """
     mine = [turn for turn in played.turns if turn.role == "assistant"]
     for number, (turn, reward) in enumerate(zip(mine, played.turn_rewards, strict=True), start=1):
@@ -237,15 +238,15 @@ def _number_turns(played: Played, turns: Tensor, rewards: Tensor) -> None:
 
 
 def episode_metrics(played: Sequence[Played], costs: TurnCosts, world: World) -> dict[str, float]:
-    """Return statistics of the episodes of all processes.
+    """Return statistics on the episodes in all processes.
 
     Returns:
         `agent/ended/<reason>`, shares of the episodes; `agent/num_turns/mean`, `max` and `min`;
         `agent/tool_calls/...`, calls per episode; `agent/branches/...`, histories per episode, above 1 if a
-        program rewrites them; `agent/bad_calls` and `agent/tool_failures`, shares of the calls;
-        `agent/cached_share`, the share of the turns' prompt tokens that were not computed again;
-        `agent/tools/<name>`, means over episodes of values measured by tools and users; and
-        `agent/first_turn_reward/mean` and `agent/last_turn_reward/mean`, see `reward_by_turn`.
+        program rewrites histories; `agent/bad_calls` and `agent/tool_failures`, shares of the calls;
+        `agent/cached_share`, the share of the turns' prompt tokens that were read from the cache;
+        `agent/tools/<name>`, means over episodes of values that tools and users measured; and
+        `agent/first_turn_reward/mean` and `agent/last_turn_reward/mean` (see `reward_by_turn`).
     """
     statuses = [status for one in played for turn in one.turns for status in turn.statuses]
     sums = Counter(
@@ -274,11 +275,11 @@ def episode_metrics(played: Sequence[Played], costs: TurnCosts, world: World) ->
 
 
 def reward_by_turn(prefix: str, episodes: Sequence[Sequence[float | None]], world: World) -> dict[str, float]:
-    """Return the mean rewards of the model's first and last turns, which show whether feedback helps it.
+    """Return the mean rewards for the first and last model turns, which show if feedback helps the model.
 
     Args:
-        episodes: Rewards of the turns of each episode. Episodes without any reward are excluded. In the
-            others, a turn without a reward counts as 0.
+        episodes: Rewards for the turns in each episode. Episodes without any reward are excluded. In all
+            other episodes, a turn without a reward counts as 0.
     """
     rewarded = [rewards for rewards in episodes if any(one is not None for one in rewards)]
     ends = {"first": [rewards[0] or 0.0 for rewards in rewarded]}

@@ -1,6 +1,6 @@
-"""PF-PPO (Shen et al. 2024, arXiv:2409.06957): trains more on responses with reliable scores.
+"""PF-PPO (Shen et al. 2024, arXiv:2409.06957), which trains more on responses with reliable scores.
 
-The responses of a step are resampled by their scores, over all processes.
+The responses from all processes in a step are resampled according to their scores.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from rewardkit.trainer.workers.batching import Exchange
 
 
 def filtered(run: TrainingRun, batch: Batch) -> Batch:
-    """Resample the responses of all processes. Return a batch of the same size, without Python objects.
+    """Resample the responses from all processes. Return a batch of the same size, without Python objects.
 
-    Scores are the rewards without the KL penalty. The choice depends only on the seeds of the step's
+    The scores are rewards without the KL penalty. The random choice depends only on the seeds of the step's
     responses.
     """
     world = run.world
@@ -55,12 +55,12 @@ REWEIGHTINGS: dict[str, Callable[[Tensor, float], Tensor]] = {
 
 
 def draw(scores: Tensor, scored: Tensor, method: str, power: float, seed: int) -> Tensor:
-    """Sample as many responses as there are, with replacement, with weights that depend on their scores.
+    """Sample N responses with replacement, with weights that depend on their scores.
 
     Args:
-        scores: Scores of all responses of a step, (N,).
-        scored: True for responses that were scored, (N,) bool. The others are sampled only if no response was
-            scored.
+        scores: Scores of all responses in a step, (N,).
+        scored: True for responses that were scored, (N,) bool. Other responses are returned only if no
+            response was scored.
         power: Exponent for `pow`.
 
     Returns:

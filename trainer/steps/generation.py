@@ -1,6 +1,6 @@
 """Generates a batch of responses to prompts, and syncs the actor's weights to the engine.
 
-ReMax's greedy responses are at the end of this file. DAPO's dynamic sampling is in `dynamic.py`.
+This module also generates the greedy responses for ReMax. DAPO's dynamic sampling is in `dynamic.py`.
 """
 
 from __future__ import annotations
@@ -26,19 +26,20 @@ from rewardkit.trainer.steps.scoring import PendingScores, collect_scores, start
 from rewardkit.trainer.training_run import TrainingRun
 
 TRAINING = 0
-"""First part of the seed key of a training response. That of a validation response is 1."""
+"""First part of the seed key for training responses. For validation responses, it is 1."""
 FIRST_PROOFS = 2
-"""Number of syncs that are verified at the start: into a new engine, and into a released one."""
+"""Number of syncs that are verified at the start. The first is into a new engine, and the second into an
+engine that was released."""
 PROOF_EVERY = 20
-"""Interval of the verified syncs after that. Verification doubles the time of a sync."""
+"""Number of syncs after which a sync is verified again. Verification doubles the time for a sync."""
 
 
 def generate(
     run: TrainingRun, prompts: Sequence[PromptRow], step: int, first: int = 0
 ) -> tuple[Batch, PendingScores]:
-    """Return this process's batch, `rollout.n` responses to each of its prompts, and pending scores.
+    """Return this process's batch, with `rollout.n` responses to each of its prompts, and pending scores.
 
-    Sets `groups`, the number of each prompt within the step starting at `first`, and `seeds`.
+    The batch contains `seeds`, and `groups`, the number of each prompt in the step, counted from `first`.
     """
     rollout = run.config.actor_rollout_ref.rollout
     device = run.world.device
@@ -77,7 +78,7 @@ def play(
     seeds: Sequence[int],
     pending: PendingScores,
 ) -> Batch:
-    """Play an episode for each row and return them as a batch. Each is scored as soon as it ends."""
+    """Play an episode for each row and return the episodes as a batch. Score each episode when it ends."""
     assert run.agents is not None
     rollout = run.config.actor_rollout_ref.rollout
     played, pending.costs = play_rows(run.rollout, run.agents, rows, sampling, seeds, pending.take_episode)
@@ -101,7 +102,7 @@ def _number(batch: Batch, groups: Sequence[int], seeds: Sequence[int], n: int) -
 
 
 def training_sampling(rollout: RolloutConfig) -> Sampling:
-    """Return the sampling settings of training."""
+    """Return the sampling settings for training."""
     return Sampling(
         rollout.n,
         rollout.do_sample,
@@ -121,7 +122,7 @@ class PolicyWeights:
     as_nan: bool = False
     """If True, all numbers are replaced by NaN."""
     adapter: bool = False
-    """If True, yield only the adapter's tensors, by their names in its file."""
+    """If True, yield only the adapter's tensors, with their names in an adapter file."""
 
     def __iter__(self) -> Iterator[tuple[str, Tensor]]:
         if self.adapter:
@@ -132,7 +133,7 @@ class PolicyWeights:
 
 
 def publish(run: TrainingRun, step: int) -> None:
-    """Send a step's weights to the engine, and start generating the responses that use them."""
+    """Send a step's weights to the engine, and start generating responses with them."""
     run.feed.settle()
     sync_weights(run, step)
     run.feed.begin(step, partial(draw, run))
@@ -141,14 +142,14 @@ def publish(run: TrainingRun, step: int) -> None:
 def sync_weights(run: TrainingRun, step: int = 0) -> None:
     """Send the actor's weights to the rollout engine, one tensor at a time, in the engine's dtype.
 
-    Some syncs are verified: if nothing is being generated, all weights are first set to NaN. If the sync then
-    misses a tensor, or a kernel keeps an old copy, all log-probabilities become NaN, and the next step's
-    parity check stops the run.
+    Some syncs are verified if no responses are being generated. In a verified sync, all weights are first set
+    to NaN. If the sync then misses a tensor, or if a kernel keeps an old copy, all log-probabilities become
+    NaN, and the next step's parity check stops the run.
     """
     rollout = run.config.actor_rollout_ref.rollout
     dtype = DTYPES[rollout.dtype]
     adapter = rollout.name == "vllm_server" and rollout.lora_sync == "adapter"
-    # An adapter is new each time and cannot contain parts of an older one.
+    # Each sync loads a new adapter, which cannot contain parts of an older adapter.
     due = not adapter and (run.syncs < FIRST_PROOFS or run.syncs % PROOF_EVERY == 0)
     if due and not any(run.world.gather(run.feed.in_flight)):
         run.rollout.sync_weights(PolicyWeights(run.actor.model, dtype, as_nan=True))
@@ -175,7 +176,7 @@ def _as_batch(rows: Sequence[PromptRow], ids: Tensor, mask: Tensor, drawn: Rollo
 
 @dataclass(frozen=True)
 class GreedyResponses:
-    """Greedy response to each prompt of a batch, and its pending score.
+    """Greedy response to each prompt in a batch, and its pending score.
 
     Used for ReMax's baseline (Li et al. 2024, arXiv:2310.10505).
     """
@@ -185,7 +186,7 @@ class GreedyResponses:
 
 
 def start_greedy(run: TrainingRun, batch: Batch) -> GreedyResponses:
-    """Generate the greedy response to each prompt and start scoring it."""
+    """Generate the greedy response to each prompt, and start scoring the responses."""
     n = run.config.actor_rollout_ref.rollout.n
     ids, mask = (batch[name][::n, : batch.prompt_width] for name in ("input_ids", "attention_mask"))
     rows = batch.rows[::n]
@@ -199,12 +200,13 @@ def start_greedy(run: TrainingRun, batch: Batch) -> GreedyResponses:
 
 
 def place_baselines(run: TrainingRun, batch: Batch, greedy: GreedyResponses) -> dict[str, float]:
-    """Set `reward_baselines`, (B,): the score of the greedy response to each row's prompt.
+    """Set `reward_baselines`, (B,), to the score of the greedy response to each row's prompt.
 
     If a greedy response could not be scored, the responses to its prompt are excluded from training.
 
     Returns:
-        `reward_baseline/mean` and, as for the responses themselves, `reward_baseline/failed/<status>`.
+        `reward_baseline/mean`, and the metrics from `collect_scores` with `reward/` replaced by
+        `reward_baseline/`.
     """
     n = run.config.actor_rollout_ref.rollout.n
     _, found = collect_scores(run, greedy.batch, greedy.pending)

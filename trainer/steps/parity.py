@@ -1,8 +1,8 @@
 """Checks at every step that the rollout engine and the policy agree, to detect stale weights.
 
-A trainer with rollouts from old weights still learns a little, and nothing else reveals the error. Weights
-that an engine did not load are NaN (see `sync_weights` in `generation.py`) and are found at any precision.
-Other wrong weights are found by comparison, within the limits of rounding.
+With rollouts from old weights, a policy still learns a little, and nothing else reveals the error. Weights
+that an engine did not load are NaN (see `sync_weights` in `generation.py`) and are detected at any precision.
+Other wrong weights are detected by comparison, as far as rounding errors allow.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from rewardkit.trainer.rollout.conversing import respond_by_turns
 from rewardkit.trainer.training_run import TrainingRun
 
 N_PROBES = 2
-"""Number of prompts in a probe, per process."""
+"""Number of prompts per process in a probe."""
 PROBE_TOKENS = 32
-"""Number of tokens per response generated only for the probe. Enough to detect wrong weights, but fast."""
+"""Number of tokens per response that is generated only for the probe, enough to detect wrong weights."""
 PROBE = 2
-"""First part of the seed key of a probe. That of training is 0, and that of validation 1."""
+"""First part of the seed key for probes. It is 0 for training and 1 for validation."""
 FLOAT32_LIMITS = (1e-7, 1e-5)
 HALF_LIMITS = (1e-2, 0.2)
-"""Limits of k3 for a warning and an error. Equal weights had 3e-9 in float32 and 4e-3 in bfloat16 with a
-model of 135M parameters. One training step moves a policy by 1e-4 or more, and stale output heads by whole
-nats."""
+"""Limits on k3 for a warning and an error. With equal weights and a model with 135M parameters, k3 was 3e-9
+in float32 and 4e-3 in bfloat16. A training step moves k3 by 1e-4 or more, and stale output heads move it by
+whole nats."""
 HALF_MULTIPLES = (4.0, 16.0)
-"""Limits in half precision as multiples of the run's first comparison, used if lower. Tiny models of eight
-families were between 3e-5 and 1e-3, and within twice that after other weights."""
+"""Limits in half precision as multiples of the run's first k3, used if they are lower. For tiny models from
+eight families, the first k3 was between 3e-5 and 1e-3, and later values were at most twice as high."""
 HALF_FLOOR = 1e-5
-"""Lower bound of the first comparison, which may be lower by chance if its few tokens were certain."""
+"""Lower bound for the first k3, which may be too low by chance if its few tokens were certain."""
 
 
 def draw_probe(run: TrainingRun, batch: Batch) -> Batch:
-    """Return responses of the engine, usually `batch`, whose log-probabilities must equal the policy's.
+    """Return responses from the engine whose log-probabilities must equal the policy's, usually `batch`.
 
-    With greedy, top_k or top_p sampling, log-probabilities are for another distribution, and in a batch that
-    was begun earlier, they are from other weights. In these cases, a few responses are generated for the
-    probe. If the policy's log-probabilities are not needed for the whole batch, the probe is a part of it.
+    With greedy, top_k or top_p sampling, log-probabilities are for another distribution. In a batch that was
+    begun earlier, they are from other weights. In both cases, a few responses are generated for the probe. If
+    the policy's log-probabilities are not needed for the whole batch, the probe is a part of the batch.
     """
     config = run.config.actor_rollout_ref.rollout
     restricted = not Sampling(config.n, config.do_sample, 1.0, config.top_k, config.top_p).unrestricted
@@ -73,10 +73,10 @@ def check_parity(run: TrainingRun, probe: Batch, step: int) -> dict[str, float]:
 
     Returns:
         `training/rollout_actor_kl`, the k3 estimate of KL(rollout || actor), and
-        `training/rollout_actor_diff_max`, the largest absolute difference of two log-probabilities.
+        `training/rollout_actor_diff_max`, the largest absolute difference between two log-probabilities.
 
     Raises:
-        ParityError: A process exceeds `rollout.parity_error`. Raised in all processes.
+        ParityError: k3 exceeds `rollout.parity_error` in a process. Raised in all processes.
     """
     world = run.world
     mine = probe["old_log_probs"] if "old_log_probs" in probe.tensors else run.actor.log_probs(probe)
@@ -84,7 +84,7 @@ def check_parity(run: TrainingRun, probe: Batch, step: int) -> dict[str, float]:
     drift = (mine - probe["rollout_log_probs"])[kept].double()
     k3 = drift.expm1() - drift
     total, count = world.sum(torch.stack([k3.sum(), k3.new_tensor(float(len(k3)))])).tolist()
-    # The worst process counts, as a single stale engine would hardly change the mean of many.
+    # Check the worst process, because a single stale engine would hardly change the mean over processes.
     extremes = torch.stack([k3.mean(), drift.abs().max()]) if len(k3) else k3.new_zeros(2)
     worst, largest = world.max(extremes.nan_to_num(nan=torch.inf)).tolist()
     _check_limits(run, worst, step)
@@ -95,7 +95,7 @@ def check_parity(run: TrainingRun, probe: Batch, step: int) -> dict[str, float]:
 
 
 def _check_limits(run: TrainingRun, worst: float, step: int) -> None:
-    """Warn or raise ParityError if the k3 of the worst process exceeds a limit."""
+    """Warn or raise ParityError if k3 exceeds a limit in the worst process."""
     config = run.config.actor_rollout_ref
     if run.first_kl is None and worst < torch.inf:
         run.first_kl = worst
@@ -118,10 +118,10 @@ def _check_limits(run: TrainingRun, worst: float, step: int) -> None:
 
 
 def limits(config: ActorRolloutRefConfig, first: float | None = None) -> tuple[float, float]:
-    """Return the limits of k3 for a warning and an error. If the config has None, they depend on the dtype.
+    """Return the limits on k3 for a warning and an error. If not configured, they depend on the dtype.
 
     Args:
-        first: Result of the run's first comparison, with weights just loaded.
+        first: k3 from the run's first comparison, with newly loaded weights.
     """
     exact = {config.rollout.dtype, config.actor.fsdp_config.dtype} == {"float32"}
     warn, error = FLOAT32_LIMITS if exact else HALF_LIMITS

@@ -1,8 +1,8 @@
 """Scores responses, and writes the scores into the batch.
 
-Each response is decoded and scored as soon as it ends, while others are being generated. A score is placed on
-the last token of its response or turn, and responses that could not be scored are masked. `rewards.py`
-computes the rewards.
+Each response is decoded and scored as soon as it ends, while other responses are still being generated. A
+score is placed on the last token of its response or turn, and responses that could not be scored are masked.
+`rewards.py` computes the rewards.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from rewardkit.types import STATUSES, Sample, Score
 
 
 class PendingScores:
-    """Scores of this process's responses, one for each of `rows`, while they are being computed."""
+    """Scores for this process's responses, one for each row, while they are being computed."""
 
     def __init__(
         self, source: RewardSource, tokenizer: Any, rows: Sequence[PromptRow], timeout_s: float
     ) -> None:
-        """Create the scores of `rows`, which time out `timeout_s` after the last response."""
+        """Create pending scores for `rows`, which time out `timeout_s` seconds after the last response."""
         self.texts = [""] * len(rows)
         self._source = source
         self._tokenizer = tokenizer
@@ -46,20 +46,20 @@ class PendingScores:
         self._decoded: list[Future[None]] = []
         self._submitted: list[tuple[list[int], ScoreFuture]] = []
         self._held: list[int] = []
-        """Rows whose group is not complete yet."""
+        """Indices of rows whose group is not complete yet."""
         self._deadline = monotonic() + timeout_s
         self._error: RewardkitError | None = None
         self._scores: dict[int, Score] = {}
-        """Scores that no reward has to compute."""
+        """Scores, by row, that are known without a reward."""
         self.episodes: dict[int, Played] = {}
         """Episodes by row."""
         self.costs = TurnCosts()
         """Costs of the episodes' turns."""
 
     def take(self, responses: dict[int, list[int]]) -> None:
-        """Start scoring these responses, token ids by row. Each row must be passed once.
+        """Start scoring responses, given as token ids by row. Each row must be passed exactly once.
 
-        Returns at once, since engines call this method between two steps.
+        This method returns at once, because engines call it between two steps.
         """
         self._decoded.append(self._decoder.submit(self._decode, responses))
 
@@ -68,7 +68,7 @@ class PendingScores:
         self._take(dict(zip(responses, texts, strict=True)))
 
     def take_episode(self, row: int, played: Played) -> None:
-        """Start scoring the last turn of an episode. Each row must be passed once."""
+        """Start scoring the last turn in an episode. Each row must be passed exactly once."""
         self.episodes[row] = played
         known = played.known_score
         if known is None:
@@ -84,11 +84,11 @@ class PendingScores:
         try:
             self._submit([i for i in texts if not self._by_group(i)])
             self._held += [i for i in texts if self._by_group(i)]
-        except RewardkitError as error:  # `wait` reports it to the other processes
+        except RewardkitError as error:  # `wait` raises the error in all processes
             self._error = error
 
     def _by_group(self, row: int) -> bool:
-        """Return True if a row's reward needs the complete group, whose responses arrive over time."""
+        """Return True if a row's reward needs the complete group of responses, which arrive over time."""
         return self._source.scores_by_group(self._rows[row].data_source)
 
     def _submit(self, rows: list[int]) -> None:
@@ -97,7 +97,10 @@ class PendingScores:
             self._submitted.append((rows, self._source.submit(samples)))
 
     def wait(self, world: World) -> list[ScoredRollout]:
-        """Return the rows, in order, with texts and scores. An error of one process is raised in all."""
+        """Wait for all scores, and return the rows in order with their texts and scores.
+
+        An error in one process is raised in all processes.
+        """
         scores = dict(self._scores)
         try:
             self._end_decoding()
@@ -116,7 +119,7 @@ class PendingScores:
     def _end_decoding(self) -> None:
         self._decoder.shutdown()
         for one in self._decoded:
-            one.result()  # raises errors of the decoding
+            one.result()  # raises errors from decoding
 
     def _scored(self, row: int, score: Score) -> ScoredRollout:
         played = self.episodes.get(row)
@@ -130,16 +133,16 @@ def _sample(row: PromptRow, text: str, played: Played | None) -> Sample:
 
 
 def start_scoring(run: TrainingRun, rows: Sequence[PromptRow]) -> PendingScores:
-    """Return an object that scores the responses to `rows`, one per row."""
+    """Return an object that scores one response for each row."""
     return PendingScores(run.rewards, run.tokenizer, rows, run.config.reward.timeout_s)
 
 
 def collect_scores(
     run: TrainingRun, batch: Batch, pending: PendingScores
 ) -> tuple[list[ScoredRollout], dict[str, float]]:
-    """Wait for the scores, and add them to the batch. Return them and the metrics of `place_scores`.
+    """Wait for the scores, and add them to the batch. Return the scored responses and metrics.
 
-    With agents, the metrics of `episode_metrics` are included.
+    The metrics are from `place_scores` and, with agents, also from `episode_metrics`.
     """
     scored = pending.wait(run.world)
     scores = [each.score for each in scored]
@@ -154,18 +157,20 @@ def collect_scores(
 def place_scores(
     batch: Batch, scores: Sequence[Score], world: World, config: RewardConfig
 ) -> dict[str, float]:
-    """Place each score on its response's last token of the policy, and mask responses without a score.
+    """Place each score on the last token from the policy in its response, and mask responses without a score.
 
-    Sets `token_level_scores`, `scored` and `correct`. A response with a status other than `ok` gets
-    `reward.error_value` if `reward.on_error` is `value`. Otherwise its `response_mask` is cleared, as is that
-    of an episode without tokens of the policy. For the rewards of turns, see `place_turn_rewards`.
+    This function sets `token_level_scores`, `scored` and `correct`. A response with a status other than `ok`
+    gets `reward.error_value` if `reward.on_error` is `value`. Otherwise, its `response_mask` is cleared. The
+    mask is also cleared for an episode without tokens from the policy. `place_turn_rewards` describes rewards
+    for turns.
 
     Returns:
-        Over all processes, `reward/failed/<status>` for each status that occurred, and the time of the
-        rewards: `timing_s/reward_scoring` for all responses together, and `timing_s/reward_slowest` for one.
+        Metrics over all processes: `reward/failed/<status>` for each status that occurred,
+        `timing_s/reward_scoring` for the scoring time of all responses together, and
+        `timing_s/reward_slowest` for the longest scoring time of a response.
 
     Raises:
-        ScoringError: A sample failed and `on_error` is `raise`, or all of them failed.
+        ScoringError: A sample failed and `on_error` is `raise`, or all samples failed.
     """
     _refuse_failures(scores, world, config.on_error)
     turns, metrics = place_turn_rewards(batch, world, config)
@@ -195,14 +200,14 @@ def place_scores(
 def place_turn_rewards(
     batch: Batch, world: World, config: RewardConfig
 ) -> tuple[Tensor | None, dict[str, float]]:
-    """Return the weighted rewards of turns, (B, T), each on its turn's last token, or None without turns.
+    """Return the weighted rewards for turns, (B, T), each on its turn's last token, or None without turns.
 
-    A turn whose reward is missing gets `reward.error_value` if `reward.on_error` is `value`. Otherwise its
-    tokens are removed from the loss (`response_mask` is cleared), and the rest of the episode stays.
+    A turn without a reward gets `reward.error_value` if `reward.on_error` is `value`. Otherwise, its tokens
+    are removed from the loss (`response_mask` is cleared), and the rest of the episode is kept.
 
     Returns:
-        The rewards, and metrics: `reward/turns/mean`, `max` and `min`, and `reward/turns_failed`, if any
-        failed.
+        The rewards, and the metrics `reward/turns/mean`, `max` and `min`, and `reward/turns_failed` if any
+        turn failed.
 
     Raises:
         ScoringError: A turn failed and `on_error` is `raise`.
@@ -232,7 +237,7 @@ def place_turn_rewards(
 
 
 def _turn_ends(turns: Tensor) -> Tensor:
-    """Return the ends of turns, (B, T) bool. There is an observation between two turns."""
+    """Return a mask of the last tokens of turns, (B, T) bool. Observations separate turns."""
     after = torch.cat([turns[:, 1:], torch.zeros_like(turns[:, :1])], dim=1)
     return (turns > 0) & (after != turns)
 
@@ -267,8 +272,8 @@ def _refuse_failures(scores: Sequence[Score], world: World, on_error: str) -> No
 def place_parts(batch: Batch, scores: Sequence[Score], world: World, config: Config) -> None:
     """Set `score_parts`, (B, K), if the estimator compares the parts of the scores separately.
 
-    A response that was not scored gets `reward.error_value` for each part, which counts if `on_error` is
-    `value`.
+    A response that was not scored gets `reward.error_value` for each part, which is used only if `on_error`
+    is `value`.
 
     Raises:
         ScoringError: A score lacks one of `algorithm.gdpo_reward_keys`.

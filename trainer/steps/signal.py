@@ -1,4 +1,4 @@
-"""Sources of the advantages of a step. `rewardkit gradient` shows the same for a file of rollouts."""
+"""Metrics on the sources of advantages in a step. `rewardkit gradient` shows the same for a rollout file."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from rewardkit.types import UNDECIDED
 def outcome_metrics(
     run: TrainingRun, batch: Batch, scored: Sequence[ScoredRollout], kept: Collection[int] | None = None
 ) -> dict[str, float]:
-    """Return metrics that depend only on the scores of all processes' responses, not on advantages.
+    """Return metrics that depend only on the scores of responses in all processes, not on advantages.
 
     Args:
-        scored: Rows of `batch`, in order.
-        kept: Groups that are trained on, or None for all.
+        scored: Scored rows of `batch`, in order.
+        kept: Groups that are trained on, or None for all groups.
 
     Returns:
         `ledger/failed`, `signal/<data_source>/undecided` if the reward reports it and, for the kept groups,
@@ -65,26 +65,27 @@ def _undecided(groups: Groups) -> dict[str, float]:
 
 
 class _Learned(NamedTuple):
-    """Data about one response that is trained on, to be sent to other processes."""
+    """Data on one response that is trained on, in a form that can be sent to other processes."""
 
     data_source: str
     group: int
     correct: bool | None
     length: int
     advantage: float
-    """Mean over the policy's tokens."""
+    """Mean advantage over the policy's tokens."""
     size: float
-    """Mean absolute value over the policy's tokens."""
+    """Mean absolute advantage over the policy's tokens."""
 
 
 def signal_metrics(run: TrainingRun, batch: Batch) -> dict[str, float]:
-    """Return shares of the advantages of all processes' responses, as they are in the batch.
+    """Return shares of the advantages in the batches of all processes.
 
     Returns:
-        For each data source, shares of the summed |advantage| (the mean over a response's tokens):
-        `signal/<data_source>/nobody_right`, `mixed` and `everybody_right` for groups of that kind, and
-        `long_quarter` for the longest responses, each weighted by its length. Over all data sources,
-        `ledger/nobody_right`, `format` and `length`. Empty if prompts get one response.
+        For each data source, shares of the sum over responses of the mean |advantage| of their tokens.
+        `signal/<data_source>/nobody_right`, `mixed` and `everybody_right` are the shares of groups of that
+        kind. `long_quarter` is the share of the longest responses, with each response weighted by its length.
+        Over all data sources, `ledger/nobody_right`, `format` and `length`. The result is empty if each
+        prompt has only one response.
     """
     if run.config.actor_rollout_ref.rollout.n == 1:
         return {}
@@ -146,7 +147,7 @@ def _as_response(one: _Learned) -> ScoredResponse:
 
 
 def _known(algorithm: AlgorithmConfig) -> str | None:
-    """Return the estimator's name in the torch-free `evaluation.gradient`, or None if it has none."""
+    """Return the estimator's name in the torch-free `evaluation.gradient`, or None if it is not included."""
     name = algorithm.adv_estimator
     if name == "grpo" and not algorithm.norm_adv_by_std_in_grpo:
         return "dr_grpo"

@@ -1,4 +1,4 @@
-"""Scores responses to held-out prompts, and averages the scores per data source."""
+"""Scores responses to held-out prompts, and averages the scores for each data source."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from rewardkit.trainer.training_run import TrainingRun
 from rewardkit.types import Score
 
 VALIDATION = 1
-"""First part of the seed key of a validation response. That of a training response is 0."""
+"""First part of the seed key for validation responses. For training responses, it is 0."""
 
 
 def validate(run: TrainingRun, step: int) -> dict[str, float]:
-    """Return the policy's metrics on the validation prompts. Dump and show responses if configured."""
+    """Return the policy's metrics on the validation prompts. Dump and log responses if configured."""
     config = run.config
     given = config.actor_rollout_ref.rollout.val_kwargs
     drawing = (given.n, given.do_sample, given.temperature, given.top_k, given.top_p)
@@ -44,7 +44,7 @@ def validate(run: TrainingRun, step: int) -> dict[str, float]:
     )
     dump(run, config.trainer.validation_data_dir, scored, given.n, step)
     if shown := config.trainer.log_val_generations:
-        # Every process sends its rows, but no more than can be shown.
+        # Every process sends its rows, but not more rows than are shown.
         rows = gather_rows(scored[: shown * given.n], given.n, step, run.world)
         run.logger.generations(rows[:shown], step)
     return validation_metrics(scored, given.n, run.world)
@@ -76,24 +76,26 @@ def respond(
     if agents is not None:
         play_rows(rollout, agents, mine, sampling, seeds, pending.take_episode)
         return pending.wait(world)
-    rollout.generate(ids, mask, sampling, seeds, pending.take)  # even without prompts: engines are shared
+    # Call this even without prompts, because processes may share an engine.
+    rollout.generate(ids, mask, sampling, seeds, pending.take)
     return pending.wait(world)
 
 
 def validation_metrics(scored: Sequence[ScoredRollout], n: int, world: World) -> dict[str, float]:
-    """Average the scores of all processes per data source. See `rewardkit.evaluation.metrics.group_metrics`.
+    """Average the scores from all processes for each data source.
 
-    Only the main process collects the scores, which contain texts, and returns metrics of them.
+    See `rewardkit.evaluation.metrics.group_metrics`. Only the main process collects the scores, which contain
+    texts, and returns their metrics.
 
     Args:
-        scored: Responses of this process. The n responses to one prompt are adjacent.
+        scored: This process's responses. The n responses to one prompt are adjacent.
 
     Returns:
         `val-core/<data_source>/acc/mean@n`, the share of correct responses, and for n > 1 `acc/pass@n` and
         `acc/maj@n` (for a reward without correctness, `reward/mean@n` and `reward/best@n`). All other metrics
-        under `val-aux/<data_source>/`, with `failed`, the number of responses that could not be scored, which
-        no mean includes. For episodes `val-aux/num_turns/...`, and if turns are rewarded
-        `val-aux/first_turn_reward/mean` and `val-aux/last_turn_reward/mean`.
+        are under `val-aux/<data_source>/`, including `failed`, the number of responses that could not be
+        scored. No mean includes these responses. For episodes, there is `val-aux/num_turns/...` and, if turns
+        have rewards, `val-aux/first_turn_reward/mean` and `val-aux/last_turn_reward/mean`.
     """
     mine = [scored[i : i + n] for i in range(0, len(scored), n)]
     shared = [(group[0].row.data_source, [one.score for one in group]) for group in mine]

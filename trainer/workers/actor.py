@@ -1,4 +1,4 @@
-"""Actor, which computes log-probabilities and PPO updates, and reference, which has no update."""
+"""Actor, which computes log-probabilities and PPO updates, and reference, which is never updated."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from rewardkit.trainer.workers.update import Optimizer, UpdatePlan, update
 
 
 def loss_options(config: ActorConfig) -> PolicyOptions:
-    """Return the constants of the policy losses from the config."""
+    """Return the constants for the policy losses from the config."""
     given = config.policy_loss
     return PolicyOptions(
         clip_low=config.clip_ratio_low,
@@ -47,14 +47,14 @@ def loss_options(config: ActorConfig) -> PolicyOptions:
 
 
 def teacher_distance(given: DistillationLossConfig, log_ratio: Tensor) -> Tensor:
-    """Return the policy's distance from the teacher at each token, given log p_policy - log p_teacher."""
+    """Return the policy's distance from the teacher for each token, given log p_policy - log p_teacher."""
     distance = PENALTIES[given.loss_mode](log_ratio, torch.zeros_like(log_ratio))
     limit = given.loss_max_clamp
     return distance if limit is None else distance.clamp(-limit, limit)
 
 
 class Reference:
-    """Policy before training, or a teacher."""
+    """Policy before training, or a teacher model."""
 
     def __init__(
         self,
@@ -66,9 +66,11 @@ class Reference:
         base_of_adapter: bool = False,
         sequence_parallel: int = 1,
     ) -> None:
-        """Create a reference with its own model, or the actor's without its adapter (`base_of_adapter`).
+        """Create a reference with its own model or with the actor's model.
 
-        `sequence_parallel` processes share the tokens of each row.
+        Args:
+            base_of_adapter: If True, `model` is the actor's model, which is used without its adapter.
+            sequence_parallel: Number of processes that share the tokens in each row.
         """
         self.model = model
         self._parallel = parallel_to(model, world, sequence_parallel)
@@ -111,7 +113,7 @@ class Actor(Reference):
     ) -> None:
         """Create an actor that trains `model`. If `loss` is None, `config.policy_loss.loss_mode` selects it.
 
-        With `distillation`, the distance from the teacher is added to the loss or replaces it.
+        With `distillation`, the distance from the teacher is added to the policy loss or replaces it.
         """
         asked = config.ulysses_sequence_parallel_size
         super().__init__(model, world, log_prob_batching, temperature=temperature, sequence_parallel=asked)
@@ -132,7 +134,7 @@ class Actor(Reference):
 
     @torch.no_grad()
     def log_probs_entropies_and_squares(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
-        """Return log-probabilities, entropies, and sums of all tokens' squared probabilities, each (B, T)."""
+        """Return log-probabilities, entropies, and sums of squared probabilities, each (B, T)."""
         log_probs, figures = map_rows(
             batch, self._chosen_and_figures, self._batching, self._parallel, self.model
         )
@@ -149,22 +151,25 @@ class Actor(Reference):
         return log_probs, entropies
 
     def update(self, batch: Batch, step: int, seed: int) -> dict[str, float]:
-        """Run the PPO updates of training step `step` and return their metrics."""
+        """Run the PPO updates for training step `step` and return their metrics."""
         work = (self.loss, self.live, self.optimizer, self._parallel, self._plan)
         return update(batch, *work, step=step, seed=seed)
 
     def live(self, batch: Batch) -> Tensor:
-        """Return the rows with a gradient, (B,) bool: with KL or entropy in the loss, all with a token."""
+        """Return a mask of the rows that have a gradient, (B,) bool.
+
+        If the loss has a KL, entropy or distillation term, every row with a response token has a gradient.
+        """
         mask = batch["response_mask"]
         if self._config.use_kl_loss or self._config.entropy_coeff or self._distillation:
             return mask.bool().any(dim=1)
         return self._policy_loss.live(batch["advantages"], mask, batch.tensors.get("chosen"))
 
     def loss(self, batch: Batch, totals: Totals) -> tuple[Tensor, Stats]:
-        """Return the loss of a micro-batch and its statistics, as shares of the mini-batch.
+        """Return a micro-batch's share of the mini-batch's loss and statistics.
 
-        The loss is the policy loss of `policy_loss.loss_mode`, minus the entropy and plus the KL from the
-        reference, if configured. Without `old_log_probs`, the ratio starts at 1.
+        The loss is the policy loss selected by `policy_loss.loss_mode`, minus the entropy and plus the KL
+        from the reference, if configured. Without `old_log_probs`, the ratio is 1.
         """
         config = self._config
         mask = batch["response_mask"]

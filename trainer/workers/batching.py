@@ -1,7 +1,7 @@
-"""Splits a worker's rows into forward passes, and balances them over all processes.
+"""Splits a worker's rows into forward passes, and balances the rows over all processes.
 
-Rows are sent to another process for a computation, and only the results are sent back. Outside of the
-workers, every row stays in the process that generated it.
+A row may be sent to another process for a computation, and only the result is sent back. Outside the workers,
+every row stays in the process that generated it.
 """
 
 from __future__ import annotations
@@ -28,33 +28,35 @@ MODEL_INPUTS = ("input_ids", "attention_mask", "position_ids", "responses")
 
 @dataclass(frozen=True, slots=True)
 class Batching:
-    """Settings that affect memory and speed but never a result."""
+    """Settings that affect memory and speed but never the results."""
 
     size: int | None = None
-    """Maximum rows per forward, or None for all rows."""
+    """Maximum number of rows per forward pass, or None for all rows."""
     tokens: int | None = None
-    """Maximum tokens per forward. If set, `size` is ignored."""
+    """Maximum number of tokens per forward pass. If set, `size` is ignored."""
     balance: bool = False
     """If True, rows may be computed in other processes."""
 
     @classmethod
     def of(cls, size: int | None, tokens: int, *, dynamic: bool, balance: bool, sharing: int = 1) -> Batching:
-        """Return the batching for a worker's settings: by tokens if `dynamic`, else by rows.
+        """Return the batching for a worker's settings, by tokens if `dynamic` is True, else by rows.
 
         Args:
-            tokens: Maximum tokens per forward for each of the `sharing` processes, which compute the same
-                rows.
+            tokens: Maximum number of tokens per forward pass and process.
+            sharing: Number of processes that compute the same rows together.
         """
         return cls(size, tokens * sharing if dynamic else None, balance)
 
     def pieces(
         self, batch: Batch, world: World, model: nn.Module, live: Tensor | None = None
     ) -> list[Tensor]:
-        """Return the rows of each forward pass of `model`. Each process gets equally many, at least one.
+        """Return the rows for each forward pass of `model`, with equally many passes in each process.
+
+        Each process has at least one pass.
 
         Args:
-            live: Rows to compute, (B,) bool, or None for all. Other rows are added one by one, the shortest
-                first, only if a process would have fewer passes than the others.
+            live: Rows to compute, (B,) bool, or None for all rows. If this process would have fewer passes
+                than another process, it also computes other rows one by one, the shortest first.
         """
         lengths: list[int] = batch["attention_mask"].sum(dim=1).tolist()
         rows = list(range(len(lengths))) if live is None else live.nonzero().squeeze(1).tolist()
@@ -78,12 +80,12 @@ class Batching:
         return _cut(lengths, prompts, self.tokens, least, packed=packing != "off")
 
     def exchange(self, batch: Batch, world: World, live: Tensor | None = None) -> Exchange | None:
-        """Return the plan for sending rows, agreed among all processes, or None if rows are not sent."""
+        """Return a plan for sending rows that all processes agree on, or None if no rows are sent."""
         return Exchange.plan(batch, world, live) if self.balance and world.size > 1 else None
 
 
 def _equal(lengths: Sequence[int], prompts: Sequence[PromptTokens] | None, size: int) -> list[list[int]]:
-    """Cut rows into pieces of `size`, grouping rows of the same prompt, or else of similar length."""
+    """Cut rows into pieces of `size`. Group rows by prompt, or by length if `prompts` is None."""
     order = sorted(range(len(lengths)), key=lambda i: -lengths[i])
     if prompts is not None:
         first = {prompt: i for i, prompt in reversed(list(enumerate(prompts)))}
@@ -103,8 +105,8 @@ def _cut(
 def _bundled(lengths: Sequence[int], prompts: Sequence[PromptTokens], limit: int) -> list[list[int]]:
     """Distribute rows over pieces of at most `limit` tokens. A prompt counts once per piece.
 
-    Rows with the same prompt share a piece as far as they fit. A row that exceeds the limit gets its own
-    piece.
+    Rows with the same prompt share a piece as far as they fit. A row that exceeds the limit gets a piece of
+    its own.
     """
     bundles: list[list[int]] = []
     weights: list[int] = []
@@ -129,7 +131,7 @@ def _split_up(pieces: Sequence[list[int]], wanted: int) -> list[list[int]]:
 def _runs(lengths: Sequence[int], limit: int, least: int) -> list[list[int]]:
     """Cut rows, longest first, into at least `least` runs of at most `limit` tokens, including padding.
 
-    Each row is padded to the longest in its run, so rows of similar length are cut together.
+    Each row is padded to the longest row in its run, so a run contains rows of similar length.
     """
     runs: list[list[int]] = []
     for i in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
@@ -141,9 +143,10 @@ def _runs(lengths: Sequence[int], limit: int, least: int) -> list[list[int]]:
 
 
 def _mixtures(lengths: Sequence[int], limit: int, least: int) -> list[list[int]]:
-    """Distribute rows over at least `least` pieces of at most `limit` tokens, except single longer rows.
+    """Distribute rows over at least `least` pieces of at most `limit` tokens.
 
-    Short rows are combined with long ones, with which they can be packed.
+    A row that exceeds the limit gets a piece of its own. Short rows are combined with long rows, because they
+    can be packed together.
     """
     shares = max(min(math.ceil(sum(lengths) / limit), len(lengths)), least)
     while True:
@@ -164,7 +167,7 @@ def map_rows(
 ) -> tuple[Tensor, ...]:
     """Return the results of `compute` for all rows as (B, T) tensors in the batch's order.
 
-    No backward can follow, as the model's gathered weights are freed.
+    No backward pass can follow, because the model's gathered weights are freed.
     """
     names = [name for name in (*MODEL_INPUTS, ROUTES) if name in batch.tensors]
     given = parallel.together(Batch({name: batch[name] for name in names}, []))
@@ -187,11 +190,11 @@ class Exchange:
     sent: list[int]
     received: list[int]
     group: Any
-    """Process group of the processes that exchange rows, or None for the default group."""
+    """Group of the processes that exchange rows, or None for the default process group."""
 
     @classmethod
     def plan(cls, batch: Batch, world: World, live: Tensor | None = None) -> Exchange:
-        """Agree with all processes on who computes which row. Rows that are not `live` count as empty."""
+        """Agree with all processes on which process computes each row. Rows not in `live` count as empty."""
         lengths = batch["attention_mask"].sum(dim=1)
         gathered = world.gather((lengths if live is None else lengths * live).tolist())
         owners = torch.tensor(
@@ -202,10 +205,10 @@ class Exchange:
 
     @classmethod
     def of(cls, wanted: Sequence[Tensor], size: int, world: World) -> Exchange:
-        """Return a plan that sends each process its rows in `wanted`. Each process has `size` rows.
+        """Create a plan that sends each process the rows that `wanted` lists for it.
 
-        Rows are numbered through all processes. A process receives them ordered by their sender, and then as
-        listed.
+        Each process has `size` rows, and rows are numbered consecutively across processes. A process receives
+        rows ordered by their sender, and then in the listed order.
         """
         mine = [rows[rows // size == world.rank] % size for rows in wanted]
         return cls(
@@ -216,13 +219,13 @@ class Exchange:
         )
 
     def there(self, batch: Batch) -> Batch:
-        """Return the rows that this process computes, without the Python objects, which are not sent."""
+        """Return the rows that this process computes. Python objects are not sent."""
         return Batch(
             {k: self._swap(v[self.order], self.received, self.sent) for k, v in batch.tensors.items()}, []
         )
 
     def back(self, result: Tensor) -> Tensor:
-        """Return the results of this process's own rows, in their order."""
+        """Return the results for this process's own rows, in the original order."""
         home = self._swap(result, self.sent, self.received)
         return home[self.order.argsort()]
 
@@ -233,9 +236,9 @@ class Exchange:
 
 
 def share_out(lengths: Sequence[int], shares: int, *, equally_many: bool = False) -> list[int]:
-    """Return the share of each item, such that the shares' sums are about equal.
+    """Assign items to shares of about equal total length, and return the index of each item's share.
 
-    With `equally_many`, all shares have the same number of items. Greedy: the longest remaining item goes to
+    With `equally_many`, all shares have the same number of items. The longest remaining item always goes to
     the lightest share that has room (LPT, Graham 1969).
     """
     room = [len(lengths) // shares if equally_many else len(lengths)] * shares

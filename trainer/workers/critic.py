@@ -1,4 +1,4 @@
-"""Critic: values of the states during a response, and their regression on the returns."""
+"""Critic, which estimates the values of states during a response and is trained to predict the returns."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ class Critic:
         return values
 
     def update(self, batch: Batch, step: int, seed: int) -> dict[str, float]:
-        """Run the regression updates of training step `step` and return their metrics."""
+        """Run the regression updates for training step `step` and return their metrics."""
         work = (self._loss, self.live, self.optimizer, self._parallel, self._plan)
         return update(batch, *work, step=step, seed=seed)
 
     def live(self, batch: Batch) -> Tensor:
-        """Return the rows that have a gradient, (B,) bool: all rows with a token."""
+        """Return a mask of the rows that have a gradient, (B,) bool, which are all rows with a token."""
         return batch["response_mask"].bool().any(dim=1)
 
     def _loss(self, batch: Batch, totals: Totals) -> tuple[Tensor, Stats]:

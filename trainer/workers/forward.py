@@ -1,6 +1,6 @@
-"""Converts a padded batch to a forward pass without padding, and the outputs back to one result per token.
+"""Converts a padded batch to model inputs without padding, and the model's outputs to padded tensors.
 
-All other files use only (B, T). Packing changes where a token is computed but never a result.
+All other modules use only (B, T) tensors. Packing changes where a token is computed but never its result.
 """
 
 from __future__ import annotations
@@ -21,32 +21,33 @@ from rewardkit.trainer.models.routing import ROUTES
 from rewardkit.trainer.workers.batching import share_out
 
 Arrangement = tuple[list[int], list[int], int, int]
-"""Row of each sequence, its start in the row, the number of rows and their width."""
+"""Row of each sequence, start of each sequence in its row, number of rows, and width of the rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class TokenLayout:
-    """Tokens of a batch as model inputs: R rows of W tokens, each with one or more sequences."""
+    """Tokens in a batch as model inputs, R rows of W tokens, each with one or more sequences."""
 
     ids: Tensor
-    """(R, W), 0 after the last sequence of a row."""
+    """(R, W): token ids, 0 after the last sequence in a row."""
     positions: Tensor
-    """(R, W), from 0 in each sequence."""
+    """(R, W): positions, which start at 0 in each sequence."""
     real: Tensor
     """(B, T) bool: True for the N response tokens that are not padding."""
     places: Tensor
-    """(N,): index in the flattened ids of the token before each of these response tokens."""
+    """(N,): index in the flattened ids of the token before each of the N response tokens."""
     packed: Packed | None = None
-    """Sequences of the row, if all sequences are packed into a single row."""
+    """Sequences in the row, if all sequences are packed into a single row."""
     routes: Tensor | None = None
-    """(R, W, layers * k), if experts are replayed. See `models/routing.py`."""
+    """(R, W, layers * k): experts to replay, if any. See `models/routing.py`."""
 
 
 def lay_out(batch: Batch, packing: Packing, sharing: World | None = None) -> TokenLayout:
-    """Move each sequence of a batch to its place, without the padding on its left and right.
+    """Arrange the sequences in a batch as model inputs, without the padding on their left and right.
 
     Args:
-        sharing: Processes that share the tokens of one row. The row is padded to divide into equal parts.
+        sharing: Processes that share the tokens in a single row. The row is padded, so that all parts are
+            equal.
     """
     kept = batch["attention_mask"].bool()
     if packing == "flat":
@@ -61,7 +62,7 @@ def lay_out(batch: Batch, packing: Packing, sharing: World | None = None) -> Tok
 def _laid_out(
     batch: Batch, kept: Tensor, place: Tensor, shape: tuple[int, int], packed: Packed | None = None
 ) -> TokenLayout:
-    """Move each token to its `place`. Positions keep counting on padding, as in a sequence."""
+    """Move each token to its `place`. Positions keep increasing on padding, as within a sequence."""
     height, width = shape
     device = kept.device
     ids = torch.zeros(height * width, dtype=torch.int64, device=device)
@@ -84,7 +85,8 @@ def _in_one_row(batch: Batch, kept: Tensor, sharing: World | None) -> TokenLayou
     """Pack all sequences into one row, in which a prompt shared by several sequences is stored once."""
     lengths: list[int] = kept.sum(dim=1).tolist()
     families = rows_by_prompt(prompts_of(batch))
-    starts = torch.zeros(len(lengths), 2, dtype=torch.int64)  # of prompts, and of responses minus prompts
+    # For each sequence, the start of its prompt, and the start of its response minus the prompt's length.
+    starts = torch.zeros(len(lengths), 2, dtype=torch.int64)
     width = 0
     for prompt, members in families.items():
         starts[members, 0] = width
@@ -112,8 +114,8 @@ def _arrange(lengths: list[int], packing: Packing) -> Arrangement:
     if packing == "off":
         return list(range(count)), [0] * count, count, width
     most = math.ceil(sum(lengths) / width)
-    # Candidates from one sequence per row to rows twice as wide as the longest. Few, as each takes time to
-    # try.
+    # The candidates range from one sequence per row to rows twice as wide as the longest sequence. There are
+    # only a few, because each candidate takes time to evaluate.
     heights = [count, *(max(most * k // 8, 1) for k in range(4, 9))]
     return min((_stack(lengths, height) for height in heights), key=_cost)
 
@@ -129,10 +131,10 @@ def _stack(lengths: list[int], height: int) -> Arrangement:
 
 
 def _cost(arrangement: Arrangement) -> int:
-    """Return the relative cost of an arrangement. Padding costs as much as tokens, wide rows cost more.
+    """Return the relative cost of an arrangement. Padding costs as much as tokens, and wide rows cost more.
 
-    Measured with 135M parameters on a CPU: rows of twice the width (480 instead of 240 tokens) took 8 %
-    longer.
+    In a measurement with 135M parameters on a CPU, rows of twice the width (480 instead of 240 tokens) took
+    8 % longer.
     """
     _, _, height, width = arrangement
     return height * width * (2500 + width)
@@ -148,12 +150,12 @@ def response_log_probs(
 ) -> tuple[Tensor, Tensor | None]:
     """Return log-probabilities and, if requested, entropies of the response tokens, each (B, T) float32.
 
-    With `value and squares`, the second tensor is (B, T, 2). Values are for the distribution at
-    `temperature`, so that the trained policy is the one that generated, and 0 on padding.
+    With `value and squares`, the second tensor is (B, T, 2). Values are computed at `temperature`, so that
+    the trained policy is the policy that generated the responses. Values on padding are 0.
 
     Args:
         model: `PolicyModel`, sharded or not, or a causal language model that is not sharded.
-        sharing: Processes that compute these rows together. All of them get the result.
+        sharing: Processes that compute these rows together. All these processes get the result.
     """
     policy = model if isinstance(model, PolicyModel) else PolicyModel(model)
     layout = lay_out(batch, policy.packing, sharing)

@@ -1,6 +1,6 @@
-"""Divides one model's work among processes: rows among groups, and each row's tokens within a group.
+"""Divides the work on a model among processes, rows among groups and each row's tokens within a group.
 
-Outside of the workers, every process has its own rows. Within them, a group computes its rows together.
+Outside the workers, every process has its own rows. In the workers, a group computes its rows together.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ class Parallel:
     world: World
     """All processes."""
     data: World
-    """One process of each group. Their rows differ."""
+    """This process and the corresponding process in each other group, which compute different rows."""
     sequence: World
     """This process's group, whose processes compute different tokens of the same rows."""
 
     @classmethod
     def of(cls, world: World, size: int = 1) -> Parallel:
-        """Create groups of `size` processes with consecutive ranks. All processes must call it together."""
+        """Create groups of `size` processes with consecutive ranks. All processes must call this method."""
         if size == 1:
             return cls(world, world, World(0, 1, world.device))
         shape = (world.size // size, size)
@@ -48,13 +48,13 @@ class Parallel:
         return self.sequence if self.sequence.size > 1 else None
 
     def together(self, batch: Batch) -> Batch:
-        """Return the rows of the whole group: the first of each process, then the second of each, etc."""
+        """Return the rows from all processes in the group, interleaved (all first rows, all second, etc.)."""
         if self.sequence.size == 1:
             return batch
         return Batch({name: self._gathered(tensor) for name, tensor in batch.tensors.items()}, [])
 
     def own(self, values: Tensor) -> Tensor:
-        """Return the values of this process's own rows, given those of its group."""
+        """Return the values for this process's own rows, given the values for all rows in its group."""
         return values[self.sequence.rank :: self.sequence.size]
 
     def _gathered(self, tensor: Tensor) -> Tensor:
@@ -69,7 +69,7 @@ def parallel_to(model: nn.Module, world: World, asked: int) -> Parallel:
     """Return the division of the work on `model` among processes.
 
     Raises:
-        ConfigError: Processes are to share rows, but the model does not keep packed sequences apart.
+        ConfigError: The processes would share rows, but the model does not keep packed sequences apart.
     """
     size = group_size(asked, world.size)
     if size > 1 and getattr(model, "packing", "off") != "flat":

@@ -1,4 +1,4 @@
-"""Update loop of actor and critic: mini-batches, micro-batches, denominators and the optimizer."""
+"""Update loop for actor and critic, with mini-batches, micro-batches, denominators and the optimizer."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from rewardkit.trainer.workers.batching import Batching
 from rewardkit.trainer.workers.parallel import Parallel
 
 LossOf = Callable[[Batch, Totals], tuple[Tensor, Stats]]
-"""Function of a micro-batch and the counts of its whole mini-batch. Returns the loss and its statistics, each
-as the micro-batch's share of the mini-batch (see `algorithms/losses.py`)."""
+"""Function that takes a micro-batch and the counts for its whole mini-batch. Returns the micro-batch's share
+of the mini-batch's loss and statistics (see `algorithms/losses.py`)."""
 
 LiveIn = Callable[[Batch], Tensor]
-"""Function that returns the rows that have a gradient, (B,) bool. Other rows are not computed, but they count
-in all denominators except `Totals.computed`."""
+"""Function that returns a mask of the rows that have a gradient, (B,) bool. Other rows are not computed, but
+they count in all denominators except `Totals.computed`."""
 
 
 class Optimizer:
@@ -47,23 +47,23 @@ class Optimizer:
         )
 
     def set_step(self, step: int) -> float:
-        """Set and return the learning rate of training step `step`, counted from 1."""
+        """Set and return the learning rate for training step `step`, counted from 1."""
         lr = self._config.lr * lr_factor(self._config, step, self._total_steps)
         for group in self.adamw.param_groups:
             group["lr"] = lr
         return lr
 
     def accumulate(self, *, last: bool) -> None:
-        """Prepare for a backward, after which gradients are summed over processes and sharded.
+        """Prepare for a backward pass, after which gradients are summed over processes and sharded.
 
-        With `fsdp_config.no_sync`, this happens only after the last backward of a mini-batch. Until then,
-        each process holds complete gradients.
+        With `fsdp_config.no_sync`, gradients are summed and sharded only after the last backward pass for a
+        mini-batch. Until then, each process stores complete gradients.
         """
         if isinstance(self.model, FSDPModule):
             self.model.set_requires_gradient_sync(last or not self._fsdp.no_sync)
 
     def step(self) -> float:
-        """Take an optimizer step, unless the gradient is not finite, and return its norm before clipping."""
+        """Take an optimizer step if the gradient is finite, and return its norm before clipping."""
         norm = float(torch.nn.utils.clip_grad_norm_(self.model.parameters(), self._grad_clip))
         if math.isfinite(norm):
             self.adamw.step()
@@ -87,10 +87,10 @@ class Optimizer:
 
 
 def lr_factor(config: OptimConfig, step: int, total_steps: int) -> float:
-    """Return the learning rate of step `step` (from 1) as a fraction of `config.lr`.
+    """Return the learning rate for step `step` (from 1) as a fraction of `config.lr`.
 
-    The cosine matches transformers' `get_cosine_schedule_with_warmup`: the first step after the warm-up has
-    the full rate, and the last step has more than `min_lr_ratio`.
+    The cosine schedule matches transformers' `get_cosine_schedule_with_warmup`. The first step after the
+    warm-up has the full rate, and the last step has more than `min_lr_ratio`.
     """
     total = config.total_training_steps if config.total_training_steps > 0 else total_steps
     warmup = config.lr_warmup_steps
@@ -110,7 +110,7 @@ class UpdatePlan:
     """Order in which an actor or a critic processes its rows in one training step."""
 
     mini_batch_size: int
-    """Number of rows in a mini-batch, of this process or of the group that shares its rows."""
+    """Number of rows in a mini-batch, in this process or in the group that shares this process's rows."""
     batching: Batching
     epochs: int
     shuffle: bool
@@ -119,7 +119,7 @@ class UpdatePlan:
     def of(
         cls, config: ActorConfig | CriticConfig, parallel: Parallel, samples_per_prompt: int, *, balance: bool
     ) -> UpdatePlan:
-        """Return the plan for a worker's settings. `ppo_mini_batch_size` counts prompts of all processes."""
+        """Return the plan for a worker's settings. `ppo_mini_batch_size` counts prompts in all processes."""
         batching = Batching.of(
             config.ppo_micro_batch_size_per_gpu,
             config.ppo_max_token_len_per_gpu,
@@ -180,7 +180,7 @@ def update(
 
 
 def _mini_batch_size(batch: Batch, plan: UpdatePlan) -> int:
-    """Return the number of rows in a mini-batch. Branches of episodes increase it instead of adding steps."""
+    """Return the number of rows in a mini-batch. Branches enlarge mini-batches instead of adding steps."""
     if "is_branch" not in batch.tensors:
         return plan.mini_batch_size
     episodes = int(batch["is_branch"].logical_not().sum())
@@ -192,7 +192,8 @@ def _backward(
 ) -> Stats:
     """Accumulate the gradient of a mini-batch and return this process's share of its statistics.
 
-    If no row has a gradient, one row is computed anyway, as Adam's momentum must receive a gradient of zeros.
+    If no row has a gradient, one row is computed anyway, because Adam needs a gradient of zeros to update its
+    momentum.
     """
     totals: Stats = {}
     of_mini = count(mini["response_mask"], parallel.data.sum)
@@ -205,7 +206,7 @@ def _backward(
         optimizer.accumulate(last=i == len(pieces))
         loss, stats = loss_of(mini.select(piece), of_mini)
         # FSDP averages gradients over processes, but the shares must be summed. This includes processes that
-        # compute one loss together, as each has only the gradient of its own tokens.
+        # compute a loss together, because each has only the gradient for its own tokens.
         (loss * parallel.world.size).backward()  # type: ignore[no-untyped-call]
         for name, value in stats.items():
             totals[name] = totals.get(name, torch.zeros_like(value)) + value
