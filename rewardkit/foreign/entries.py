@@ -1,4 +1,4 @@
-"""Entries of YAML files that import third-party rewards: their keys, and their conversion to specs."""
+"""Entries in YAML files that import third-party rewards, and the conversion of these entries to specs."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class ForeignEntry(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=Tru
 
 
 def spec_of_entry(name: str, given: Mapping[str, Any]) -> ForeignSpec:
-    """Return the spec of an entry.
+    """Convert an entry to a spec.
 
     Args:
-        name: Name of the reward, if the entry does not contain a name.
+        name: Name of the reward if the entry does not specify a name.
         given: Entry as written in the file.
 
     Raises:
-        OptionsError: A key or value is not allowed. The message contains the location.
+        OptionsError: A key or value is invalid. The error message contains the location.
         InputError: The value of `import` is not a valid spec.
     """
     where = f"{place}: " if (place := getattr(given, "place", "")) else ""
