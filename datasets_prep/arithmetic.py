@@ -105,7 +105,7 @@ def capacity(level: str, split: str) -> int:
 
 
 def problems(level: str, split: str, seed: int) -> Iterator[tuple[Problem, bool]]:
-    """Yield distinct problems indefinitely, each with True if its template is held out for testing."""
+    """Yield distinct problems indefinitely, each with a flag for templates that are held out for testing."""
     # `Random` hashes a string seed with SHA-512. Similar seeds therefore give unrelated streams, and the
     # streams are the same on every platform.
     rng = random.Random(f"{DATA_SOURCE} {level} {split} {seed}")

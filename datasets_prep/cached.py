@@ -1,7 +1,7 @@
 """Prepares a dataset once and caches it in a folder that depends on the source, the version and the options.
 
-The cache is for commands that need a dataset as input, such as `rewardkit eval`. `rewardkit prep` writes to a
-folder that the user chooses instead.
+The cache is for commands that need a dataset as input, such as `rewardkit eval`. `rewardkit prep` instead
+writes to a folder that the user chooses.
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ def _gpqa(record: Record, context: RowContext) -> Question:
 
 
 def _labelled(record: Record, context: RowContext) -> Question:
-    """Read a question from a record of ARC or CommonsenseQA, in the format of the hub or the original one."""
+    """Read a question from a record of ARC or CommonsenseQA, in the hub's format or the original format."""
     asked = record.value("question")
     nested = Record(record.where, record.index, asked) if isinstance(asked, dict) else record
     text = nested.text("stem") if isinstance(asked, dict) else record.text("question")

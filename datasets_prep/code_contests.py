@@ -1,4 +1,4 @@
-"""CodeContests (Li et al. 2022, arXiv:2203.07814) contains contest problems with up to hundreds of tests.
+"""CodeContests (Li et al. 2022, arXiv:2203.07814) contains contest problems, some with hundreds of tests.
 
 Raw columns: `name`, `description`, `public_tests`, `private_tests`, `generated_tests`, `solutions`,
 `time_limit` and `memory_limit_bytes`. Each column with tests contains two lists, `input` and `output`. The
@@ -50,7 +50,7 @@ def _problem(record: Record, max_tests: int | None) -> ProgramProblem:
 
 
 def _seconds(limit: Any) -> float:
-    """Convert a time limit, given as `{seconds, nanos}` or a number, to seconds, with 0 for no limit."""
+    """Convert a time limit, given as `{seconds, nanos}` or a number, to seconds. No limit becomes 0."""
     if isinstance(limit, dict):
         return float(limit.get("seconds") or 0) + float(limit.get("nanos") or 0) / 1e9
     return float(limit) if isinstance(limit, int | float) else 0.0

@@ -1,4 +1,4 @@
-"""Entry for a dataset in the table of datasets. Its fields are available without importing the module."""
+"""Entry in the table of datasets, whose fields are available before the dataset's module is imported."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Dataset:
     rows: str
     """Number of rows in each split according to the dataset card, such as `train 7,473, test 1,319`."""
     data_source: str
-    """Data source of the rows, which determines their reward. If the rows have several, an example."""
+    """Data source of the rows, which determines their reward, or an example if there are several."""
     raw: str
     """Arguments that follow the dataset's name in the example command."""
     module: str = ""

@@ -88,7 +88,7 @@ def _to_row(family: Family, record: Record, context: RowContext) -> Row:
 
 
 def _question(family: Family, record: Record) -> tuple[str, tuple[dict[str, str], ...] | None]:
-    """Return the problem and the published chat that contains it, with None if it is published as text."""
+    """Return the problem and its chat. The chat is None if the problem is published as text."""
     name = next((name for name in family.question if name in record.values), family.question[0])
     if isinstance(record.value(name), list):
         return published_chat(record, name)
@@ -116,7 +116,7 @@ def _answer(family: Family, record: Record) -> str:
 def _plain(value: Any) -> str:
     """Return an answer as text, without enclosing dollar signs. The items of a list are joined with commas.
 
-    In Skywork, the list is encoded as JSON.
+    Skywork encodes the list as JSON.
     """
     if isinstance(value, str) and value.startswith("[") and value.endswith("]"):
         try:

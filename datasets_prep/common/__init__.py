@@ -1,1 +1,1 @@
-"""Code shared by the datasets, such as the row schema, the writer, the readers and the verification."""
+"""Code shared by the datasets, such as the row schema, the readers, the writer and solution checks."""

@@ -36,7 +36,7 @@ _FIELDS = [
 
 
 def schema_for(schema: pa.Schema, settings: PrepSettings) -> pa.Schema:
-    """Return the schema, extended by the multi-turn fields if the settings have an agent or interaction."""
+    """Return the schema, with the multi-turn fields added if the settings have an agent or interaction."""
     if settings.agent is None and settings.interaction is None:
         return schema
     place = schema.get_field_index("extra_info")

@@ -121,7 +121,7 @@ def prepare(
         dedup: Kind of duplicates to drop, `exact` or `near`, or the minimum similarity of the duplicates to
             drop. None keeps duplicates.
         decontaminate: Files of evaluation sets. Rows in train that contain their questions are left out.
-        on_progress: Progress callback, see `OnRows`.
+        on_progress: Progress callback (see `OnRows`).
         settings: Options of `rewardkit prep DATASET`, such as `raw="FOLDER"`, `limit=100` or `level="easy"`.
 
     Raises:
@@ -179,12 +179,12 @@ def own_parameters(dataset: Dataset) -> dict[str, tuple[Any, Any]]:
 
 
 def union_members(hint: Any) -> tuple[Any, ...]:
-    """Return the members of a union type. For any other type, return a tuple of this type."""
+    """Return the members of a union type. For any other type, return a tuple with only this type."""
     return typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
 
 
 def settings_of(dataset: Dataset, given: Mapping[str, Any]) -> tuple[PrepSettings, dict[str, Any]]:
-    """Split settings into the settings that all datasets share and the dataset-specific settings.
+    """Divide settings into common settings, which all datasets share, and dataset-specific settings.
 
     Raises:
         OptionsError: A setting is unknown, or a value has the wrong type.
@@ -262,7 +262,7 @@ class QualityOptions:
 
     @property
     def verifies_later(self) -> bool:
-        """Return True if solutions are scored only after the files are published, and no rows are dropped."""
+        """Return True if solutions are scored after publishing, in which case no rows are dropped."""
         return self.verify in ("keep", None)
 
 

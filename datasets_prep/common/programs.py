@@ -1,4 +1,4 @@
-"""Code shared by datasets of programming problems, such as `prepare`, the prompts, and rows with tests.
+"""Shared code for datasets of programming problems, which creates their prompts and rows.
 
 Each dataset interprets its own columns. Solutions and packed tests are read but never executed.
 """

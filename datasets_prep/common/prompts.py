@@ -20,7 +20,7 @@ _LATEX = re.compile(r"(?:\\[A-Za-z]+|[}_^])\Z")
 
 
 def after(question: str, instruction: str) -> str:
-    """Append an instruction, unless it is empty, to a question with a space in between."""
+    """Append an instruction to a question, separated by a space. An empty instruction is ignored."""
     return f"{question} {instruction}".rstrip() if instruction else question
 
 

@@ -1,4 +1,4 @@
-"""Publishes a folder of new files in one step. Readers, and the next run after a kill, see all files or none.
+"""Publishes a folder of new files in one step. Even after a kill, readers see either all new files or none.
 
 New files are written to a hidden folder next to the target. If the target does not exist, a single rename
 creates it. If it exists, the files to keep are linked into the new folder, and the two folders are exchanged

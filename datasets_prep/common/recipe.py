@@ -87,7 +87,7 @@ class Recipe:
     """Default instruction to add to the question."""
     layout: SplitLayout = field(default_factory=SplitLayout)
     repeated: bool = False
-    """True if the published dataset repeats rows. Only the first row with a question is then kept."""
+    """True if the published dataset repeats rows. Only the first row for each question is kept."""
     expand: Callable[[Record], Iterable[Record]] | None = None
     """Function that returns the records nested in a raw record. The rows are then numbered consecutively."""
     open: Callable[[str | Path, SplitLayout], Source] = open_raw

@@ -17,14 +17,14 @@ from rewardkit.errors import InputError
 SINGLE_TURN_AGENT = "single_turn_agent"
 """Name of the agent loop for a single question and answer, in verl and in rewardkit's trainer.
 
-The name is always written, because verl silently falls back to a default without it. Moreover, a mix of files
-with and without the column would contain nulls.
+The name is always written. Without it, verl silently falls back to a default, and a mix of files with and
+without the column would contain nulls.
 """
 
 BATCH_ROWS = 4096
 BATCH_CHARS = 32 * 2**20
-"""Number of characters at which a batch, and thus a row group, is complete even with fewer than `BATCH_ROWS`
-rows. This limits memory if single rows contain megabytes of test cases."""
+"""Number of characters after which a batch, and thus a row group, ends even if it has fewer than `BATCH_ROWS`
+rows. This limits memory if rows contain megabytes of test cases."""
 
 SCHEMA = pa.schema(
     [
@@ -58,7 +58,7 @@ SCHEMA = pa.schema(
 `extra_info` has fields for data that all datasets have (the row's origin, question and worked answer). Data
 that only some datasets have (the level and type in MATH, the id and url in AIME, the starter code of a coding
 task) is encoded as a JSON object in the string `metadata`. Separate fields for this data would be null in
-most rows. Moreover, each new dataset would change the schema, and older and newer files could not be
+most rows, and each new dataset would change the schema, which would prevent older and newer files from being
 concatenated. The ground truth is stored in the column `ground_truth`, for tools that expect it at the top
 level, and in `reward_model`, where verl reads it.
 """
@@ -91,7 +91,7 @@ class Row:
     split: str
     """Name of the split, such as `train` or `test`."""
     index: int
-    """Zero-based position in the raw split, with which the raw record can be found."""
+    """Zero-based position in the raw split, for finding the raw record."""
     question: str
     """Question as published, without instructions."""
     answer: str
@@ -128,7 +128,7 @@ class Row:
         return record
 
     def size(self) -> int:
-        """Return the approximate number of characters in the row, which serves to limit memory."""
+        """Return the approximate number of characters in the row, which is used to limit memory."""
         images = sum(map(len, self.images or ()))
         return len(self.question) * 2 + len(self.answer) + len(self.ground_truth) * 2 + images
 
@@ -144,7 +144,7 @@ class TextRow:
         return dict(self.columns)
 
     def size(self) -> int:
-        """Return the approximate number of characters in the row, which serves to limit memory."""
+        """Return the approximate number of characters in the row, which is used to limit memory."""
         return sum(map(len, self.columns.values()))
 
 

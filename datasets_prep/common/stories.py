@@ -109,7 +109,7 @@ class _Story:
         self.worked: list[str] = []
 
     def add(self, sentence: Callable[[_Story], bool]) -> bool:
-        """Add a sentence unless it does not fit or repeats the last kind. Return True if it was added."""
+        """Add a sentence unless it does not fit or is of the last kind again. Return True if it was added."""
         kind = sentence.__name__.strip("_")
         if self.template and self.template[-1] == kind and kind != "line":
             return False
@@ -135,7 +135,7 @@ class _Story:
         return Fraction(self.pick(range(2, dollars + 1)))
 
     def work(self, sentence: str, left: Fraction | int, sign: str, right: Fraction | int) -> Fraction:
-        """Add a sentence to the solution and return the value. Replace `{}` by `left sign right = value`."""
+        """Add a sentence to the solution, replacing `{}` with `left sign right = value`. Return the value."""
         a, b = Fraction(left), Fraction(right)
         value = _OPERATORS[sign](a, b)
         shown = f"{show(a)}*{show(b)}/100" if sign == "%" else f"{show(a)}{sign}{show(b)}"

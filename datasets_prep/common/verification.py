@@ -223,7 +223,7 @@ class Failure:
     """Row whose reference solution is not scored as correct."""
 
     row: int
-    """Index of the row in the file, counted from 0."""
+    """Zero-based index of the row in the file."""
     question: str
     """Beginning of the question."""
     why: str

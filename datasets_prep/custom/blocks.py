@@ -28,7 +28,7 @@ from rewardkit.json_objects import NOT_JSON
 
 _BLOCK_ROWS = 4096
 FIRST_ROWS = 32
-"""Number of rows at the beginning of a file from which its columns are determined."""
+"""Number of rows at the beginning of a file that determine its columns."""
 _PIECE = 16
 """Number of cells converted to Python objects at once. The number is small because cells may be images."""
 
@@ -54,7 +54,7 @@ class RowBlock:
 
 
 def file_blocks(files: Sequence[Input], bad: BadRows, roots: Sequence[str]) -> Iterator[RowBlock]:
-    """Read the columns `roots` in the files, one file after another.
+    """Read the columns `roots` from the files, one file after another.
 
     Raises:
         InputError: A file cannot be read, has no rows, or has a bad row and bad rows are not skipped.

@@ -103,7 +103,7 @@ def _complete(columns: Columns, values: dict[str, Values], made: dict[str, pa.Ar
     """Add the parts of the questions to `made` and `values`.
 
     Returns:
-        The rows with unusable parts, as a mapping of row indices to reasons.
+        Mapping of row indices to reasons, for the rows whose parts cannot be used.
     """
     parts = columns.parts
     held = {name: list(map(plain, _listed(values[name]))) for name in parts.columns if name != parts.images}
@@ -186,7 +186,7 @@ def _assembled(
 
 
 def _texts(values: dict[str, Values], expression: Expression) -> pa.Array:
-    """Return the values of an expression as strings. A value is null if its cell is, or if a step fails."""
+    """Return the values of an expression as strings, with null for null cells and if a step finds nothing."""
     texts = _as_text(_column(values, expression.column))
     if not expression.steps:
         return texts

@@ -36,7 +36,7 @@ _KEYS = (
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Mapping of a user's columns."""
+    """Mapping of a user's columns to targets."""
 
     sources: RowSources
     """Data sources of the rows."""
@@ -163,7 +163,7 @@ def _described(sources: RowSources) -> dict[str, Any]:
 
 
 def _root(column: str, there: Sequence[str]) -> str:
-    """Return the top-level column to read. For `a.b`, this may be the column `a` with objects."""
+    """Return the top-level column to read. For a name such as `a.b`, this may be the column `a`."""
     root = next((name for name in (column, column.split(".")[0]) if name in there), None)
     if root is None:
         near = did_you_mean(column, there)

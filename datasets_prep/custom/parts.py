@@ -115,7 +115,7 @@ class QuestionParts:
 def options_in(value: Any) -> list[tuple[str, str]]:
     """Return the label and the text of each option in a value, or an empty list if there are no options.
 
-    The value may be a list of texts, a mapping of labels to texts, or labels with texts in ARC's format.
+    The value may be a list of strings, a mapping of labels to strings, or labels and texts in ARC's format.
     """
     value = plain(value)
     if isinstance(value, list) and all(isinstance(one, Mapping) for one in value):
@@ -181,7 +181,7 @@ def parts_of(
 
 
 def _all_within(name: str, question: str, first: Sequence[Values]) -> bool:
-    """Return True if every question contains the text in its row's cell of a column. Ignore empty cells."""
+    """Return True if each question contains the value of a column in the same row. Ignore empty cells."""
     held = [(row[name], str(value_at(row, question))) for row in first if is_something(row.get(name))]
     return bool(held) and all(
         text in asked

@@ -55,13 +55,13 @@ class RowSources:
     """Data source of all rows, or None if a column contains the data sources."""
     column: Expression | None = None
     prefix: str = ""
-    """Prefix that is added to the values in the column to form the names of the data sources, or empty."""
+    """Prefix for the names of data sources, before the values in the column. It may be empty."""
     rewards: Mapping[str, str] = field(default_factory=dict)
     """Rewards that the user specified for values in the column."""
     composed: list[dict[str, Any]] = field(default_factory=list)
     """Compositions for the data sources with new names."""
     seen: set[str] = field(default_factory=set)
-    """Values in a column that appears to contain data sources, although the user did not specify it."""
+    """Values in a column that appears to contain data sources but that the user did not specify."""
     _found: dict[str, RowSource | str] = field(default_factory=dict)
 
     def of(self, word: str | None) -> RowSource | str:
@@ -75,7 +75,7 @@ class RowSources:
         return self._found[word]
 
     def overlooked(self, column: str) -> str:
-        """Return a message if the rows appear to have several data sources but share one, otherwise ""."""
+        """Return a message if rows appear to have several data sources but are scored as one, or ""."""
         others = sorted(word for word in self.seen if self.one and _differs(word, self.one.reward))
         if not others or len(self.seen) < 2 or self.one is None:
             return ""
@@ -133,7 +133,7 @@ def sources_of(said: Mapping[str, Any]) -> RowSources:
 
 
 def scored_by(data_source: str | None, reward: str | None) -> tuple[RowSource, dict[str, Any] | None]:
-    """Return a data source with its reward, and the composition for a new name, or None for a known one.
+    """Return a data source with its reward, and the composition if the name is new, otherwise None.
 
     Raises:
         InputError: Neither argument is given, or another reward already scores the data source.

@@ -13,7 +13,7 @@ from rewardkit.datasets_prep.quality.questions import Questions, RowQuestion
 from rewardkit.datasets_prep.quality.screen import Reason, places_of
 
 _SHORT = 256
-"""Maximum length of a ground truth that distinguishes questions. Longer ground truths are tests."""
+"""Maximum length of a ground truth that distinguishes questions. Longer texts are tests, not answers."""
 
 
 class Dedup:

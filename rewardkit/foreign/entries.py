@@ -14,10 +14,10 @@ from rewardkit.reward_options import check_timeout
 
 
 class ForeignEntry(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """Keys of an entry. All keys except `import` are optional."""
+    """Keys in an entry. All keys except `import` are optional."""
 
     spec: str = msgspec.field(name="import")
-    """`KIND:TARGET`, `FILE.py[:NAME]` or `package.module:NAME`."""
+    """Spec in the form `KIND:TARGET`, `FILE.py[:NAME]` or `package.module:NAME`."""
     name: str = ""
     kind: str = ""
     python: str | None = None

@@ -178,7 +178,7 @@ class Service:
         )
 
     def _public(self, text: str) -> str:
-        """Remove the secrets in the address and the headers from a text by a server or library."""
+        """Remove the secrets in the address and the headers from text that a server or library produced."""
         return self.address.unsaid(text, self._secrets())
 
     def _secrets(self) -> set[str]:

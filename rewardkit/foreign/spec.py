@@ -60,7 +60,7 @@ class ForeignSpec:
     """Third-party reward, as specified by a spec or by an entry in a YAML file."""
 
     target: str
-    """Location of the reward: `FILE.py:NAME`, `package.module:NAME`, a name, a URL or a folder."""
+    """Location of the reward, such as `FILE.py:NAME`, `package.module:NAME`, a name, a URL or a folder."""
     kind: str = ""
     """One of `KINDS`. If empty, the kind is inferred from the function's parameters."""
     python: str | None = None

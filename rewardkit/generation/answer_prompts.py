@@ -202,7 +202,7 @@ def _about(
 def with_responses(
     table: pa.Table, found: dict[tuple[int, int], Completion], settings: GenerationSettings
 ) -> pa.Table:
-    """Return the table with the columns of the responses added, in lists of `n`.
+    """Return the table with the response columns added, which contain lists of `n` values.
 
     The response to a failed request is null.
 

@@ -21,7 +21,7 @@ FORMS = (".parquet", ".jsonl")
 
 
 def read_prompts_table(path: str | Path, limit: int | None) -> pa.Table:
-    """Return the rows in a file of any known format, or in all files in a folder or glob pattern.
+    """Return the rows in a file of any known format, or in all files that a folder or glob pattern matches.
 
     Args:
         path: File, folder or glob pattern.

@@ -33,7 +33,7 @@ from rewardkit.tool_calls.formats import detect, format_named
 
 
 class Player:
-    """Player for episodes, with the tools, interactions and limits for a run."""
+    """Player for episodes with a run's tools, interactions and limits."""
 
     def __init__(
         self,

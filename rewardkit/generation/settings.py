@@ -98,7 +98,7 @@ def check_settings(values: Mapping[str, Any]) -> None:
 
 
 def checked(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Check the settings in a Python call and return the settings that are not None.
+    """Check settings that are passed in Python, and return the settings that are not None.
 
     Raises:
         OptionsError: A setting is unknown, or a value is out of bounds or has the wrong type.

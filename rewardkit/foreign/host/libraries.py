@@ -1,4 +1,4 @@
-"""Calls rewards from verl, verifiers, skyrl-gym and lm-eval that a spec names without a function."""
+"""Calls rewards from verl, verifiers, skyrl-gym and lm-eval that are classes or names, not functions."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def _trace(task: Any, row: CallRow) -> Any:
 
 
 class RubricRewards(LibraryCall):
-    """Functions in a rubric for verifiers before 0.4.
+    """Reward functions in a rubric for verifiers before 0.4.
 
     Each function is called separately, because the rubric itself would score a failure as 0.
     """

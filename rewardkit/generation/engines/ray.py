@@ -1,6 +1,6 @@
 """Runs engines in Ray actors, which share the slices of requests.
 
-The responses are the same as the responses from a single engine.
+The responses are the same as with a single engine.
 """
 
 from __future__ import annotations
