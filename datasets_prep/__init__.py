@@ -1,7 +1,8 @@
-"""Converts raw datasets to parquet files with one schema. Each dataset, or family of datasets, has a module.
+"""Converts raw datasets to parquet files with a common schema.
 
-`DATASETS` is the table of all datasets, listed by kind in `tables/`. A dataset's module is imported only when
-the dataset is used. `common/` contains the shared code; start with `recipe`.
+Each dataset or family of datasets has its own module, which is imported only when it is used. `DATASETS`
+contains all datasets. Its entries are in `tables/`, grouped by kind. The shared code is in `common/`, with
+`recipe` as the best place to start reading.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ DATASETS: Table[Dataset] = Table(
 
 
 def find_dataset(name: str) -> Dataset | None:
-    """Return the dataset with a name, ignoring case and treating `-` and `_` as the same character."""
+    """Return the dataset with this name, or None. Case is ignored, and `-` and `_` are equivalent."""
     plain = {known.replace("-", "_"): known for known in DATASETS}
     known = plain.get(name.casefold().replace("-", "_"))
     return None if known is None else DATASETS[known]

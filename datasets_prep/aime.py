@@ -1,13 +1,13 @@
-"""The American Invitational Mathematics Examination (AIME) has 30 problems per year, with integer answers
-from 0 to 999. The dataset has only a test split.
+"""AIME (American Invitational Mathematics Examination) contains 30 problems per year, with integer answers
+from 0 to 999. There is only a test split.
 
 Raw files: files with any name from Maxwell-Jia/AIME_2024, HuggingFaceH4/aime_2024,
 AI-MO/aimo-validation-aime, math-ai/aime24, math-ai/aime25 or opencompass/AIME2025.
-BytedTsinghua-SIA/AIME-2024 is also supported. It uses DAPO's columns and repeats each row 32 times. The
-duplicates are dropped.
+BytedTsinghua-SIA/AIME-2024 is also supported. It has the columns of DAPO and contains each row 32 times.
+Duplicates are dropped.
 
-Raw columns: `problem` or `question`, and `answer`. The columns `solution`, `id` and `url` are optional. Case
-is ignored in column names. If there is no `answer`, the boxed answer in `solution` is used.
+Raw columns: `problem` or `question`, and `answer`. The columns `solution`, `id` and `url` are optional.
+Column names are not case-sensitive. If there is no column `answer`, the boxed answer in `solution` is used.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ HUB = {
     2024: Hub("Maxwell-Jia/AIME_2024", "default", ("train",), "its file"),
     2025: Hub("math-ai/aime25", "default", ("test",), "its file"),
 }
-"""Dataset on the hub for each year."""
+"""Hub dataset for each year."""
 
 
 def prepare(
@@ -44,10 +44,11 @@ def prepare(
     ] = 2024,
     progress: OnWritten | None = None,
 ) -> PrepResult:
-    """Write one year's problems to `out_dir` as test.parquet.
+    """Write the problems from one year to test.parquet in `out_dir`.
 
     Raises:
-        InputError: The raw data cannot be found or used, or the folder cannot be written.
+        InputError: The year is not supported, the raw data cannot be found or used, or the output folder
+            cannot be written.
         MissingDependencyError: `raw` is not set and the package `datasets` is not installed.
     """
     if year not in HUB:
@@ -80,7 +81,7 @@ def _problem(record: Record) -> str:
 
 
 def _answer(record: Record) -> str:
-    """Return the published answer as an integer without leading zeros, such as `25` for `025`."""
+    """Return the published answer without leading zeros, for example `25` for `025`."""
     value = record.values.get("answer", value_at(record.values, "reward_model.ground_truth"))
     if value is None and isinstance(record.values.get("solution"), str):
         value = boxed_answer(record.text("solution"), record.where)
@@ -92,8 +93,10 @@ def _answer(record: Record) -> str:
 
 
 def as_response(solution: object, answer: str) -> str:
-    """Return the published solution followed by a final answer, because many end in a signature or a second
-    solution."""
+    """Return the published solution, if any, followed by a sentence with the final answer.
+
+    The sentence is needed because many solutions end with a signature or an alternative solution.
+    """
     final = f"The answer is \\boxed{{{answer}}}."
     return f"{solution.rstrip()}\n\n{final}" if isinstance(solution, str) and solution.strip() else final
 

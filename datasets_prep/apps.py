@@ -1,12 +1,12 @@
-"""APPS (Hendrycks et al. 2021, arXiv:2105.09938) contains 5,000 train and 5,000 test problems from
-programming sites.
+"""APPS (Hendrycks et al. 2021, arXiv:2105.09938) contains programming problems from coding websites, 5,000
+for training and 5,000 for testing.
 
 Raw files: `train.jsonl` and `test.jsonl` from codeparrot/apps, or the original folders `APPS/{train,
 test}/NNNN/` with the files `question.txt`, `solutions.json`, `input_output.json`, `starter_code.py` and
 `metadata.json`.
 
 Raw columns: `problem_id`, `question`, `solutions` (JSON list), `input_output` (JSON object), `difficulty`,
-`url` and `starter_code`. Problems without tests are bad rows.
+`url` and `starter_code`. A problem without tests is a bad row.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _FILES = {
 
 
 def _open(raw: str | Path, layout: SplitLayout) -> Source:
-    """Open files of rows, or the original folder with one subfolder for each problem."""
+    """Open the published files, or the original folder with one subfolder per problem."""
     root = Path(raw)
     folders = {split: _problems(root / split) for split in ("train", "test")}
     if not any(folders.values()):

@@ -1,6 +1,6 @@
 """Generates grade-school word problems with worked solutions. No download is needed.
 
-Use --level to set the number of steps per problem. No problem is in both train and test.
+Use --level to set the number of steps per problem. No problem appears in both train and test.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ LEVELS = {
     "medium": Level(steps=(3, 5), largest=60, parts=False),
     "hard": Level(steps=(5, 8), largest=200, parts=True),
 }
-"""Levels whose problems `stories` generates. Problems of the level `tiny` have one step with operands from 1
-to 9 and are generated in this module."""
+"""Levels with problems from `stories`. Problems at the level `tiny` have a single step with operands from 1
+to 9, and this module generates them."""
 
 STORY_LIMITS = {"train": 1_000_000, "test": 100_000}
-"""Maximum number of problems in one file at a story level. Far more problems exist, so that a random one is
-usually new."""
+"""Maximum number of problems per file at the levels in `LEVELS`. The number of possible problems is far
+larger, which makes random duplicates rare."""
 
 
 def prepare(
@@ -47,15 +47,15 @@ def prepare(
     seed: Annotated[int, "Random seed for the problems."] = 0,
     progress: OnWritten | None = None,
 ) -> PrepResult:
-    """Write problems to `out_dir` as train.parquet and test.parquet.
+    """Generate problems and write them to train.parquet and test.parquet in `out_dir`.
 
-    A problem's template and numbers, not the seed, decide whether it is a training or a test problem. No test
-    problem of any run therefore shares both with a training problem of any run. At the levels above `tiny`,
-    about half of the test problems have a template that no training problem has (`held_out` in the metadata).
-    No question occurs twice.
+    A problem's template and numbers determine its split, independently of the seed. No test problem from any
+    run therefore has both the template and the numbers of a training problem from any run. At levels above
+    `tiny`, about half of the test problems have a template that never occurs in training (`held_out` in the
+    metadata). No question is repeated.
 
     Raises:
-        InputError: The level does not exist or has too few problems, or the folder cannot be written.
+        InputError: The level is unknown or has too few problems, or the output folder cannot be written.
     """
     if level != "tiny" and level not in LEVELS:
         known = ("tiny", *LEVELS)
@@ -69,7 +69,8 @@ def prepare(
             raise InputError(f"n_{split} must be from 1 to {most:,} at level {level}, not {wanted:,}")
     settings = settings or PrepSettings()
     settings.refuse("arithmetic", "raw", "split_name", "revision")
-    # A model with half a million parameters cannot follow instructions, and every token costs time.
+    # The level `tiny` is meant for models with half a million parameters. They cannot follow instructions,
+    # and every token costs time.
     ours = "" if level == "tiny" else INSTRUCTION
     instruction = ours if settings.instruction is None else settings.instruction
     template = read_template(settings.template)
@@ -91,7 +92,7 @@ def prepare(
 
 
 def capacity(level: str, split: str) -> int:
-    """Return the maximum number of problems in one file of a level, which for `tiny` is all that exist."""
+    """Return the maximum number of problems in a split. At the level `tiny`, this includes every problem."""
     if level != "tiny":
         return STORY_LIMITS[split]
     facts = sum(
@@ -104,8 +105,9 @@ def capacity(level: str, split: str) -> int:
 
 
 def problems(level: str, split: str, seed: int) -> Iterator[tuple[Problem, bool]]:
-    """Yield different problems without end, each with True if its template is held out for testing."""
-    # Seeding with a string uses SHA-512, so that similar seeds give unrelated streams on every platform.
+    """Yield distinct problems indefinitely, each with a flag for templates that are held out for testing."""
+    # `Random` hashes a string seed with SHA-512. Similar seeds therefore give unrelated streams, and the
+    # streams are the same on every platform.
     rng = random.Random(f"{DATA_SOURCE} {level} {split} {seed}")
     draw: Callable[[random.Random], tuple[Problem, str, bool]] = (
         _draw_tiny if level == "tiny" else lambda r: _draw_story(r, LEVELS[level])
@@ -113,7 +115,7 @@ def problems(level: str, split: str, seed: int) -> Iterator[tuple[Problem, bool]
     seen: set[bytes] = set()
     while True:
         problem, belongs_to, held_out = draw(rng)
-        # Storing digests instead of texts keeps a million questions within 100 MB.
+        # Storing digests instead of questions limits memory to 100 MB for a million questions.
         digest = hashlib.blake2b(problem.question.encode(), digest_size=16).digest()
         if belongs_to == split and digest not in seen:
             seen.add(digest)
@@ -137,7 +139,8 @@ def _rows(level: str, split: str, wanted: int, seed: int, instruction: str) -> I
 
 def _draw_story(rng: random.Random, level: Level) -> tuple[Problem, str, bool]:
     problem = tell(rng, level)
-    # One in eight templates is only for testing, and so is one in eight number sets of each other template.
+    # One in eight templates is reserved for testing. For every other template, one in eight sets of numbers
+    # is reserved.
     held_out = _hash(problem.template) % 8 == 0
     numbers_held_out = _hash(f"{problem.template} {problem.numbers}") % 8 == 1
     return problem, "test" if held_out or numbers_held_out else "train", held_out
@@ -185,10 +188,10 @@ def _draw_tiny(rng: random.Random) -> tuple[Problem, str, bool]:
 
 
 def _split_of_tiny(operator: str, template: int, a: int, b: int) -> str:
-    """Return the split of an arithmetic fact, such as 5+3, with a template.
+    """Return the split for an arithmetic fact, such as 5+3, combined with a template.
 
-    Half of the facts have one template held out for testing. Every fact remains in training with other
-    templates, so that a tiny model is tested on the task and not on unknown arithmetic.
+    For half of the facts, one template is held out for testing. Every fact also occurs in training with other
+    templates, because the test is meant to measure the task and not unseen arithmetic.
     """
     return "test" if _hash(f"{operator} {a} {b}") % 6 == template else "train"
 

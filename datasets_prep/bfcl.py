@@ -1,14 +1,14 @@
-"""The Berkeley Function Calling Leaderboard (BFCL, from gorilla). Each row has tools, a request and the
-accepted tool calls. The dataset has only a test split.
+"""BFCL (Berkeley Function Calling Leaderboard, from the Gorilla project) contains requests, each with a list
+of tools and the accepted tool calls. There is only a test split.
 
 Raw files: `BFCL_v*_CATEGORY.json` (JSON lines) from bfcl_eval/data or the hub, and the files with the same
-names in the folder `possible_answer/` next to them.
+names in the adjacent folder `possible_answer/`.
 
 Raw columns: `id`, `question` (a list of turns, each a list of messages) and `function` (the tools). The files
-in `possible_answer/` have `id` and `ground_truth`.
+in `possible_answer/` have the columns `id` and `ground_truth`.
 
-Only single-turn categories are prepared. The multi-turn, memory and web categories are skipped. The category
-`live_relevance` is also skipped, because it accepts any call.
+Only single-turn categories are prepared. The multi-turn, memory and web search categories are skipped. The
+category `live_relevance` is also skipped, because it accepts any call.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from rewardkit.messages import plain_message
 
 ANSWERS = "possible_answer"
 _ANSWER = "possible_answer"
-"""Column under which the answers are joined to the questions."""
+"""Name of the column that `_open` adds to each question for the accepted calls."""
 _OTHER = ("multi_turn", "memory", "web_search", "format_sensitivity", "live_relevance", "prereq")
 _NOTHING = "None of these tools can do that."
 
@@ -57,7 +57,7 @@ def _to_row(record: Record, context: RowContext) -> Row:
 
 
 def _messages(record: Record) -> tuple[dict[str, str], ...]:
-    """Return the messages of the only turn, with the role `user` in place of `system`."""
+    """Return the messages in the only turn of a question. System messages become user messages."""
     turns = record.value("question")
     if not isinstance(turns, list) or len(turns) != 1 or not isinstance(turns[0], list) or not turns[0]:
         raise InputError(
@@ -82,7 +82,7 @@ def _wanted(record: Record, category: str) -> list[dict[str, Any]]:
 
 
 def _calls(wanted: list[dict[str, Any]]) -> str:
-    """Return the calls in Hermes format, with the first accepted value of each required argument."""
+    """Return the calls in Hermes format, with the first accepted value for each required argument."""
     calls = []
     for call in wanted:
         ((name, arguments),) = call.items()
@@ -93,8 +93,10 @@ def _calls(wanted: list[dict[str, Any]]) -> str:
 
 
 def _first(values: list[Any]) -> Any:
-    """Return the first accepted value. Within an object or a list of objects, each value is itself a list of
-    accepted values."""
+    """Return the first accepted value.
+
+    In an object or a list of objects, every field has its own list of accepted values.
+    """
     value = values[0]
     if isinstance(value, list):
         return [_first([item]) if isinstance(item, Mapping) else item for item in value]
@@ -106,7 +108,7 @@ def _first(values: list[Any]) -> Any:
 
 
 def _open(raw: str | Path, layout: SplitLayout) -> Source:
-    """Open the questions, joined to their answers by id."""
+    """Open the questions and add to each question the accepted calls with the same id."""
     root = Path(raw)
     if not root.is_dir():
         raise InputError(f"{raw} is not a folder; expected a folder with BFCL_*.json and {ANSWERS}/")

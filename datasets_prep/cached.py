@@ -1,7 +1,7 @@
-"""Prepares a dataset once and caches it in a folder named after its source, version and options.
+"""Prepares a dataset once and caches it in a folder that depends on the source, the version and the options.
 
-Used by callers that need a dataset as input, such as `rewardkit eval`. `rewardkit prep` instead writes to a
-folder chosen by the user.
+The cache is for commands that need a dataset as input, such as `rewardkit eval`. `rewardkit prep` instead
+writes to a folder that the user chooses.
 """
 
 from __future__ import annotations
@@ -29,15 +29,17 @@ _WITHOUT_EFFECT = ("raw", "num_proc", "template", "card")
 
 
 def prepared(dataset: Dataset, settings: PrepSettings, own: Mapping[str, Any]) -> Path:
-    """Return the folder of a prepared dataset, with a parquet file for each split.
+    """Prepare a dataset unless it is cached, and return its folder with one parquet file per split.
 
-    Without a revision, the dataset is fetched from the hub once and kept until the folder is deleted.
+    Without a revision, the dataset is fetched from the hub once and reused until its folder is deleted.
 
     Args:
-        own: Options that only this dataset has.
+        dataset: Dataset to prepare.
+        settings: Settings that all datasets share.
+        own: Dataset-specific settings.
 
     Raises:
-        InputError: The raw data cannot be found or used, or the folder cannot be written.
+        InputError: The raw data cannot be found or used, or the cache folder cannot be written.
         MissingDependencyError: No raw data is given and the package `datasets` is not installed.
     """
     settings.refuse(dataset.name, "shard_rows")
@@ -48,7 +50,7 @@ def prepared(dataset: Dataset, settings: PrepSettings, own: Mapping[str, Any]) -
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".making-", dir=folder.parent) as made:
             dataset.load()(Path(made, "data"), settings, **own)
-            with contextlib.suppress(FileExistsError):  # another process created the folder meanwhile
+            with contextlib.suppress(FileExistsError):  # another process has created the folder
                 Path(made, "data").rename(folder)
     except OSError as error:
         why = f"{reason_of(error)}; set XDG_CACHE_HOME to use another folder"
@@ -57,13 +59,13 @@ def prepared(dataset: Dataset, settings: PrepSettings, own: Mapping[str, Any]) -
 
 
 def cache_folder() -> Path:
-    """Return the folder of prepared datasets, which is in XDG_CACHE_HOME if set, otherwise in ~/.cache."""
+    """Return the cache folder for datasets, which is in XDG_CACHE_HOME if set, otherwise in ~/.cache."""
     home = os.environ.get("XDG_CACHE_HOME")
     return (Path(home) if home else Path.home() / ".cache").absolute() / "rewardkit" / "prepared"
 
 
 def splits(folder: Path) -> dict[str, Path]:
-    """Return the file of each split of a prepared dataset."""
+    """Return the parquet file for each split in the folder of a prepared dataset."""
     files = sorted(folder.rglob("*.parquet"))
     return {file.relative_to(folder).with_suffix("").as_posix(): file for file in files}
 

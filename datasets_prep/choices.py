@@ -1,8 +1,8 @@
-"""All multiple-choice datasets are prepared in the same way.
+"""Multiple-choice datasets, which are all prepared in the same way.
 
-Raw files: the parquet files on the hub or the original files. The original files are jsonl for HellaSwag,
-CommonsenseQA and ARC, csv for GPQA, and csv without a header in `test/`, `val/` and `auxiliary_train/` for
-MMLU.
+Raw files: the parquet files from the hub or the original files. The original files are in jsonl format for
+HellaSwag, CommonsenseQA and ARC, and in csv format for GPQA and MMLU. MMLU's files have no header and are in
+the folders `test/`, `val/` and `auxiliary_train/`.
 
 Raw columns:
 
@@ -10,13 +10,13 @@ Raw columns:
     hellaswag  activity_label, ctx    endings                       label "0" to "3"; "" in its test set
     mmlu       question               choices, or A to D            answer 0 to 3, or a letter
     mmlu-pro   question               options (up to ten)           answer, a letter
-    gpqa       Question               Correct / Incorrect Answer    shuffled by --seed; the order is kept
+    gpqa       Question               Correct / Incorrect Answer    shuffled by --seed; order in metadata
     arc        question (.stem)       choices {text, label}         answerKey, a label, also "1" to "4"
     csqa       question (.stem)       choices {text, label}         answerKey; "" in its test set
 
-Prompts list the options as A, B, and so on. The ground truth is the letter of the correct option. The options
-are also kept as `choices` in the metadata. If the test split of a dataset has no answers, test.parquet is
-made from the validation split.
+The prompt lists the options as (A), (B), and so on. The ground truth is the letter of the correct option. The
+metadata contains the options as `choices`. If a dataset's test split has no answers, test.parquet is created
+from the validation split.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _NO_ANSWER = "the answer is not published"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Question, its options in the order shown, and the index of the right option."""
+    """Question with its options, in the order shown, and the index of the correct option."""
 
     text: str
     options: tuple[str, ...]
@@ -54,7 +54,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Multiple-choice dataset, with a function that reads its questions."""
+    """Definition of a multiple-choice dataset."""
 
     name: str
     hub: Hub
@@ -63,7 +63,7 @@ class Choice:
 
     @property
     def recipe(self) -> Recipe:
-        """Return the recipe of the dataset."""
+        """Return the dataset's recipe."""
         return Recipe(self.name, self.hub, partial(_to_row, self), INSTRUCTION, self.layout)
 
 
@@ -111,7 +111,7 @@ def _hellaswag(record: Record, context: RowContext) -> Question:
 
 
 def _mmlu(record: Record, context: RowContext) -> Question:
-    values = record.values.get("train")  # the rows of auxiliary_train on the hub are nested one level deeper
+    values = record.values.get("train")  # in auxiliary_train on the hub, each row is nested in `train`
     row = Record(record.where, record.index, values) if isinstance(values, dict) else record
     options = row.texts("choices") if "choices" in row.values else [row.text(name) for name in "ABCD"]
     subject = row.values.get("subject") or _subject(record.where)
@@ -119,7 +119,7 @@ def _mmlu(record: Record, context: RowContext) -> Question:
 
 
 def _subject(where: str) -> str:
-    """Return the subject from the name of an original csv file."""
+    """Return the subject in the name of an original csv file."""
     return re.sub(r"_(test|val|dev|train)?\.csv.*", "", where.rpartition("/")[2]).partition(" ")[0]
 
 
@@ -142,7 +142,7 @@ def _gpqa(record: Record, context: RowContext) -> Question:
 
 
 def _labelled(record: Record, context: RowContext) -> Question:
-    """Return the question in a record of ARC or CommonsenseQA, in the hub's form or in the original form."""
+    """Read a question from a record of ARC or CommonsenseQA, in the hub's format or the original format."""
     asked = record.value("question")
     nested = Record(record.where, record.index, asked) if isinstance(asked, dict) else record
     text = nested.text("stem") if isinstance(asked, dict) else record.text("question")
@@ -160,7 +160,7 @@ def _labelled(record: Record, context: RowContext) -> Question:
 
 
 def _place(record: Record, name: str) -> int:
-    """Return the index of the right option, which a column gives as a letter or as a number from 0."""
+    """Return the index of the correct option, given in a column as a letter or a zero-based number."""
     value: Any = record.value(name)
     if isinstance(value, str) and len(value.strip()) == 1 and value.strip() in LETTERS:
         return LETTERS.index(value.strip())

@@ -1,11 +1,11 @@
-"""CodeContests (Li et al. 2022, arXiv:2203.07814) contains problems with up to hundreds of tests each.
+"""CodeContests (Li et al. 2022, arXiv:2203.07814) contains contest problems, some with hundreds of tests.
 
 Raw columns: `name`, `description`, `public_tests`, `private_tests`, `generated_tests`, `solutions`,
-`time_limit` and `memory_limit_bytes`. Each column with tests has two lists, `input` and `output`. The
-solutions have the lists `language` and `solution`.
+`time_limit` and `memory_limit_bytes`. Each column with tests contains two lists, `input` and `output`. The
+column `solutions` contains the lists `language` and `solution`.
 
-The time limit is kept with the tests. The reward multiplies it, because it was set for compiled languages.
-The memory limit is kept as metadata, but is not enforced.
+The time limit is stored with the tests. The reward multiplies it by a factor, because it was set for compiled
+languages. The memory limit is stored as metadata but is not enforced.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rewardkit.datasets_prep.common.verification import MOST
 from rewardkit.errors import InputError
 
 PYTHON3 = 3
-"""Number of the language Python 3 in the dataset. Python 2 has the number 1."""
+"""Language code for Python 3 in the dataset. The code for Python 2 is 1."""
 TESTS = ("public_tests", "private_tests", "generated_tests")
 
 
@@ -50,14 +50,14 @@ def _problem(record: Record, max_tests: int | None) -> ProgramProblem:
 
 
 def _seconds(limit: Any) -> float:
-    """Return a time limit, given as `{seconds, nanos}` or as a number, in seconds. No limit is 0."""
+    """Convert a time limit, given as `{seconds, nanos}` or a number, to seconds. No limit becomes 0."""
     if isinstance(limit, dict):
         return float(limit.get("seconds") or 0) + float(limit.get("nanos") or 0) / 1e9
     return float(limit) if isinstance(limit, int | float) else 0.0
 
 
 def _pairs(record: Record, column: str, first: str, second: str) -> list[tuple[Any, Any]]:
-    """Return the pairs of items of two equally long lists in a column. A missing column has no pairs."""
+    """Pair the items in two lists of equal length in a column. A missing column gives an empty list."""
     lists = record.values.get(column) or {first: [], second: []}
     left, right = (lists.get(name) if isinstance(lists, dict) else None for name in (first, second))
     if not isinstance(left, list) or not isinstance(right, list) or len(left) != len(right):

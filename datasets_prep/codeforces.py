@@ -1,10 +1,11 @@
-"""Codeforces contest problems with their official tests, from open-r1/codeforces. There are no solutions.
+"""Codeforces contest problems with official tests but without solutions, from open-r1/codeforces.
 
-Raw files: the parquet files in `verifiable/` (problems with complete tests) or `data/` on the hub.
+Raw files: the parquet files in `verifiable/` (problems with complete tests) or `data/` from the hub.
 
 Raw columns: `title`, `description`, `input_format`, `output_format`, `note`, `examples`, `official_tests`
-(lists of {input, output}), `time_limit` (in seconds), `input_mode`, `generated_checker`, `rating` and `tags`.
-The checker is a program for problems with several right outputs. It is kept with the tests.
+(a list of {input, output}), `time_limit` (in seconds), `input_mode`, `generated_checker`, `rating` and
+`tags`. The checker is a program that judges the output if several outputs are correct. It is stored with the
+tests.
 
 Interactive problems, problems that use files, and problems without tests are skipped.
 """

@@ -1,4 +1,4 @@
-"""Entry in the table of datasets, with the data needed before the dataset's module is imported."""
+"""Entry in the table of datasets, whose fields are available before the dataset's module is imported."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ class Dataset:
     summary: str
     licence: str
     source: str
-    """Name of the dataset on the hub, or a URL."""
+    """Name of the dataset on the hub, a URL, or a description of the origin."""
     rows: str
-    """Number of rows by split according to the dataset's card, such as `train 7,473, test 1,319`."""
+    """Number of rows in each split according to the dataset card, such as `train 7,473, test 1,319`."""
     data_source: str
-    """Data source of the rows, which decides their reward, or an example if rows have different ones."""
+    """Data source of the rows, which determines their reward, or an example if there are several."""
     raw: str
-    """Arguments after the dataset's name on the command line, in a working example."""
+    """Arguments that follow the dataset's name in the example command."""
     module: str = ""
-    """Module in `package`, by default the name of the dataset. After a colon, the name of the recipe in the
-    module or in its table `RECIPES`."""
+    """Module in `package`, by default the name of the dataset. It may be followed by a colon and the name of
+    a recipe in the module or in the module's table `RECIPES`."""
     package: str = "rewardkit.datasets_prep"
-    """Package of the module. If empty, `module` is the full name."""
+    """Package that contains the module. If empty, `module` is the full name of the module."""
     verifiable: bool = True
-    """True if the rows have solutions and a rule that scores them."""
+    """True if the rows have solutions that a rule can score."""
 
     @property
     def example(self) -> str:
-        """Return a working command line that prepares the dataset."""
+        """Return an example command that prepares the dataset."""
         return f"rewardkit prep {self.name} {self.raw} --out data/{self.name}"
 
     def load(self) -> Callable[..., Any]:
-        """Import the dataset's module and return its `prepare(out_dir, settings, *, ..., progress=None)`.
+        """Import the module and return its function `prepare(out_dir, settings, *, ..., progress=None)`.
 
-        The function's own keyword arguments, with their types, defaults and help texts, are the dataset's
-        options on the command line.
+        The dataset-specific keyword arguments of the function, with their types, defaults and help texts, are
+        the dataset's options on the command line.
         """
         prepare: Callable[..., Any] = self._recipe().prepare
         return prepare

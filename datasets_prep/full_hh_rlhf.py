@@ -1,17 +1,18 @@
-"""HH-RLHF (Bai et al. 2022, arXiv:2204.05862) as published by Dahoas and by Anthropic.
+"""HH-RLHF (Bai et al. 2022, arXiv:2204.05862) contains dialogues with a preferred and a rejected answer. The
+versions from Dahoas and from Anthropic are supported.
 
 Raw files: the parquet files in `data/` from Dahoas/full-hh-rlhf, or the files `{harmless-base, helpful-base,
-helpful-online, helpful-rejection-sampled}/{train, test}.jsonl.gz` from Anthropic. The folder
+helpful-online, helpful-rejection-sampled}/{train, test}.jsonl.gz` from Anthropic/hh-rlhf. The folder
 `red-team-attempts` is skipped.
 
-Raw columns from Dahoas: `prompt`, a dialogue that ends with "Assistant:", two answers `chosen` and
-`rejected`, and `response`, a copy of `chosen`.
+Raw columns from Dahoas: `prompt` (a dialogue that ends with "Assistant:"), `chosen` and `rejected` (two
+answers) and `response` (a copy of `chosen`).
 
-Raw columns from Anthropic: `chosen` and `rejected`. Both are whole dialogues that differ in the last turn.
-Pairs that differ earlier are bad rows.
+Raw columns from Anthropic: `chosen` and `rejected`. Both are complete dialogues that differ only in the last
+turn. A pair that differs earlier is a bad row.
 
 The output has one folder per form: `sft` (prompt, response), `rm` (prompt, chosen, rejected) and `rl`
-(prompts in the common schema, to train on with a reward model).
+(prompts in the common schema, for training with a reward model).
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ FORMS = ("sft", "rm", "rl")
 FormName = Literal["all", "sft", "rm", "rl"]
 
 _HELD_OUT = 4
-"""Interval of held-out prompts: without a published test split, every fourth prompt tests the reward
-model."""
+"""Interval between held-out prompts. Without a published test split, every fourth prompt is used to test the
+reward model."""
 
 _TURN = re.compile(r"(?:^|\n\n)(Human|Assistant):")
 _ASSISTANT = "\n\nAssistant:"
@@ -50,27 +51,27 @@ _ROLES = {"Human": "user", "Assistant": "assistant"}
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Raw record: a prompt with a chosen and a rejected answer."""
+    """Prompt with a chosen and a rejected answer."""
 
     index: int
     prompt: str
     chosen: str
     rejected: str
     messages: tuple[dict[str, str], ...]
-    """The prompt as a chat that ends with the user's turn."""
+    """Prompt as a chat that ends with a user message."""
 
 
 MakeRows = Callable[[Pair, str], list[AnyRow]]
-"""Function from a pair and the name of its split to the pair's rows."""
+"""Function that creates the rows for a pair. The second argument is the name of the pair's split."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preferences:
-    """Published form of the dataset."""
+    """Published version of the dataset."""
 
     name: str
     hub: Hub
-    """Dataset on the hub. Its name is also the data source."""
+    """Dataset on the hub, whose name is also the data source."""
 
     def prepare(
         self,
@@ -87,14 +88,14 @@ class Preferences:
         ] = False,
         progress: OnWritten | None = None,
     ) -> PrepResult:
-        """Write HH-RLHF to `out_dir`/sft, /rm and /rl, each with the published splits.
+        """Write HH-RLHF to the folders sft, rm and rl in `out_dir`, each with the published splits.
 
-        If the raw data has only the split `train`, a quarter of its prompts are moved to the reward model's
-        test.parquet. A limit counts pairs.
+        If the raw data has no split `test`, a quarter of the prompts in `rm` are moved from train.parquet to
+        test.parquet. A limit applies to pairs, not rows.
 
         Raises:
-            InputError: The form does not exist, the raw data cannot be found or used, or the folder cannot be
-                written.
+            InputError: The form is unknown, the raw data cannot be found or used, or the output folder cannot
+                be written.
             MissingDependencyError: `raw` is not set and the package `datasets` is not installed.
         """
         if split != "all" and split not in FORMS:
@@ -116,21 +117,22 @@ class Preferences:
             out_dir,
             self.name,
             splits,
-            replace(settings, limit=None),  # the limit counts pairs and is already applied
+            replace(settings, limit=None),  # the limit has already been applied to the pairs
             source=source,
             arguments={"chosen_only": chosen_only, "one_message": one_message, "limit": settings.limit},
             progress=progress,
-            bad=bad[forms[0]],  # every form drops the same rows
+            bad=bad[forms[0]],  # the bad rows are the same for every form
         )
 
 
 def turns(dialogue: str) -> tuple[dict[str, str], ...]:
-    """Return a dialogue of "Human:" and "Assistant:" paragraphs as messages that end with a user message.
+    """Split a dialogue into messages, the last of which must be a user message.
 
-    A text without these paragraphs becomes one user message. Successive turns of one speaker are merged.
+    A paragraph that starts with "Human:" or "Assistant:" begins a turn. Text without such paragraphs becomes
+    a single user message. Consecutive turns by the same speaker are merged.
 
     Raises:
-        ValueError: There is text before the first speaker, or the last message is not a user message.
+        ValueError: There is text before the first turn, or the last message is not a user message.
     """
     before, *parts = _TURN.split(dialogue)
     if not parts:
@@ -160,7 +162,8 @@ def _splits(
 
     pairs = {name: read(name, bad) for name in source.splits}
     if form == "rm" and "test" not in pairs:
-        # Publishing writes `train` first and counts its bad rows. This second pass must not count them again.
+        # `train` is written first, and its bad rows are counted then. The second pass over the same pairs
+        # must not count them again.
         pairs["test"] = filter(_held_out(True), read("train", BadRows(skip=bad.skip)))
         pairs["train"] = filter(_held_out(False), pairs["train"])
     return {split: _rows(of_split, split, make) for split, of_split in pairs.items()}
@@ -171,9 +174,9 @@ def _rows(pairs: Iterable[Pair], split: str, make: MakeRows) -> Iterator[AnyRow]
 
 
 def _held_out(wanted: bool) -> Callable[[Pair], bool]:
-    """Return a filter that accepts the pairs of every fourth prompt, or all other pairs if not `wanted`.
+    """Return a filter that accepts the pairs for every fourth prompt, or all other pairs if not `wanted`.
 
-    All pairs of a prompt are on the same side.
+    Pairs with the same prompt are either all accepted or all rejected.
     """
     place: dict[bytes, int] = {}
 
@@ -206,7 +209,7 @@ def _pair(record: Record) -> Pair:
 
 
 def _parted(record: Record, chosen: str, rejected: str) -> tuple[str, str, str]:
-    """Return the common prompt of two complete dialogues, and the last turn of each dialogue."""
+    """Split two complete dialogues into their common prompt and the last turn of each dialogue."""
     prompt, marker, last = chosen.rpartition(_ASSISTANT)
     other, _, other_last = rejected.rpartition(_ASSISTANT)
     if not marker:

@@ -1,10 +1,10 @@
-"""Geometry3K (Lu et al. 2021, arXiv:2105.04165) contains geometry problems about a figure. The version from
+"""Geometry3K (Lu et al. 2021, arXiv:2105.04165) contains geometry problems with figures. The version from
 hiyouga/geometry3k is supported.
 
-Raw files: the parquet files in `data/` on the hub.
+Raw files: the parquet files in `data/` from the hub.
 
-Raw columns: `images` (a list of {bytes, path}), `problem`, which begins with `<image>`, and `answer` in
-LaTeX. The output keeps the encoded image files in the column `images`.
+Raw columns: `images` (a list of {bytes, path}), `problem` (begins with `<image>`) and `answer` (in LaTeX).
+The output has the encoded images in the column `images`.
 """
 
 from __future__ import annotations

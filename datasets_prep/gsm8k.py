@@ -1,10 +1,10 @@
-"""GSM8K (Cobbe et al. 2021, arXiv:2110.14168) contains grade-school word problems, with 7,473 train rows and
-1,319 test rows.
+"""GSM8K (Cobbe et al. 2021, arXiv:2110.14168) contains grade-school word problems, 7,473 for training and
+1,319 for testing.
 
 Raw files: `train.jsonl` and `test.jsonl` from github.com/openai/grade-school-math, or the parquet files in
-`main/` on the hub. The `socratic` configuration is skipped.
+`main/` from the hub. The configuration `socratic` is skipped.
 
-Raw columns: `question` and `answer`. The answer is a worked solution that ends with `#### number`.
+Raw columns: `question` and `answer`. The answer is a worked solution that ends with `#### NUMBER`.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ def _to_row(record: Record, context: RowContext) -> Row:
 
 
 def final_number(answer: str, where: str) -> str:
-    """Return the number after the last `####`, without thousands commas.
+    """Return the number after the last `####`, without thousands separators.
 
     Raises:
-        InputError: The answer has no `####`, or no number after the last one.
+        InputError: The answer contains no `####`, or the last `####` is not followed by a number.
     """
     _, marker, last = answer.rpartition("####")
     if not marker:

@@ -1,7 +1,7 @@
-"""HumanEval (Chen et al. 2021, arXiv:2107.03374) contains 164 Python functions to complete, with tests. The
-dataset has only a test split.
+"""HumanEval (Chen et al. 2021, arXiv:2107.03374) contains 164 Python functions to complete, with tests. There
+is only a test split.
 
-Raw files: `HumanEval.jsonl.gz` from github.com/openai/human-eval, or the parquet files on the hub.
+Raw files: `HumanEval.jsonl.gz` from github.com/openai/human-eval, or the parquet files from the hub.
 evalplus/humanevalplus has the same columns and is also supported.
 
 Raw columns: `task_id`, `prompt`, `entry_point`, `canonical_solution` and `test`.

@@ -1,12 +1,12 @@
 """IFEval (Zhou et al. 2023, arXiv:2311.07911) and IFBench contain prompts with instructions that a program
-can verify. Both have only a test split, without reference responses.
+can verify. Both datasets have only a test split and no reference responses.
 
 Raw files for IFEval: `input_data.jsonl` from google-research, or `ifeval_input_data.jsonl` from the hub.
 
-Raw files for IFBench: `IFBench_test.jsonl`, or the parquet files on the hub.
+Raw files for IFBench: `IFBench_test.jsonl`, or the parquet files from the hub.
 
-Raw columns: `key`, `prompt`, `instruction_id_list` and `kwargs`. `kwargs` has one object per instruction.
-Arguments that an instruction does not use can be missing or null.
+Raw columns: `key`, `prompt`, `instruction_id_list` and `kwargs`. `kwargs` contains one object of arguments
+per instruction. Unused arguments can be missing or null.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _list(record: Record) -> list[Any]:
 
 
 def _used(kwargs: Any, where: str) -> dict[str, Any]:
-    """Return the arguments that are not null. Arrow gives every object the names of all arguments."""
+    """Return the arguments that are not null. In parquet files, every object has all argument names."""
     try:
         kwargs = {} if kwargs is None else json.loads(kwargs) if isinstance(kwargs, str) else kwargs
     except (ValueError, RecursionError) as error:

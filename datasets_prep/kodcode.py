@@ -1,10 +1,11 @@
-"""KodCode (Xu et al. 2025, arXiv:2503.02951) contains synthetic tasks with solutions and pytest functions.
+"""KodCode (Xu et al. 2025, arXiv:2503.02951) contains synthetic programming tasks with solutions and pytest
+functions.
 
-Raw files: the parquet files of the split `train` in `data/` from KodCode/KodCode-V1. The split
+Raw files: the parquet files for the split `train` in `data/` from KodCode/KodCode-V1. The split
 `use_with_caution` is skipped.
 
 Raw columns: `question`, `solution`, `test_code` or `test` (pytest functions that import from `solution`),
-`test_info` (`function_declaration` and others), `subset`, `style` and `question_id`.
+`test_info` (a list of objects with `function_name`), `subset`, `style` and `question_id`.
 """
 
 from __future__ import annotations

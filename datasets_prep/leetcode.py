@@ -1,13 +1,13 @@
-"""LeetCodeDataset (Xia et al. 2025, arXiv:2504.14655) contains LeetCode problems with many tests each. The
-splits are made by date.
+"""LeetCodeDataset (Xia et al. 2025, arXiv:2504.14655) contains LeetCode problems with many tests each. Train
+and test are separated by date.
 
 Raw files: `LeetCodeDataset-vVERSION-{train, test}.jsonl(.gz)` from github.com/newfacade/LeetCodeDataset or
 from the hub.
 
 Raw columns: `task_id`, `problem_description`, `starter_code`, `prompt` (imports and helper functions),
-`completion`, `entry_point` (`Solution().name`), `test` (defines `check`), `difficulty` and `tags`. Before
-v0.3.1, the description is only in the column `query`. The column `input_output` is not used, because many of
-its outputs are error messages.
+`completion`, `entry_point` (`Solution().name`), `test` (defines `check`), `difficulty` and `tags`. Versions
+before v0.3.1 contain the description only in the column `query`. The column `input_output` is not used,
+because many of its outputs are error messages.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """LiveCodeBench (Jain et al. 2024, arXiv:2403.07974) contains recent contest problems with their release
-dates. The dataset has only a test split, without solutions.
+dates. There is only a test split, and it has no solutions.
 
 Raw columns: `question_title`, `question_content`, `platform`, `question_id`, `contest_date`, `starter_code`,
 `difficulty`, `public_test_cases` (JSON), `private_test_cases` and `metadata` (JSON with `func_name`).
-`private_test_cases` is JSON, or JSON that is pickled, compressed with zlib and encoded in base64. It is read
-without unpickling.
+`private_test_cases` is JSON, or JSON that is pickled, compressed with zlib and encoded in base64. The pickled
+data is decoded without running pickle.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _problem(record: Record, max_tests: int | None) -> ProgramProblem:
     function = metadata.get("func_name") or ""
     return ProgramProblem(
         question=record.text("question_content"),
-        # The public and private cases form one list, because the reward treats them alike.
+        # Public and private cases are merged, because the reward treats them alike.
         ground_truth={"public_test_cases": cases, "metadata": {"func_name": function} if function else {}},
         starter=optional_text(record, "starter_code"),
         function=function,

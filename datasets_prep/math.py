@@ -1,9 +1,10 @@
-"""MATH (Hendrycks et al. 2021, arXiv:2103.03874) and its subset MATH-500.
+"""MATH (Hendrycks et al. 2021, arXiv:2103.03874) and its subset MATH-500 contain competition problems.
 
 Raw files: the original files `MATH/{train,test}/SUBJECT/N.json` with one problem per file, the parquet or
-jsonl versions by lighteval, DigitalLearningGmbH and EleutherAI, or `test.jsonl` from HuggingFaceH4/MATH-500.
+jsonl versions from lighteval, DigitalLearningGmbH and EleutherAI, or `test.jsonl` from
+HuggingFaceH4/MATH-500.
 
-Raw columns: `problem` and `solution`. The answer is in the last box of the solution. MATH-500 also has the
+Raw columns: `problem` and `solution`. The answer is in the last box in the solution. MATH-500 also has the
 column `answer`. The columns `level` and `type` (`subject` in MATH-500) are kept as metadata.
 """
 
@@ -44,7 +45,7 @@ def _to_row(record: Record, context: RowContext) -> Row:
 
 
 def boxed_answer(solution: str, where: str) -> str:
-    """Return the content of the last box of a solution, or a list of the contents if adjacent boxes differ.
+    """Return the content of the last box in a solution, or a list of the contents if adjacent boxes differ.
 
     Raises:
         InputError: The solution has no box.
@@ -56,7 +57,7 @@ def boxed_answer(solution: str, where: str) -> str:
     return last if all(compare(last, other).equal for other in others) else found.answer
 
 
-# Repeated rows are kept, because the published datasets contain a few problems twice.
+# Repeated rows are kept, because a few problems occur twice in the published datasets.
 RECIPE = Recipe(
     "math",
     Hub(DATA_SOURCE, "default", ("train", "test"), "the parquet files"),

@@ -1,13 +1,13 @@
 """MBPP (Austin et al. 2021, arXiv:2108.07732) contains 974 small Python tasks with three assertions each.
 
 Raw files: `mbpp.jsonl` or `sanitized-mbpp.json` from github.com/google-research/google-research, or the
-parquet files in `full/` on the hub.
+parquet files in `full/` from the hub.
 
-Raw columns: `task_id`, `text`, `code`, `test_list` and `test_setup_code`. The sanitized version uses the
-names `prompt` and `test_imports`. MBPP+ also has the column `test`.
+Raw columns: `task_id`, `text`, `code`, `test_list` and `test_setup_code`. The sanitized version has `prompt`
+instead of `text`, and `test_imports` instead of `test_setup_code`. MBPP+ also has the column `test`.
 
-Splits are made by task number, as in the paper: tasks 601 to 974 are train, and tasks 11 to 510 are test.
-Tasks 1 to 10 (few-shot prompts) and 511 to 600 (validation) are not used.
+As in the paper, the task number determines the split. Tasks 601 to 974 are for training, and tasks 11 to 510
+for testing. Tasks 1 to 10 (few-shot prompts) and 511 to 600 (validation) are not used.
 """
 
 from __future__ import annotations
@@ -53,8 +53,7 @@ def _to_row(record: Record, context: RowContext) -> Row:
 
 
 def _open(raw: str | Path, layout: SplitLayout) -> Source:
-    """Open the raw files. A single file is split by task number; files named after splits are kept as
-    such."""
+    """Open the raw files. Data without split names is split by task number."""
     source = open_raw(raw, layout)
     if set(source.splits) != {"train"}:
         return source
@@ -66,7 +65,7 @@ def _only(read: _FormReader, numbers: range) -> _FormReader:
     return lambda bad: (record for record in read(bad) if record.values.get("task_id") in numbers)
 
 
-# Repeated questions are kept, because the dataset has some questions twice, with different tests.
+# Repeated questions are kept, because some questions occur twice with different tests.
 RECIPE = Recipe(
     "mbpp",
     Hub("google-research-datasets/mbpp", "full", ("train", "test"), "mbpp.jsonl"),

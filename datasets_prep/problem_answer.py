@@ -1,6 +1,6 @@
-"""All maths datasets with a problem and an answer per row are prepared in the same way.
+"""Maths datasets with a problem and an answer per row, which are all prepared in the same way.
 
-Raw files: the published parquet, jsonl or json files of each dataset, with their original names.
+Raw files: the published parquet, jsonl or json files, with their original names.
 
 Raw columns (if several are listed, the first one that exists is used):
 
@@ -16,8 +16,8 @@ Raw columns (if several are listed, the first one that exists is used):
     minerva     problem, question       answer, box in solution      type, idx
 
 If there is a column `solution`, it is used as the reference solution. Rows without an answer, such as proofs
-or rows with the answer `notfound`, are skipped and counted. DAPO contains each row about a hundred times. The
-duplicates are dropped. Chat prompts are not changed unless you use --instruction or --template.
+and rows with the answer `notfound`, are skipped and counted. DAPO contains each row about a hundred times;
+duplicates are dropped. Chat prompts are not changed unless you pass --instruction or --template.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _NO_ANSWER = ("proof", "notfound", "not found", "none", "n/a")
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Dataset with a problem and an answer per row."""
+    """Definition of a dataset with a problem and an answer per row."""
 
     name: str
     hub: Hub
@@ -50,8 +50,8 @@ class Family:
     """Data source of the rows. `{source}` is replaced by the value of the column `source`."""
     question: tuple[str, ...] = ("problem", "question")
     answer: tuple[str, ...] = ("answer",)
-    """Columns that may contain the answer; the first nonempty one is used. `boxed` is the last box of the
-    solution."""
+    """Columns that may contain the answer. The first nonempty column is used. `boxed` refers to the last box
+    in the solution."""
     metadata: tuple[str, ...] = ()
     instruction: str = INSTRUCTION
     layout: SplitLayout = field(default_factory=SplitLayout)
@@ -59,7 +59,7 @@ class Family:
 
     @property
     def recipe(self) -> Recipe:
-        """Return the recipe of the dataset."""
+        """Return the dataset's recipe."""
         return Recipe(
             self.name,
             self.hub,
@@ -88,7 +88,7 @@ def _to_row(family: Family, record: Record, context: RowContext) -> Row:
 
 
 def _question(family: Family, record: Record) -> tuple[str, tuple[dict[str, str], ...] | None]:
-    """Return the problem, and the chat in which it is published, or None if it is published as text."""
+    """Return the problem and its chat. The chat is None if the problem is published as text."""
     name = next((name for name in family.question if name in record.values), family.question[0])
     if isinstance(record.value(name), list):
         return published_chat(record, name)
@@ -109,13 +109,15 @@ def _answer(family: Family, record: Record) -> str:
             return text
     columns = ("solution" if name == "boxed" else name.split(".")[0] for name in family.answer)
     if not any(name in record.values for name in columns):
-        record.value(family.answer[0])  # the error lists the existing columns
+        record.value(family.answer[0])  # raises an error that lists the existing columns
     raise LeftOutError("no answer found")
 
 
 def _plain(value: Any) -> str:
-    """Return an answer as text, without enclosing dollar signs and without an enclosing list, which may be
-    JSON text as in Skywork."""
+    """Return an answer as text, without enclosing dollar signs. The items of a list are joined with commas.
+
+    Skywork encodes the list as JSON.
+    """
     if isinstance(value, str) and value.startswith("[") and value.endswith("]"):
         try:
             inner = json.loads(value)
@@ -130,8 +132,10 @@ def _plain(value: Any) -> str:
 
 
 def _solution(record: Record, answer: str) -> object:
-    """Return the worked solution, or None if the column contains only the answer, as in open-r1's form of
-    DAPO."""
+    """Return the worked solution, or None if the column contains only the answer.
+
+    In open-r1's version of DAPO, the column contains only the answer.
+    """
     value = record.values.get("solution")
     value = value[0] if isinstance(value, list) and value else value
     return None if isinstance(value, str) and value.strip() == answer else value

@@ -1,9 +1,9 @@
 """Generates problems with reasoning_gym (github.com/open-thought/reasoning-gym). Every task has its own
 verifier.
 
-Install the package with `pip install 'rewardkit[reasoning-gym]'`. No download of data is needed. Use --task
-to choose the tasks. The ground truth is the whole entry (question, answer and metadata) as JSON, because the
-task's verifier needs it.
+Install the package with `pip install 'rewardkit[reasoning-gym]'`. No data is downloaded. Use --task to choose
+the tasks. The ground truth is the entire entry (question, answer and metadata) as JSON, because the task's
+verifier needs all of it.
 """
 
 from __future__ import annotations
@@ -39,11 +39,13 @@ def prepare(
     seed: Annotated[int, "Random seed for the problems."] = 0,
     progress: OnWritten | None = None,
 ) -> PrepResult:
-    """Write problems of the given tasks, alternating between tasks, to `out_dir` as train.parquet and
-    test.parquet.
+    """Generate problems and write them to train.parquet and test.parquet in `out_dir`.
+
+    The rows alternate between the tasks.
 
     Raises:
-        InputError: A task does not exist, or the folder cannot be written.
+        InputError: A task is unknown or has too few different problems, or the output folder cannot be
+            written.
         MissingDependencyError: The package reasoning_gym is not installed.
     """
     settings = settings or PrepSettings()
@@ -75,7 +77,7 @@ def prepare(
 def _rows(
     tasks: tuple[str, ...], split: str, wanted: int, seed: int, instruction: str, seen: set[bytes]
 ) -> Iterator[Row]:
-    """Yield rows, alternating between tasks, and skip questions in `seen`."""
+    """Yield rows that alternate between the tasks. Questions in `seen` are skipped."""
     each = -(-wanted // len(tasks))
     drawn = [_entries(task, each, _start(task, split, seed), seen) for task in tasks]
     for index in range(wanted):
@@ -113,9 +115,10 @@ def _entries(task: str, wanted: int, start: int, seen: set[bytes]) -> Iterator[d
 
 
 def _start(task: str, split: str, seed: int) -> int:
-    """Return the first seed of a task's split.
+    """Return the first seed for one split of a task.
 
-    Seeds must be far apart, because reasoning_gym draws problem `i` of seed `s` as problem 0 of seed `s + i`.
+    First seeds must be far apart, because reasoning_gym generates the same problem for index `i` with seed
+    `s` as for index 0 with seed `s + i`.
     """
     digest = hashlib.blake2b(f"{task} {split} {seed}".encode(), digest_size=5).digest()
     return int.from_bytes(digest, "big")
@@ -128,7 +131,7 @@ def _dataset(task: str, size: int, seed: int) -> Any:
         raise InputError(f"reasoning_gym has no task '{task}'{did_you_mean(task, known)}")
     try:
         return gym.create_dataset(task, size=size, seed=seed)
-    except Exception as error:  # a generator's own checks may raise any exception
+    except Exception as error:  # a generator may raise any exception when it checks its arguments
         raise InputError(f"reasoning_gym cannot generate '{task}': {str(error)[:120]}") from error
 
 

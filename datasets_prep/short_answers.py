@@ -1,6 +1,6 @@
-"""All question answering datasets with short answers are prepared in the same way.
+"""Question answering datasets with short answers, which are all prepared in the same way.
 
-Raw files: the parquet files on the hub, the jsonl files from FlashRAG, or the original files of SQuAD,
+Raw files: the parquet files from the hub, the jsonl files from FlashRAG, or the original files of SQuAD,
 HotpotQA, TriviaQA and DROP (one nested JSON file per split).
 
 Raw columns (if several are listed, the first one that exists is used):
@@ -15,10 +15,10 @@ Raw columns (if several are listed, the first one that exists is used):
     searchr1   question             reward_model.ground_truth.target,           -
                                     golden_answers
 
-The ground truth is a JSON list of accepted answers. If an answer consists of several spans, it is a list of
-these spans. If the test split of a dataset has no answers, test.parquet is made from the validation split.
-Rows of `searchr1` (PeterJinGo/nq_hotpotqa_train) have the tool `search`, and their data source is the
-original dataset, such as `searchR1_nq`.
+The ground truth is a JSON list of accepted answers. An answer that consists of several spans is a list of
+these spans. If a dataset's test split has no answers, test.parquet is created from the validation split. With
+--agent, the rows have the tool `search`. The data sources in `searchr1` (PeterJinGo/nq_hotpotqa_train) name
+the original dataset, for example `searchR1_nq`.
 """
 
 from __future__ import annotations
@@ -41,30 +41,30 @@ from rewardkit.rows import value_at
 INSTRUCTION = "Give a short answer between <answer> and </answer>."
 
 AcceptedAnswers = list[Any]
-"""List of accepted answers. Each is a text, or a list of texts if the answer consists of several spans."""
+"""Accepted answers. Each answer is a string, or a list of strings if it consists of several spans."""
 
 _NO_ANSWER = "no answer is published"
 
 
 @dataclass(frozen=True, slots=True)
 class QA:
-    """Question answering dataset with short answers."""
+    """Definition of a question answering dataset with short answers."""
 
     name: str
     hub: Hub
     answers: Callable[[Record], AcceptedAnswers]
     data_source: str = ""
-    """Data source of the rows, by default the dataset's name on the hub. `{source}` is replaced by the raw
-    column `data_source`."""
+    """Data source of the rows, by default the dataset's name on the hub. `{source}` is replaced by the value
+    of the raw column `data_source`."""
     context: str = ""
-    """Column of the text that the question refers to."""
+    """Column with the text that the question refers to, or empty if there is none."""
     expand: Callable[[Record], Iterator[Record]] | None = None
     layout: SplitLayout = SplitLayout(ALL_THREE, validation_is_test=True)  # noqa: RUF009  (frozen)
     tool: str = "search"
 
     @property
     def recipe(self) -> Recipe:
-        """Return the recipe of the dataset."""
+        """Return the dataset's recipe."""
         return Recipe(
             self.name,
             self.hub,
@@ -100,7 +100,7 @@ def _to_row(published: QA, record: Record, context: RowContext) -> Row:
 
 
 def _plain(record: Record) -> AcceptedAnswers:
-    """Return the accepted answers in `golden_answers` (FlashRAG) or `answer`, a text or a list of texts."""
+    """Return the accepted answers in `golden_answers` (FlashRAG) or `answer`. A single string is allowed."""
     value = record.values.get("golden_answers", record.values.get("answer"))
     if value is None:
         record.value("answer")
@@ -133,7 +133,7 @@ def _drop(record: Record) -> AcceptedAnswers:
 
 
 def _drop_answers(record: Record) -> list[Any]:
-    """Return the answer and the validated answers, which the hub stores as one object of lists."""
+    """Return the answer and the validated answers, which the hub stores as a single object of lists."""
     validated = record.values.get("validated_answers") or []
     if isinstance(validated, dict):
         names = list(validated)
@@ -142,7 +142,7 @@ def _drop_answers(record: Record) -> list[Any]:
 
 
 def _drop_answer(answer: Any) -> Any:
-    """Return the number of an answer, otherwise its spans, otherwise its date."""
+    """Return the number in an answer, or its spans if it has no number, or its date if it has neither."""
     if not isinstance(answer, dict):
         return None
     if str(answer.get("number") or "").strip():
@@ -167,7 +167,7 @@ def _texts(value: Any, record: Record) -> AcceptedAnswers:
 
 
 def _nested(record: Record) -> Iterator[Record]:
-    """Yield the questions of an article in an original file of SQuAD or DROP, or a flat record unchanged."""
+    """Yield the questions nested in a record from an original SQuAD or DROP file, or a flat record as is."""
     values = record.values
     if isinstance(values.get("paragraphs"), list):
         yield from _numbered(record, _squad_questions(values))

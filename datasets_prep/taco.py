@@ -1,8 +1,9 @@
-"""TACO (Li et al. 2023, arXiv:2312.14852) contains 25,443 train and 1,000 test problems about algorithms.
+"""TACO (Li et al. 2023, arXiv:2312.14852) contains algorithmic problems, 25,443 for training and 1,000 for
+testing.
 
 Raw columns: `question`, `solutions`, `input_output`, `starter_code`, `difficulty` and `url`, as in APPS, and
-`name`, `source`, `tags`, `skill_types`, `time_limit`, `memory_limit` and `date`. Problems without tests are
-bad rows.
+`name`, `source`, `tags`, `skill_types`, `time_limit`, `memory_limit` and `date`. A problem without tests is a
+bad row.
 """
 
 from __future__ import annotations

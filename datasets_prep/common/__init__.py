@@ -1,1 +1,1 @@
-"""Code shared by several datasets: the row schema, the writer, readers of raw files, checks of solutions."""
+"""Code shared by the datasets, such as the row schema, the readers, the writer and solution checks."""

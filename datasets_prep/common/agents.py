@@ -1,14 +1,14 @@
-"""Columns of multi-turn rows: the settings of tools and interactions, in one schema for all datasets.
+"""Columns for multi-turn rows, with the settings of tools and interactions in one schema for all datasets.
 
-The trainer implements the loops, tools and interactions; this module only writes their names. The columns in
-`extra_info` are:
-- `need_tools_kwargs`: true if the row has an agent.
-- `tools_kwargs`: the `create_kwargs` of each tool in `TOOLS`. With `--agent`, the dataset's own tool gets the
-  ground truth, the question and the data source; all other tools get empty texts. Every row has every tool
-  and no null, because verl's loader reads the `create_kwargs` of each tool, and so that datasets with
-  different tools can be concatenated.
+The trainer implements the agent loops, tools and interactions. This module only writes their names and
+arguments. It adds the following fields to `extra_info`:
+- `need_tools_kwargs`: True if the row has an agent.
+- `tools_kwargs`: The `create_kwargs` for each tool in `TOOLS`. With `--agent`, the dataset's own tool gets
+  the ground truth, the question and the data source, and all other tools get empty strings. Every row has
+  every tool and no nulls, because verl's loader reads the `create_kwargs` of each tool. Datasets with
+  different tools can therefore be concatenated.
 - `interaction_kwargs`: `name`, `query` (the user's message) and `ground_truth`. Without an interaction, these
-  are empty texts.
+  are empty strings.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rewardkit.checks.agents import VERL_TOOLS as TOOLS
 from rewardkit.datasets_prep.common.settings import PrepSettings
 
 DEFAULT_AGENT = "tool_agent"
-"""Agent loop that runs interactions. Without this name, verl silently ignores interactions."""
+"""Agent loop that runs interactions. If a row does not name it, verl silently ignores the interaction."""
 
 _CREATE = pa.struct([("ground_truth", pa.string()), ("question", pa.string()), ("data_source", pa.string())])
 _TOOL = pa.struct([("create_kwargs", _CREATE)])
@@ -36,7 +36,7 @@ _FIELDS = [
 
 
 def schema_for(schema: pa.Schema, settings: PrepSettings) -> pa.Schema:
-    """Return the schema of a dataset's rows, with the multi-turn columns that the settings request."""
+    """Return the schema, with the multi-turn fields added if the settings have an agent or interaction."""
     if settings.agent is None and settings.interaction is None:
         return schema
     place = schema.get_field_index("extra_info")
@@ -47,13 +47,13 @@ def schema_for(schema: pa.Schema, settings: PrepSettings) -> pa.Schema:
 def multi_turn(
     batches: Iterable[pa.RecordBatch], schema: pa.Schema, tool: str, settings: PrepSettings
 ) -> Iterator[pa.RecordBatch]:
-    """Add the agent and interaction to the rows. If the settings have neither, yield the rows unchanged.
+    """Yield the rows with the agent and interaction in the settings, or unchanged if there is neither.
 
     Args:
         batches: Batches of the dataset's rows.
         schema: Result of `schema_for`.
-        tool: The dataset's own tool, one of `TOOLS`.
-        settings: Settings of the run.
+        tool: Tool of the dataset, one of `TOOLS`.
+        settings: Settings for the run.
     """
     if settings.agent is None and settings.interaction is None:
         yield from batches

@@ -1,5 +1,7 @@
-"""Writes a dataset card next to the data: README.md with the hub's YAML and, for many raw files,
-`raw_files.sha256` for `sha256sum --check`.
+"""Writes a dataset card for the hub next to the data.
+
+The card is a README.md that starts with the hub's YAML metadata. If there are many raw files, their digests
+are written to `raw_files.sha256`, in the format of `sha256sum --check`.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ _LICENCES = {
     "CC-BY-SA-4.0": "cc-by-sa-4.0",
     "CC-BY-NC-4.0": "cc-by-nc-4.0",
 }
-"""Name of each licence on the hub."""
+"""Identifiers of the licences on the hub."""
 
 
 def card(
@@ -32,7 +34,7 @@ def card(
     folder: Path,
     splits: Mapping[str, list[Path]],
 ) -> None:
-    """Write the card of a dataset into the folder with the files of its splits."""
+    """Write a dataset card to the folder that contains the files of the splits."""
     files = {split: [p.relative_to(folder).as_posix() for p in paths] for split, paths in splits.items()}
     rows = {split: sum(pq.read_metadata(p).num_rows for p in paths) for split, paths in splits.items()}
     with published(folder / "README.md") as file:
@@ -43,7 +45,7 @@ def card(
 
 
 def is_card(path: Path) -> bool:
-    """Return True if a file is part of a card from an earlier run, which does not describe newer files."""
+    """Return True if a file belongs to a card from an earlier run, which does not describe new files."""
     if path.name == RAW_FILES:
         return True
     if path.name != "README.md":

@@ -1,4 +1,4 @@
-"""Assigns raw files to splits by their published names. Files are not opened."""
+"""Assigns raw files to splits according to their published names, without opening the files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rewardkit.files.inputs import FORMATS, Input, find_inputs, format_of
 
 TRAIN_AND_TEST = {"train": "train", "test": "test"}
 TEST_ONLY = dict.fromkeys(("train", "test", "validation", "dev", "val"), "test")
-"""Split for each name, in datasets that have only a test split under any of these names."""
+"""Mapping of published split names to splits, for datasets that have only a test split."""
 ALL_THREE = {
     "train": "train",
     "test": "test",
@@ -24,7 +24,7 @@ _DESCRIPTIONS = (
     *("dataset_infos.json", "dataset_info.json", "dataset_dict.json", "state.json"),
     *("croissant.json", "dropped.jsonl"),
 )
-"""Files that the hub, `datasets` or rewardkit write next to the data."""
+"""Names of files that the hub, `datasets` or rewardkit writes next to the data."""
 _ARCHIVES = (".zip", ".tar", ".tgz", ".7z", ".xz", ".bz2")
 _KNOWN = ", ".join(suffix for suffix, kind in FORMATS.items() if kind != "inspect")
 
@@ -34,18 +34,18 @@ class SplitLayout:
     """Naming scheme of a dataset's files."""
 
     splits: Mapping[str, str] = field(default_factory=lambda: TRAIN_AND_TEST)
-    """Split for each word that may occur in the name of a file or folder. The innermost name counts."""
+    """Split for each word that may occur in a file or folder name. The innermost matching name decides."""
     alone: str = "train"
-    """Split of files whose names contain no such word."""
+    """Split for files whose paths contain none of these words."""
     ignore: tuple[str, ...] = ()
     """Words in the paths of files that are not part of the dataset."""
     validation_is_test: bool = False
-    """True if `validation` replaces a missing `test`, as in most publications."""
+    """True if a missing split `test` is replaced by `validation`, as in most publications."""
     prefer: tuple[str, ...] = ()
-    """Words in the paths of the preferred form of the dataset, for folders with several forms. The first word
-    with a match decides."""
+    """Words in the paths of the preferred version, for folders with several versions of the dataset. The
+    first word that matches a data file decides."""
     header: tuple[str, ...] = ()
-    """Columns of csv files without a header."""
+    """Column names for csv files without a header."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +53,18 @@ class Found:
     """Raw files found under a path."""
 
     splits: dict[str, list[Input]]
-    """Files by split, in the order train, validation, test, then all other splits."""
+    """Files by split, in the order train, validation, test, followed by all other splits."""
     unread: tuple[str, ...]
     """Files that were left out, each with the reason."""
     nameless: tuple[str, ...] = ()
-    """Files without a split in their names, which are assigned to the layout's default split."""
+    """Files whose names contain no split. They are assigned to the layout's default split."""
 
 
 def find_files(raw: str | Path, layout: SplitLayout) -> Found:
-    """Return the raw files of each split.
+    """Find the raw files and assign them to splits.
 
     Raises:
-        InputError: No file exists, no file has a known format, or a split has files of several formats.
+        InputError: No file exists, no file has a known format, or a split has files in several formats.
         MissingDependencyError: The driver for a URL is not installed.
     """
     files, passed_over = _candidates(raw, layout)
@@ -103,7 +103,7 @@ def find_files(raw: str | Path, layout: SplitLayout) -> Found:
 
 
 def _candidates(raw: str | Path, layout: SplitLayout) -> tuple[list[Input], list[Input]]:
-    """Return the files in the preferred form of the dataset, and the data files in other forms."""
+    """Return the files in the preferred version of the dataset, and the data files in other versions."""
     files = named_files(raw)
     for word in layout.prefer:
         begins = re.compile(rf"(?<![a-z]){re.escape(word)}")
@@ -114,9 +114,10 @@ def _candidates(raw: str | Path, layout: SplitLayout) -> tuple[list[Input], list
 
 
 def named_files(raw: str | Path) -> list[Input]:
-    """Return all files of a path, glob or URL.
+    """Return all files under a path, glob pattern or URL.
 
-    For a folder, this includes files of unknown format, which are reported as not read, but no hidden files.
+    For a folder, the result includes files in unknown formats, which are later reported as unread, but no
+    hidden files.
 
     Raises:
         InputError: No file exists.
@@ -130,7 +131,7 @@ def named_files(raw: str | Path) -> list[Input]:
 
 
 def _why_not(file: Input, layout: SplitLayout) -> str | None:
-    """Return the reason why a file is not read, or None if it is read."""
+    """Return the reason why a file is not read, or None if the file is read."""
     if not _is_data(file):
         name = PurePosixPath(file.name)
         if name.name in _DESCRIPTIONS:

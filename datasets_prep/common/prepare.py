@@ -1,6 +1,6 @@
-"""`rewardkit.prepare`: writes a dataset by name, leaves out rows on request, and verifies the solutions.
+"""Implements `rewardkit.prepare`, which writes a dataset, filters its rows and verifies its solutions.
 
-`recipe.py` writes a single dataset. `quality/` finds the rows to leave out.
+`recipe.py` writes the dataset. `quality/` finds the rows to leave out.
 """
 
 from __future__ import annotations
@@ -37,35 +37,35 @@ from rewardkit.scoring.scorer import Scorer
 
 VerifyMode = Literal["keep", "drop", "fail", "off"]
 OnRows = Callable[[str, int, int | None], None]
-"""Callback for the step and split (`writing train`), the number of rows done, and the total number of rows or
-None if unknown."""
+"""Progress callback. It receives the step and split (such as `writing train`), the number of rows done, and
+the total number of rows, or None if the total is unknown."""
 
 SIMILARITY = 0.7
-"""Similarity from which questions count as near duplicates by default."""
+"""Default minimum similarity of near duplicates."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Files written by a run, the rows left out, and the solutions found wrong."""
+    """Result of `prepare`, with the files, the rows that were left out and the failed solutions."""
 
     dataset: str
     result: PrepResult
     verified: dict[str, Verification]
-    """Verification of the solutions of each verified split."""
+    """Result of verifying the solutions in each verified split."""
     screen: QualityScreen
 
     @property
     def files(self) -> dict[str, Path]:
-        """Return the parquet file or the folder of shards of each split."""
+        """Return the parquet file, or the folder of shards, for each split."""
         return {split: file.path for split, file in self.result.files.items()}
 
     @property
     def failures(self) -> int:
-        """Return the number of solutions that are not scored as correct."""
+        """Return the number of solutions that were not scored as correct."""
         return sum(len(found.failures) for found in self.verified.values())
 
     def as_dict(self) -> dict[str, Any]:
-        """Return all results of the run as JSON-ready data."""
+        """Return all results as JSON-ready data."""
         splits: dict[str, object] = {}
         for split, file in self.result.files.items():
             checked = self.verified.get(split)
@@ -109,24 +109,25 @@ def prepare(
     on_progress: OnRows = lambda step, done, total: None,
     **settings: Any,
 ) -> Prepared:
-    """Write the splits of a dataset to a folder, and return the files and the results of the checks.
+    """Write the splits of a dataset to a folder and verify the solutions.
 
     Args:
-        dataset: Name from `rewardkit prep --list`.
+        dataset: Name of a dataset in `rewardkit prep --list`.
         out: Output folder.
         force: True to overwrite existing output.
-        verify: Action for a row whose reference solution is scored as wrong: `keep` and report the row,
-            `drop` the row, or `fail`. `off` scores no solutions. None means `keep`, for splits that take less
-            than a minute.
-        dedup: Kind of duplicates to drop, `exact` or `near`, or the similarity from which questions are
-            dropped.
-        decontaminate: Evaluation sets whose questions are left out of train.
-        on_progress: Callback for the step, the number of rows done and the total number of rows.
-        settings: Options of `rewardkit prep DATASET`, such as `raw="FOLDER"`, `limit=100`, `level="easy"`.
+        verify: Action if a reference solution is scored as wrong. `keep` keeps and reports the row, `drop`
+            drops the row, and `fail` raises an error. `off` disables the verification. None means `keep` for
+            splits that take less than a minute to verify, and `off` for all other splits.
+        dedup: Kind of duplicates to drop, `exact` or `near`, or the minimum similarity of the duplicates to
+            drop. None keeps duplicates.
+        decontaminate: Files of evaluation sets. Rows in train that contain their questions are left out.
+        on_progress: Progress callback (see `OnRows`).
+        settings: Options of `rewardkit prep DATASET`, such as `raw="FOLDER"`, `limit=100` or `level="easy"`.
 
     Raises:
-        InputError: The raw data or the folder cannot be used, or a solution is wrong with `verify="fail"`.
-        OptionsError: A dataset or setting is unknown, or a value has the wrong type.
+        InputError: The raw data or the output folder cannot be used, or a solution is wrong and `verify` is
+            `fail`.
+        OptionsError: The dataset or a setting is unknown, or a value has the wrong type.
         MissingDependencyError: `raw` is not set and the package `datasets` is not installed.
     """
     found = dataset_named(dataset)
@@ -146,7 +147,7 @@ def prepare(
 
 
 def dataset_named(name: str) -> Dataset:
-    """Return the dataset with a name.
+    """Return the dataset with this name.
 
     Raises:
         OptionsError: The name is unknown.
@@ -159,14 +160,14 @@ def dataset_named(name: str) -> Dataset:
 
 
 def common_hints() -> dict[str, Any]:
-    """Return the annotated types of the settings that all datasets share, by name."""
+    """Return the annotated type of each setting that all datasets share, by name."""
     hints = typing.get_type_hints(PrepSettings, include_extras=True)
     names = [field.name for field in dataclasses.fields(PrepSettings)]
     return {name: hints[name] for name in names if typing.get_origin(hints[name]) is typing.Annotated}
 
 
 def own_parameters(dataset: Dataset) -> dict[str, tuple[Any, Any]]:
-    """Return the annotated type and default value of each setting that only this dataset has, by name."""
+    """Return the annotated type and default value of each dataset-specific setting, by name."""
     write = dataset.load()
     hints = typing.get_type_hints(write, include_extras=True)
     parameters = inspect.signature(write).parameters.values()
@@ -178,12 +179,12 @@ def own_parameters(dataset: Dataset) -> dict[str, tuple[Any, Any]]:
 
 
 def union_members(hint: Any) -> tuple[Any, ...]:
-    """Return the members of a union type, or any other type as a single member."""
+    """Return the members of a union type. For any other type, return a tuple with only this type."""
     return typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
 
 
 def settings_of(dataset: Dataset, given: Mapping[str, Any]) -> tuple[PrepSettings, dict[str, Any]]:
-    """Split settings into the settings that all datasets share and those that only this dataset has.
+    """Divide settings into common settings, which all datasets share, and dataset-specific settings.
 
     Raises:
         OptionsError: A setting is unknown, or a value has the wrong type.
@@ -202,7 +203,7 @@ def settings_of(dataset: Dataset, given: Mapping[str, Any]) -> tuple[PrepSetting
 
 
 def _of_its_type(name: str, value: Any, hint: Any) -> Any:
-    """Return a value converted to the type of its setting. Paths may be given as strings, tuples as lists."""
+    """Convert a value to the type of its setting. Paths may be given as strings, and tuples as lists."""
     kinds = union_members(typing.get_args(hint)[0])
     if value is None and types.NoneType in kinds:
         return None
@@ -224,14 +225,14 @@ def _of_its_type(name: str, value: Any, hint: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class QualityOptions:
-    """Options that decide which rows are left out and which solutions are scored."""
+    """Options that determine which rows are left out and which solutions are scored."""
 
     verify: VerifyMode | None
-    """Mode of verification. None means `keep` if scoring is quick, otherwise no verification."""
+    """Verification mode. None means `keep` for splits that can be scored quickly, and `off` for others."""
     dedup: float | None = None
-    """Similarity from which questions count as duplicates, or None to keep duplicates."""
+    """Minimum similarity of duplicates, or None to keep duplicates."""
     against: tuple[str, ...] = ()
-    """Evaluation sets whose questions are left out of train."""
+    """Files of evaluation sets whose questions are left out of train."""
 
     @classmethod
     def of(
@@ -242,10 +243,11 @@ class QualityOptions:
         dedup: float | str | None,
         against: tuple[str, ...],
     ) -> QualityOptions:
-        """Check the options for a dataset and return them.
+        """Create options for a dataset after checking the values.
 
         Raises:
-            InputError: Some options exclude each other, or do not apply to the dataset.
+            InputError: A value is invalid, an option does not apply to the dataset, or the options cannot be
+                combined.
         """
         if verify not in (*typing.get_args(VerifyMode), None):
             raise InputError(f"--verify must be keep, drop or fail, not {verify}")
@@ -260,7 +262,7 @@ class QualityOptions:
 
     @property
     def verifies_later(self) -> bool:
-        """Return True if solutions are scored after the files are published, so that no rows are dropped."""
+        """Return True if solutions are scored after publishing, in which case no rows are dropped."""
         return self.verify in ("keep", None)
 
 
@@ -279,7 +281,7 @@ def _similarity(given: float | str | None) -> float | None:
 
 @contextlib.contextmanager
 def screening(wanted: QualityOptions) -> Iterator[QualityScreen]:
-    """Apply the requested filters to every row written within the block."""
+    """Apply the requested filters to every row that is written in the block."""
     with contextlib.ExitStack() as stack:
         stages: list[Stage] = []
         if wanted.dedup is not None:

@@ -1,6 +1,6 @@
-"""Code shared by the datasets of programming problems: `prepare`, prompts, and rows with tests.
+"""Shared code for datasets of programming problems, which creates their prompts and rows.
 
-Each dataset defines its own columns. Solutions and packed tests are read but never run.
+Each dataset interprets its own columns. Solutions and packed tests are read but never executed.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ INSTRUCTION = "Give all of it in one ```python block."
 
 @dataclass(frozen=True, slots=True)
 class ProgramProblem:
-    """Programming problem as published."""
+    """Programming problem from a raw record."""
 
     question: str
     ground_truth: dict[str, Any]
-    """Test cases in a form that the code reward reads."""
+    """Test cases in a format that the code reward supports."""
     solution: str = ""
     """Python program that passes the tests, or empty if the dataset has no solution."""
     others: tuple[str, ...] = ()
-    """Further solutions."""
+    """Additional solutions."""
     starter: str = ""
     function: str = ""
     """Name of the function to write, or empty if the answer is a program that reads standard input."""
@@ -55,13 +55,13 @@ class ProblemSet:
     metadata: tuple[str, ...]
     """Raw columns to keep as metadata."""
     problem: Callable[[Record, int | None], ProgramProblem]
-    """Function from a record and the maximum number of tests (None for all) to the problem. Raises InputError
-    if the record cannot be used."""
+    """Function that reads the problem in a record. The second argument is the maximum number of tests, or
+    None for all tests. Raises InputError if the record cannot be used."""
     data_source: str = ""
     """Data source of the rows. If empty, the dataset's name on the hub is used."""
     layout: SplitLayout = field(default_factory=SplitLayout)
     open: Callable[[str | Path, SplitLayout], Source] = open_raw
-    """Function that opens the raw data, see `Recipe.open`."""
+    """Function that opens the raw data (see `Recipe.open`)."""
 
     def prepare(
         self,
@@ -71,10 +71,10 @@ class ProblemSet:
         max_tests: Annotated[int | None, "Keep only the first N tests of each problem."] = None,
         progress: OnWritten | None = None,
     ) -> PrepResult:
-        """Write the dataset to `out_dir`, one file for each split in the raw data.
+        """Write the dataset to `out_dir`, with one parquet file for each split in the raw data.
 
         Raises:
-            InputError: The raw data cannot be found or used, or the folder cannot be written.
+            InputError: The raw data cannot be found or used, or the output folder cannot be written.
             MissingDependencyError: `raw` is not set and the package `datasets` is not installed.
         """
         check_count("max_tests", max_tests)
@@ -115,10 +115,10 @@ def _fenced(program: str) -> str:
 
 
 def inputs_outputs(record: Record, max_tests: int | None) -> ProgramProblem:
-    """Return the problem in a record that has the columns of APPS and TACO.
+    """Read a problem from a record with the columns of APPS and TACO.
 
-    The columns are `question`, `starter_code`, `solutions` (JSON list of programs) and `input_output` (JSON
-    object with `inputs`, `outputs` and, for functions, `fn_name`).
+    The columns are `question`, `starter_code`, `solutions` (a JSON list of programs) and `input_output` (a
+    JSON object with `inputs`, `outputs` and, for functions, `fn_name`).
 
     Raises:
         InputError: A column is missing or malformed.
@@ -146,9 +146,9 @@ _PYTHON2_METHODS = {"iteritems", "itervalues", "iterkeys", "has_key"}
 
 
 def is_python3(program: str) -> bool:
-    """Return True if a solution is written in Python 3, judging by its syntax and names.
+    """Return True if a program appears to be written in Python 3, based on its syntax and names.
 
-    Older datasets contain many solutions in Python 2. The solution is parsed but not run.
+    Older datasets contain many solutions in Python 2. The program is parsed but not executed.
     """
     if not program.strip():
         return False
@@ -165,10 +165,10 @@ def is_python3(program: str) -> bool:
 
 
 def decode(record: Record, column: str, kind: type[Any]) -> Any:
-    """Return the value of a column with JSON text. Some files contain the decoded value instead of text.
+    """Decode the JSON in a column. In some files, the column already contains the decoded value.
 
     Raises:
-        InputError: The column is missing or empty, the text is not JSON, or the value has another type.
+        InputError: The column is missing or empty, the text is not JSON, or the value has the wrong type.
     """
     if isinstance(record.values.get(column), kind):
         return record.values[column]
@@ -190,13 +190,13 @@ def optional_text(record: Record, column: str) -> str:
 
 
 def _metadata(record: Record, names: tuple[str, ...], problem: ProgramProblem) -> dict[str, object]:
-    """Return the nonempty columns among `names`, and the starter code."""
+    """Return the nonempty values in the columns `names`, and the starter code if there is any."""
     columns = {name: _json_ready(record.values.get(name)) for name in names}
     return {n: v for n, v in {**columns, "starter_code": problem.starter}.items() if v not in (None, "", [])}
 
 
 def _json_ready(value: object) -> object:
-    """Return a value that can be encoded as JSON. Dates, which some published forms contain, become text."""
+    """Convert a date, which some published versions contain, to a string. Return other values unchanged."""
     return value.isoformat() if isinstance(value, date) else value
 
 

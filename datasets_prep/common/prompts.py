@@ -1,5 +1,6 @@
-"""Builds prompts from a question, an instruction, the user's template and a system message, and finds the
-question in a prompt that is published as a chat.
+"""Builds prompts from a question, an instruction, the user's template and a system message.
+
+Also finds the question in a prompt that is published as a chat.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ _LATEX = re.compile(r"(?:\\[A-Za-z]+|[}_^])\Z")
 
 
 def after(question: str, instruction: str) -> str:
-    """Return a question, followed by a space and the instruction unless the instruction is empty."""
+    """Append an instruction to a question, separated by a space. An empty instruction is ignored."""
     return f"{question} {instruction}".rstrip() if instruction else question
 
 
 def read_template(path: Path | None) -> str | None:
-    """Return the text of a template file.
+    """Return the text of a template file, or None if `path` is None.
 
     Raises:
         InputError: The file cannot be read, or the template has no fields.
@@ -42,14 +43,14 @@ def read_template(path: Path | None) -> str | None:
 
 
 def fields_of(template: str) -> list[str]:
-    """Return the names in braces in a template. Some may be arguments of LaTeX commands instead of fields."""
+    """Return the names in braces in a template. Some may be arguments of LaTeX commands, not fields."""
     return [match[1] for match in _FIELD.finditer(template)]
 
 
 def pieces(template: str, values: Mapping[str, object]) -> list[tuple[str, str | None]]:
-    """Return the template as pairs of a text and the name of the field after it, or None after the last text.
+    """Split a template into pairs of a text and the name of the next field, or None after the last text.
 
-    Other braces, such as those of LaTeX, remain text.
+    Other braces, such as those in LaTeX commands, remain part of the text.
 
     Raises:
         InputError: A field has no value and does not follow a LaTeX command.
@@ -68,7 +69,7 @@ def pieces(template: str, values: Mapping[str, object]) -> list[tuple[str, str |
 
 
 def render(template: str, values: Mapping[str, object]) -> str:
-    """Return a template with its fields replaced by values.
+    """Replace the fields in a template with their values.
 
     Raises:
         InputError: A field has no value and does not follow a LaTeX command.
@@ -79,7 +80,7 @@ def render(template: str, values: Mapping[str, object]) -> str:
 
 
 def shaped(row: Row, template: str | None, instruction: str, system: str) -> Row:
-    """Return a row with the user's template and system message applied to its prompt."""
+    """Apply the user's template and system message, if any, to the prompt of a row."""
     prompt = row.prompt
     if template is not None:
         values = {**row.metadata, "question": row.question, "instruction": instruction}
@@ -90,11 +91,11 @@ def shaped(row: Row, template: str | None, instruction: str, system: str) -> Row
 
 
 _DAPO = re.compile(r"\A[^\n]*Answer:[^\n]*\n\n(.*)\n\n[^\n]*Answer:[^\n]*\Z", re.DOTALL)
-"""Prompt of DAPO and similar datasets: an instruction, the problem and a reminder."""
+"""Prompt format in DAPO and similar datasets, with the problem between an instruction and a reminder."""
 
 
 def published_chat(record: Record, column: str) -> tuple[str, tuple[dict[str, str], ...]]:
-    """Return the question without any instruction, and the messages of the chat in a column.
+    """Return the question, without DAPO's instruction, and the messages in a column that contains a chat.
 
     Raises:
         InputError: The column does not contain a chat that ends with a user message.

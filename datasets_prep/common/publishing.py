@@ -1,10 +1,10 @@
-"""Publishes a folder of new files in one step: readers, and a run after a kill, see all new files or none.
+"""Publishes a folder of new files in one step. Even after a kill, readers see either all new files or none.
 
-New files are written to a hidden folder next to the target. A target that does not exist is created by a
-single rename. An existing target is exchanged with the new folder (`renameat2`) after the target's other
-files are linked into the new folder. If an exchange is impossible (the target is a mount or the current
-folder, or has other folders), the files are renamed one by one according to a journal, which the next run
-completes after an interruption. This module does not depend on parquet.
+New files are written to a hidden folder next to the target. If the target does not exist, a single rename
+creates it. If it exists, the files to keep are linked into the new folder, and the two folders are exchanged
+with `renameat2`. If an exchange is impossible (the target is a mount or the current folder, or contains other
+folders), the files are renamed one by one according to a journal. After an interruption, the next run
+completes the journal. This module does not depend on parquet.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ _RENAME_EXCHANGE = 2
 
 @contextlib.contextmanager
 def staging(out_dir: Path, outdated: Callable[[Path], bool] = lambda path: False) -> Iterator[Path]:
-    """Yield an empty folder, and publish its files in `out_dir` in one step when the block exits.
+    """Yield an empty folder, and publish its files in `out_dir` in one step at the end of the block.
 
-    Other files in `out_dir` are kept, except the shards of a split that is now a single file (or the reverse)
-    and top-level files that are `outdated`. After an error, or a kill at any moment, `out_dir` is either
-    unchanged or complete. The next run removes the leftovers of a killed run.
+    Existing files in `out_dir` are kept, except the shards of a split that is now a single file (or vice
+    versa) and top-level files that are outdated. After an error, or if the process is killed at any moment,
+    `out_dir` is either unchanged or complete. The next run cleans up after a killed process.
 
     Args:
         out_dir: Folder in which the files are published.
         outdated: Function that returns True for an existing file that the new files make obsolete.
 
     Raises:
-        InputError: The folder cannot be written, or another run is writing to it.
+        InputError: The output folder cannot be written, or another run is writing to it.
     """
     out = out_dir.resolve()
     with explained(out_dir):
@@ -63,7 +63,7 @@ def staging(out_dir: Path, outdated: Callable[[Path], bool] = lambda path: False
 
 
 def _make_parents(out: Path) -> list[Path]:
-    """Create the missing parents of the target and return them, deepest first."""
+    """Create the missing parent folders of the target and return their paths, deepest first."""
     missing = [p for p in out.parents if not p.exists()]
     there = next(p for p in (out, *out.parents) if p.exists())
     if not there.is_dir():
@@ -76,7 +76,7 @@ def _make_parents(out: Path) -> list[Path]:
 
 @contextlib.contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Convert an OSError raised within the block into an InputError with advice."""
+    """Convert an OSError that is raised in the block into an InputError with advice."""
     try:
         yield
     except OSError as error:
@@ -85,9 +85,10 @@ def explained(path: Path) -> Iterator[None]:
 
 
 def _work_folder(out: Path) -> Path:
-    """Return the working folder, which is next to the target.
+    """Return the path of the working folder.
 
-    It is inside the target if the target is a mount or its parent is not writable.
+    The folder is next to the target, or inside the target if the target is a mount or its parent is not
+    writable.
     """
     beside = out.parent / f".{out.name}.prep"
     inside = out.exists() and (os.path.ismount(out) or not os.access(out.parent, os.W_OK))
@@ -96,9 +97,9 @@ def _work_folder(out: Path) -> Path:
 
 @contextlib.contextmanager
 def _working(work: Path, out_dir: Path) -> Iterator[Path]:
-    """Lock the output folder against other runs and create the working folder for the block.
+    """Create the working folder for the block and lock the output folder against other runs.
 
-    The working folder is removed afterwards, unless it contains an unfinished journal.
+    The working folder is removed after the block, unless it contains an unfinished journal.
     """
     inside = work.parent == out_dir.resolve()
     with sole_writer(out_dir.resolve(), work.with_name(".lock") if inside else None):
@@ -135,9 +136,10 @@ def _refuse_folders_in_the_way(new: Path, out: Path) -> None:
 
 
 def _can_be_exchanged(new: Path, out: Path, stale: set[Path]) -> bool:
-    """Return True if the target can be exchanged without loss.
+    """Return True if the target can be exchanged with the new folder without loss.
 
-    It must not contain other folders, and it must not be a mount or contain the current folder.
+    The target must not contain other folders, must not be a mount, and must not be or contain the current
+    folder.
     """
     if os.path.ismount(out) or out == Path.cwd() or out in Path.cwd().parents:
         return False
@@ -149,7 +151,7 @@ def _can_be_exchanged(new: Path, out: Path, stale: set[Path]) -> bool:
 
 
 def _stale_files(new: Path, out: Path) -> set[Path]:
-    """Return old files of the new splits under other names: a file that shards replace, and old shards."""
+    """Return old files that the new splits replace under other names, such as a file replaced by shards."""
     stale: set[Path] = set()
     for name in {p.relative_to(new) for p in _files(new) if p.suffix == ".parquet"}:
         folder = name.parent if _SHARD.fullmatch(name.name) else name.with_suffix("")
@@ -161,7 +163,7 @@ def _stale_files(new: Path, out: Path) -> set[Path]:
 
 
 def _exchange(new: Path, out: Path, stale: set[Path]) -> bool:
-    """Link the files to keep into the new folder and exchange the folders, or return False if impossible."""
+    """Link the files to keep into the new folder and exchange the folders. Return False if impossible."""
     shutil.copymode(out, new)
     try:
         for path in _files(out):
@@ -171,7 +173,7 @@ def _exchange(new: Path, out: Path, stale: set[Path]) -> bool:
         sync(new)
         _rename_exchange(new, out)
     except OSError:
-        for path in _files(new):  # undo the links, so that the new folder contains only new files
+        for path in _files(new):  # remove the links, so that the new folder contains only new files
             there = out / path.relative_to(new)
             if there.exists() and path.samefile(there):
                 path.unlink()
@@ -218,14 +220,14 @@ def _write_journal(new: Path, work: Path, stale: set[Path]) -> None:
 
 
 def _finish_journal(work: Path, out: Path) -> None:
-    """Complete the moves and removals of a journal, if there is a journal, and delete it."""
+    """Complete the moves and removals in the journal and delete it. Without a journal, do nothing."""
     journal = work / _JOURNAL
     if not journal.exists():
         return
     plan = json.loads(journal.read_text())
     for name in plan["moves"]:
         (out / name).parent.mkdir(parents=True, exist_ok=True)
-        with contextlib.suppress(FileNotFoundError):  # moved by the previous run
+        with contextlib.suppress(FileNotFoundError):  # already moved by the interrupted run
             os.replace(work / _NEW / name, out / name)
     for name in plan["removes"]:
         (out / name).unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Reads raw files row by row, and handles rows that cannot be used.
+"""Reads raw files row by row and handles unusable rows.
 
 `rewardkit.files` decodes the file formats. Each dataset interprets its own columns.
 """
@@ -17,31 +17,33 @@ from rewardkit.files.inputs import Input
 from rewardkit.files.records import BadRowError, Records, parse
 
 _SLICE = 16
-"""Number of table rows converted to Python objects at once. It is small because a row of a code dataset can
-have megabytes of tests."""
+"""Number of table rows converted to Python objects at once. The number is small because a row in a code
+dataset can contain megabytes of tests."""
 
 
 class LeftOutError(InputError):
-    """Valid row that cannot be used for training, such as a proof or a test row without an answer. These rows
-    are counted but never stop the run."""
+    """Error for a valid row that cannot be used, such as a proof or a test row without an answer.
+
+    These rows are counted but never stop the run.
+    """
 
 
 @dataclass(slots=True)
 class BadRows:
-    """Policy for rows that cannot be used, which either stops the run or drops and counts the rows."""
+    """Policy for unusable rows, which either stops the run or drops and counts the rows."""
 
     skip: bool = False
     dropped: int = 0
     first: list[str] = field(default_factory=list)
     """Error messages of the first few dropped rows."""
     left_out: Counter[str] = field(default_factory=Counter)
-    """Number of valid rows that cannot be used, by reason."""
+    """Number of valid but unusable rows, by reason."""
 
     def add(self, error: InputError, count: int = 1) -> None:
-        """Count one or more bad rows.
+        """Count one or more unusable rows.
 
         Raises:
-            InputError: The given error, if bad rows are not to be skipped.
+            InputError: The rows are bad and `skip` is False.
         """
         if isinstance(error, LeftOutError):
             self.left_out[str(error)] += count
@@ -54,15 +56,15 @@ class BadRows:
 
 
 Numbered = Iterator[tuple[int, dict[str, Any]]]
-"""Pairs of a row number, counted from 0, and the row's values."""
+"""Pairs of a zero-based row number and the row's values."""
 
 
 def chunks(source: Input, bad: BadRows) -> Iterator[Records]:
     """Read a file in chunks. Damaged chunks count as bad rows.
 
     Raises:
-        InputError: The file's content does not have the format of its name, or the file is damaged and bad
-            rows are not to be skipped.
+        InputError: The content does not match the format in the file's name, or the file is damaged and bad
+            rows are not skipped.
     """
     file = open_rows(source)
     try:
@@ -80,8 +82,8 @@ def read_file(source: Input, bad: BadRows) -> Numbered:
     """Read the rows of a file.
 
     Raises:
-        InputError: The file cannot be read (see `chunks`), or a row is not an object and bad rows are not to
-            be skipped.
+        InputError: The file cannot be read (see `chunks`), or a row is not an object and bad rows are not
+            skipped.
     """
     for records in chunks(source, bad):
         if records.table is not None:
@@ -98,7 +100,7 @@ def _of_table(records: Records) -> Numbered:
 
 
 def rows_of_lines(records: Records, label: str, bad: BadRows) -> Numbered:
-    """Yield the rows in lines of JSON. A line that is not a JSON object is a bad row."""
+    """Decode lines of JSON and yield the rows. A line that is not a JSON object is a bad row."""
     for number, line in enumerate(records.lines, records.first_row):
         if not line:
             continue

@@ -1,9 +1,9 @@
-"""Defines a dataset for `prep`, and turns its raw records into published files.
+"""Defines datasets for `prep` and converts their raw records to published files.
 
     raw records ──to_row──▶ rows ──template, system──▶ ──agent──▶ batches ──steps──▶ files ──screen──▶
         published
 
-The parts that differ between datasets (columns, prompts, ground truths) are in a module for each dataset or
+The parts that differ between datasets (columns, prompts, ground truths) are in the module of each dataset or
 family of datasets.
 """
 
@@ -44,23 +44,23 @@ from rewardkit.version import __version__
 
 @dataclass(frozen=True, slots=True)
 class RowContext:
-    """Arguments of `to_row` in addition to the record."""
+    """Context that `to_row` receives in addition to the record."""
 
     split: str
     """Split of the row."""
     instruction: str
-    """Instruction after the question, which may be empty."""
+    """Instruction to add to the question, or empty."""
     seed: int = 0
-    """Seed for random choices, such as the order of options that a dataset does not order."""
+    """Seed for random choices, such as the order of options if the dataset does not define an order."""
 
 
 ToRow = Callable[[Record, RowContext], Row]
-"""Function from a record to its row. Raises InputError for a record that cannot be used."""
+"""Function that converts a record to a row. Raises InputError if the record cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)
 class PrepResult:
-    """Results of preparing a dataset."""
+    """Result of preparing a dataset."""
 
     files: dict[str, WrittenFile]
     dropped: int = 0
@@ -70,39 +70,39 @@ class PrepResult:
     unread: tuple[str, ...] = ()
     """Raw files that were left out, each with the reason."""
     notes: tuple[str, ...] = ()
-    """Further notes for the user, one line each."""
+    """Additional notes for the user, one line each."""
     unused: tuple[str, ...] = ()
-    """Columns of a user's own data that were not used."""
+    """Columns in a user's own data that were not used."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recipe:
-    """Definition of a dataset: everything in which it differs from other datasets."""
+    """Definition of a dataset, with everything that distinguishes it from other datasets."""
 
     name: str
     """Name of the dataset in `rewardkit prep`."""
     hub: Hub
     to_row: ToRow
     instruction: str = ""
-    """Default instruction after the question."""
+    """Default instruction to add to the question."""
     layout: SplitLayout = field(default_factory=SplitLayout)
     repeated: bool = False
-    """True if the dataset is published with repeated rows, of which only the first is kept."""
+    """True if the published dataset repeats rows. Only the first row for each question is kept."""
     expand: Callable[[Record], Iterable[Record]] | None = None
-    """Function that returns the records nested in a raw record. Rows are then numbered consecutively."""
+    """Function that returns the records nested in a raw record. The rows are then numbered consecutively."""
     open: Callable[[str | Path, SplitLayout], Source] = open_raw
-    """Function that opens the raw data. Datasets replace the default if their files are not plain rows."""
+    """Function that opens the raw data. A dataset replaces the default if its files are not lists of rows."""
     schema: pa.Schema = SCHEMA
     tool: str = "code_interpreter"
-    """Tool of the rows with `--agent`, one of `agents.TOOLS`."""
+    """Tool for the rows if `--agent` is set, one of `agents.TOOLS`."""
 
     def prepare(
         self, out_dir: Path, settings: PrepSettings | None = None, *, progress: OnWritten | None = None
     ) -> PrepResult:
-        """Write the dataset to `out_dir`, one parquet file for each split.
+        """Write the dataset to `out_dir`, with one parquet file for each split.
 
         Raises:
-            InputError: The raw data cannot be found or used, or the folder cannot be written.
+            InputError: The raw data cannot be found or used, or the output folder cannot be written.
             MissingDependencyError: `raw` is not set and the package `datasets` is not installed.
         """
         return prepare_recipe(out_dir, self, settings or PrepSettings(), {}, progress)
@@ -115,17 +115,17 @@ def prepare_recipe(
     own: Mapping[str, object],
     progress: OnWritten | None,
 ) -> PrepResult:
-    """Write a dataset to `out_dir`, one parquet file for each split.
+    """Write a dataset to `out_dir`, with one parquet file for each split.
 
     Args:
         out_dir: Output folder.
         recipe: Definition of the dataset.
         settings: Settings that all datasets share.
-        own: Settings that only this dataset has, recorded in the provenance.
-        progress: Callback for the rows written, or None.
+        own: Dataset-specific settings, which are recorded in the provenance.
+        progress: Progress callback, or None.
 
     Raises:
-        InputError: The raw data cannot be found or used, or the folder cannot be written.
+        InputError: The raw data cannot be found or used, or the output folder cannot be written.
         MissingDependencyError: `raw` is not set and the package `datasets` is not installed.
     """
     form = None if settings.like is None else row_forms.form_of(recipe.name, settings.like)
@@ -179,17 +179,17 @@ def publish(
     licence: str | None = None,
     beside: tuple[Beside, ...] = (),
 ) -> PrepResult:
-    """Apply the requested steps to the batches of each split, and publish the splits with their provenance.
+    """Apply the requested steps to the batches of each split and publish the splits with their provenance.
 
     The provenance records the source, the version and the settings. It contains no paths or times, so that
-    the same input gives the same bytes on every machine.
+    the same input produces the same bytes on every machine.
 
     Raises:
         InputError: A step fails, or the files cannot be written.
     """
     template = read_template(settings.template)
     wanted = settings.recorded() | ({"template": template} if template is not None else {})
-    if settings.like is not None:  # with the release, because `verl` may mean a newer release later
+    if settings.like is not None:  # includes the release, because plain `verl` may later mean a newer one
         wanted["like"] = row_forms.form_of(dataset, settings.like).name
     provenance = {
         "dataset": dataset,
@@ -230,7 +230,7 @@ def _is_train(split: str) -> bool:
 
 
 def named(source: Source, split_name: str | None) -> Source:
-    """Return a source with its only split renamed to the user's `split_name`, if that is set.
+    """Return a source with its only split renamed to `split_name`, or unchanged if `split_name` is None.
 
     Raises:
         InputError: The source has several splits.
@@ -247,12 +247,12 @@ def named(source: Source, split_name: str | None) -> Source:
 
 
 def without_repeats(rows: Mapping[str, Iterable[Located]], bad: BadRows) -> dict[str, Iterable[Located]]:
-    """Return the rows of all splits without repeated questions. Rows that repeat a question are counted."""
+    """Return the rows of all splits without rows that repeat an earlier question. These rows are counted."""
     seen: set[bytes] = set()
 
     def new(found: Iterable[Located]) -> Iterator[Located]:
         for where, row in found:
-            # A digest takes 16 bytes, the text of a question hundreds.
+            # A digest takes 16 bytes, while the text of a question takes hundreds.
             digest = hashlib.blake2b(row.question.strip().encode("utf-8", "replace"), digest_size=16).digest()
             if digest in seen:
                 bad.add(LeftOutError("an earlier row has the same question"))
@@ -272,7 +272,7 @@ def _open(recipe: Recipe, settings: PrepSettings) -> Source:
 def _rows(
     recipe: Recipe, settings: PrepSettings, records: Iterable[Record], context: RowContext, bad: BadRows
 ) -> Iterator[Located]:
-    """Yield the usable rows. Bad rows are counted, or stop the run."""
+    """Yield the usable rows. Bad rows are either counted or stop the run."""
     make = partial(
         _made, recipe.to_row, recipe.expand, context, read_template(settings.template), settings.system
     )
@@ -298,7 +298,7 @@ def _made(
     system: str,
     record: Record,
 ) -> list[Located | InputError]:
-    """Return the rows of a raw record, with an error in place of each row that cannot be used."""
+    """Return the rows for a raw record, with an error in place of each row that cannot be used."""
     made: list[Located | InputError] = []
     try:
         for one in expand(record) if expand else (record,):

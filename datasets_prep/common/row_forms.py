@@ -1,4 +1,4 @@
-"""Rows with exactly the columns that another project's preparation scripts write, for `--like`."""
+"""Implements `--like`, which writes rows with the same columns as another project's preparation scripts."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ from rewardkit.errors import InputError, did_you_mean
 from rewardkit.extensions import Table
 
 _ROWS = 1_024
-"""Number of rows in a batch, and therefore in a row group."""
+"""Number of rows in a batch, and thus in a row group."""
 
 FormedRow = dict[str, Any]
 MakeRow = Callable[[Record, str, Mapping[str, object]], FormedRow]
-"""Function from a raw record, the name of its split and the dataset's own settings to the row."""
+"""Function that creates a row from a raw record, the name of its split and the dataset-specific settings."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowForm:
-    """Form of rows that a script of another project writes."""
+    """Row format of another project's preparation script."""
 
     name: str
-    """Value of `--like` with the release, such as `verl@0.7.1:tool`, which always means the same script."""
+    """Value of `--like` with the release, such as `verl@0.7.1:tool`, which always refers to one script."""
     make: MakeRow
 
 
 FindForm = Callable[[str, str], RowForm]
-"""Function from the name of a dataset and the value of `--like` to the form. Raises InputError for an unknown
-form."""
+"""Function that returns the row format for the name of a dataset and the value of `--like`. Raises InputError
+if the format is unknown."""
 
 PROJECTS: Table[FindForm] = Table("row_forms", object, {})
-"""Functions that find a form, by project. The project is the first word in the value of `--like`."""
+"""Functions that find a row format, by project. The project is the first word in the value of `--like`."""
 
 
 def form_of(dataset: str, like: str) -> RowForm:
-    """Return the form that a value of `--like` names.
+    """Return the row format that a value of `--like` specifies.
 
     Raises:
-        InputError: The project is unknown, or has no such form for the dataset.
+        InputError: The project is unknown, or has no such format for the dataset.
     """
     who = re.split("[@:]", like, maxsplit=1)[0]
     if who not in PROJECTS:
@@ -56,9 +56,10 @@ def form_of(dataset: str, like: str) -> RowForm:
 def batches_of(
     make: MakeRow, source: Source, own: Mapping[str, object], bad: BadRows
 ) -> dict[str, Iterator[pa.RecordBatch]]:
-    """Return the batches of each split.
+    """Return an iterator over the batches for each split.
 
-    The raw data is read twice, because only the rows reveal the types of columns that are kept as published.
+    The raw data is read twice. The first pass finds the types of columns that are kept as published, because
+    only the rows reveal these types.
 
     Raises:
         InputError: During iteration, a row cannot be used, or a column has values of several types.

@@ -1,7 +1,7 @@
-"""Row schema: a single Arrow schema for all single-turn datasets, and checks of the rows.
+"""Defines the Arrow schema that all single-turn datasets share, and checks rows.
 
-Datasets build `Row`s, and `writer` writes them to parquet files. `agents` adds the columns of multi-turn
-rows.
+Datasets create `Row` objects, and `writer` writes them to parquet files. `agents` adds the columns for
+multi-turn rows.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ import pyarrow as pa
 from rewardkit.errors import InputError
 
 SINGLE_TURN_AGENT = "single_turn_agent"
-"""Name of the agent loop for a single question and answer, in verl and in our trainer.
+"""Name of the agent loop for a single question and answer, in verl and in rewardkit's trainer.
 
-It is always written, because verl silently falls back to a default without it, and because a mix of files
-with and without the column would have nulls.
+The name is always written. Without it, verl silently falls back to a default, and a mix of files with and
+without the column would contain nulls.
 """
 
 BATCH_ROWS = 4096
 BATCH_CHARS = 32 * 2**20
-"""Maximum number of characters in a batch, and therefore in a row group, in addition to the maximum number of
-rows. This limits memory even if single rows have megabytes of test cases."""
+"""Number of characters after which a batch, and thus a row group, ends even if it has fewer than `BATCH_ROWS`
+rows. This limits memory if rows contain megabytes of test cases."""
 
 SCHEMA = pa.schema(
     [
@@ -32,7 +32,7 @@ SCHEMA = pa.schema(
         (
             "prompt",
             # Parquet names the items of a list "element". With any other name, the schema that is read back
-            # would differ from the schema written.
+            # would differ from the schema that was written.
             pa.list_(pa.field("element", pa.struct([("role", pa.string()), ("content", pa.string())]))),
         ),
         ("ability", pa.string()),
@@ -56,11 +56,11 @@ SCHEMA = pa.schema(
 """Schema shared by all single-turn datasets, so that any two files can be concatenated.
 
 `extra_info` has fields for data that all datasets have (the row's origin, question and worked answer). Data
-that only some datasets have (MATH's level and type, AIME's id and url, the starter code of a coding task) is
-in the string `metadata`, a JSON object. Separate fields for this data would be null in most rows, and each
-new dataset would change the schema, so that older and newer files could not be concatenated. `ground_truth`
-is a column for tools that expect it at the top level, and also a field of `reward_model`, where verl reads
-it.
+that only some datasets have (the level and type in MATH, the id and url in AIME, the starter code of a coding
+task) is encoded as a JSON object in the string `metadata`. Separate fields for this data would be null in
+most rows, and each new dataset would change the schema, which would prevent older and newer files from being
+concatenated. The ground truth is stored in the column `ground_truth`, for tools that expect it at the top
+level, and in `reward_model`, where verl reads it.
 """
 
 IMAGE_SCHEMA = SCHEMA.append(
@@ -69,15 +69,16 @@ IMAGE_SCHEMA = SCHEMA.append(
         pa.list_(pa.field("element", pa.struct([("bytes", pa.binary()), ("path", pa.string())]))),
     )
 )
-"""Schema of datasets with images. Each image is stored as the bytes of its file, in the order of the
-`<image>` marks in the prompt. `path` is null, because verl and datasets use it only if there are no bytes."""
+"""Schema for datasets with images. Each image is stored as the bytes of its file, in the order of the
+`<image>` marks in the prompt. For these images, `path` is null, because verl and `datasets` use the path only
+if there are no bytes."""
 
 _ROLES = ("system", "user", "assistant")
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Prompt and the ground truth of its answer. No field is null in the file."""
+    """Row of a single-turn dataset, with a prompt and its ground truth. No field is null in the file."""
 
     data_source: str
     """Data source, which selects the reward."""
@@ -90,23 +91,23 @@ class Row:
     split: str
     """Name of the split, such as `train` or `test`."""
     index: int
-    """Position in the raw split, counted from 0, so that the raw record can be found."""
+    """Zero-based position in the raw split, for finding the raw record."""
     question: str
     """Question as published, without instructions."""
     answer: str
-    """The dataset's own solution as a response, which must score 1.0 against `ground_truth`, or empty if the
-    dataset has no solution."""
+    """Reference solution in the form of a response, or empty if the dataset has none. It must score 1.0
+    against `ground_truth`."""
     metadata: Mapping[str, object] = field(default_factory=dict)
-    """Further published data of the row, which must be JSON-ready."""
+    """Additional published values, which must be JSON-ready."""
     alternatives: tuple[str, ...] = ()
-    """Further solutions as responses, which are not written to the file. See `verification`."""
+    """Additional solutions in the form of responses, not written to the file (see `verification`)."""
     style: str = "rule"
-    """Kind of scoring: `rule`, or `model` if no rule can score the row."""
+    """Kind of scoring, which is `rule`, or `model` if no rule can score the row."""
     images: tuple[bytes, ...] | None = None
-    """Contents of the image files, one for each `<image>` in the prompt, or None for a text dataset."""
+    """Contents of the image files, one for each `<image>` in the prompt, or None in a text dataset."""
 
     def as_record(self) -> dict[str, object]:
-        """Return the row as a record of `SCHEMA`."""
+        """Return the row as a record that matches `SCHEMA`, or `IMAGE_SCHEMA` if the row has images."""
         record: dict[str, object] = {
             "data_source": self.data_source,
             "prompt": self.prompt,
@@ -127,7 +128,7 @@ class Row:
         return record
 
     def size(self) -> int:
-        """Return the approximate number of characters of the row, for bounding memory."""
+        """Return the approximate number of characters in the row, which is used to limit memory."""
         images = sum(map(len, self.images or ()))
         return len(self.question) * 2 + len(self.answer) + len(self.ground_truth) * 2 + images
 
@@ -139,11 +140,11 @@ class TextRow:
     columns: Mapping[str, str]
 
     def as_record(self) -> dict[str, object]:
-        """Return the columns as a record."""
+        """Return the row as a record."""
         return dict(self.columns)
 
     def size(self) -> int:
-        """Return the approximate number of characters of the row, for bounding memory."""
+        """Return the approximate number of characters in the row, which is used to limit memory."""
         return sum(map(len, self.columns.values()))
 
 
@@ -151,21 +152,21 @@ AnyRow = Row | TextRow
 
 
 def text_schema(*columns: str) -> pa.Schema:
-    """Return the schema of `TextRow`s with these columns."""
+    """Return the schema for `TextRow` objects with these columns."""
     return pa.schema([(column, pa.string()) for column in columns])
 
 
 def chat(content: str, system: str | None = None) -> tuple[dict[str, str], ...]:
-    """Return a prompt with one user message, preceded by a system message if given."""
+    """Create a prompt with a single user message, preceded by a system message if one is given."""
     user = {"role": "user", "content": content}
     return ({"role": "system", "content": system}, user) if system else (user,)
 
 
 def validate(row: AnyRow) -> None:
-    """Check the texts and roles of a row.
+    """Check the texts in a row and the roles in its prompt.
 
     Raises:
-        InputError: The row is not valid. The message names the field, and the expected and actual content.
+        InputError: The row is invalid. The error message names the field and the problem.
     """
     if isinstance(row, TextRow):
         for name, text in row.columns.items():
@@ -205,7 +206,7 @@ def _check_text(name: str, text: object, *, may_be_empty: bool = False) -> None:
 
 
 def to_batch(rows: Sequence[AnyRow], schema: pa.Schema = SCHEMA) -> pa.RecordBatch:
-    """Return rows that passed `validate` as one Arrow batch."""
+    """Convert rows that passed `validate` to an Arrow batch."""
     return pa.RecordBatch.from_pylist([row.as_record() for row in rows], schema=schema)
 
 
@@ -213,7 +214,7 @@ def to_batches(rows: Iterable[AnyRow], schema: pa.Schema = SCHEMA) -> Iterator[p
     """Validate rows and collect them into batches of limited size.
 
     Raises:
-        InputError: A row is not valid.
+        InputError: A row is invalid.
     """
     held: list[AnyRow] = []
     characters = 0

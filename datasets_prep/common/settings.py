@@ -1,5 +1,4 @@
-"""Settings of every dataset: the options shared by all subcommands of `rewardkit prep`, and their
-defaults."""
+"""Settings that all datasets share. They are the common options of the subcommands of `rewardkit prep`."""
 
 from __future__ import annotations
 
@@ -11,12 +10,12 @@ from typing import Annotated
 from rewardkit.errors import InputError
 
 _NOT_RECORDED = ("raw", "num_proc", "template", "card")
-"""Settings left out of the provenance, such as file locations, because they do not affect the rows."""
+"""Settings that the provenance omits, such as file locations, because they do not determine the rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class PrepSettings:
-    """Settings of a run. The defaults keep a dataset as published."""
+    """Settings for a run. The defaults keep a dataset as published."""
 
     raw: Annotated[
         str | Path | None,
@@ -69,7 +68,7 @@ class PrepSettings:
         """Check the values.
 
         Raises:
-            InputError: A value is not valid. The message names the option.
+            InputError: A value is invalid. The error message names the option.
         """
         for name in ("limit", "max_prompt_tokens", "shard_rows", "num_proc"):
             check_count(name, getattr(self, name))
@@ -84,21 +83,21 @@ class PrepSettings:
         if self.split_name is not None and not self.split_name.replace("_", "").isalnum():
             raise InputError(f"split_name must be a plain name such as test, not {self.split_name!r}")
         if self.like is not None:
-            # With --like, the prompts and columns are those of verl's script.
+            # With --like, verl's script determines the prompts and columns.
             self.refuse(f"--like {self.like}", "instruction", "system", "template", "agent", "interaction")
 
     def refuse(self, dataset: str, *names: str) -> None:
-        """Check that settings without meaning for a dataset have their default values.
+        """Check that settings that a dataset does not support have their default values.
 
         Raises:
-            InputError: One of them was set. The message names the first.
+            InputError: One of these settings was changed. The error message names the first one.
         """
         for name in names:
             if getattr(self, name) != next(f.default for f in fields(self) if f.name == name):
                 raise InputError(f"{dataset} has no option --{name.replace('_', '-')}")
 
     def recorded(self) -> dict[str, object]:
-        """Return the settings that affect the rows and differ from the defaults, for the provenance."""
+        """Return the settings for the provenance, which affect the rows and differ from the defaults."""
         values = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _NOT_RECORDED}
         if self.tokenizer is not None:
             values["tokenizer"] = self.tokenizer.name
@@ -110,7 +109,7 @@ def check_count(option: str, count: int | None) -> None:
     """Check that an optional count is at least 1.
 
     Raises:
-        InputError: The count is below 1. The message names the option.
+        InputError: The count is below 1. The error message names the option.
     """
     if count is not None and count < 1:
         raise InputError(f"{option} must be at least 1, not {count}")

@@ -1,4 +1,4 @@
-"""Sources of raw records: the files of `--raw` or a dataset on the hub, streamed split by split.
+"""Streams raw records, split by split, from the files in `--raw` or from a dataset on the hub.
 
 `readers` reads the rows, `layout` interprets file names, and each dataset interprets its own columns.
 """
@@ -18,10 +18,11 @@ from rewardkit.errors import InputError, MissingDependencyError, did_you_mean
 from rewardkit.files.inputs import Input
 
 _MOST_LISTED = 16
-"""Maximum number of files recorded one by one. If there are more, only a digest of their list is recorded."""
+"""Maximum number of files that are recorded individually. For more files, only a digest of their list is
+recorded."""
 
 _CONVERTED = "refs/convert/parquet"
-"""Branch on which the hub keeps a parquet version of datasets that consist of a script."""
+"""Branch with the hub's parquet version of a dataset that is published as a script."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +30,9 @@ class Record:
     """Raw record with its location."""
 
     where: str
-    """Location for messages, such as `train.jsonl row 12`, counted from 0."""
+    """Location for error messages, such as `train.jsonl row 12`, with rows counted from 0."""
     index: int
-    """Position in the split, counted from 0."""
+    """Zero-based position in the split."""
     values: dict[str, Any]
 
     def text(self, column: str) -> str:
@@ -61,10 +62,10 @@ class Record:
         return self.values[column]
 
     def texts(self, column: str) -> list[str]:
-        """Return the list of texts in a column.
+        """Return the list of strings in a column.
 
         Raises:
-            InputError: The column is missing, or its value is not a nonempty list of texts.
+            InputError: The column is missing, or its value is not a nonempty list of strings.
         """
         value = self.value(column)
         if not isinstance(value, list) or not value or not all(isinstance(item, str) for item in value):
@@ -76,17 +77,17 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Source of raw records: files, or a dataset on the hub."""
+    """Source of raw records, either files or a dataset on the hub."""
 
     splits: Mapping[str, Callable[[BadRows], Iterator[Record]]]
     provenance: dict[str, object]
-    """Identity of the raw data: name and sha256 of each file, or name and revision of the hub dataset."""
+    """Identity of the raw data, such as the name and sha256 of each file, or the hub dataset and revision."""
     unread: tuple[str, ...] = ()
     """Files that were left out, each with the reason."""
     digests: tuple[tuple[str, str], ...] = ()
     """Name and sha256 of every raw file."""
     notes: tuple[str, ...] = ()
-    """Further notes for the user, one line each."""
+    """Additional notes for the user, one line each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +97,12 @@ class Hub:
     name: str
     config: str | None
     splits: tuple[str, ...]
-    """Names of the splits on the hub, or empty if the files on the hub cannot be loaded."""
+    """Names of the splits on the hub, or empty if `datasets` cannot load the files on the hub."""
     raw_files: str
-    """Files that a user without network access should download, for messages."""
+    """Description of the files to download manually, for error messages."""
     script: bool = False
-    """True if the dataset is a loading script. `datasets` no longer runs scripts, so the hub's parquet
-    version is loaded instead."""
+    """True if the dataset is published as a loading script. `datasets` no longer runs such scripts, and the
+    hub's parquet version is loaded instead."""
 
 
 def open_source(raw: str | Path | None, hub: Hub, layout: SplitLayout, revision: str | None = None) -> Source:
@@ -115,10 +116,10 @@ def open_source(raw: str | Path | None, hub: Hub, layout: SplitLayout, revision:
 
 
 def open_raw(raw: str | Path, layout: SplitLayout | None = None) -> Source:
-    """Open the splits in a file, a folder, a glob or a URL, according to the layout.
+    """Open the splits in a file, folder, glob pattern or URL according to the layout.
 
     Raises:
-        InputError: No file exists, no file is usable, or a split has files of several formats.
+        InputError: No file exists, no file is usable, or a split has files in several formats.
         MissingDependencyError: The driver for a URL is not installed.
     """
     layout = layout or SplitLayout()
@@ -131,11 +132,11 @@ def open_raw(raw: str | Path, layout: SplitLayout | None = None) -> Source:
 
 
 def described(files: Iterable[Input]) -> dict[str, Any]:
-    """Return the fields `provenance` and `digests` of `Source` for raw files.
+    """Return the fields `provenance` and `digests` for a `Source` that reads these raw files.
 
-    A few files are recorded one by one. For thousands of files (MATH has one file for each problem), the
-    sha256 of their list in the format of `sha256sum` is recorded, and the dataset card contains the list.
-    Files at a URL are recorded by the URL.
+    A few files are recorded individually. For thousands of files (MATH has one file per problem), only the
+    sha256 of their list in `sha256sum` format is recorded, and the dataset card contains the list. For files
+    at a URL, only the URL is recorded.
     """
     files = list(files)
     if any("://" in file.path for file in files):
@@ -149,12 +150,12 @@ def described(files: Iterable[Input]) -> dict[str, Any]:
 
 
 def sha256sums(digests: Iterable[tuple[str, str]]) -> str:
-    """Return file names and digests in the format of `sha256sum --check`."""
+    """Format file names and digests for `sha256sum --check`."""
     return "".join(f"{digest}  {name}\n" for name, digest in digests)
 
 
 def open_hub(hub: Hub, layout: SplitLayout | None = None, revision: str | None = None) -> Source:
-    """Open the splits of a dataset on the hub for streaming, at the given or the current revision.
+    """Open the splits of a dataset on the hub for streaming, at the given or the latest revision.
 
     Raises:
         MissingDependencyError: The package `datasets` is not installed.
@@ -179,7 +180,7 @@ def open_hub(hub: Hub, layout: SplitLayout | None = None, revision: str | None =
         revision = huggingface_hub.HfApi().dataset_info(name, revision=asked).sha
         loaded = {split: _load(datasets, hub, split, str(revision)) for split in hub.splits}
     except Exception as error:
-        # The hub client raises a dozen unrelated exception classes from its HTTP stack.
+        # The hub client raises about a dozen unrelated exception classes from its HTTP stack.
         raise InputError(f"cannot fetch {name} ({type(error).__name__}): {remedy}") from error
     names = {split: layout.splits.get(split, split) for split in loaded}
     if layout.validation_is_test and "test" not in names.values():
@@ -191,7 +192,7 @@ def open_hub(hub: Hub, layout: SplitLayout | None = None, revision: str | None =
 
 
 def _load(datasets: Any, hub: Hub, split: str, revision: str) -> Any:
-    """Return a split of a dataset as a stream. Images are not decoded."""
+    """Load a split of a hub dataset as a stream, without decoding images."""
     if hub.script:
         files = f"hf://datasets/{hub.name}@{revision}/{hub.config or 'default'}/{split}/*.parquet"
         rows = datasets.load_dataset("parquet", data_files={split: files}, split=split, streaming=True)
@@ -218,7 +219,7 @@ def _hub_reader(rows: Any, label: str, remedy: str) -> Callable[[BadRows], Itera
 def file_reader(
     files: Sequence[Input], header: tuple[str, ...] = ()
 ) -> Callable[[BadRows], Iterator[Record]]:
-    """Return a function that reads the records of the files, one file after another."""
+    """Return a function that reads the records in the files, one file after another."""
 
     def read(bad: BadRows) -> Iterator[Record]:
         index = 0

@@ -1,8 +1,8 @@
 """Creates rows in several processes, and applies the steps between creating and writing rows.
 
-`in_processes` keeps the order of the rows and limits memory. The steps `short_enough`, `in_random_order`,
-`first` and `parted` accept and return a stream of batches. Steps that need all rows at once store them in a
-file.
+`in_processes` preserves the order of the rows and limits memory. The steps `short_enough`, `in_random_order`,
+`first` and `parted` accept and return streams of batches. Steps that need all rows at once store them in a
+temporary file.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ Batches = Iterable[pa.RecordBatch]
 
 @dataclass(slots=True)
 class Notes:
-    """Counts of rows that the steps left out, for the user."""
+    """Counts of the rows that the steps left out, for messages to the user."""
 
     too_long: dict[str, int] = field(default_factory=dict)
-    """Number of rows whose prompts are too long, by split."""
+    """Number of rows left out because of long prompts, by split."""
 
     def lines(self, settings: PrepSettings) -> list[str]:
-        """Return a message for each split that lost rows."""
+        """Return one message for each split from which rows were left out."""
         limit = settings.max_prompt_tokens
         return [
             f"{split}: skipped rows: {n:,} (prompts of more than {limit} tokens)"
@@ -51,12 +51,12 @@ class Notes:
 
 @dataclass(slots=True)
 class AskedAgain:
-    """Counter of repeated prompts across all splits, which takes eight bytes for each row."""
+    """Counter of repeated prompts across all splits. It stores eight bytes per row."""
 
     _seen: array[int] = field(default_factory=lambda: array("q"))
 
     def counted(self, batches: Batches) -> Iterator[pa.RecordBatch]:
-        """Yield the batches unchanged and record the last message and images of each prompt."""
+        """Yield the batches unchanged, and record a hash of the last message and images of each prompt."""
         for batch in batches:
             names = batch.schema.names
             if "prompt" in names and pa.types.is_list(batch.schema.field("prompt").type):
@@ -71,7 +71,7 @@ class AskedAgain:
             yield batch
 
     def lines(self) -> list[str]:
-        """Return a message about repeated prompts, or an empty list if no prompt is repeated."""
+        """Return a list with a message about repeated prompts, or an empty list if no prompt is repeated."""
         again = len(self._seen) - len(set(self._seen))
         return (
             [f"rows with the question of an earlier row: {again:,}; --dedup drops such rows"] if again else []
@@ -81,14 +81,15 @@ class AskedAgain:
 def apply(
     splits: Mapping[str, Batches], settings: PrepSettings, notes: Notes, scratch: Path
 ) -> Iterator[tuple[str, Batches]]:
-    """Yield each split after the requested steps: drop long prompts, shuffle, limit, split off `val`.
+    """Apply the requested steps to each split and yield the resulting splits.
 
-    A split must be consumed before the next is requested, because the splits share the folder `scratch`.
+    The steps drop long prompts, shuffle the rows, limit their number and move some of them to `val`. A split
+    must be consumed before the next one is requested, because all splits share the folder `scratch`.
 
     Args:
         splits: Batches by split.
-        settings: Settings of the run.
-        notes: Counts of rows left out, which this function updates.
+        settings: Settings for the run.
+        notes: Counts of rows left out, which are updated.
         scratch: Existing folder for temporary files.
     """
     count = token_counter(settings.tokenizer) if settings.tokenizer else None
@@ -108,7 +109,7 @@ def apply(
 
 
 def first(batches: Batches, limit: int) -> Iterator[pa.RecordBatch]:
-    """Yield the first `limit` rows, without reading further batches."""
+    """Yield the first `limit` rows without reading any more batches than needed."""
     left = limit
     for batch in batches:
         yield batch.slice(0, left)
@@ -118,23 +119,25 @@ def first(batches: Batches, limit: int) -> Iterator[pa.RecordBatch]:
 
 
 def in_random_order(batches: Batches, seed: int, path: Path) -> Iterator[pa.RecordBatch]:
-    """Yield the rows in an order determined by the seed."""
+    """Yield the rows in a random order that the seed determines, using `path` as a temporary file."""
     with _kept(batches, path) as table:
         if table is not None:
             yield from _taken(table, _order(table.num_rows, seed))
 
 
 def parted(batches: Batches, size: float, seed: int, path: Path) -> Iterator[tuple[str, Batches]]:
-    """Move random rows of a split into `val`, and the rest into `train`. Both keep the order of their rows.
+    """Divide a split into `val`, with randomly chosen rows, and `train`, with the rest.
+
+    The rows remain in their original order.
 
     Args:
         batches: Batches of the split.
-        size: Number of rows of `val`, or a fraction of the rows if below 1.
+        size: Number of rows in `val`, or the fraction of the rows if below 1.
         seed: Random seed for the choice of rows.
-        path: Temporary file.
+        path: Path of a temporary file.
 
     Raises:
-        InputError: No rows would be left for `train`, or `val` would have none.
+        InputError: `train` or `val` would be empty.
     """
     with _kept(batches, path) as table:
         rows = table.num_rows if table is not None else 0
@@ -153,7 +156,7 @@ def parted(batches: Batches, size: float, seed: int, path: Path) -> Iterator[tup
 def short_enough(
     batches: Batches, count: Callable[[list[Any]], list[int]], most: int, split: str, notes: Notes
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows whose prompts have at most `most` tokens, and count the others in `notes`."""
+    """Yield the rows whose prompts have at most `most` tokens, and count all other rows in `notes`."""
     for batch in batches:
         if "prompt" not in batch.schema.names:
             raise InputError("max_prompt_tokens needs a column 'prompt', which these rows do not have")
@@ -165,11 +168,11 @@ def short_enough(
 
 
 def token_counter(folder: Path) -> Callable[[list[Any]], list[int]]:
-    """Return a function that counts the tokens of prompts. Chats are first put into the chat template.
+    """Return a function that counts the tokens in prompts, after applying the chat template to chats.
 
     Raises:
-        InputError: The folder has no tokenizer.
-        MissingDependencyError: transformers is not installed.
+        InputError: The tokenizer cannot be loaded from the folder.
+        MissingDependencyError: The package transformers is not installed.
     """
     try:
         transformers = importlib.import_module("transformers")
@@ -202,7 +205,7 @@ def token_counter(folder: Path) -> Callable[[list[Any]], list[int]]:
 
 @contextlib.contextmanager
 def _kept(batches: Batches, path: Path) -> Iterator[pa.Table | None]:
-    """Write all rows to a temporary file and yield them as a memory-mapped table, or None without rows."""
+    """Write all rows to a temporary file and yield a memory-mapped table, or None if there are no rows."""
     stream = iter(batches)
     head = next(stream, None)
     if head is None:
@@ -232,7 +235,7 @@ def _taken(table: pa.Table, order: pa.Array) -> Iterator[pa.RecordBatch]:
 
 
 def _in_split(batches: Batches, split: str) -> Iterator[pa.RecordBatch]:
-    """Yield the rows with `extra_info.split` set to the split."""
+    """Set `extra_info.split` to the name of the split in all rows."""
     for batch in batches:
         place = batch.schema.get_field_index("extra_info")
         if place < 0:
@@ -249,7 +252,7 @@ T = TypeVar("T")
 
 _CHUNK = 64
 _AHEAD = 4
-"""Maximum number of chunks in flight for each process."""
+"""Maximum number of chunks in flight per process."""
 
 
 def in_processes(make: Callable[[Record], T], records: Iterable[Record], processes: int) -> Iterator[T]:
@@ -258,7 +261,7 @@ def in_processes(make: Callable[[Record], T], records: Iterable[Record], process
     With `processes=1`, the function runs in the current process.
 
     Raises:
-        Exception: Any exception of the function.
+        Exception: Any exception that the function raises.
     """
     if processes == 1:
         yield from map(make, records)
@@ -277,7 +280,7 @@ def in_processes(make: Callable[[Record], T], records: Iterable[Record], process
 
 
 _made: list[Callable[[Record], Any]] = []
-"""Function to apply, as the only item in a worker process."""
+"""Function to apply. In a worker process, the list has exactly one item."""
 
 
 def _start(packed: bytes) -> None:

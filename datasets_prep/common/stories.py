@@ -1,8 +1,8 @@
-"""Word problems built step by step: each sentence of the question adds a sentence to the worked solution.
+"""Generates word problems sentence by sentence, together with their worked solutions.
 
 A story consists of an opening, some events and an ending, chosen at random. Every number in the solution is
-the result of exact arithmetic on the numbers in the question, so that an answer cannot be wrong. `arithmetic`
-decides which problems are for training and which for testing.
+the result of exact arithmetic on the numbers in the question, which guarantees a correct answer. `arithmetic`
+decides which problems are for training and which are for testing.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from fractions import Fraction
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Question and its worked solution, which ends in `#### answer`."""
+    """Question with a worked solution that ends with `#### ANSWER`."""
 
     template: str
     """Kinds of the sentences, in order. Two problems with the same template differ only in names, things and
     numbers."""
     numbers: tuple[int, ...]
-    """Numbers drawn, in order. Prices with cents are in cents."""
+    """Random numbers, in the order drawn. Prices with cents are given in cents."""
     question: str
     solution: str
     answer: str
@@ -30,7 +30,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """Length and difficulty of the stories of one level."""
+    """Length and difficulty of the stories at one level."""
 
     steps: tuple[int, int]
     """Minimum and maximum number of calculations in the solution."""
@@ -61,7 +61,7 @@ _BILLS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 
 
 def tell(rng: random.Random, level: Level) -> Problem:
-    """Return a random problem whose number of steps fits the level."""
+    """Generate a random problem whose number of steps fits the level."""
     openings, events, endings = rng.choice(_FAMILIES)
     while True:
         story = _Story(rng, level)
@@ -76,10 +76,10 @@ def tell(rng: random.Random, level: Level) -> Problem:
 
 
 def show(value: Fraction) -> str:
-    """Return an exact number in decimal notation, such as `12`, `2.5` or `0.05`.
+    """Format an exact number in decimal notation, such as `12`, `2.5` or `0.05`.
 
     Raises:
-        ValueError: The number has more than two decimals, which stories must avoid.
+        ValueError: The number needs more than two decimals. Stories must avoid such numbers.
     """
     if value.denominator == 1:
         return str(value.numerator)
@@ -109,7 +109,7 @@ class _Story:
         self.worked: list[str] = []
 
     def add(self, sentence: Callable[[_Story], bool]) -> bool:
-        """Add a sentence and return True, or return False if it repeats the last kind or does not fit."""
+        """Add a sentence unless it does not fit or is of the last kind again. Return True if it was added."""
         kind = sentence.__name__.strip("_")
         if self.template and self.template[-1] == kind and kind != "line":
             return False
@@ -119,13 +119,13 @@ class _Story:
         return True
 
     def pick(self, choices: Sequence[int]) -> int:
-        """Draw a number and record it in `numbers`, which distinguish problems with the same template."""
+        """Draw a number and record it in `numbers`, which distinguishes problems with the same template."""
         number = self.rng.choice(choices)
         self.numbers.append(number)
         return number
 
     def count(self, largest: int | None = None) -> int:
-        """Draw a count from 2 to the level's largest count, or to `largest` if that is smaller."""
+        """Draw a count from 2 to the level's largest count or `largest`, whichever is smaller."""
         return self.pick(range(2, min(largest or self.level.largest, self.level.largest) + 1))
 
     def price(self, dollars: int) -> Fraction:
@@ -135,7 +135,7 @@ class _Story:
         return Fraction(self.pick(range(2, dollars + 1)))
 
     def work(self, sentence: str, left: Fraction | int, sign: str, right: Fraction | int) -> Fraction:
-        """Add a sentence to the solution, with `left sign right = value` for `{}`, and return the value."""
+        """Add a sentence to the solution, replacing `{}` with `left sign right = value`. Return the value."""
         a, b = Fraction(left), Fraction(right)
         value = _OPERATORS[sign](a, b)
         shown = f"{show(a)}*{show(b)}/100" if sign == "%" else f"{show(a)}{sign}{show(b)}"
@@ -166,8 +166,8 @@ def _divisors(total: Fraction, largest: int) -> list[int]:
     return [d for d in range(2, largest + 1) if total % d == 0 and total > d]
 
 
-# Stories about a collection, which count one kind of thing. Each function adds a sentence and returns True,
-# or returns False without any change if the sentence does not fit.
+# Stories about a collection, which count one kind of thing. Each function adds a sentence and returns True.
+# If the sentence does not fit, the function changes nothing and returns False.
 
 
 def _collection(s: _Story) -> bool:
@@ -432,4 +432,4 @@ _FAMILIES: tuple[tuple[tuple[_Sentence, ...], ...], ...] = (
     ((_line,), (_line, _line, _delivery, _coupon, _discount), (_to_pay, _change, _split_bill)),
     ((_job, _shift), (_bonus, _lawns, _spends, _tax), (_has_left, _saves)),
 )
-"""Families of stories. Each family has its openings, events and endings."""
+"""Families of stories, each with its openings, events and endings."""

@@ -1,8 +1,8 @@
-"""Checks that a row's reward can read the ground truth and accepts the reference solution.
+"""Checks that the reward for a row can read the ground truth and accepts the reference solution.
 
-`prep` uses this module for three tasks, in this order: to choose the answer from several published solutions,
-to find rows whose responses could never be scored, and to score the reference solutions in a published file.
-The registry chooses the rewards.
+`prep` uses this module to find rows whose responses could never be scored, to choose the answer from several
+published solutions, and to score the reference solutions in a published file. The registry selects the reward
+for each row.
 """
 
 from __future__ import annotations
@@ -35,21 +35,22 @@ from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import Sample, Score
 
 MOST = 5
-"""Maximum number of solutions of a row that are tried."""
+"""Maximum number of solutions to try for a row."""
 Located = tuple[str, Row]
-"""Row with the location of its raw record."""
+"""Location of a raw record, and the row created from it."""
 _SCORER: ContextVar[Scorer | None] = ContextVar("scorer", default=None)
 _ROWS = 64
-"""Number of rows checked or scored together. It is small because each row may have megabytes of tests."""
+"""Number of rows checked or scored together. It is small because a row may contain megabytes of tests."""
 
 
-# Choice of the solution that becomes a row's answer. It is the first solution or, if solutions are verified,
-# the first that is scored as correct, because collected datasets contain programs that fail their own tests.
+# Choice of the solution that becomes a row's answer. Without verification, it is the first solution. With
+# verification, it is the first solution that is scored as correct, because some collected datasets contain
+# programs that fail their own tests.
 
 
 @contextlib.contextmanager
 def solutions_scored_by(scorer: Scorer) -> Iterator[None]:
-    """Let `chosen` use this scorer within the block to find a correct solution for each row."""
+    """Make `chosen` use this scorer in the block to find a correct solution for each row."""
     token = _SCORER.set(scorer)
     try:
         yield
@@ -60,7 +61,7 @@ def solutions_scored_by(scorer: Scorer) -> Iterator[None]:
 def chosen(rows: Iterable[Located]) -> Iterator[Located]:
     """Yield the rows, each with its first correct solution as the answer.
 
-    The answer is unchanged if no solution is correct, or outside `solutions_scored_by`.
+    Outside `solutions_scored_by`, or if no solution is correct, the answer is unchanged.
     """
     scorer = _SCORER.get()
     if scorer is None:
@@ -73,7 +74,7 @@ def chosen(rows: Iterable[Located]) -> Iterator[Located]:
 
 
 def _right_ones(rows: list[Row], scorer: Scorer) -> list[Row]:
-    """Return the rows, with the first correct solution as the answer of rows that have several solutions."""
+    """Return the rows. In rows with several solutions, the answer becomes the first correct solution."""
     open_places = [i for i, row in enumerate(rows) if row.alternatives]
     tried = {i: (rows[i].answer, *rows[i].alternatives)[:MOST] for i in open_places}
     made = list(rows)
@@ -97,17 +98,17 @@ def _with_answer(row: Row, answer: str) -> Sample:
 def is_right(score: Score) -> bool:
     """Return True if a solution is scored as correct.
 
-    A composition may give a correct solution more or less than 1.0, but sets `correct`.
+    A composed reward may give a correct solution a score other than 1.0, but it sets `correct`.
     """
     return score.ok and (score.score == 1.0 if score.correct is None else score.correct)
 
 
-# Check that responses to a row can be scored at all. The reward scores an empty response, whose status is
-# `invalid` if the ground truth is malformed. Rewards are not called if a call is expensive (a model, a judge,
-# a query) or needs more than the ground truth.
+# Check that responses to a row can be scored at all. The reward scores an empty response, and the status of
+# the score is `invalid` if the ground truth is malformed. A reward is not called if the call is expensive (a
+# model, a judge, a query) or needs more than the ground truth.
 
 _OF_ANSWERS = ("math", "math_dapo", "geometry3k")
-"""Rewards that accept any text as a ground truth."""
+"""Rewards that accept any text as the ground truth."""
 _OF_NUMBERS = (*_OF_ANSWERS, "gsm8k", "number")
 _BY_METADATA = ("choice", "reasoning_gym")
 """Rewards that read the metadata, such as the options, together with the ground truth."""
@@ -116,7 +117,7 @@ _NUMBER = re.compile(_DIGITS)
 
 
 def scorable(rows: Iterable[Located], bad: BadRows) -> Iterator[Located]:
-    """Yield the rows whose ground truths their rewards can read. All other rows are bad rows."""
+    """Yield the rows with ground truths that their rewards can read. All other rows are bad rows."""
     source = iter(rows)
     with Scorer() as scorer:
         while some := list(islice(source, _ROWS)):
@@ -136,7 +137,7 @@ def _asked(row: Row) -> tuple[str, str, str]:
 
 
 def all_numbers(reward: str, ground_truths: pa.Array) -> bool:
-    """Return True if all ground truths are plain numbers and the reward can always score plain numbers."""
+    """Return True if all ground truths are plain numbers, which the reward can always score."""
     if reward not in _OF_NUMBERS:
         return False
     return bool(pc.all(pc.match_substring_regex(ground_truths, f"^(?:{_DIGITS})$"), skip_nulls=True).as_py())
@@ -145,12 +146,12 @@ def all_numbers(reward: str, ground_truths: pa.Array) -> bool:
 def refused(
     rows: Iterable[tuple[int, str, str, str]], scorer: Scorer, expected: str = "the answer"
 ) -> dict[int, str]:
-    """Return the numbers of the rows for which no response could be scored, with the reasons.
+    """Return the rows for which no response can be scored, as a mapping of row numbers to reasons.
 
     Args:
-        rows: Number, name of the reward, ground truth and metadata of each row.
+        rows: Row number, reward name, ground truth and metadata of each row.
         scorer: Scorer that calls the rewards.
-        expected: Description of a valid ground truth, for the message about a JSON object.
+        expected: Description of a valid ground truth, for the error message about a JSON object.
     """
     found: dict[int, str] = {}
     alike: dict[tuple[str, str, str], list[int]] = {}
@@ -177,7 +178,7 @@ def refused(
 
 
 def _can_be_tried(name: str) -> bool:
-    reward = REGISTRY.by_name(name)  # a composition's name is not a data source
+    reward = REGISTRY.by_name(name)  # by name, because a composition's name is not a data source
     if reward is None:
         return False
     cheap = reward.running.runs in ("inline", "process") and not reward.running.batch
@@ -193,7 +194,7 @@ def _unread_tests(ground_truth: str) -> str:
 
 
 def _no_answer(reward: str, ground_truth: str, expected: str) -> str:
-    """Return the reason why a maths reward cannot use a ground truth, if it is a JSON object, or ""."""
+    """Return an error message if the ground truth for a maths reward is a JSON object, otherwise ""."""
     if reward not in _OF_ANSWERS or not ground_truth.lstrip().startswith("{"):
         return ""
     try:
@@ -214,7 +215,7 @@ def _no_answer(reward: str, ground_truth: str, expected: str) -> str:
 _COLUMNS = ["data_source", "ground_truth", "extra_info"]
 _QUICK_S = 60.0
 _ROW_S = {"inline": 1e-4, "process": 1e-3, "sandbox": 0.05, "model": 1.0}
-"""Approximate maximum time for scoring a solution, in seconds, by the place where the reward runs."""
+"""Approximate maximum time to score a solution, in seconds, depending on where the reward runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +223,7 @@ class Failure:
     """Row whose reference solution is not scored as correct."""
 
     row: int
-    """Index of the row in the file, counted from 0."""
+    """Zero-based index of the row in the file."""
     question: str
     """Beginning of the question."""
     why: str
@@ -237,16 +238,16 @@ class Verification:
     """Result of verifying the solutions in a file."""
 
     rows: int
-    """Number of rows whose solution was scored."""
+    """Number of rows whose solutions were scored."""
     failures: tuple[Failure, ...]
     without_solution: int = 0
     """Number of rows without a published solution, which cannot be scored."""
 
 
 def is_quick(parts: Sequence[Path]) -> bool:
-    """Return True if scoring the solutions of a prepared split is expected to take less than a minute.
+    """Return True if scoring the solutions in a prepared split is expected to take less than a minute.
 
-    The same files give the same result on every machine.
+    The result depends only on the files, not on the machine.
 
     Raises:
         UnknownDataSourceError: No reward is registered for some of the rows.
@@ -255,7 +256,7 @@ def is_quick(parts: Sequence[Path]) -> bool:
 
 
 def _seconds(path: Path) -> float:
-    """Return the maximum number of seconds for scoring a file, as if every row had the slowest reward."""
+    """Estimate the time to score a file, in seconds, as if every row had the file's slowest reward."""
     found: set[str] = set()
     with pq.ParquetFile(path, pre_buffer=False) as file:
         for batch in file.iter_batches(columns=["data_source"]):
@@ -270,7 +271,7 @@ def verify_file(path: Path, scorer: Scorer, progress: Callable[[int], None] | No
     Args:
         path: Parquet file of a split.
         scorer: Scorer that scores the solutions.
-        progress: Callback for the number of rows done so far, or None.
+        progress: Callback that receives the number of rows done so far, or None.
     """
     seen = scored = 0
     failures: list[Failure] = []
@@ -288,7 +289,7 @@ def verify_file(path: Path, scorer: Scorer, progress: Callable[[int], None] | No
 
 
 def sum_up(parts: Sequence[Verification]) -> Verification:
-    """Return the combined result for the files of a split, with rows numbered across the files."""
+    """Combine the results for the files of a split. Rows are numbered across the files."""
     before = 0
     failures: list[Failure] = []
     for part in parts:
@@ -299,7 +300,7 @@ def sum_up(parts: Sequence[Verification]) -> Verification:
 
 
 def verify_records(records: Sequence[dict[str, Any]], scorer: Scorer) -> tuple[int, dict[int, str]]:
-    """Return the number of rows with a solution, and the reason for each solution not scored as correct."""
+    """Score the solutions. Return the number of rows with a solution, and the reasons for failures by row."""
     solved = [row for row, record in enumerate(records) if record["extra_info"]["answer"]]
     scores = scorer.score_batch([_sample(records[row]) for row in solved])
     failed = {row: _why(score) for row, score in zip(solved, scores, strict=True) if not is_right(score)}
@@ -307,7 +308,7 @@ def verify_records(records: Sequence[dict[str, Any]], scorer: Scorer) -> tuple[i
 
 
 def _batches(path: Path) -> Iterator[list[dict[str, Any]]]:
-    """Yield the rows of a file, at most one row group at once. The writer limits the size of row groups."""
+    """Yield the rows of a file in batches within its row groups, whose size the writer limits."""
     with pq.ParquetFile(path, pre_buffer=False) as file:
         for group in range(file.num_row_groups):
             for batch in file.iter_batches(batch_size=1024, row_groups=[group], columns=_COLUMNS):

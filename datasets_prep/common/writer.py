@@ -1,4 +1,4 @@
-"""Writes batches of rows to parquet, as a single file or a folder of shards for each split.
+"""Writes batches of rows to parquet, with a single file or a folder of shards for each split.
 
 This module does not depend on any dataset. `publishing` moves the files to the output folder.
 """
@@ -35,16 +35,16 @@ _REPEATED = [
     "extra_info.metadata",
     "extra_info.interaction_kwargs.name",
 ]
-"""Columns with few different values, which are written with a dictionary. For columns such as questions, a
-dictionary would only cost time and space."""
+"""Columns with few distinct values, which are written with a dictionary. For other columns, such as the
+questions, a dictionary would only cost time and space."""
 
 OnWritten = Callable[[str, int], None]
-"""Callback for the split and the number of rows written so far, called once for each row group."""
+"""Progress callback. It receives the split and the number of rows written so far, after each row group."""
 
 
 Splits = Callable[[Path], Iterable[tuple[str, Iterable[pa.RecordBatch]]]]
-"""Function that yields the splits with their batches. Each split must be consumed before the next is
-requested. Temporary files may be written to the given folder."""
+"""Function that yields the splits with their batches. Each split must be consumed before the next one is
+requested. The argument is a folder for temporary files."""
 
 
 class Screen(Protocol):
@@ -55,7 +55,11 @@ class Screen(Protocol):
         ...
 
     def finish(self) -> None:
-        """Finish after the last row, before any file is published. Raise InputError to prevent publishing."""
+        """Finish after the last row and before any file is published.
+
+        Raises:
+            InputError: The files must not be published.
+        """
         ...
 
     def describe(self) -> dict[str, object]:
@@ -68,9 +72,9 @@ _SCREEN: ContextVar[Screen | None] = ContextVar("screen", default=None)
 
 @contextlib.contextmanager
 def screened(screen: Screen | None) -> Iterator[None]:
-    """Apply a screen to all rows written within the block.
+    """Apply a screen to all rows that are written in the block.
 
-    `train` is written last, so that rows of `train` that repeat rows of other splits are left out.
+    The split `train` is written last, so that rows in `train` that repeat rows in other splits are left out.
     """
     token = _SCREEN.set(screen)
     try:
@@ -80,7 +84,7 @@ def screened(screen: Screen | None) -> Iterator[None]:
 
 
 def screen_of_this_run() -> Screen | None:
-    """Return the screen that applies to the current run, or None."""
+    """Return the screen for the current run, or None if there is no screen."""
     return _SCREEN.get()
 
 
@@ -100,8 +104,8 @@ class WrittenFile:
 
 
 Beside = Callable[[Path, Mapping[str, list[Path]]], None]
-"""Callback that may write further files, such as a dataset card. It is called with the folder and the files
-of each split after all splits are written and before they are published."""
+"""Callback that may write additional files, such as a dataset card. It receives the folder and the files of
+each split, after all splits are written and before they are published."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +123,11 @@ def write_splits(out_dir: Path, splits: Splits, writing: Writing) -> dict[str, W
     """Write each split in turn to `out_dir/<split>.parquet`, or as shards to `out_dir/<split>/`.
 
     Every file is written to a separate folder and synced to disk. All files are then published in one step
-    (`publishing`). The bytes depend only on the rows, the provenance and the version of pyarrow.
+    (see `publishing`). Their bytes depend only on the rows, the provenance and the version of pyarrow.
 
     Raises:
-        InputError: The folder cannot be written, the disk is full, a split has no rows, the screen prevents
-            publishing, or another run is writing to the same folder.
+        InputError: The output folder cannot be written, the disk is full, a split has no rows, the screen
+            prevents publishing, or another run is writing to the same folder.
     """
     screen = _SCREEN.get()
     if screen is not None:
@@ -146,7 +150,7 @@ def write_splits(out_dir: Path, splits: Splits, writing: Writing) -> dict[str, W
 def _write_split(
     folder: Path, split: str, batches: Iterable[pa.RecordBatch], writing: Writing, screen: Screen | None
 ) -> list[Path]:
-    """Write a split into a folder and return the files written."""
+    """Write a split to a folder and return the paths of its files."""
     path = folder / f"{split}.parquet"
     path.parent.mkdir(parents=True, exist_ok=True)
     kept = batches if screen is None else (screen.keep(split, batch) for batch in batches)
@@ -194,7 +198,7 @@ def _write_shards(
 ) -> list[Path]:
     """Write files of `shard_rows` rows each and return their paths.
 
-    The files are renamed at the end, because the hub's naming scheme contains the number of files.
+    The files are renamed at the end, because the hub's naming scheme includes the number of files.
     """
     folder.mkdir(parents=True, exist_ok=True)
     pieces = _pieces(batches, shard_rows)
@@ -210,7 +214,7 @@ def _write_shards(
 
 
 def _pieces(batches: Iterable[pa.RecordBatch], shard_rows: int) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Yield the rows in pieces that end at shard boundaries, each with the number of its shard."""
+    """Split the batches at shard boundaries, and yield each piece with the number of its shard."""
     done = 0
     for batch in batches:
         start = 0

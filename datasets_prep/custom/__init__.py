@@ -1,17 +1,17 @@
-"""Converts your own jsonl, csv, json or parquet files, or a dataset from the hub, without writing code.
+"""Converts your own jsonl, csv, json or parquet files, or a dataset from the hub, without any code.
 
 Use `--prompt-key` and `--answer-key` to name the columns with the question and the answer. The question can
 be a string or a chat.
 
-Use `--context-key`, `--choices-key` and `--images-key` to add other columns to the question: a passage, the
-options of a multiple-choice question, images. Columns that are not used are named at the end. Pass `--keep`
-to keep them as metadata.
+Use `--context-key`, `--choices-key` and `--images-key` to add other columns to the question, such as a
+passage, the options of a multiple-choice question, or images. Unused columns are listed at the end. Use
+`--keep` to keep them as metadata.
 
 Use `--map TARGET=COLUMN|STEP|...` if a value must be extracted from a column. The targets are question,
 ground_truth, and answer (a complete correct response). The steps are last_number, after('####'), boxed,
 letter and json('a.b.0').
 
-You can also write these settings to a YAML file and pass the file with `--mapping`.
+You can also write these settings in a YAML file and pass the file with `--mapping`.
 """
 
 from __future__ import annotations
@@ -80,14 +80,15 @@ def prepare(
     hub_splits: Annotated[tuple[str, ...], "Split of the hub dataset. May be repeated."] = ("train",),
     progress: OnWritten | None = None,
 ) -> PrepResult:
-    """Write a user's rows to `out_dir`, one parquet file for each split.
+    """Write a user's rows to `out_dir`, with one parquet file for each split.
 
-    If the data source has a new name, `rewards.yaml` next to the files names its reward.
+    If the data source has a new name, its reward is recorded in `rewards.yaml` next to the files.
 
     Raises:
         InputError: The mapping does not fit the data, the data cannot be used, or the files cannot be
-        written. UnknownDataSourceError: No reward is registered for the rows. MissingDependencyError: `hub`
-        is set and the package `datasets` is not installed.
+            written.
+        UnknownDataSourceError: No reward is registered for the rows.
+        MissingDependencyError: `hub` is set and the package `datasets` is not installed.
     """
     said = read_mapping(
         mapping,
@@ -148,7 +149,7 @@ def _prepare(
 
 
 _Readers = dict[str, Callable[[tuple[str, ...]], Iterator[RowBlock]]]
-"""Functions by split, each from the requested columns to blocks of these columns."""
+"""Functions that read the requested columns in blocks, by split."""
 
 
 _First = Sequence[Mapping[str, Any]]
@@ -202,7 +203,7 @@ def _nothing(bad: BadRows) -> Iterator[Record]:
 
 
 def _rewards_file(columns: Columns, folder: Path, files: Mapping[str, list[Path]]) -> None:
-    """Write `rewards.yaml` with the rewards of data sources that have new names."""
+    """Write `rewards.yaml` with the rewards for new data sources, if there are any."""
     composed = columns.sources.composed
     if composed:
         said = composed[0] if len(composed) == 1 else composed

@@ -1,7 +1,7 @@
-"""Reads raw files in blocks of columns, a few megabytes at once for files of any size.
+"""Reads raw files of any size in blocks of columns, a few megabytes at a time.
 
-Arrow parses JSON lines. Lines whose columns do not have the types that Arrow expects are read one by one,
-which finds bad lines and allows mixed types.
+Arrow parses JSON lines. If the columns of a block do not have the types that Arrow expects, its lines are
+parsed one by one, which finds bad lines and allows mixed types.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from rewardkit.json_objects import NOT_JSON
 
 _BLOCK_ROWS = 4096
 FIRST_ROWS = 32
-"""Number of rows of a file from which its columns are determined."""
+"""Number of rows at the beginning of a file that determine its columns."""
 _PIECE = 16
-"""Number of cells of a column, which may be images, converted to Python objects at once."""
+"""Number of cells converted to Python objects at once. The number is small because cells may be images."""
 
 Values: TypeAlias = pa.Array | list[Any]
 
@@ -42,9 +42,9 @@ class RowBlock:
     label: str
     columns: dict[str, Values]
     numbers: Sequence[int]
-    """Number of each row in its file, counted from 0."""
+    """Zero-based number of each row in its file."""
     before: int
-    """Number of rows of the split before this file."""
+    """Number of rows in the split before this file."""
     others: frozenset[str] = frozenset()
     """Names of nonempty columns that were not requested."""
 
@@ -54,10 +54,10 @@ class RowBlock:
 
 
 def file_blocks(files: Sequence[Input], bad: BadRows, roots: Sequence[str]) -> Iterator[RowBlock]:
-    """Read the columns `roots` of the files, one file after another.
+    """Read the columns `roots` from the files, one file after another.
 
     Raises:
-        InputError: A file cannot be read, has no rows, or has a bad row that is not to be skipped.
+        InputError: A file cannot be read, has no rows, or has a bad row and bad rows are not skipped.
     """
     before = 0
     for file in files:
@@ -74,7 +74,7 @@ def file_blocks(files: Sequence[Input], bad: BadRows, roots: Sequence[str]) -> I
 
 
 def record_blocks(records: Iterable[Record], roots: Sequence[str], label: str) -> Iterator[RowBlock]:
-    """Collect records into blocks of the columns `roots`, such as records streamed from the hub."""
+    """Collect records, such as records streamed from the hub, into blocks of the columns `roots`."""
     stream = iter(records)
     while chunk := list(itertools.islice(stream, _BLOCK_ROWS)):
         columns: dict[str, Values] = {name: [r.values.get(name) for r in chunk] for name in roots}
@@ -122,7 +122,7 @@ def _others(rows: Sequence[RawRow], roots: Collection[str]) -> frozenset[str]:
 
 
 def _keys_of(lines: Sequence[bytes], roots: Collection[str]) -> frozenset[str]:
-    """Return the names of nonempty columns in JSON lines that are not in `roots`, without decoding values."""
+    """Return the names of nonempty columns in JSON lines, except `roots`, without decoding the values."""
     rows = [_DECODER.decode(line) for line in lines]
     names = set().union(*rows).difference(roots)
     nothing = msgspec.Raw(b"null")
@@ -143,9 +143,9 @@ def _filled(table: pa.Table) -> frozenset[str]:
 
 
 def _schema_of(lines: Sequence[bytes], roots: Sequence[str]) -> pa.Schema:
-    """Return a schema for columns of JSON lines, judging by the first line.
+    """Return a schema for columns in JSON lines, based on the first line.
 
-    Arrow's own type inference would turn texts into dates.
+    Arrow's own type inference would convert some strings to dates.
     """
     try:
         first = msgspec.json.decode(next(filter(None, lines), b"{}"))
@@ -156,7 +156,7 @@ def _schema_of(lines: Sequence[bytes], roots: Sequence[str]) -> pa.Schema:
 
 
 def _by_arrow(lines: Sequence[bytes], schema: pa.Schema) -> pa.Table | None:
-    """Return the rows of JSON lines as a table, or None if a line is not a row of the schema."""
+    """Parse JSON lines into a table. Return None if a line does not match the schema."""
     block = b"\n".join(lines)
     parsing = pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
     reading = pyarrow.json.ReadOptions(use_threads=False, block_size=len(block) + 1)

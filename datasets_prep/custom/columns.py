@@ -1,4 +1,4 @@
-"""Converts blocks of a user's columns to batches of the common schema, column by column."""
+"""Converts blocks of a user's columns to batches in the common schema, column by column."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ _EXPECTED = (
     "the answer (--map \"ground_truth=COLUMN|json('KEY')\"), or another reward "
     "(--data-source-key COLUMN if a column names it)"
 )
-"""Advice in the message about a ground truth that is a JSON object."""
+"""Advice in the error message about a ground truth that is a JSON object."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """Texts added to every question."""
+    """Text that is added to every question."""
 
     system: str
     instruction: str
@@ -54,7 +54,7 @@ def batches(
     """Yield a batch for each block, without the bad rows.
 
     Raises:
-        InputError: A row is bad and not to be skipped, or no row can be used.
+        InputError: A row is bad and bad rows are not skipped, or no row can be used.
     """
     none_good = True
     with Scorer() as scorer:
@@ -103,7 +103,7 @@ def _complete(columns: Columns, values: dict[str, Values], made: dict[str, pa.Ar
     """Add the parts of the questions to `made` and `values`.
 
     Returns:
-        Reason for each row whose parts cannot be used, by row.
+        Mapping of row indices to reasons, for the rows whose parts cannot be used.
     """
     parts = columns.parts
     held = {name: list(map(plain, _listed(values[name]))) for name in parts.columns if name != parts.images}
@@ -143,7 +143,7 @@ def _sources(values: dict[str, Values], columns: Columns, rows: int) -> list[Row
 
 
 def _seen(words: Values) -> set[str]:
-    """Return the distinct short texts in a column."""
+    """Return the distinct short strings in a column."""
     texts = words.unique().to_pylist() if isinstance(words, pa.Array) else words
     return {word for word in texts if isinstance(word, str) and len(word) < _SHOWN}
 
@@ -186,7 +186,7 @@ def _assembled(
 
 
 def _texts(values: dict[str, Values], expression: Expression) -> pa.Array:
-    """Return the values of an expression as texts, with null for empty cells and if a step finds nothing."""
+    """Return the values of an expression as strings, with null for null cells and if a step finds nothing."""
     texts = _as_text(_column(values, expression.column))
     if not expression.steps:
         return texts
@@ -194,7 +194,7 @@ def _texts(values: dict[str, Values], expression: Expression) -> pa.Array:
 
 
 def _questions(values: dict[str, Values], expression: Expression) -> pa.Array:
-    """Return the questions as texts, with null for objects and lists unless the expression has steps."""
+    """Return the questions as strings. Without steps in the expression, objects and lists become null."""
     texts = _texts(values, expression)
     found = _column(values, expression.column)
     if expression.steps or (isinstance(found, pa.Array) and not pa.types.is_nested(found.type)):
@@ -204,7 +204,7 @@ def _questions(values: dict[str, Values], expression: Expression) -> pa.Array:
 
 
 def _first_answers(values: dict[str, Values], expression: Expression, texts: pa.Array) -> pa.Array:
-    """Return the first solution of each row whose cell is a list of solutions, otherwise its text."""
+    """Return the answer in each row. If a cell contains a list of solutions, use the first solution."""
     found = _column(values, expression.column)
     if expression.steps or (isinstance(found, pa.Array) and not is_list(found.type)):
         return texts
@@ -214,7 +214,7 @@ def _first_answers(values: dict[str, Values], expression: Expression, texts: pa.
 
 
 def _as_responses(ground_truth: pa.Array, columns: Columns, sources: Sequence[RowSource]) -> pa.Array:
-    """Return the ground truths as responses, or empty texts for ground truths that are not answers."""
+    """Format the ground truths as responses. Ground truths that are not answers become empty strings."""
     one = columns.sources.one
     if one is None:
         pairs = zip(sources, ground_truth.to_pylist(), strict=True)
@@ -226,7 +226,7 @@ def _as_responses(ground_truth: pa.Array, columns: Columns, sources: Sequence[Ro
 
 
 def _column(values: dict[str, Values], name: str) -> Values:
-    """Return a column, or for a name `a.b` the values `b` of the objects in the column `a`."""
+    """Return a column. For a name such as `a.b`, return the values of `b` in the objects in column `a`."""
     if name in values:
         return values[name]
     root = name.split(".")[0]
@@ -244,7 +244,7 @@ def _as_text(values: Values) -> pa.Array:
 
 
 def _clean(text: str | None) -> str | None:
-    """Return a text unchanged, or None if it contains a lone surrogate and cannot be written."""
+    """Return the text, or None if it contains a lone surrogate and cannot be written."""
     try:
         if text is not None:
             text.encode()
@@ -261,7 +261,7 @@ def _good(
     bad: BadRows,
     unfit: dict[int, str],
 ) -> pa.Array | None:
-    """Return a mask of the usable rows, or None if all are usable. Bad rows are counted, or stop the run."""
+    """Return a mask of the usable rows, or None if all rows are usable. Bad rows are counted in `bad`."""
     bad_rows: dict[int, str] = dict.fromkeys(unfit, "ground_truth")
     for target, array in made.items():
         blank = pc.or_kleene(pc.equal(pc.binary_length(array), 0), pc.utf8_is_space(array))
@@ -285,7 +285,7 @@ def _refused(
     named: Sequence[RowSource | str],
     scorer: Scorer,
 ) -> dict[int, str]:
-    """Return the rows for which no response could be scored, each with the reason."""
+    """Return the rows for which no response can be scored, as a mapping of row indices to reasons."""
     one = columns.sources.one
     if one is not None and all_numbers(one.reward, made["ground_truth"]):
         return {}
@@ -311,7 +311,7 @@ def _why(expression: Expression, values: dict[str, Values], row: int) -> str:
 
 
 def _wording(wording: Wording, fields: dict[str, Any], question: pa.Array, apart: str) -> pa.Array:
-    """Return the user message of each row. Without a template, `apart` separates question and instruction."""
+    """Return the user messages. Without a template, `apart` separates the question from the instruction."""
     if wording.template is None:
         return _joined([question, f"{apart}{wording.instruction}"]) if wording.instruction else question
     parts: list[Any] = []
@@ -324,7 +324,7 @@ def _wording(wording: Wording, fields: dict[str, Any], question: pa.Array, apart
 
 
 def _joined(parts: Sequence[Any]) -> pa.Array:
-    """Concatenate texts and columns of texts, row by row."""
+    """Concatenate strings and string columns row by row."""
     kept = [part for part in parts if not (isinstance(part, str) and not part)]
     return pc.binary_join_element_wise(*kept, "") if len(kept) > 1 else kept[0]
 
@@ -343,7 +343,7 @@ def _prompts(contents: pa.Array, system: str) -> pa.Array:
 
 
 def _chats(values: dict[str, Values], expression: Expression) -> Values | None:
-    """Return the chats in the question's column, or None if the column contains texts."""
+    """Return the chats in the question's column, or None if the column contains strings."""
     found = values.get(expression.column)
     if isinstance(found, pa.Array) and pa.types.is_list(found.type):
         return list(found.to_pylist())
@@ -353,7 +353,7 @@ def _chats(values: dict[str, Values], expression: Expression) -> Values | None:
 
 
 _ROLES = {"human": "user", "gpt": "assistant", "bot": "assistant"}
-"""Roles by their names in ShareGPT's format."""
+"""Roles by their names in the ShareGPT format."""
 
 
 def _last_user(chat: Any) -> str | None:
@@ -362,7 +362,7 @@ def _last_user(chat: Any) -> str | None:
 
 
 def _asked(chat: Any) -> list[dict[str, str]]:
-    """Return the messages of a chat without the assistant's replies at the end, which are the answer."""
+    """Return the messages in a chat without the assistant's replies at the end, which are the answer."""
     if isinstance(chat, str):
         return [{"role": "user", "content": chat}]
     said = [_role_and_text(message) for message in chat or ()]
@@ -375,7 +375,7 @@ def _asked(chat: Any) -> list[dict[str, str]]:
 
 
 def _role_and_text(message: Any) -> tuple[str, str | None]:
-    """Return the role and text of a message, which has `role` and `content`, or `from` and `value`."""
+    """Return the role and text of a message with the keys `role` and `content`, or `from` and `value`."""
     if not isinstance(message, dict):
         return "", None
     role = message.get("role", message.get("from"))

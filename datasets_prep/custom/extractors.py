@@ -1,11 +1,12 @@
-r"""Extracts values from a column: `answer|after('####')|last_number`. Each step maps a text to a text or
-None.
+r"""Extracts values from columns with expressions such as `answer|after('####')|last_number`.
 
-    last_number    the last number in the text, without thousands commas; -5, 0.25, 1,234
-    after('####')  the text after the last occurrence of a mark, trimmed
+Each step converts a string to another string, or to None if it finds nothing:
+
+    last_number    the last number, such as -5, 0.25 or 1,234, without thousands separators
+    after('####')  the text after the last occurrence of a mark, without surrounding whitespace
     boxed          the content of the last \boxed{} or \fbox{}
-    letter         the last capital letter A to J that stands alone: "(B)", "Answer: C"
-    json('a.b.0')  a value inside JSON text, a Python literal or an object: keys and places, with dots
+    letter         the last isolated capital letter from A to J, as in "(B)" or "Answer: C"
+    json('a.b.0')  a value in JSON text, a Python literal or an object, by keys and indices
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class Expression:
     steps: tuple[ExtractStep, ...]
 
     def values(self, texts: list[str | None]) -> list[str | None]:
-        """Apply the steps to the texts of a column. A result is None if a step finds nothing."""
+        """Apply the steps to the strings in a column. A result is None if a step finds nothing."""
         for step in self.steps:
             texts = [None if text is None else step(text) for text in texts]
         return texts
@@ -57,7 +58,7 @@ def parse(text: str) -> Expression:
     """Parse an expression of the form `column|step|step`.
 
     Raises:
-        InputError: The column is missing, a step is unknown, or the argument of a step is wrong.
+        InputError: The column is missing, a step is unknown, or a step has a wrong argument.
     """
     column, *steps = (part.strip() for part in _SPLIT.split(text))
     if not column:
@@ -85,8 +86,8 @@ def _step(written: str, text: str) -> ExtractStep:
 
 
 def last_number(text: str) -> str | None:
-    """Return the last number of a text, without thousands commas."""
-    # Most texts end in their last number or near it, so searching the end first is many times cheaper.
+    """Return the last number in a text without thousands separators, or None if there is no number."""
+    # The last number is usually near the end of the text, and searching the end first is many times faster.
     if at_end := _AT_END.search(text[-_TAIL:]):
         return at_end[1].replace(",", "")
     for start in (max(0, len(text) - _TAIL), 0):
@@ -100,12 +101,12 @@ def last_number(text: str) -> str | None:
 
 
 def boxed(text: str) -> str | None:
-    """Return the content of the last box of a text."""
+    """Return the content of the last box in a text, or None if there is no box."""
     return extract(text, _IN_A_BOX).answer
 
 
 def letter(text: str) -> str | None:
-    """Return the last letter from A to J that stands alone."""
+    """Return the last isolated letter from A to J, or None if there is no such letter."""
     found = _LETTER.findall(text)
     return found[-1] if found else None
 
@@ -134,7 +135,7 @@ def _json(path: str) -> ExtractStep:
 
 
 def _decoded(text: str) -> Any:
-    """Return the value of a JSON text or, as some datasets contain, of a Python literal."""
+    """Decode JSON text, or a Python literal, which some datasets contain instead."""
     try:
         return msgspec.json.decode(text)
     except NOT_JSON:

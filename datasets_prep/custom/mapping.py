@@ -19,14 +19,14 @@ from rewardkit.datasets_prep.custom.unfit import why_unfit
 from rewardkit.errors import InputError, did_you_mean, reason_of
 
 TARGETS = ("question", "ground_truth", "answer")
-"""Targets of a mapping. `answer` is a complete correct response."""
+"""Targets of a mapping. The target `answer` is a complete correct response."""
 
 QUESTION_KEYS = ("question", "problem", "prompt", "query", "instruction", "input")
 ANSWER_KEYS = ("answer", "ground_truth", "solution", "output", "target", "label")
-"""Default columns of the answer. The first that exists is used."""
+"""Default columns for the answer. The first existing column is used."""
 
 CHOICES = "choices"
-"""Name of a row's options in its metadata, where the multiple-choice reward reads them."""
+"""Key of the options in the metadata, where the multiple-choice reward reads them."""
 _LISTS = ("keep", "context_key", "choices_key")
 _KEYS = (
     *("data_source", "data_source_key", "reward", "reward_of", "prompt_key", "answer_key", "map"),
@@ -36,25 +36,25 @@ _KEYS = (
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Mapping of a user's columns."""
+    """Mapping of a user's columns to targets."""
 
     sources: RowSources
     """Data sources of the rows."""
     fields: Mapping[str, Expression]
     """Expressions for `question` and `ground_truth`, and for `answer` if the file has worked solutions."""
     roots: tuple[str, ...]
-    """Columns that are read."""
+    """Top-level columns to read."""
     parts: QuestionParts
-    """Further columns that belong to the questions."""
+    """Additional columns that are part of the questions."""
     keep: tuple[str, ...] = ()
     ability: str = "custom"
     licence: str | None = None
     mix: str | None = None
-    """Column that seems to contain the data sources although the user named no such column."""
+    """Column that appears to contain data sources, if the user did not specify a column for them."""
     described: dict[str, Any] = field(default_factory=dict)
     """The user's settings, for the provenance."""
     chats: bool = False
-    """True if the questions are chats, to which no other column is added."""
+    """True if the questions are chats. No other columns are added to chats."""
     unused: set[str] = field(default_factory=set)
     """Unused columns found while reading the rows."""
 
@@ -69,7 +69,7 @@ class Columns:
         return SCHEMA if self.parts.images is None else IMAGE_SCHEMA
 
     def lose(self, others: Collection[str]) -> None:
-        """Record columns that are not used.
+        """Record the names of unused columns.
 
         Raises:
             InputError: One of the columns is part of the questions.
@@ -82,7 +82,7 @@ class Columns:
 
 
 def read_mapping(path: Path | None, said: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a YAML file merged with those of the command line, which have priority.
+    """Merge the settings in a YAML file with those from the command line, which take precedence.
 
     Raises:
         InputError: The file cannot be read, or has an unknown key.
@@ -96,7 +96,7 @@ def read_mapping(path: Path | None, said: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def columns_of(said: Mapping[str, Any], first: Sequence[Mapping[str, Any]], template: str | None) -> Columns:
-    """Return the mapping of a file's columns.
+    """Create the mapping for a file's columns.
 
     Args:
         said: The user's settings.
@@ -105,7 +105,7 @@ def columns_of(said: Mapping[str, Any], first: Sequence[Mapping[str, Any]], temp
 
     Raises:
         InputError: The question or the ground truth is not specified, or a column does not exist.
-        UnknownDataSourceError: No reward scores the data source, and the user named no reward.
+        UnknownDataSourceError: No reward scores the data source, and the user specified no reward.
     """
     there = list(dict.fromkeys(name for row in first for name in row))
     fields = {target: parse(text) for target, text in said.get("map", {}).items()}
@@ -163,7 +163,7 @@ def _described(sources: RowSources) -> dict[str, Any]:
 
 
 def _root(column: str, there: Sequence[str]) -> str:
-    """Return the column to read: the column itself, or for `a.b` the column `a`, which contains objects."""
+    """Return the top-level column to read. For a name such as `a.b`, this may be the column `a`."""
     root = next((name for name in (column, column.split(".")[0]) if name in there), None)
     if root is None:
         near = did_you_mean(column, there)

@@ -1,8 +1,8 @@
-"""Further columns that belong to a question: a passage, the input of an instruction, options, images.
+"""Additional columns that are part of a question, such as a passage, an extra input, options or images.
 
-Columns named by the user are added to the prompt. Unnamed columns of common formats are added if there is
-only one way to add them. Otherwise they are refused, because the rows would ask a different question without
-them.
+Columns that the user specifies are added to the prompt. Columns that are part of the question in a common
+format are added automatically if there is only one way to add them. Otherwise an error is raised, because the
+rows would ask a different question without these columns.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from rewardkit.rewards.choice import readings
 from rewardkit.rows import IMAGES, MEDIA, ground_truth_text, plain, value_at
 
 PASSAGES = ("context", "passage", "paragraph", "article", "document", "story")
-"""Columns with the text that a question refers to. SQuAD and similar datasets use the first name, and BoolQ,
-DROP, RACE and other datasets the remaining names."""
+"""Names of columns with the text that a question refers to. SQuAD and similar datasets use the first name,
+and datasets such as BoolQ, DROP and RACE use the remaining names."""
 OPTIONS = ("choices", "options", "endings")
-"""Columns with the options of a question, as in MMLU and ARC, MMLU-Pro, and HellaSwag."""
+"""Names of columns with the options of a question, as in MMLU and ARC, MMLU-Pro, and HellaSwag."""
 _ALPACA = ("instruction", "input")
-"""Columns of Alpaca that together form a question."""
+"""Columns that together form a question in the Alpaca format."""
 _LETTERS = string.ascii_uppercase
 _MARK = "<image>"
 
@@ -34,11 +34,11 @@ class QuestionParts:
     """Columns that are part of a question in addition to the question's own column."""
 
     before: tuple[str, ...] = ()
-    """Columns with texts before the question."""
+    """Columns whose text is added before the question."""
     after: tuple[str, ...] = ()
-    """Columns with texts after the question."""
+    """Columns whose text is added after the question."""
     choices: tuple[str, ...] = ()
-    """Column with all options, or one column for each option."""
+    """Single column with all options, or one column per option."""
     images: str | None = None
     within: frozenset[str] = frozenset()
     """Columns whose content the questions already contain."""
@@ -47,15 +47,15 @@ class QuestionParts:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return all columns that are parts of the question."""
+        """Return all columns that are part of the question."""
         images = () if self.images is None else (self.images,)
         return (*self.before, *self.after, *self.choices, *images)
 
     def asked(self, question: str, values: Values) -> str:
-        """Return the question of a row with all its parts.
+        """Return the question in a row together with all its parts.
 
         Raises:
-            ValueError: The options or images of the row cannot be used.
+            ValueError: The options or images in the row cannot be used.
         """
         around = {name: ground_truth_text(values.get(name)) or "" for name in (*self.before, *self.after)}
         parts = [*(around[name] for name in self.before), question, *(around[name] for name in self.after)]
@@ -71,7 +71,7 @@ class QuestionParts:
         return whole if marks else _MARK * count + whole
 
     def options(self, values: Values) -> list[tuple[str, str]]:
-        """Return the label and the text of each option of a row.
+        """Return the label and the text of each option in a row.
 
         Raises:
             ValueError: The row has fewer than two options.
@@ -88,10 +88,10 @@ class QuestionParts:
         return options
 
     def letter(self, values: Values, ground_truth: str) -> str:
-        """Return the letter of the option that a ground truth names, or the ground truth unchanged.
+        """Return the letter of the option that a ground truth names, or the ground truth if it names none.
 
         Raises:
-            ValueError: The ground truth names two options, one by its label or index, one by its text.
+            ValueError: The ground truth names one option by its label or index, and another by its text.
         """
         options = self.options(values)
         found = readings(ground_truth, [label for label, _ in options], [text for _, text in options])
@@ -101,7 +101,7 @@ class QuestionParts:
         return _LETTERS[next(iter(found))] if found else ground_truth
 
     def pictures(self, values: Values) -> list[dict[str, Any]] | None:
-        """Return the images of a row as bytes or file paths, or None if the questions have no images.
+        """Return the images in a row as bytes or file paths, or None if the questions have no images.
 
         Raises:
             ValueError: An image is neither bytes nor a path.
@@ -113,9 +113,9 @@ class QuestionParts:
 
 
 def options_in(value: Any) -> list[tuple[str, str]]:
-    """Return the label and the text of each option in a value, or an empty list if it has no options.
+    """Return the label and the text of each option in a value, or an empty list if there are no options.
 
-    The value may be a list of texts, a mapping of labels to texts, or labels with texts in ARC's format.
+    The value may be a list of strings, a mapping of labels to strings, or labels and texts in ARC's format.
     """
     value = plain(value)
     if isinstance(value, list) and all(isinstance(one, Mapping) for one in value):
@@ -135,13 +135,13 @@ def options_in(value: Any) -> list[tuple[str, str]]:
 def parts_of(
     said: Mapping[str, Any], question: str, reward: str | None, used: Collection[str], first: Sequence[Values]
 ) -> QuestionParts:
-    """Return the parts of a file's questions.
+    """Determine the additional columns that are part of a file's questions.
 
     Args:
-        said: The user's settings, by the names of the options.
-        question: Column of the questions.
-        reward: Reward of all rows, or None if rows have different rewards.
-        used: Columns that the user's settings name.
+        said: The user's settings, by option name.
+        question: Column with the questions.
+        reward: Reward for all rows, or None if the rows have different rewards.
+        used: Columns that the user's settings specify.
         first: First rows of the file.
 
     Raises:
@@ -181,7 +181,7 @@ def parts_of(
 
 
 def _all_within(name: str, question: str, first: Sequence[Values]) -> bool:
-    """Return True if every question contains its row's content of a column, ignoring empty cells."""
+    """Return True if each question contains the value of a column in the same row. Ignore empty cells."""
     held = [(row[name], str(value_at(row, question))) for row in first if is_something(row.get(name))]
     return bool(held) and all(
         text in asked
@@ -205,7 +205,7 @@ def _option_columns(free: Collection[str]) -> tuple[str, ...]:
 
 
 def _series(names: Collection[str]) -> list[tuple[str, ...]]:
-    """Return series of columns such as `option_1`, `option_2`, which count from a, A, 0 or 1 after a stem."""
+    """Return series of columns such as `option_1`, `option_2`, whose suffixes count from a, A, 0 or 1."""
     ends: dict[str, dict[str, str]] = {}
     for name in sorted(names):
         if len(name) > 1 and (name[-1].isdigit() or name[-1].isalpha()):
@@ -220,15 +220,15 @@ def _series(names: Collection[str]) -> list[tuple[str, ...]]:
 
 
 def refuse_part(name: str, question: str, columns: Collection[str]) -> None:
-    """Check that a column to leave out is not part of the question in a common format.
+    """Check that an unused column is not part of the question in a common format.
 
     Args:
-        name: Column to leave out.
-        question: Column of the questions.
-        columns: All columns of the file.
+        name: Unused column.
+        question: Column with the questions.
+        columns: All columns in the file.
 
     Raises:
-        InputError: The column is part of the question. The message names the option that adds it.
+        InputError: The column is part of the question. The error message names the option that adds it.
     """
     folded = name.casefold()
     if folded in MEDIA:

@@ -1,7 +1,7 @@
-"""Data sources of a user's rows: the same for all rows, or named by a column.
+"""Data sources for a user's rows, which are either the same for all rows or specified in a column.
 
-A data source with a new name is registered as a composition of the user's reward, which is saved in a file
-next to the data.
+A data source with a new name is registered as a composition of the reward that the user selects. The
+composition is saved in a file next to the data.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rewardkit.errors import InputError, UnknownDataSourceError
 from rewardkit.registry import REGISTRY
 
 SOURCE_KEYS = ("dataset", "data_source", "source", "task", "ability", "domain")
-"""Columns that often name the kind of a row in a mixed file, and therefore the row's data source."""
+"""Columns that often contain the kind of each row in a mixed file, and thus the row's data source."""
 
 _RESPONSES = {
     **dict.fromkeys(("exact", "number", "contains", "bleu", "rouge_l", "chrf"), "{}"),
@@ -27,7 +27,7 @@ _RESPONSES = {
     "choice": "The answer is {}.",
     "qa": "<answer>{}</answer>",
 }
-"""Format of a response with a bare answer, by reward. The ground truths of other rewards are not answers."""
+"""Format that turns an answer into a response, by reward. Ground truths for other rewards are not answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,34 +38,34 @@ class RowSource:
     reward: str
 
     def as_response(self, ground_truth: str) -> str:
-        """Return a ground truth as a response, or an empty text if ground truths are not answers."""
+        """Format a ground truth as a response. Return an empty string if ground truths are not answers."""
         return self.response.format(ground_truth) if self.response else ""
 
     @property
     def response(self) -> str | None:
-        """Return the format of a response with `{}` for the answer, or None if the reward has none."""
+        """Return the format for responses, with `{}` for the answer, or None if the reward has no format."""
         return _RESPONSES.get(self.reward)
 
 
 @dataclass(slots=True)
 class RowSources:
-    """Data sources of the rows, determined while the rows are read."""
+    """Data sources of the rows, which are determined while the rows are read."""
 
     one: RowSource | None
-    """Data source of all rows, or None if a column names the data sources."""
+    """Data source of all rows, or None if a column contains the data sources."""
     column: Expression | None = None
     prefix: str = ""
-    """Prefix of the names of all data sources, before the values of the column."""
+    """Prefix for the names of data sources, before the values in the column. It may be empty."""
     rewards: Mapping[str, str] = field(default_factory=dict)
-    """The user's rewards for values of the column."""
+    """Rewards that the user specified for values in the column."""
     composed: list[dict[str, Any]] = field(default_factory=list)
     """Compositions for the data sources with new names."""
     seen: set[str] = field(default_factory=set)
-    """Values of a column that seems to name the data sources but that the user did not specify."""
+    """Values in a column that appears to contain data sources but that the user did not specify."""
     _found: dict[str, RowSource | str] = field(default_factory=dict)
 
     def of(self, word: str | None) -> RowSource | str:
-        """Return the data source for a value of the column, or the reason why the value has none."""
+        """Return the data source for a value in the column, or the reason why there is none."""
         if self.one is not None:
             return self.one
         if not word or word.isspace():
@@ -75,7 +75,7 @@ class RowSources:
         return self._found[word]
 
     def overlooked(self, column: str) -> str:
-        """Return a message if rows seem to have several data sources but are scored as one, otherwise ""."""
+        """Return a message if rows appear to have several data sources but are scored as one, or ""."""
         others = sorted(word for word in self.seen if self.one and _differs(word, self.one.reward))
         if not others or len(self.seen) < 2 or self.one is None:
             return ""
@@ -112,7 +112,7 @@ def sources_of(said: Mapping[str, Any]) -> RowSources:
     """Return the data sources and rewards that the user specified.
 
     Raises:
-        InputError: The user specified none, or the settings contradict each other.
+        InputError: The user specified neither a data source nor a reward, or the settings conflict.
         UnknownDataSourceError: No reward has the given name.
     """
     key = said.get("data_source_key")
@@ -133,7 +133,7 @@ def sources_of(said: Mapping[str, Any]) -> RowSources:
 
 
 def scored_by(data_source: str | None, reward: str | None) -> tuple[RowSource, dict[str, Any] | None]:
-    """Return a data source with its reward, and the composition registered for a new name, or None.
+    """Return a data source with its reward, and the composition if the name is new, otherwise None.
 
     Raises:
         InputError: Neither argument is given, or another reward already scores the data source.

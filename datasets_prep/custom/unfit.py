@@ -1,4 +1,4 @@
-"""Published forms of datasets that need more than a mapping of columns, with advice for each form."""
+"""Published formats that cannot be converted with a mapping of columns alone, with advice for each format."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _FORMS: tuple[tuple[frozenset[str], frozenset[str], str], ...] = (
     (frozenset(("nums", "target")), frozenset(("question", "problem", "prompt")), _COUNTDOWN),
     (frozenset(("generator", "validator")), frozenset(("test_cases",)), _GENERATORS),
 )
-"""Columns that a form has, columns that the form does not have, and the advice."""
+"""Columns that a format has, columns that it does not have, and the advice for the format."""
 
 
 def why_unfit(there: Sequence[str]) -> str:
-    """Return advice for a file with these columns if a mapping cannot be enough, otherwise ""."""
+    """Return advice if a mapping alone cannot convert a file with these columns, otherwise ""."""
     for has, lacks, why in _FORMS:
         if has <= set(there) and lacks.isdisjoint(there):
             return why.format(prompt="prompt" if "prompt" in there else "chosen")

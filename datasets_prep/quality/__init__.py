@@ -1,1 +1,1 @@
-"""Leaves out rows while a dataset is prepared, and records the reasons. `screen` combines the stages."""
+"""Filters rows while a dataset is prepared, and records why rows were left out. `screen` runs the stages."""

@@ -1,4 +1,4 @@
-"""Finds rows that contain a question of an evaluation set."""
+"""Finds rows that contain a question from an evaluation set."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ SIMILARITY = 0.7
 
 
 class Decontaminate:
-    """Stage that finds rows of `train` that contain a question of an evaluation set.
+    """Stage that finds rows in `train` that contain a question from an evaluation set.
 
     A row contains a question if it has the same question, most of the question's n-grams or (if rensa is
     installed) nearly the same question. Other splits are not searched, because they are evaluation sets
     themselves.
 
     Args:
-        paths: Files of prompts in any form.
+        paths: Files with prompts in any format.
 
     Raises:
         InputError: A file cannot be read, or has no prompts.

@@ -13,18 +13,17 @@ from rewardkit.datasets_prep.quality.questions import Questions, RowQuestion
 from rewardkit.datasets_prep.quality.screen import Reason, places_of
 
 _SHORT = 256
-"""Maximum length of a ground truth that distinguishes questions. Longer ones are tests, not answers."""
+"""Maximum length of a ground truth that distinguishes questions. Longer texts are tests, not answers."""
 
 
 class Dedup:
-    """Stage that finds rows that repeat an earlier row. It stores about 700 bytes for each row.
+    """Stage that finds rows that repeat an earlier row. It stores about 700 bytes per row.
 
     Exact duplicates have the same words, numbers and operators. Near duplicates have the same numbers and
-    ground truth, and share most pairs of words. A row is compared with the rows that were kept.
+    ground truth, and share most pairs of adjacent words. A row is compared only with rows that were kept.
 
     Args:
-        similarity: Fraction of common pairs of words from which two questions are near duplicates. 1.0 finds
-            only exact duplicates.
+        similarity: Minimum fraction of common word pairs in near duplicates. 1.0 finds only exact duplicates.
     """
 
     def __init__(self, similarity: float) -> None:
@@ -68,7 +67,7 @@ class Dedup:
     def _nearly_same(
         self, near: NearIndex, asked: Sequence[RowQuestion], fresh: Sequence[tuple[int, int]]
     ) -> dict[int, Reason]:
-        """Return the new rows that are near duplicates of an earlier row, and index the rest."""
+        """Return the new rows that are near duplicates of earlier rows, and add the rest to the index."""
         found: dict[int, Reason] = {}
         sketches = near.sketches(asked[row].forms[0] for row, _ in fresh)
         for (row, key), sketch in zip(fresh, sketches, strict=True):
@@ -94,7 +93,7 @@ class Dedup:
 
 
 def block_of(tokens: Sequence[str], media: object, ground_truth: str = "") -> int:
-    """Return a digest of a question's numbers, images and answer, which near duplicates have in common."""
+    """Return a digest of a question's numbers, images and answer, which is the same for near duplicates."""
     numbers = sorted(token for token in tokens if token[0].isdigit())
     answer = ground_truth.strip() if len(ground_truth) <= _SHORT else ""
     return digest([*numbers, "=", answer], media)

@@ -1,8 +1,8 @@
-"""Finds nearly equal questions, by MinHash over pairs of words (rensa).
+"""Finds nearly equal questions with MinHash over pairs of words, as implemented in rensa.
 
 Only questions with the same numbers are compared, because a different number makes a different problem. Most
-questions therefore have few candidates, which are compared one by one. For many candidates, an index of bands
-is used.
+questions therefore have few candidates, which are compared one by one. If there are many candidates, a banded
+index is used.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 _PERMUTATIONS = 60
 _BANDS = 12
-"""Number of bands, of five values each. Questions with a similarity of 0.7 share a band in 89 of 100 cases,
-and with a similarity of 0.8 in 99 of 100."""
+"""Number of bands, with five values each. Questions with a similarity of 0.7 share a band in 89 of 100 cases,
+and questions with a similarity of 0.8 in 99 of 100 cases."""
 _SEED = 42
 _SMALL = 64
-"""Maximum number of questions that are compared one by one."""
+"""Maximum number of questions in a block that are compared one by one."""
 _LEAST_TOKENS = 6
-"""Minimum number of tokens of a question to compare. In shorter questions, any different word matters."""
+"""Minimum number of tokens in a question to compare. In shorter questions, every different word matters."""
 
 
 class NearIndex:
     """Index of questions by MinHash.
 
-    A question takes about 600 bytes, or 1,500 bytes if many questions have the same numbers.
+    The index stores about 600 bytes per question, or 1,500 bytes if many questions have the same numbers.
 
     Raises:
         MissingDependencyError: rensa is not installed.
@@ -48,7 +48,7 @@ class NearIndex:
         self._blocks: dict[Hashable, list[tuple[int, RMinHash]] | _LargeBlock] = {}
 
     def sketches(self, questions: Iterable[Sequence[str]]) -> list[RMinHash | None]:
-        """Return the MinHash of each question, given as tokens, or None for a question that is too short."""
+        """Return the MinHash of each tokenized question, or None for a question that is too short."""
         questions = list(questions)
         long = [number for number, tokens in enumerate(questions) if len(tokens) >= _LEAST_TOKENS]
         pairs = [[f"{a} {b}" for a, b in pairwise(q)] for q in (questions[n] for n in long)]
@@ -60,7 +60,7 @@ class NearIndex:
         return found
 
     def find(self, block: Hashable, sketch: RMinHash) -> int | None:
-        """Return the key of a nearly equal question in a block, or None if the block has none."""
+        """Return the key of a nearly equal question in a block, or None if there is no such question."""
         there = self._blocks.get(block)
         if there is None:
             return None
@@ -83,7 +83,7 @@ class NearIndex:
 
 
 class _LargeBlock:
-    """Block of many questions with the same numbers, which stores one byte of each MinHash value."""
+    """Block of many questions with the same numbers. It stores one byte of each MinHash value."""
 
     def __init__(self, rensa: Any) -> None:
         self._index = rensa.RMinHashLSH(0.5, _PERMUTATIONS, _BANDS)

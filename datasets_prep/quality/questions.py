@@ -1,4 +1,4 @@
-"""Questions of the rows of a batch, for finding duplicates and questions of evaluation sets."""
+"""Reads the questions in a batch, to find duplicates and questions from evaluation sets."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from rewardkit.tables import names_in
 
 @dataclass(frozen=True, slots=True)
 class RowQuestion:
-    """Question of a row."""
+    """Question in a row."""
 
     forms: list[list[str]]
     """Tokens of the question, followed by the tokens of the whole prompt if the prompt has a template."""
     ground_truth: str
     media: object
-    """Images and similar data of the question, or None."""
+    """Images and other media in the question, or None."""
 
 
 class Questions:
-    """Reader of questions. The first batch of a split determines the template of the split's prompts."""
+    """Reader for questions. The first batch of a split determines the template of the split's prompts."""
 
     def __init__(self) -> None:
         self._templates: dict[str, Template] = {}
 
     def read(self, split: str, batch: pa.RecordBatch) -> Iterator[RowQuestion]:
-        """Yield the question of each row of a batch."""
+        """Yield the question in each row of a batch."""
         names = names_in(batch.schema)
         items = [item_of(raw, row, names, None) for row, raw in enumerate(batch.to_pylist())]
         if split not in self._templates:

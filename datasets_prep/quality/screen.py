@@ -1,7 +1,7 @@
-"""Leaves out rows in stages while a dataset is written, and records the rows with the reasons.
+"""Filters rows in stages while a dataset is written, and records the rows left out with the reasons.
 
-A stage finds rows of one kind: duplicates, rows of an evaluation set, or rows whose solution is wrong. Rows
-found by a stage are not passed to the next stage.
+Each stage finds rows of one kind, such as duplicates, rows from an evaluation set, or rows with a wrong
+solution. Rows that a stage finds are not passed to the next stage.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class Dropped:
 
     split: str
     index: int
-    """Index in the raw split, from 0, or the index among all rows if the raw index is unknown."""
+    """Zero-based index in the raw split, or among all rows of the split if the raw index is unknown."""
     reason: str
-    """Reason for leaving out the row, in a few words."""
+    """Short reason for leaving out the row."""
     detail: str
     """Details of the reason, such as the location of the row that this row repeats."""
     question: str
@@ -44,25 +44,29 @@ class Reason(NamedTuple):
     """Reason for leaving out a row."""
 
     name: str
-    """Name of the reason, in a few words."""
+    """Short reason, such as `duplicate`."""
     detail: str
 
 
 class Stage(Protocol):
-    """Search for one kind of rows to leave out."""
+    """Stage that finds one kind of row to leave out."""
 
     def find(self, split: str, batch: pa.RecordBatch, seen: int) -> Mapping[int, Reason]:
-        """Return the reasons for leaving out rows, by the index of the row in the batch.
+        """Return the rows to leave out, as a mapping of row indices in the batch to reasons.
 
         Args:
             split: Name of the split.
             batch: Rows that previous stages have kept.
-            seen: Number of rows of the split before this batch.
+            seen: Number of rows in the split before this batch.
         """
         ...
 
     def finish(self) -> None:
-        """Finish after the last row, before any file is published. Raise InputError to prevent publishing."""
+        """Finish after the last row and before any file is published.
+
+        Raises:
+            InputError: The files must not be published.
+        """
         ...
 
     def describe(self) -> dict[str, object]:
@@ -79,7 +83,7 @@ class QualityScreen:
         self._seen: Counter[str] = Counter()
 
     def keep(self, split: str, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the rows of a batch that no stage leaves out."""
+        """Return the rows in a batch that no stage leaves out."""
         seen = self._seen[split]
         places = places_of(batch, seen)
         self._seen[split] += batch.num_rows
@@ -106,7 +110,7 @@ class QualityScreen:
     def write(self, out_dir: Path) -> Path | None:
         """Write the rows that were left out to `dropped.jsonl` and return its path.
 
-        If no rows were left out, remove the file of an earlier run and return None.
+        If no rows were left out, remove the file from an earlier run, if any, and return None.
 
         Raises:
             InputError: The file cannot be written.
@@ -124,12 +128,12 @@ class QualityScreen:
         return {"left_out": [row.as_dict() for row in self.dropped]}
 
     def counts(self) -> Counter[tuple[str, str]]:
-        """Return the number of rows left out for each reason, by (split, reason)."""
+        """Return the number of rows left out, by split and reason."""
         return Counter((row.split, row.reason) for row in self.dropped)
 
 
 def places_of(batch: pa.RecordBatch, seen: int) -> list[int]:
-    """Return the index of each row in the raw split, or among all rows if the raw index is unknown."""
+    """Return the index of each row in the raw split, or among all rows of the split if it is unknown."""
     if "extra_info" in batch.schema.names:
         places: list[int] = batch.column("extra_info").field("index").to_pylist()
         return places

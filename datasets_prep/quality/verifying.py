@@ -1,4 +1,4 @@
-"""Finds rows whose own solution is not scored as correct, before the rows are published."""
+"""Finds rows whose reference solution is not scored as correct, before the rows are published."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SCORED_ROWS = 1_024
 
 
 class Unverified(InputError):
-    """Error that rows have solutions not scored as correct, if `--verify fail` is requested."""
+    """Error for rows with solutions that are not scored as correct, raised with `--verify fail`."""
 
     def __init__(self, rows: Sequence[Dropped]) -> None:
         super().__init__(
@@ -35,7 +35,7 @@ class Verifier:
         self._failed: list[Dropped] = []
 
     def find(self, split: str, batch: pa.RecordBatch, seen: int) -> Mapping[int, Reason]:
-        """See `Stage.find`. If failures are an error, keep the rows and collect all failures for `finish`."""
+        """See `Stage.find`. If failures are errors, keep the rows and collect all failures for `finish`."""
         failed: dict[int, Reason] = {}
         for start in range(0, batch.num_rows, _SCORED_ROWS):
             records = batch.slice(start, _SCORED_ROWS).to_pylist()
@@ -47,10 +47,10 @@ class Verifier:
         return {} if self._fail else failed
 
     def finish(self) -> None:
-        """Check that no row has failed if failures are an error.
+        """Check that no row has failed, if failures are errors.
 
         Raises:
-            Unverified: Rows have failed.
+            Unverified: At least one solution was not scored as correct.
         """
         if self._failed:
             raise Unverified(self._failed)

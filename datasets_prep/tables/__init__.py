@@ -1,1 +1,1 @@
-"""Table of datasets, by kind."""
+"""Tables of datasets, by kind."""

@@ -1,6 +1,6 @@
-"""Rewards written for other projects, which are used unchanged and run outside our processes.
+"""Rewards written for other projects. They are used unchanged and run outside rewardkit's processes.
 
-`spec` parses the specs that name them. `entries` reads entries of YAML files.
+`spec` parses the specs that name these rewards. `entries` reads entries in YAML files.
 """
 
 from __future__ import annotations

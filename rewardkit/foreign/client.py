@@ -1,7 +1,8 @@
-"""Client of a host: starts the process that runs a third-party reward, and requests scores from it.
+"""Client for a host, which is the process that runs a third-party reward.
 
-A host belongs to one worker of a scorer and exits with the worker. A worker whose host dies exits with the
-host's exit status, and the pool decides how to handle the worker's samples.
+The client starts the host and requests scores from it. A host belongs to one worker of a scorer and exits
+with the worker. If the host dies, the worker exits with the host's exit status, and the pool decides how to
+handle the worker's samples.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ from rewardkit.types import Score
 from rewardkit.users_code import Raised
 
 _NOTE_S = 5.0
-"""Seconds after which a warning is logged that an import is still running."""
+"""Time in seconds after which a warning about an import that is still running is logged."""
 
 _PIPE_BYTES = 1 << 15
-"""Maximum size of requests sent ahead of their answers. A pipe holds twice as much, so that sending never
-blocks on the host, which may itself be blocked until its answers are read."""
+"""Maximum number of bytes in unanswered requests. A pipe has room for twice as much, so that the client never
+blocks while it sends to a host that is itself blocked until its answers are read."""
 
 _FOLDER = Path(__file__).with_name("host")
 _BOOT = (
@@ -44,14 +45,14 @@ _BOOT = (
 
 
 HostScore = Score | Raised
-"""Result of a row: a score, or the exception that the function raised, which the runner handles."""
+"""Result for a row, either a score or the exception that the function raised, which the runner handles."""
 
 HostRow = dict[str, Any]
 """JSON-ready row with the fields `data_source, response, ground_truth, prompt, prompt_text, extra_info`."""
 
 
 class DescribedReward(msgspec.Struct):
-    """Description of a reward, as sent by the host that loaded it."""
+    """Description of a reward, sent by the host that loaded the reward."""
 
     kind: str
     lists: bool
@@ -61,12 +62,12 @@ class DescribedReward(msgspec.Struct):
     summary: str
     signature: str
     gives: dict[str, str]
-    """Field of the row that each parameter gets, by the name of the parameter."""
+    """Field of the row that is passed to each parameter, by parameter name."""
     asks: list[str]
-    """Parameters whose values are read from `extra_info` of the row."""
+    """Parameters whose values are read from the row's `extra_info`."""
     module: str
     sources: dict[str, tuple[str, str]]
-    """Path and text of the source file of each module of the reward, by module name."""
+    """Path and text of each source file of the reward, by module name."""
     distribution: str
     python: str
 
@@ -93,7 +94,7 @@ class _HostRefusal(msgspec.Struct):
 
 @dataclass(frozen=True)
 class HostRequest:
-    """Reward to load in a host, and the Python interpreter to run it with."""
+    """Reward to load in a host, and the Python interpreter that runs the host."""
 
     target: str
     kind: str = ""
@@ -103,7 +104,7 @@ class HostRequest:
     sources: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     python: str | None = None
     name: str = ""
-    """Name shown before lines that the reward prints. If empty, the name of the function is shown."""
+    """Name to show before each line that the reward prints. If empty, the function's name is shown."""
 
     def message(self) -> dict[str, Any]:
         """Return the message to send to the host process."""
@@ -119,15 +120,15 @@ class HostRequest:
 
 
 class RewardHost:
-    """Process with one loaded reward.
+    """Host process with one loaded reward.
 
     Args:
         request: Reward to load.
-        limit_s: Maximum time for importing the target, in seconds. None sets no limit, because the pool
-            limits its workers.
+        limit_s: Time limit for importing the target, in seconds. Workers pass None for no limit, because the
+            pool limits their time.
 
     Raises:
-        InputError: The process cannot be started, or cannot load the reward. The message contains the reason.
+        InputError: The process cannot be started, or cannot load the reward.
     """
 
     def __init__(self, request: HostRequest, *, limit_s: float | None = None) -> None:
@@ -188,10 +189,10 @@ class RewardHost:
             )
 
     def ask(self, rows: Sequence[HostRow]) -> list[HostScore]:
-        """Return the scores of the rows of one call.
+        """Return the scores for the rows in a single call.
 
         Raises:
-            SystemExit: The host has died, so the worker must exit as well.
+            SystemExit: The host has died, and the worker must exit as well.
         """
         try:
             self._write(self._request(rows))
@@ -201,10 +202,10 @@ class RewardHost:
         return [_score(one) for one in _answer(line).results] if line else self._died()
 
     def ask_each(self, calls: Iterable[Sequence[HostRow]]) -> Iterator[list[HostScore]]:
-        """Yield the scores of single-row calls in order as they arrive. Further calls are sent in advance.
+        """Yield the scores for single-row calls, in order, as they arrive. Later calls are sent in advance.
 
         Raises:
-            SystemExit: The host has died, so the worker must exit as well.
+            SystemExit: The host has died, and the worker must exit as well.
         """
         under_way: deque[int] = deque()
         for rows in calls:
@@ -227,12 +228,12 @@ class RewardHost:
                 yield [_score(answer.results[0]) for answer in found]
 
     async def ask_at_once(self, rows: Sequence[HostRow]) -> list[HostScore]:
-        """Return the scores of the rows of one call of an `async` function.
+        """Return the scores for the rows in a single call to an `async` function.
 
-        Many calls may run concurrently, but only on one event loop.
+        Many calls may run concurrently, but all of them must use the same event loop.
 
         Raises:
-            SystemExit: The host has died, so the worker must exit as well.
+            SystemExit: The host has died, and the worker must exit as well.
         """
         loop = asyncio.get_running_loop()
         assert self.process.stdout is not None
@@ -252,17 +253,17 @@ class RewardHost:
             self._died()
 
     def _cancel(self, request_id: int) -> None:
-        """Cancel a call in the host and wait for its answer.
+        """Cancel a call in the host and wait for the answer to the call.
 
-        A call that blocks the host's event loop also blocks this one. The pool then ends the worker and
-        scores each sample alone.
+        A call that blocks the host's event loop also blocks the event loop of this process. The pool then
+        terminates the worker and scores each sample separately.
         """
         self._write({"cancel": request_id})
         while request_id in self._waiting:
             self._read()
 
     def _answers(self) -> list[_HostAnswer]:
-        """Read from the host, blocking until there is data, and return the complete answers."""
+        """Block until the host sends data, and return the answers that are complete."""
         assert self.process.stdout is not None
         data = os.read(self.process.stdout.fileno(), 1 << 20)
         if not data:
@@ -308,7 +309,7 @@ def _encoded(message: Mapping[str, Any]) -> bytes:
 
 
 def _answer(line: bytes) -> _HostAnswer:
-    return msgspec.convert(json.loads(line), _HostAnswer)  # msgspec's own decoder refuses lone surrogates
+    return msgspec.convert(json.loads(line), _HostAnswer)  # msgspec's JSON decoder rejects lone surrogates
 
 
 def _score(result: _RowResult) -> HostScore:

@@ -1,4 +1,4 @@
-"""Entries of YAML files that import third-party rewards: their keys, and their conversion to specs."""
+"""Entries in YAML files that import third-party rewards, and the conversion of these entries to specs."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from rewardkit.reward_options import check_timeout
 
 
 class ForeignEntry(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """Keys of an entry. All keys except `import` are optional."""
+    """Keys in an entry. All keys except `import` are optional."""
 
     spec: str = msgspec.field(name="import")
-    """`KIND:TARGET`, `FILE.py[:NAME]` or `package.module:NAME`."""
+    """Spec in the form `KIND:TARGET`, `FILE.py[:NAME]` or `package.module:NAME`."""
     name: str = ""
     kind: str = ""
     python: str | None = None
@@ -31,14 +31,14 @@ class ForeignEntry(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=Tru
 
 
 def spec_of_entry(name: str, given: Mapping[str, Any]) -> ForeignSpec:
-    """Return the spec of an entry.
+    """Convert an entry to a spec.
 
     Args:
-        name: Name of the reward, if the entry does not contain a name.
+        name: Name of the reward if the entry does not specify a name.
         given: Entry as written in the file.
 
     Raises:
-        OptionsError: A key or value is not allowed. The message contains the location.
+        OptionsError: A key or value is invalid. The error message contains the location.
         InputError: The value of `import` is not a valid spec.
     """
     where = f"{place}: " if (place := getattr(given, "place", "")) else ""

@@ -1,7 +1,7 @@
-"""Rewards in Python code, wrapped as `Reward`s that run in hosts.
+"""Wraps third-party Python rewards as `Reward` objects that run in hosts.
 
-The function is inspected once, in a temporary host. Each worker then runs the source code read by that host
-in a host of its own.
+A function is inspected once, in a temporary host. Each worker then starts its own host, which runs the source
+code that the temporary host has read.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _seen: dict[str, DescribedReward] = {}
 
 
 def python_reward(spec: ForeignSpec) -> Reward:
-    """Return the Reward of a Python spec.
+    """Create the Reward for a Python spec.
 
     Raises:
-        InputError: The target cannot be imported, has no such function, or cannot be called because its
-            parameters are unknown.
+        InputError: The target cannot be imported, has no such function, or has parameters that do not show
+            how to call it.
     """
     described = look_at(spec)
     request = replace(_request(spec), module=described.module, sources=described.sources)
@@ -70,11 +70,11 @@ def python_reward(spec: ForeignSpec) -> Reward:
 
 
 def look_at(spec: ForeignSpec) -> DescribedReward:
-    """Return the description of a spec's target, which a temporary host loads.
+    """Load the target of a spec in a temporary host and return the description of the target.
 
     Raises:
-        InputError: The target cannot be imported, has no such function, or cannot be called because its
-            parameters are unknown.
+        InputError: The target cannot be imported, has no such function, or has parameters that do not show
+            how to call it.
     """
     request = _request(spec)
     key = json.dumps([request.message(), request.python, os.getcwd()], sort_keys=True, default=str)
@@ -82,7 +82,7 @@ def look_at(spec: ForeignSpec) -> DescribedReward:
         try:
             host = RewardHost(request, limit_s=processes.load_timeout_s())
         except InputError as error:
-            # A misspelt kind, such as `verifers:env`, is parsed as a module and its function.
+            # A misspelt kind, such as `verifers:env`, is parsed as a module and a function.
             meant = did_you_mean(spec.target.partition(":")[0], () if spec.kind else KINDS)
             raise InputError(f"{error}{meant}") from None
         host.close()
@@ -91,7 +91,7 @@ def look_at(spec: ForeignSpec) -> DescribedReward:
 
 
 def version_of(spec: ForeignSpec, described: DescribedReward) -> int:
-    """Return a checksum of the source files, the distribution's version, the options and the call."""
+    """Return a checksum of the sources, the distribution's version, the options and the call settings."""
     name = spec.target.rpartition("/")[2]
     options = recorded_options(spec.options, _texts_of(described))
     how = [described.kind, name, options, spec.columns, spec.ground_truth, spec.batch]
@@ -117,7 +117,7 @@ def source_of(described: DescribedReward) -> dict[str, str]:
 
 
 class HostedReward:
-    """Reward that runs in a host. `load` starts the host, in the worker that scores."""
+    """Reward that runs in a host. The worker that scores calls `load` to start the host."""
 
     def __init__(self, request: HostRequest, *, structured: bool) -> None:
         self.request = request
@@ -134,19 +134,19 @@ class HostedReward:
         self._host = RewardHost(self.request)
 
     def score(self, sample: Sample, options: NoOptions) -> HostScore:
-        """Return the score of a sample."""
+        """Return the score for a sample."""
         return self._loaded().ask([self._row(sample)])[0]
 
     def score_each(self, samples: Sequence[Sample], options: NoOptions) -> Iterator[list[HostScore]]:
-        """Yield the scores of samples in order as they arrive. Further samples are sent in advance."""
+        """Yield the scores for samples, in order, as they arrive. Later samples are sent in advance."""
         return self._loaded().ask_each([self._row(sample)] for sample in samples)
 
     async def ascore(self, sample: Sample, options: NoOptions) -> HostScore:
-        """Return the score of a sample from an `async` function. Many samples may be scored concurrently."""
+        """Return the score for a sample from an `async` function. Many calls may run concurrently."""
         return (await self._loaded().ask_at_once([self._row(sample)]))[0]
 
     def score_group(self, samples: Sequence[Sample], options: NoOptions) -> list[HostScore]:
-        """Return the scores of samples that the function receives in one call."""
+        """Return the scores for samples that are passed to the function in a single call."""
         return self._loaded().ask([self._row(sample) for sample in samples])
 
     def _loaded(self) -> RewardHost:
@@ -165,7 +165,7 @@ class HostedReward:
 
 
 def _structure(text: str) -> Any:
-    """Return a ground truth decoded if it is a JSON object or array, otherwise unchanged."""
+    """Decode a ground truth that is a JSON object or array. Return any other ground truth unchanged."""
     if not text.startswith(("{", "[")):
         return text
     try:

@@ -1,4 +1,4 @@
-"""Creates the rewards of specs whose kinds do not run third-party Python code."""
+"""Creates rewards for specs whose kinds do not run third-party Python code."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ def made(
     running: Mapping[str, Any] | None = None,
     **more: Any,
 ) -> Reward:
-    """Return the Reward of a spec. Its version is a checksum of the kind, the options and the source.
+    """Create the Reward for a spec. Its version is a checksum of the kind, the options and the source.
 
     Args:
         spec: Spec of the reward.
         score: Function that scores a sample.
         options_type: Type of the reward's options.
-        source: Data other than the options that affects scores, such as the text of a grader.
+        source: Additional data that affects scores, such as the text of a grader.
         url: True if the target is an address, which is passed in the option `url`.
-        running: Fields of `Running` that differ from those of a function that runs in a worker.
-        more: Further fields of `Reward`. The spec's options override `presets`.
+        running: Fields of `Running` that differ from the fields for a function that runs in a worker.
+        more: Additional fields of `Reward`. The spec's options override the values in `presets`.
 
     Raises:
-        OptionsError: An option does not exist or has a wrong value, or the target is not a valid address.
+        OptionsError: An option is unknown or has a wrong value, or the target is not a valid address.
     """
     presets = {**more.pop("presets", {}), **spec.options}
     if url:
@@ -66,12 +66,12 @@ def _version(spec: ForeignSpec, options: Mapping[str, Any], source: bytes) -> in
 
 
 def default_name(spec: ForeignSpec) -> str:
-    """Return the default name of a reward: the kind and the last part of the target."""
+    """Return the default name of a reward, which consists of the kind and the last part of the target."""
     return f"{spec.kind}:{PurePosixPath(Address(spec.target).rstrip('/')).name}"
 
 
 def number(value: Any) -> float | None:
-    """Return a server's value as a float if it is a finite number, or None. True and False are 1 and 0."""
+    """Convert a server's value to a float, or to None if it is not a finite number. True becomes 1.0."""
     if not isinstance(value, int | float) or not math.isfinite(value):
         return None
     return float(value)

@@ -1,7 +1,7 @@
-"""Requests to servers of all kinds that score or play, as JSON over HTTP with aiohttp.
+"""Sends JSON requests over HTTP, with aiohttp, to servers that score responses or run environments.
 
-The callers define the content of requests and interpret the answers. A server that is down, refuses a request
-or does not answer with JSON raises a `ServiceError`, which becomes a status and never a score.
+The callers define the content of the requests and interpret the responses. If a server is down, refuses a
+request or does not return JSON, a `ServiceError` is raised, which becomes a status and never a score.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from rewardkit.json_objects import NOT_JSON
 
 _PAUSE_S = 0.5
 _LARGEST = 64 << 20
-"""Maximum size of an answer in bytes."""
+"""Maximum size of a response body in bytes."""
 
 _kept: dict[asyncio.AbstractEventLoop, aiohttp.ClientSession] = {}
 
 
 class ServiceError(RuntimeError):
-    """Error that a server cannot be reached or gave an unusable answer. The message contains the reason.
+    """Error for a server that cannot be reached or returns an unusable response.
 
-    `status` is the HTTP status of the answer, or 0 if the server did not answer.
+    The message contains the reason. `status` is the HTTP status of the response, or 0 without a response.
     """
 
     def __init__(self, message: str, status: int = 0) -> None:
@@ -38,7 +38,7 @@ class ServiceError(RuntimeError):
 
 
 class Service:
-    """Client of a server. Each event loop has its own connections. The caller stores the cookies."""
+    """Client for a server. Each event loop has its own connections. The caller must store the cookies."""
 
     def __init__(
         self, url: str, *, who: str, token: str = "", timeout_s: float = 60.0, retries: int = 3
@@ -47,10 +47,10 @@ class Service:
 
         Args:
             url: Address of the server. A user name and password in the address are sent but never shown.
-            who: Name of the server in messages.
+            who: Name of the server for error messages.
             token: Bearer token to send, or empty for no token.
             timeout_s: Time limit for a request, in seconds.
-            retries: Number of retries of a request that the server has not begun to process.
+            retries: Maximum number of retries for a request that the server has not begun to process.
 
         Raises:
             ValueError: The URL is not an HTTP address.
@@ -71,18 +71,18 @@ class Service:
         headers: Mapping[str, str] | None = None,
         cookies: dict[str, str] | None = None,
     ) -> Any:
-        """Send a request and return the decoded JSON of the answer.
+        """Send a request and return the decoded JSON from the response.
 
         Args:
             method: HTTP method.
-            path: Path after the address, with a leading slash.
+            path: Path to append to the address, with a leading slash.
             body: Data to send as JSON, or None.
-            headers: Further headers.
-            cookies: Cookies to send, updated with the cookies that the answer sets.
+            headers: Additional headers.
+            cookies: Cookies to send. Cookies that the response sets are added to them.
 
         Raises:
-            ServiceError: The server cannot be reached, does not answer in time, refuses the request, or does
-                not answer with JSON.
+            ServiceError: The server cannot be reached, does not respond in time, refuses the request, or does
+                not return JSON.
         """
         async with self.request(method, path, body, headers=headers, cookies=cookies) as answer:
             content = await self.read(answer)
@@ -103,10 +103,10 @@ class Service:
         headers: Mapping[str, str] | None = None,
         cookies: dict[str, str] | None = None,
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """Send a request and yield the answer before its body is read.
+        """Send a request and yield the response before its body is read.
 
         Raises:
-            ServiceError: The server cannot be reached, does not answer in time, or refuses the request.
+            ServiceError: The server cannot be reached, does not respond in time, or refuses the request.
         """
         try:
             answer = await self._sent(method, path, body, dict(headers or {}), cookies)
@@ -155,7 +155,7 @@ class Service:
         """Open a WebSocket, which the caller must close.
 
         Args:
-            path: Path after the address, with a leading slash.
+            path: Path to append to the address, with a leading slash.
             largest: Maximum size of a message in bytes.
 
         Raises:
@@ -178,14 +178,14 @@ class Service:
         )
 
     def _public(self, text: str) -> str:
-        """Return a text from a server or library without the secrets in the address and in the headers."""
+        """Remove the secrets in the address and the headers from text that a server or library produced."""
         return self.address.unsaid(text, self._secrets())
 
     def _secrets(self) -> set[str]:
         return {*self.address.secrets, *(value.partition(" ")[2] for value in self._headers.values())}
 
     async def read(self, answer: aiohttp.ClientResponse) -> bytes:
-        """Return the body of an answer.
+        """Return the body of a response.
 
         Raises:
             ServiceError: The body is larger than the maximum size.

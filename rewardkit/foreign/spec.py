@@ -1,4 +1,4 @@
-"""Specs of third-party rewards, and the table of their kinds. `load_reward` loads the spec in `--reward`.
+"""Specs for third-party rewards, and the table of their kinds. `load_reward` loads the spec in `--reward`.
 
 This module does not import the target of a spec. Each kind creates a `Reward` that runs outside this process.
 """
@@ -38,7 +38,7 @@ PYTHON_KINDS = (
     "verifiers",
     "verl",
 )
-"""Kinds that are Python functions or objects, which run in a host process."""
+"""Kinds whose rewards are Python functions or objects, which run in a host process."""
 
 MakeReward = Callable[["ForeignSpec"], Reward]
 
@@ -49,7 +49,7 @@ KINDS: Table[MakeReward] = Table(
         **dict.fromkeys(PYTHON_KINDS, _PYTHON),
     },
 )
-"""Functions that create the Reward of a spec (`KIND:TARGET`), by kind."""
+"""Functions that create the Reward for a spec (`KIND:TARGET`), by kind."""
 
 _IN_A_FILE = re.compile(r"[^:?]*\.py(:|\?|$)")
 _IN_A_MODULE = re.compile(r"[A-Za-z_][\w.]*:(?!\w+\.py\b)[A-Za-z_]\w*(\.\w+)*(\?.*)?$")
@@ -57,37 +57,37 @@ _IN_A_MODULE = re.compile(r"[A-Za-z_][\w.]*:(?!\w+\.py\b)[A-Za-z_]\w*(\.\w+)*(\?
 
 @dataclass(frozen=True)
 class ForeignSpec:
-    """Third-party reward, as named by a spec or an entry of a YAML file."""
+    """Third-party reward, as specified by a spec or by an entry in a YAML file."""
 
     target: str
-    """Location of the reward: `FILE.py:NAME`, `package.module:NAME`, a name, a URL or a folder."""
+    """Location of the reward, such as `FILE.py:NAME`, `package.module:NAME`, a name, a URL or a folder."""
     kind: str = ""
     """One of `KINDS`. If empty, the kind is inferred from the function's parameters."""
     python: str | None = None
     """Python interpreter that runs the reward, or None for the current interpreter."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Arguments of every call of the function, or of the class or factory that creates the function."""
+    """Arguments for every call to the function, or for the class or factory that creates the function."""
     columns: Mapping[str, str] = field(default_factory=dict)
-    """Field of the sample or key of `extra_info` for each parameter whose name does not show its value."""
+    """Field of the sample, or key in `extra_info`, to pass to each parameter with a nonstandard name."""
     ground_truth: Literal["json", "text"] = "json"
-    """Form in which a ground truth that is a JSON object or array is passed: decoded, or as text."""
+    """Form in which a JSON object or array is passed as the ground truth, either decoded or as text."""
     batch: Literal["sample", "group"] = "sample"
-    """Rows that a function of lists receives in one call: one response, or all responses to a prompt."""
+    """Rows in each call to a function with list parameters, either one sample or all samples for a prompt."""
     name: str = ""
-    """Name of the reward. If empty, the name of the function is used."""
+    """Name of the reward. If empty, the function's name is used."""
     data_sources: tuple[str, ...] = ()
-    """Data sources that the reward scores. If empty, it can only be a member of compositions."""
+    """Data sources that the reward scores. If empty, the reward can only be a member of compositions."""
     timeout_s: float = 10.0
     """Time limit for a call, in seconds."""
     on_exception: OnException = "error"
-    """Score or status after an exception, see `Running`. In a spec, it is an option: `?on_exception=0`."""
+    """Score or status after an exception (see `Running`). In a spec, it is set with `?on_exception=0`."""
 
 
 def parse_spec(text: str) -> ForeignSpec:
     """Parse `[SOURCE=]SPEC`, where SPEC is `KIND:TARGET`, `FILE.py[:NAME]` or `package.module:NAME`.
 
-    A spec may end in options: `?name=value&name=value`, with JSON values and special characters escaped as in
-    a URL.
+    A spec may end with options in the form `?name=value&name=value`. The values are JSON, and special
+    characters are escaped as in a URL.
 
     Raises:
         InputError: The text is not a valid spec.
@@ -106,12 +106,12 @@ def parse_spec(text: str) -> ForeignSpec:
 
 
 def shown_spec(text: str) -> str:
-    """Return a spec for messages, without its options, which may contain secret keys."""
+    """Return a spec without its options, which may contain secret keys, for use in messages."""
     return Address(text).partition("?")[0]
 
 
 def is_spec(text: str) -> bool:
-    """Return True if a text names a file, a function in a module, or a (possibly unknown) kind."""
+    """Return True if a string names a file, a function in a module, or a kind, which may be unknown."""
     _, spec = _split_source(text)
     return _is_function(spec) or spec in KINDS or ":" in spec.partition("?")[0]
 
@@ -130,7 +130,7 @@ def _no_kind(kind: str) -> str:
 
 
 def verl_function(path: str, name: str, options: Mapping[str, Any]) -> str:
-    """Return the spec of a function that verl's `custom_reward_function` names.
+    """Return the spec for the function in verl's setting `custom_reward_function`.
 
     Args:
         path: File, `file://FILE` or `pkg://package.module` (also `pkg://package/module`).
@@ -143,12 +143,12 @@ def verl_function(path: str, name: str, options: Mapping[str, Any]) -> str:
 
 
 def is_python(spec: ForeignSpec) -> bool:
-    """Return True if the reward of a spec is Python code, which runs in a host."""
+    """Return True if a spec's reward is Python code, which runs in a host."""
     return not spec.kind or spec.kind in PYTHON_KINDS
 
 
 def foreign_reward(spec: ForeignSpec) -> Reward:
-    """Return the Reward of a spec without registering it.
+    """Create the Reward for a spec without registering it.
 
     Raises:
         InputError: The kind is unknown, or the target cannot be run.
@@ -159,7 +159,7 @@ def foreign_reward(spec: ForeignSpec) -> Reward:
 
 
 def register(spec: ForeignSpec, registry: Registry = REGISTRY) -> Reward:
-    """Create the Reward of a spec and register it for the spec's data sources.
+    """Create the Reward for a spec and register it for the spec's data sources.
 
     Without data sources, the reward can only be a member of a composition.
 
@@ -170,13 +170,13 @@ def register(spec: ForeignSpec, registry: Registry = REGISTRY) -> Reward:
 
 
 def load_reward(text: str, registry: Registry = REGISTRY) -> list[Reward]:
-    """Register and return the rewards that `--reward [SOURCE=]SPEC` names.
+    """Register and return the rewards that `--reward [SOURCE=]SPEC` specifies.
 
-    These are the rewards in a file that imports rewardkit, or a single third-party reward. Without SOURCE, a
-    third-party reward scores every data source.
+    The result contains either all rewards in a file that imports rewardkit, or a single third-party reward.
+    Without SOURCE, a third-party reward scores every data source.
 
     Raises:
-        InputError: The spec is not valid, or its rewards cannot be loaded.
+        InputError: The spec is invalid, or its rewards cannot be loaded.
     """
     source, spec = _split_source(text)
     if text.startswith("="):
@@ -198,7 +198,7 @@ def load_reward(text: str, registry: Registry = REGISTRY) -> list[Reward]:
 
 
 def _is_ours(spec: str) -> bool:
-    """Return True if a spec names a Python file that imports rewardkit and is therefore written for it."""
+    """Return True if a spec names a Python file written for rewardkit, that is, a file that imports it."""
     path = spec.partition("?")[0].partition(":")[0]
     if not path.endswith(".py"):
         return False
@@ -216,14 +216,14 @@ def _imported(node: ast.AST) -> list[str]:
 
 
 def _split_source(text: str) -> tuple[str, str]:
-    """Return the data source before a spec, or "", and the spec. The spec's options may also contain `=`."""
+    """Split a text into the data source before `=`, or "", and the spec. Options may also contain `=`."""
     head, equals, rest = text.partition("=")
     in_options = "?" in head and is_spec(head.partition("?")[0])
     return (head, rest) if equals and not in_options else ("", text)
 
 
 def _options(query: str) -> dict[str, Any]:
-    """Return the options at the end of a spec. A value that is not JSON is a string."""
+    """Parse the options at the end of a spec. A value that is not JSON becomes a string."""
     return {
         name: _value(value) for name, _, value in (word.partition("=") for word in query.split("&")) if name
     }

@@ -1,6 +1,7 @@
 """Generates responses to prompts in a run that can be resumed after an interruption.
 
-Engines are in `engines/`. `journal.py` stores finished responses, and `generate.py` reads and writes files.
+The engines are in `engines/`. `journal.py` stores finished responses, and `generate.py` reads the prompts and
+writes the output.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ COLUMNS = ("responses", "finish_reason", "prompt_tokens", "response_tokens", "lo
 
 @dataclass
 class GenerationReport:
-    """Counts of the responses of a run."""
+    """Counts of the responses in a run."""
 
     responses: int = 0
     prompt_tokens: int = 0
@@ -51,7 +52,7 @@ class GenerationReport:
     """Number of responses from an interrupted run."""
     finish_reasons: dict[str, int] = field(default_factory=dict)
     ended: dict[str, int] = field(default_factory=dict)
-    """Number of episodes by the reason why they ended."""
+    """Number of episodes, by the reason why they ended."""
 
     def add(self, one: Completion) -> None:
         """Count a completion."""
@@ -92,20 +93,20 @@ def answer_prompts(
     cluster: RaySettings | None = None,
     episodes: Sequence[EpisodeRow] | None = None,
 ) -> tuple[Journal, dict[tuple[int, int], Completion], GenerationReport]:
-    """Return the journal, `settings.n` completions for each prompt by (row, sample), and a report.
+    """Generate `settings.n` responses to each prompt.
 
-    The caller writes the output and then removes the journal. An interrupted run can be resumed until the
-    journal is removed.
+    Return the journal, the completions by (row, sample), and a report. The caller writes the output and then
+    removes the journal. An interrupted run can be resumed until the journal is removed.
 
     Args:
-        prompts: Chat messages of each row.
+        prompts: Chat messages for each row.
         out: Output file. The journal is written next to it, but the output file itself is not written.
         engine: Engine and its settings.
-        settings: Settings for drawing the responses.
+        settings: Settings for sampling the responses.
         resume: True to continue from the journal of an interrupted run.
         restart: True to replace the journal of an interrupted run.
-        told: Callback for each completion, first for those of the interrupted run, then for new ones as they
-            finish.
+        told: Callback for each completion. It is called first with the completions from the interrupted run,
+            and then with each new completion as soon as it is finished.
         cluster: Ray cluster with an engine in each actor, or None for one engine in this process.
         episodes: Rows of the episodes, one for each prompt, or None if responses are single turns.
 
@@ -193,7 +194,7 @@ def _about(
     return {
         "prompts": digest.hexdigest(),
         **{name: getattr(engine, name) for name in chosen},
-        **msgspec.json.decode(msgspec.json.encode(settings, enc_hook=str)),  # as read from a file
+        **msgspec.json.decode(msgspec.json.encode(settings, enc_hook=str)),  # as read from a journal
         **({} if env is None else {"env": msgspec.to_builtins(env, enc_hook=str)}),
     }
 
@@ -201,10 +202,12 @@ def _about(
 def with_responses(
     table: pa.Table, found: dict[tuple[int, int], Completion], settings: GenerationSettings
 ) -> pa.Table:
-    """Return the rows with columns of responses, in lists of `n`. A failed request has the response null.
+    """Return the table with the response columns added, which contain lists of `n` values.
+
+    The response to a failed request is null.
 
     Raises:
-        InputError: The rows already have a column with one of the names.
+        InputError: The table already has a column with one of the names.
     """
     check_columns(table.schema)
     rows = [[found[row, sample] for sample in range(settings.n)] for row in range(len(table))]
@@ -226,10 +229,10 @@ def with_responses(
 
 
 def check_columns(schema: pa.Schema) -> None:
-    """Check that the rows have no column that generation adds.
+    """Check that the prompts do not have any of the columns that generation adds.
 
     Raises:
-        InputError: A column already exists.
+        InputError: One of the columns already exists.
     """
     taken = [name for name in COLUMNS if name in schema.names]
     if taken:

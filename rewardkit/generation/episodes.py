@@ -1,5 +1,7 @@
-"""Reads the rows of episodes from a table, and writes finished episodes as columns. `playing.py` runs
-episodes."""
+"""Reads the rows for episodes from a table, and adds finished episodes to the table as columns.
+
+`playing.py` runs the episodes.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ _COLUMNS: dict[str, tuple[pa.DataType, Callable[[EpisodeRecord], Any]]] = {
     "interaction_score": (pa.float64(), lambda one: one.interaction_score),
 }
 EPISODE_COLUMNS = tuple(_COLUMNS)
-"""Columns that generation adds to rows whose responses are episodes. Each contains lists of `n` values."""
+"""Columns that generation adds if the responses are episodes. The columns contain lists of `n` values."""
 
 
 def episode_values(episode: EpisodeRecord) -> dict[str, Any]:
@@ -48,12 +50,12 @@ def episode_values(episode: EpisodeRecord) -> dict[str, Any]:
 
 
 def episode_rows(table: pa.Table, prompts: Sequence[Sequence[Message]], given: RowNames) -> list[EpisodeRow]:
-    """Return a table's rows in the form that episodes need.
+    """Convert the rows of a table to the form that episodes need.
 
     Args:
         table: Table of prompts.
-        prompts: Chat messages of each row.
-        given: Names of columns that differ from the usual names.
+        prompts: Chat messages for each row.
+        given: Column names that differ from the usual names.
     """
     found = names_in(table.schema)
     sources = _values(table, given.data_source or found.data_source)

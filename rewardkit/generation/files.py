@@ -1,5 +1,4 @@
-"""Reads a file of prompts in any format, and writes a file of responses in the format that its suffix
-names."""
+"""Reads prompts from a file in any known format, and writes responses in the format of the output file."""
 
 from __future__ import annotations
 
@@ -22,10 +21,10 @@ FORMS = (".parquet", ".jsonl")
 
 
 def read_prompts_table(path: str | Path, limit: int | None) -> pa.Table:
-    """Return the rows of a file in any format, or of the files in a folder or glob.
+    """Return the rows in a file of any known format, or in all files that a folder or glob pattern matches.
 
     Args:
-        path: File, folder or glob.
+        path: File, folder or glob pattern.
         limit: Maximum number of rows to return, or None for all rows.
 
     Raises:
@@ -72,7 +71,7 @@ def write_table(table: pa.Table, out: Path) -> None:
     """Write a table atomically as parquet or jsonl, depending on the suffix of the file.
 
     Raises:
-        InputError: The file has another suffix, or cannot be written.
+        InputError: The suffix is not supported, or the file cannot be written.
     """
     check_form(out)
     with published(out) as file:
@@ -85,10 +84,10 @@ def write_table(table: pa.Table, out: Path) -> None:
 
 
 def check_form(out: Path) -> None:
-    """Check that the suffix of a file names a format that can be written.
+    """Check that the suffix of a file belongs to a format that can be written.
 
     Raises:
-        InputError: The file has another suffix.
+        InputError: The suffix is not supported.
     """
     if out.suffix not in FORMS:
         raise InputError(f"{out}: the name must end in {' or '.join(FORMS)}")

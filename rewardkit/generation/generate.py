@@ -1,4 +1,4 @@
-"""`rewardkit.generate`: writes a model's responses to a file or table of prompts, optionally with scores.
+"""Implements `rewardkit.generate`, which writes a model's responses to prompts, optionally with scores.
 
 This module reads and checks the prompts and writes the output. `answer_prompts.py` runs the engine.
 """
@@ -37,10 +37,10 @@ from rewardkit.offline.on_ray import RaySettings
 from rewardkit.scoring.scorer import Scorer
 
 OnUnused = Callable[[Iterable[str], str], None]
-"""Callback for the names of settings that have no effect, and the reason."""
+"""Callback that receives the names of settings without effect, and the reason."""
 OnGenerated = Callable[[int, int, int], None]
-"""Callback for the number of finished responses, the number of all responses, and the number of tokens
-generated so far."""
+"""Progress callback that receives the number of finished responses, the total number of responses, and the
+number of tokens generated so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,27 +81,26 @@ def generate(
     on_note: Callable[[str], None] = lambda line: None,
     **settings: Any,
 ) -> Generated:
-    """Write the rows of prompts with a model's responses, and return the totals.
+    """Write the rows of the prompts together with a model's responses, and return the totals.
 
     Args:
-        prompts: File of any known format, folder, glob, `pandas.DataFrame` or `pyarrow.Table`.
-        out: Output file, a .parquet or .jsonl file.
+        prompts: File in any known format, folder, glob pattern, `pandas.DataFrame` or `pyarrow.Table`.
+        out: Output file with the suffix .parquet or .jsonl.
         model: Model folder, hub ID, or name of the model at `url`.
         scorer: Scorer that scores each response as soon as it is finished, or None for no scores.
-        options: Settings for reading the rows, a `rewardkit.offline.ReadOptions`.
-        system: System prompt for rows without one.
+        options: Settings for reading the rows (see `rewardkit.offline.ReadOptions`).
+        system: System prompt for rows without a system prompt.
         template: Template for prompts that are plain text, in which `{prompt}` stands for the row's prompt.
         limit: Maximum number of rows to use.
         resume: True to continue an interrupted run.
         restart: True to discard the partial output of an interrupted run.
         force: True to replace an existing output file.
         cluster: Ray cluster that generates the responses, or None for this machine.
-        given: Rewards and options given for these rows, each of which must be used, or None for none.
-        on_unused: Callback for the names of settings that have no effect on this run, and the reason. It must
-            raise an error if one of them was given. By default, all names in `settings` count as given.
-        on_progress: Callback for the number of finished responses, the number of all responses, and the
-            number of tokens generated.
-        on_note: Callback for each line of remarks on the prompts.
+        given: Rewards and options that the user specified for these rows, or None. Each of them must be used.
+        on_unused: Callback that receives the names of settings without effect in this run, and the reason. It
+            must raise an error if the user set one of them. By default, all names in `settings` are checked.
+        on_progress: Progress callback (see `OnGenerated`).
+        on_note: Callback that receives notes about the prompts, one line at a time.
         settings: Fields of `EngineSettings`, `GenerationSettings` and `EpisodeSettings` (in
             `rewardkit.generation.types`), such as `n=4`, `temperature=0.7`, `url=...`, and the name of the
             engine as `engine`.
@@ -111,7 +110,7 @@ def generate(
             is neither resumed nor restarted.
         OptionsError: A setting is unknown, or a value is out of bounds.
         ConfigError: The engine cannot be started.
-        RequestsFailedError: Requests failed, so the output was not written. `resume` retries the requests.
+        RequestsFailedError: Some requests failed, and the output was not written. `resume` retries them.
     """
     out = Path(out)
     values = {**checked(settings), "model": model}
@@ -132,7 +131,7 @@ def _refuse(given: Collection[str], names: Iterable[str], why: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Prompts:
-    """File of prompts with the settings for converting its rows to messages."""
+    """File with prompts, and the settings for converting its rows to messages."""
 
     file: str | Path
     options: ReadOptions
@@ -212,11 +211,11 @@ MULTI_TURN_ONLY = (
     "max_tool_response_length",
     "tool_seconds",
 )
-"""Settings without effect if every row is answered in a single turn."""
+"""Settings that have no effect if every row is answered in a single turn."""
 
 
 def _refuse_without_effect(engine: str, on_unused: OnUnused, *, multi_turn: bool) -> None:
-    """Report settings that the engine or the rows of a run do not use to `on_unused`."""
+    """Call `on_unused` with the settings that the engine or the rows in a run do not use."""
     others = {name for one in ENGINES.shipped for name in ENGINES[one].settings} - set(
         ENGINES[engine].settings
     )
@@ -226,7 +225,7 @@ def _refuse_without_effect(engine: str, on_unused: OnUnused, *, multi_turn: bool
 
 
 def _look_at(asked: _Prompts, run: _PromptsRun) -> None:
-    """Report problems of the first rows as notes, before a model is loaded."""
+    """Report problems in the first rows as notes before a model is loaded."""
     with ExitStack() as stack:
         used = run.scorer or stack.enter_context(Scorer(workers=1))
         source = asked.options.data_source

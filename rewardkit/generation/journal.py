@@ -1,4 +1,4 @@
-"""Journal of a run on disk, to which each finished response is appended as a line.
+"""Keeps a journal of a run on disk, to which each finished response is appended as one line.
 
 The first line identifies the run. A killed process leaves at most one incomplete line at the end.
 """
@@ -26,7 +26,7 @@ class Journal:
         self.path = path
         self._file = file
         self.found = found
-        """Completions of an earlier, interrupted run by (row, sample)."""
+        """Completions from an interrupted run, by (row, sample)."""
         self._empty = not found
 
     @classmethod
@@ -35,13 +35,13 @@ class Journal:
 
         Args:
             out: Output file of the run.
-            about: Values that identify the run: prompts, model and settings.
+            about: Values that identify the run, such as the prompts, the model and the settings.
             resume: True to continue an existing journal.
             restart: True to replace an existing journal.
 
         Raises:
             InputError: A journal exists and neither `resume` nor `restart` is given, the journal belongs to a
-                different run, or it cannot be read or written.
+                different run, or the journal cannot be read or written.
         """
         path = out.with_name(f".{out.name}.journal.jsonl")
         if restart:
@@ -66,7 +66,7 @@ class Journal:
         return cls(path, file, found)
 
     def add(self, completion: Completion) -> None:
-        """Write a finished response to the journal."""
+        """Append a completion to the journal."""
         self._file.write(msgspec.json.encode(completion) + b"\n")
         self._empty = False
 

@@ -1,4 +1,4 @@
-"""Plays the episodes of a run. Each engine uses this module to play many episodes concurrently."""
+"""Plays the episodes in a run. Every engine uses this module to play many episodes concurrently."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from rewardkit.tool_calls.formats import detect, format_named
 
 
 class Player:
-    """Player of episodes with the tools, interactions and limits of a run."""
+    """Player for episodes with a run's tools, interactions and limits."""
 
     def __init__(
         self,
@@ -46,20 +46,20 @@ class Player:
         """Create a player and load the run's tools and interactions.
 
         Args:
-            settings: Settings of the run.
+            settings: Settings for the run.
             transcript: Transcript with the engine's tokenizer, or None if the engine accepts messages.
-            longest_prompt: Maximum number of tokens of a prompt, or None for no limit.
-            context: Maximum number of tokens of prompt and response together, or None for no limit.
+            longest_prompt: Maximum number of tokens in a prompt, or None for no limit.
+            context: Maximum number of tokens in a prompt and its response together, or None for no limit.
 
         Raises:
-            ConfigError: A tool, an interaction or the format of tool calls does not exist.
+            ConfigError: A tool, an interaction or the format of tool calls is unknown.
         """
         self._longest_prompt = longest_prompt
         self._settings = settings
         self._setting = setting_of(settings, transcript, context)
 
     def check(self, requests: Sequence[GenerationRequest]) -> None:
-        """Check that the chat template supports the turns that the agents of these requests append.
+        """Check that the chat template supports the turns that the agents in these requests append.
 
         Raises:
             ConfigError: The chat template does not support a turn.
@@ -67,12 +67,12 @@ class Player:
         transcript = self._setting.transcript
         rows = (one.episode for one in requests if one.episode is not None)
         used = (resolve(row, self._setting).agent for row in rows)
-        loops = {agent.name: agent for agent in used}  # settings of an agent need not be hashable
+        loops = {agent.name: agent for agent in used}  # by name, as agents may be unhashable
         if transcript is not None:
             check_template(transcript, [loops[name] for name in sorted(loops)])
 
     async def play(self, model: TokenModel | ChatModel, request: GenerationRequest) -> Completion:
-        """Play the episode of a request and return its completion, with an `error` if the episode failed."""
+        """Play the episode for a request and return the completion, with an `error` if the episode failed."""
         row = request.episode
         assert row is not None, "an episode needs its row"
         try:
@@ -90,12 +90,12 @@ class Player:
 def setting_of(
     settings: GenerationSettings, transcript: Transcript | None = None, context: int | None = None
 ) -> EpisodeSetup:
-    """Return the setup that all episodes of a run share.
+    """Return the setup that all episodes in a run share.
 
     Raises:
-        ConfigError: A tool, an interaction or the format of tool calls does not exist, or an agent's settings
-            are not valid.
-        InputError: An agent does not exist, or the file of agents cannot be read.
+        ConfigError: A tool, an interaction or the format of tool calls is unknown, or an agent's settings are
+            invalid.
+        InputError: An agent is unknown, or the agent file cannot be read.
     """
     chosen = settings.episodes or EpisodeSettings()
     limits = EpisodeLimits(
@@ -131,12 +131,12 @@ def setting_of(
 
 
 def _format_of(chosen: EpisodeSettings, transcript: Transcript | None) -> str:
-    """Return the format of tool calls, which is either set by the user or detected from the chat template."""
+    """Return the format of tool calls that the user has set or that the chat template implies."""
     if chosen.calls is not None:
         format_named(chosen.calls)
         return chosen.calls
     if transcript is None:
-        return "hermes"  # the server finds calls itself
+        return "hermes"  # the server itself parses tool calls
     found = detect(transcript.tokenizer.chat_template)
     if found is None and chosen.tools:
         raise ConfigError(
@@ -152,7 +152,7 @@ GIVEN_BY = {
     "default_agent": "rollout.agent.default_agent_loop",
     "agents": "--agent-file",
 }
-"""Options that set the parts of a run's episodes, by part."""
+"""Option that sets each part of a run's episodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,13 +168,12 @@ class CheckedEpisodes:
 def check_episodes(
     rows: Sequence[EpisodeRow], settings: GenerationSettings, path: str | Path
 ) -> CheckedEpisodes:
-    """Resolve the episodes of all rows of a file before a model is loaded.
+    """Resolve the episodes for all rows in a file before a model is loaded.
 
     Raises:
         InputError: A row names an agent, tool or interaction that the run does not have, or no row uses a
-        part
-            that the settings specify. The message contains the first such row.
-        ConfigError: A tool, an interaction or the format of tool calls in the settings does not exist.
+            part that the settings specify. The error message contains the first such row.
+        ConfigError: A tool, an interaction or the format of tool calls in the settings is unknown.
     """
     setting = setting_of(settings)
     try:
@@ -187,7 +186,7 @@ def check_episodes(
 
 
 def completion_of(request: GenerationRequest, episode: Episode, *, log_probs: bool) -> Completion:
-    """Return an episode as a completion with the text of the model's last turn and the model's own tokens."""
+    """Convert an episode to a completion with the text of the model's last turn and the model's tokens."""
     if episode.ended in ("error", "cancelled"):
         why = f"the episode ended: {episode.detail or episode.ended}"
         return Completion(request.row, request.sample, error=why)
@@ -215,18 +214,18 @@ def completion_of(request: GenerationRequest, episode: Episode, *, log_probs: bo
 
 
 def _counted(episode: Episode) -> int | None:
-    """Return the number of tokens of the model's turns, or None if the endpoint did not count every turn."""
+    """Return the number of tokens in the model's turns, or None if the endpoint did not count every turn."""
     counts = [turn.tokens for turn in episode.turns if turn.role == "assistant"]
     known = [count for count in counts if count is not None]
     return sum(known) if len(known) == len(counts) else None
 
 
 def _turn(turn: Turn, *, shown: bool) -> TurnRecord:
-    """Return the record of a turn.
+    """Convert a turn to a record.
 
     Args:
-        turn: Turn of an episode.
-        shown: True if the engine returned the ids of the tokens.
+        turn: Turn in an episode.
+        shown: True if the engine returned token ids.
     """
     calls = []
     for call in turn.calls:

@@ -1,4 +1,4 @@
-"""Converts the rows of a file of prompts to chat messages."""
+"""Converts the rows in a file of prompts to chat messages."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ QUESTION = (*PROMPT, "question", "problem")
 def messages_of(
     table: pa.Table, path: str | Path, *, prompt_key: str | None, system: str, template: str
 ) -> list[list[Message]]:
-    """Return the chat messages of every row.
+    """Return the chat messages for every row.
 
     Args:
         table: Table of prompts.
-        path: File of the table, for error messages.
-        prompt_key: Column of the prompts, or None for the first existing column in `QUESTION`.
+        path: File that contains the table, for error messages.
+        prompt_key: Column with the prompts, or None for the first existing column in `QUESTION`.
         system: System prompt for rows without a system prompt, or "" for none.
-        template: Template for prompts that are texts, which replace `{prompt}` in it, or "" for none.
+        template: Template for prompts that are strings, in which `{prompt}` is replaced, or "" for none.
 
     Raises:
-        InputError: The table has no column of prompts, a row has no prompt, or an option has no effect.
+        InputError: The table has no column with prompts, a row has no prompt, or an option has no effect.
     """
     name = prompt_key or first_of(QUESTION, lambda name: type_of(table.schema, name) is not None)
     if name is None or type_of(table.schema, name) is None:

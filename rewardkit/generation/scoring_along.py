@@ -1,4 +1,4 @@
-"""Scores each response as soon as it is finished, while further responses are generated.
+"""Scores each response as soon as it is finished, while other responses are still being generated.
 
 `answer_prompts.py` generates the responses, and `rewardkit.logs.samples` reads the rows.
 """
@@ -30,7 +30,7 @@ _NO_RESPONSE_YET = "\0response"
 
 
 class ScoringAlong:
-    """Scorer of `n` responses to each prompt that works while responses are generated."""
+    """Scorer for `n` responses to each prompt, which runs while responses are generated."""
 
     def __init__(self, scorer: Scorer, table: pa.Table, options: ReadOptions, n: int) -> None:
         """Read the ground truths and check the rewards before the first response is generated.
@@ -42,7 +42,7 @@ class ScoringAlong:
             n: Number of responses to each prompt.
 
         Raises:
-            InputError: The table has no column of ground truths, or the data source is not specified.
+            InputError: The table has no column with ground truths, or the data source is not specified.
             UnknownDataSourceError: A data source has no reward.
         """
         self._layout = _layout_of(table, options)
@@ -54,7 +54,7 @@ class ScoringAlong:
         self._n = n
         self._by_group = {one for one in sources if scorer.reward_for(one).running.by_group}
         self._held: dict[int, dict[int, Sample]] = {}
-        """Responses of rows whose reward must score all responses to a prompt together."""
+        """Responses that are held back because their reward scores all responses to a prompt together."""
         self._pending: dict[tuple[int, int], Pending] = {}
 
     def take(self, one: Completion) -> None:
@@ -79,12 +79,12 @@ class ScoringAlong:
             del self._held[one.row]
 
     def into(self, table: pa.Table) -> tuple[pa.Table, Report]:
-        """Wait for all scores, and return the rows with columns of scores and the totals.
+        """Wait for all scores. Return the table with score columns added, and the totals.
 
-        The columns are those that `score` writes, in lists of `n`.
+        The columns are the ones that `score` writes, in lists of `n`.
 
         Raises:
-            InputError: The rows already have a column with one of the names.
+            InputError: The table already has a column with one of the names.
         """
         report = Report()
         scores: list[Score] = []
@@ -117,10 +117,10 @@ class ScoringAlong:
 
 
 def sources_to_answer(table: pa.Table, options: ReadOptions) -> set[str]:
-    """Return the data sources of a table of prompts.
+    """Return the data sources in a table of prompts.
 
     Raises:
-        InputError: The table has no column of ground truths, or the data source is not specified.
+        InputError: The table has no column with ground truths, or the data source is not specified.
     """
     return {one.data_source for one in _samples_to_answer(table, _layout_of(table, options)).usable}
 
@@ -141,7 +141,7 @@ def _layout_of(table: pa.Table, options: ReadOptions) -> RowLayout:
 
 
 def _samples_to_answer(table: pa.Table, layout: RowLayout) -> SampleBatch:
-    """Return a sample for each row of a table of prompts, with an empty response."""
+    """Return a sample with an empty response for each row in a table of prompts."""
     table = table.append_column(_NO_RESPONSE_YET, pa.array([""] * len(table)))
     batch = to_batch(Records(0, len(table), table.combine_chunks()), layout)
     if layout.join is not None and not batch.usable:

@@ -1,4 +1,4 @@
-"""Names and bounds of a run's settings, and their conversion to settings of the engine and the responses.
+"""Names and bounds of a run's settings, and their conversion to settings for the engine and for sampling.
 
 Commands create their options from these settings. Settings from files and Python arguments are checked
 against the bounds.
@@ -28,12 +28,12 @@ NAMES = frozenset(
     }
     - {"name", "model", "episodes"}
 )
-"""Names of all settings of a run except the model."""
+"""Names of all settings for a run except the model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Range of valid values of a number."""
+    """Range of valid values for a number."""
 
     low: float | None = None
     high: float | None = None
@@ -42,7 +42,7 @@ class Bounds:
     whole: bool = True
 
     def problem(self, value: Any) -> str | None:
-        """Return the reason why a value is not valid, or None if it is valid."""
+        """Return the reason why a value is invalid, or None if it is valid."""
         if self.whole and (isinstance(value, bool) or not isinstance(value, int)):
             return f"{value!r} is not a whole number"
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
@@ -83,11 +83,11 @@ BOUNDS = {
     "tool_seconds": Bounds(0, above_low=True, whole=False),
     "episode_seconds": Bounds(0, above_low=True, whole=False),
 }
-"""Bounds of the settings that are numbers. None is always allowed."""
+"""Bounds for numeric settings. None is always allowed."""
 
 
 def check_settings(values: Mapping[str, Any]) -> None:
-    """Check that the numbers among the settings from a file are within their bounds.
+    """Check that the numeric settings from a file are within their bounds.
 
     Raises:
         ConfigError: A number is out of bounds.
@@ -98,7 +98,7 @@ def check_settings(values: Mapping[str, Any]) -> None:
 
 
 def checked(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Check the settings of a Python call, and return those that are not None.
+    """Check settings that are passed in Python, and return the settings that are not None.
 
     Raises:
         OptionsError: A setting is unknown, or a value is out of bounds or has the wrong type.
@@ -118,7 +118,7 @@ def checked(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def to_settings(values: Mapping[str, Any]) -> tuple[EngineSettings, GenerationSettings]:
-    """Convert values by name, including `model`, to the settings of the engine and of the responses.
+    """Convert values by name, including `model`, to the settings for the engine and for sampling.
 
     Raises:
         OptionsError: A value does not have the type of its setting.
@@ -134,7 +134,7 @@ def to_settings(values: Mapping[str, Any]) -> tuple[EngineSettings, GenerationSe
 
 
 def _made(kind: type[T], values: dict[str, Any]) -> T:
-    """Convert values by name to a settings object, checking the types of the values."""
+    """Convert values by name to a settings object. Check the types of the values."""
     try:
         return msgspec.convert(values, kind, dec_hook=lambda special, value: special(value))
     except msgspec.ValidationError as error:

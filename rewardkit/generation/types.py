@@ -1,4 +1,4 @@
-"""Data types for the settings of a run, the requests to an engine and the engine's answers."""
+"""Data types for the settings of a run, the requests to an engine and the completions from an engine."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ from rewardkit.types import Message, Status
 
 @dataclass(frozen=True, slots=True)
 class EpisodeSettings(NetworkSettings):
-    """Settings of multi-turn episodes. Settings that verl's `multi_turn` also has are named as in verl."""
+    """Settings for multi-turn episodes. Settings that also exist in verl's `multi_turn` have verl's names."""
 
     agent: str | None = None
-    """Agent loop for all rows, which overrides the rows' own loops, or None to let rows choose."""
+    """Agent loop for all rows, or None to use the loop that each row names."""
     default_agent: str | None = None
-    """Agent loop for rows that name none, or None to choose by the tools, interactions and environment."""
+    """Agent loop for rows that do not name a loop, or None to select the loop based on the tools,
+    interactions and environment."""
     agent_file: str = ""
-    """File of agents, see `rewardkit.agents.agent_files`, or empty for none."""
+    """Path of an agent file (see `rewardkit.agents.agent_files`), or empty for none."""
     tools: str = ""
     """Names or paths of YAML files for `rewardkit.agents.loading.load_tools`."""
     env: Address = NO_ADDRESS
-    """Environment of all rows as `KIND:TARGET`, for the loop `env`, or empty to use that of each row."""
+    """Environment for all rows (`KIND:TARGET`) in the loop `env`, or empty to use the rows' environments."""
     interactions: str = ""
     """Names or paths of YAML files for `rewardkit.agents.interactions.load_interactions`."""
     calls: str | None = None
@@ -38,7 +39,7 @@ class EpisodeSettings(NetworkSettings):
     max_turn_tokens: int | None = None
     max_parallel_calls: int = 1
     max_tool_response_length: int = 256
-    """Maximum number of characters of a tool response."""
+    """Maximum number of characters in a tool response."""
     tool_response_truncate_side: Literal["left", "middle", "right"] = "middle"
     tool_seconds: float = 30.0
     episode_seconds: float | None = None
@@ -46,7 +47,7 @@ class EpisodeSettings(NetworkSettings):
 
 @dataclass(frozen=True, slots=True)
 class GenerationSettings:
-    """Settings for drawing responses. The same settings, prompts and model give the same responses."""
+    """Settings for sampling responses. The same settings, prompts and model give the same responses."""
 
     n: int = 1
     """Number of responses to each prompt."""
@@ -56,16 +57,16 @@ class GenerationSettings:
     top_k: int = -1
     """Number of most likely tokens to sample from, or -1 for all tokens."""
     max_tokens: int = 1024
-    """Maximum number of tokens of a response. In an episode, tokens of tools and users are included."""
+    """Maximum number of tokens in a response. In an episode, tokens from tools and users are included."""
     max_prompt_tokens: int | None = None
-    """Maximum number of tokens of a prompt, or None for the model's limit. A longer prompt is an error."""
+    """Maximum number of tokens in a prompt, or None for the model's limit. A longer prompt is an error."""
     seed: int = 0
     stop: tuple[str, ...] = ()
-    """Texts that end a response. They are not part of the response."""
+    """Strings that end a response. They are not part of the response."""
     log_probs: bool = False
     """True to keep the log-probability of each generated token, in nats."""
     episodes: EpisodeSettings | None = None
-    """Settings of multi-turn episodes, or None if responses are single turns."""
+    """Settings for multi-turn episodes, or None if responses are single turns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +74,12 @@ class EngineSettings(NetworkSettings):
     """Name and settings of an engine."""
 
     name: str
-    """Name of the engine: `vllm`, `hf` or `endpoint`."""
+    """Name of the engine, such as `vllm`, `hf` or `endpoint`."""
     model: str
     url: Address | None = None
     """URL of an OpenAI-compatible server, including `/v1`."""
     api_key_env: str = "OPENAI_API_KEY"
-    """Environment variable that contains the endpoint's key."""
+    """Environment variable that contains the API key for the endpoint."""
     concurrency: int = 64
     """Maximum number of requests in flight at an endpoint."""
     retries: int = 5
@@ -87,7 +88,7 @@ class EngineSettings(NetworkSettings):
     tensor_parallel_size: int = 1
     gpu_memory_utilization: float = 0.9
     max_num_seqs: int = 256
-    """Maximum number of sequences generated at once."""
+    """Maximum number of sequences that are generated concurrently."""
     max_model_len: int | None = None
     trust_remote_code: bool = False
 
@@ -96,20 +97,20 @@ class GenerationRequest(msgspec.Struct, frozen=True):
     """Request for a response."""
 
     row: int
-    """Index of the prompt in its file, from 0."""
+    """Zero-based index of the prompt in its file."""
     sample: int
-    """Index of the response among the responses to the prompt, from 0."""
+    """Zero-based index of the response among all responses to the prompt."""
     messages: list[Message]
     seed: int
     episode: EpisodeRow | None = None
-    """Row of the prompt in the form that an episode needs, or None if the response is a single turn."""
+    """Row for the episode, or None if the response is a single turn."""
 
 
 class TurnRecord(msgspec.Struct, frozen=True):
     """Record of a turn in an episode."""
 
     role: str
-    """Role of the turn: `assistant`, `tool` or `user`."""
+    """Role of the turn, which is `assistant`, `tool` or `user`."""
     text: str
     tokens: int | None
     """Number of tokens, or None if an endpoint does not count them."""
@@ -117,11 +118,11 @@ class TurnRecord(msgspec.Struct, frozen=True):
     calls: list[str] = msgspec.field(default_factory=list)
     """Tool calls, each as JSON with `name`, `arguments` and, if the call could not be parsed, `error`."""
     statuses: list[str] = msgspec.field(default_factory=list)
-    """Status of each observation in a tool's turn."""
+    """Status of each observation in a tool turn."""
 
 
 class EpisodeRecord(msgspec.Struct, frozen=True):
-    """Record of an episode, as written to the journal and to files."""
+    """Record of an episode, which is written to the journal and to files."""
 
     agent: str
     ended: str
@@ -134,25 +135,25 @@ class EpisodeRecord(msgspec.Struct, frozen=True):
 
     @property
     def turn_rewards(self) -> list[float | None]:
-        """Return the reward of each of the model's turns."""
+        """Return the reward for each of the model's turns."""
         return [turn.reward for turn in self.turns if turn.role == "assistant"]
 
 
 class Completion(msgspec.Struct, frozen=True):
-    """Response to a prompt, or the `error` of a failed request, which has no text."""
+    """Response to a prompt. A failed request has an `error` and no text."""
 
     row: int
     sample: int
     text: str | None = None
     finish_reason: str = "stop"
-    """Reason why the response ended: `stop`, `length` or, from an endpoint, another reason."""
+    """Reason why the response ended, which is `stop`, `length` or another reason from an endpoint."""
     prompt_tokens: int | None = None
     response_tokens: int | None = None
     log_probs: list[float] | None = None
     error: str | None = None
     episode: EpisodeRecord | None = None
-    """Episode, if the response is an episode. `text` is then the model's last turn, and the tokens and
-    log-probabilities are those of the model's turns."""
+    """Episode, or None if the response is a single turn. For an episode, `text` is the model's last turn, and
+    the response tokens and log-probabilities come from the model's turns only."""
 
 
 Done = Callable[[Completion], None]
@@ -172,6 +173,6 @@ class GenerationEngine(Protocol):
 
 
 def request_seed(seed: int, row: int, sample: int) -> int:
-    """Return the seed of a response. It has 31 bits, so that every server accepts it."""
+    """Return the seed for a response. The seed has 31 bits, so that every server accepts it."""
     digest = hashlib.blake2b(repr((seed, row, sample)).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> 33

@@ -1,7 +1,7 @@
-"""Converts the settings of verl's `main_generation` to ours.
+"""Converts settings for verl's `main_generation` to rewardkit's settings.
 
-They are read from a `generation.yaml`, or from the composed configuration of versions after 0.7.0.
-`verl_keys.json` contains the setting for each of verl's keys.
+verl's settings are read from a `generation.yaml`, or from the composed configuration in versions after 0.7.0.
+`verl_keys.json` maps verl's keys to rewardkit's settings.
 """
 
 from __future__ import annotations
@@ -24,25 +24,27 @@ TYPES: dict[str, Any] = {
     **dict.fromkeys(("num_cpus", "data_tokens", "data_prompt_tokens"), int),
     **dict.fromkeys(("do_sample", "multi_turn"), bool),
 }
-"""Types of the settings, by our names."""
+"""Types of the settings, by their names in rewardkit."""
 OF_EPISODES = (*get_type_hints(EpisodeSettings), "function_tools")
 
 
 def read_generation_config(path: Path | None, words: Sequence[str] = ()) -> tuple[dict[str, Any], list[str]]:
-    """Return the settings in a file and in `key=value` words by our names, and notes on ineffective settings.
+    """Read verl's settings from a file and from `key=value` words.
+
+    Return the settings by their names in rewardkit, and notes about settings that have no effect.
 
     Raises:
         InputError: The file does not exist, or is not a YAML mapping.
-        ConfigError: verl does not have a key, or a value is not supported.
+        ConfigError: A key does not exist in verl, or a value is not supported.
     """
     values, notes = read_settings(KEYS, TYPES, path, words)
     return _checked(values, notes), notes
 
 
 def _checked(values: dict[str, Any], notes: list[str]) -> dict[str, Any]:
-    """Return the settings after resolving those that only modify other settings."""
+    """Apply settings that only modify other settings, and return the resulting settings."""
     for name in ("tokens", "prompt_tokens"):
-        if followed := values.pop(f"data_{name}", None):  # default of the rollout.* setting
+        if followed := values.pop(f"data_{name}", None):  # default for the rollout.* setting
             values.setdefault(f"max_{name}", followed)
     for name in ("max_assistant_turns", "max_user_turns"):
         if values.get(name) == 0:

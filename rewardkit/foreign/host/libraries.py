@@ -1,4 +1,4 @@
-"""Calls rewards of verl, verifiers and skyrl-gym that are classes, or names instead of functions."""
+"""Calls rewards from verl, verifiers, skyrl-gym and lm-eval that are classes or names, not functions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .shapes import (
 
 
 def load(request: LoadRequest) -> Any:
-    """Load the reward of a request, according to its kind or, without a kind, to the type of the target.
+    """Load the requested reward, depending on the kind or, without a kind, on the type of the target.
 
     Raises:
         NoRewardError: The target cannot be loaded or is not a reward.
@@ -40,7 +40,7 @@ def load(request: LoadRequest) -> Any:
 
 
 def _verl(request: LoadRequest) -> FunctionCall:
-    """Return verl's own reward function. The target is the data source, or empty to use that of each row."""
+    """Load verl's default reward function. If the target is not a data source, use each row's data source."""
     require("verl", f"verl:{request.target}")
     source = {"data_source": request.target} if request.target not in ("", "*") else {}
     target = "verl.utils.reward_score:default_compute_score"
@@ -48,7 +48,7 @@ def _verl(request: LoadRequest) -> FunctionCall:
 
 
 class SkyrlGym(LibraryCall):
-    """Environment of skyrl-gym that is done after one step."""
+    """Environment from skyrl-gym that is done after one step."""
 
     def __init__(self, request: LoadRequest) -> None:
         gym, make = load_object(request._replace(target="skyrl_gym:make"))
@@ -95,7 +95,7 @@ def _verifiers(request: LoadRequest) -> LibraryCall:
 
 
 class TaskRewards(LibraryCall):
-    """Rewards of a verifiers 0.4 task, applied to a conversation with one answer."""
+    """Rewards of a task in verifiers 0.4, applied to a conversation with one response."""
 
     is_async = True
 
@@ -120,7 +120,7 @@ class TaskRewards(LibraryCall):
         return {"reward": trace.reward, **dict(trace.metrics), **weighted}
 
     def _data(self, row: CallRow) -> dict[str, Any]:
-        """Return the data of a task: extra_info, and the ground truth for the only missing required field."""
+        """Return the data for a task from `extra_info`. A single missing field gets the ground truth."""
         fields = self.function.data_type().model_fields
         data: dict[str, Any] = {"prompt": GETTERS["chat_prompt"](row), "name": row["data_source"]}
         data.update({name: value for name, value in row["extra_info"].items() if name in fields})
@@ -159,9 +159,9 @@ def _trace(task: Any, row: CallRow) -> Any:
 
 
 class RubricRewards(LibraryCall):
-    """Functions of a rubric of verifiers before 0.4.
+    """Reward functions in a rubric for verifiers before 0.4.
 
-    Each function is called separately, because the rubric itself would count a failure as 0.
+    Each function is called separately, because the rubric itself would score a failure as 0.
     """
 
     is_async = True

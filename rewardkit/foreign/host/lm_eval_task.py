@@ -1,4 +1,4 @@
-"""Task of lm-evaluation-harness, whose filters and metrics lm-eval runs on a single response.
+"""Scores a response with a task from lm-evaluation-harness, using the task's filters and metrics.
 
 The row's `extra_info` is the document. lm-eval receives it instead of the dataset that the task would load.
 """
@@ -15,7 +15,7 @@ from .shapes import GETTERS, CallNotes, CallRow, LackingError, LibraryCall, NoRe
 
 
 class LmEvalTask(LibraryCall):
-    """Reward of an lm-eval task: one metric of one filter. All other numbers of the task are parts."""
+    """Reward from an lm-eval task. The score is one metric for one filter, and other numbers are parts."""
 
     def __init__(self, request: LoadRequest) -> None:
         import lm_eval.tasks  # type: ignore[import-not-found]
@@ -45,7 +45,7 @@ class LmEvalTask(LibraryCall):
             )
 
     def _option(self, option: str, names: list[str]) -> str:
-        """Return the name that an option selects, or the only name if there is just one."""
+        """Return the name that an option selects. Without the option, return the only name."""
         named = self.options.get(option, names[0] if len(names) == 1 else None)
         if named not in names:
             what = f"several {option}s" if named is None else f"no {option} '{named}'"
@@ -75,7 +75,7 @@ class LmEvalTask(LibraryCall):
         return {"score": score, "acc": correct, "pred": request.filtered_resps[self.filter], **numbers}
 
     def _made_for(self, row: CallRow) -> Any:
-        """Return the task with the row as its only document and a single request for it."""
+        """Create the task with the row as its only document, and with a single request."""
         import datasets
         from jinja2 import UndefinedError
         from lm_eval.tasks import TaskManager
@@ -107,7 +107,7 @@ class _EverySplit(dict):  # type: ignore[type-arg]
 
 
 def _path_of(target: str, folder: str) -> str:
-    """Return the YAML file of a task: the target itself, or lm-eval's first file with this task name."""
+    """Return the YAML file for a task, either the target itself or lm-eval's first file with its name."""
     if target.endswith((".yaml", ".yml")):
         return os.path.abspath(target)
     wanted = re.compile(rb"^task:\s*[\"']?%s[\"']?\s*$" % re.escape(target).encode(), re.MULTILINE)
@@ -120,9 +120,9 @@ def _path_of(target: str, folder: str) -> str:
 
 
 def _settings(path: str, sources: Sources) -> dict[str, Any]:
-    """Return the settings of a task, merged with those of included files.
+    """Return the settings in a task's file, merged with the settings in included files.
 
-    Adds the YAML files and the files of the task's functions to `sources`.
+    The YAML files and the Python files with the task's functions are added to `sources`.
     """
     import yaml
 
@@ -156,5 +156,5 @@ def _note(path: str, sources: Sources) -> str:
 
 
 def _name(metric: str) -> str:
-    """Return the name of a metric, which for a function is the part after the last dot."""
+    """Return the name of a metric. For a function, this is the part after the last dot."""
     return metric.rpartition(".")[2]

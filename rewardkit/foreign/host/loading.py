@@ -1,6 +1,6 @@
-"""Finds the target of a spec: a function in a file or module, or the product of a class or factory.
+"""Finds the target of a spec, which is a function in a file or module, or the product of a class or factory.
 
-Also returns the source files of the target.
+Also finds the source files of the target.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ else:
     from .users_code import Raised, raised
 
 Sources = dict[str, tuple[str, str]]
-"""Path and text of each module, by the name of the module."""
+"""Path and text of each module, by module name."""
 
 MAIN = "rewardkit_imported_"
 _ENTRY_NAMES = ("compute_score", "reward_func", "reward_fn")
-"""Usual names of the reward function in a file, for specs without a name."""
+"""Common names for the reward function in a file, for specs without the name of a function."""
 
 
 class LoadRequest(NamedTuple):
-    """Client's request to load a reward."""
+    """Request from the client to load a reward."""
 
     target: str
     kind: str = ""
@@ -52,11 +52,11 @@ class LoadRequest(NamedTuple):
     module: str = ""
     """Name of the target's module in an earlier host, or empty."""
     sources: Mapping[str, Sequence[str]] = {}
-    """Path and text of each module as read by an earlier host, by the name of the module."""
+    """Path and text of each module that an earlier host read, by module name."""
 
 
 class _Held(importlib.abc.MetaPathFinder):
-    """Import finder for modules whose texts are in the request, even if their files have changed since."""
+    """Import finder for modules with source text in the request, even if their files have changed since."""
 
     def __init__(self, sources: Mapping[str, Sequence[str]]) -> None:
         self.sources = sources
@@ -68,7 +68,7 @@ class _Held(importlib.abc.MetaPathFinder):
 
 
 class _Beside(importlib.abc.MetaPathFinder):
-    """Import finder for the package that contains a file. An installed package may have the same name."""
+    """Import finder for the package that contains a file, even if an installed package has the same name."""
 
     def __init__(self, package: str, root: str) -> None:
         self.package = package
@@ -103,13 +103,13 @@ def _spec(name: str, path: str, text: str) -> ModuleSpec:
 
 
 def hold(sources: Mapping[str, Sequence[str]]) -> None:
-    """Import these modules from the given texts from now on."""
+    """Make later imports of these modules use the given source text."""
     if sources:
         sys.meta_path.insert(0, _Held(sources))
 
 
 def load_call(request: LoadRequest) -> FunctionCall:
-    """Load the function that `FILE.py[:NAME]` or `package.module:NAME` names, ready to be called.
+    """Load the function that `FILE.py[:NAME]` or `package.module:NAME` names and prepare it for calls.
 
     Raises:
         NoRewardError: The target cannot be called, or its parameters do not show how to call it.
@@ -127,7 +127,7 @@ def load_call(request: LoadRequest) -> FunctionCall:
 
 
 def load_object(request: LoadRequest) -> tuple[ModuleType, Any]:
-    """Import the module of a target and return the module and the object that the target names."""
+    """Import a target's module. Return the module and the object that the target names."""
     file, _, name = request.target.rpartition(":") if ".py:" in request.target else (request.target, "", "")
     if file.endswith(".py"):
         module = _import_file(file, request.module)
@@ -139,7 +139,7 @@ def load_object(request: LoadRequest) -> tuple[ModuleType, Any]:
 
 
 def _shape(found: Any, kind: str) -> CallShape | None:
-    """Return the call shape of this kind or, without a kind, the shape inferred from the parameters."""
+    """Return the call shape for a kind or, without a kind, the shape inferred from the parameters."""
     parameters = FunctionParameters(found)
     if not kind:
         return shape_of(found, parameters)
@@ -151,8 +151,8 @@ def _shape(found: Any, kind: str) -> CallShape | None:
 def _import_file(file: str, known: str) -> ModuleType:
     """Import a file as a separate module, as verl does.
 
-    If the file has relative imports, it is imported as a module of its package. If `known` is not empty, it
-    is imported under this name, which an earlier host used.
+    If the file has relative imports, it is imported as a module in its package. If `known` is not empty, the
+    file is imported under this name, which an earlier host used.
     """
     path = os.path.abspath(file)
     dotted, root = "", ""
@@ -183,7 +183,7 @@ def _read(path: str, shown: str) -> str:
 def file_module(path: str) -> str:
     """Return the name under which a file is imported as a separate module."""
     digest = hashlib.sha256(path.encode()).hexdigest()[:8]
-    stem = os.path.basename(path)[:-3].replace(".", "_")  # a dot would mean a module in a package
+    stem = os.path.basename(path)[:-3].replace(".", "_")  # a dot would indicate a module in a package
     return f"{MAIN}{stem}_{digest}"
 
 
@@ -206,7 +206,7 @@ def _has_relative_imports(source: str) -> bool:
 
 
 def _search_in(*folders: str) -> None:
-    """Append folders to the module search path. They come last, so that they hide no installed module."""
+    """Append folders to the module search path. Being last, they do not hide any installed module."""
     sys.path.extend(folder for folder in folders if folder not in sys.path)
 
 
@@ -218,12 +218,12 @@ def _import(name: str, shown: str) -> ModuleType:
 
 
 def said(error: BaseException) -> str:
-    """Return a line with an error and its location, and with advice if a module is missing."""
+    """Return one line with an error and its location, and with advice if a module is missing."""
     return with_help(error).text
 
 
 def with_help(error: BaseException) -> Raised:
-    """Return an exception as a `Raised`, with advice if a module is missing."""
+    """Convert an exception to a `Raised`, with advice if a module is missing."""
     found = raised(error)
     if not isinstance(error, ModuleNotFoundError):
         return found
@@ -231,10 +231,10 @@ def with_help(error: BaseException) -> Raised:
 
 
 def require(package: str, shown: str) -> None:
-    """Check that a package is installed, by the module of the same name.
+    """Check that a package is installed by searching for the module with the same name.
 
     Raises:
-        NoRewardError: The package is missing.
+        NoRewardError: The package is not installed.
     """
     _search_in(os.getcwd())
     if importlib.util.find_spec(package.replace("-", "_")) is None:
@@ -242,7 +242,7 @@ def require(package: str, shown: str) -> None:
 
 
 def for_us() -> str:
-    """Return the part of a message that explains where to install a missing package."""
+    """Return the end of an error message, which explains where to install a missing package."""
     return f"for {sys.executable}, or set `python:` to an interpreter that has the package"
 
 
@@ -261,7 +261,7 @@ def _find(module: ModuleType, name: str, request: LoadRequest) -> Any:
 
 
 def _only(module: ModuleType, target: str, kind: str) -> Any:
-    """Return the reward function of a file if the spec does not name it."""
+    """Return the reward function in a file, for a spec that does not name the function."""
     own = {
         name: value
         for name, value in vars(module).items()
@@ -278,7 +278,7 @@ def _only(module: ModuleType, target: str, kind: str) -> Any:
 
 
 def _instance(found: Any, options: Mapping[str, Any]) -> Any:
-    """Create an object of a class, passing the options in `args` if it requires its trainer's arguments."""
+    """Create an instance of a class. Pass the options as `args` if it requires its trainer's arguments."""
     parameters = FunctionParameters(found)
     if "args" in parameters.names and "args" not in options and (options or "args" in parameters.required):
         return found(SimpleNamespace(**options))
@@ -286,7 +286,7 @@ def _instance(found: Any, options: Mapping[str, Any]) -> Any:
 
 
 def _made_by(found: Callable[..., Any], options: Mapping[str, Any]) -> Any | None:
-    """Return the callable that a factory creates from the options, or None if `found` is not a factory."""
+    """Return the callable that a factory creates with the options, or None if `found` is not a factory."""
     parameters = FunctionParameters(found)
     missing = [name for name in parameters.required if name not in options]
     strange = [name for name in options if name not in parameters.names and not parameters.takes_any]
@@ -305,7 +305,7 @@ def _call_maker(found: Callable[..., Any], options: Mapping[str, Any]) -> Any:
 
 
 def sources_of(name: str) -> tuple[Sources, str]:
-    """Return the source files of a module and its neighbours, or the distribution of an installed module."""
+    """Return the source files of a module and its neighbours, or an installed module's distribution."""
     path = getattr(sys.modules.get(name), "__file__", None)
     if path is None or _is_installed(path):
         return {}, distribution_of(name)
@@ -333,11 +333,11 @@ def _is_installed(path: str) -> bool:
 
 
 def distribution_of(module: str) -> str:
-    """Return `name version` of the distribution that contains a module, or the module's name if unknown."""
+    """Return the name and version of a module's distribution, or only the module's name if unknown."""
     from importlib import metadata
 
     top = module.partition(".")[0]
-    of_packages: dict[str, list[str]] = getattr(metadata, "packages_distributions", dict)()  # new in 3.10
+    of_packages: dict[str, list[str]] = getattr(metadata, "packages_distributions", dict)()  # since 3.10
     names = of_packages.get(top) or [top]
     try:
         return f"{names[0]} {metadata.version(names[0])}"

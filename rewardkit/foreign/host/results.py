@@ -1,7 +1,7 @@
 """Converts the results of reward functions to a common form. A failure never becomes a number.
 
 A result is `{"score": ...}`, optionally with `correct`, `extracted`, `parts` (numbers by name) and `detail`.
-A failure is `{"error": why}`. The result of a row that cannot be scored is `{"invalid": why}`.
+A failure is `{"error": why}`. The result for a row that cannot be scored is `{"invalid": why}`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 RowResult = dict[str, Any]
 
 SCORES = ("score", "reward", "overall", "rewards")
-"""Names under which a mapping or an object may contain the score. The first existing name is used."""
+"""Names of the keys or attributes that may contain the score. The first existing name is used."""
 CORRECT = ("acc", "correct", "is_correct")
 EXTRACTED = ("pred", "extracted")
 _NONE = "the reward returned None"
@@ -22,7 +22,7 @@ LONGEST = 300
 
 
 def read_all(value: Any, n: int, kind: str) -> list[RowResult]:
-    """Convert the value that a call with `n` rows returned to `n` results."""
+    """Convert the value returned by a call with `n` rows to `n` results."""
     if kind == "openrlhf":
         value = _split(value, n)
     if isinstance(value, (str, bytes, Mapping)) or not hasattr(value, "__iter__"):
@@ -34,7 +34,7 @@ def read_all(value: Any, n: int, kind: str) -> list[RowResult]:
 
 
 def read(value: Any, kind: str) -> RowResult:
-    """Convert the value that a reward returned for a row to a result."""
+    """Convert the value returned for a single row to a result."""
     if value is None:
         scoreless = kind in ("trl", "swift")
         return {"invalid": f"not scored: {_NONE}"} if scoreless else failed(_NONE)
@@ -53,7 +53,7 @@ def failed(why: str) -> RowResult:
 
 
 def add_notes(result: RowResult, metrics: Mapping[str, float], extras: Mapping[str, Any]) -> RowResult:
-    """Add the metrics and extra values that the function logged for a row to the row's result."""
+    """Add the metrics and extra values that the function logged to the result for a row."""
     if "score" not in result:
         return result
     parts = {**_finite(metrics), **_finite(extras), **result.get("parts", {})}
@@ -115,13 +115,13 @@ def _of_fields(fields: Mapping[Any, Any]) -> RowResult:
 
 
 def _alone(value: Any) -> Any:
-    """Return the only item of a list with one item, or any other value unchanged."""
+    """Return the only item in a list with one item. Return any other value unchanged."""
     listed = value.tolist() if hasattr(value, "tolist") else value
     return listed[0] if isinstance(listed, (list, tuple)) and len(listed) == 1 else listed
 
 
 def _split(value: Any, n: int) -> Any:
-    """Convert OpenRLHF's dict of lists to a dict for each row. Tensors and lists are unchanged."""
+    """Convert OpenRLHF's dict of lists to one dict per row. Return tensors and lists unchanged."""
     if not isinstance(value, Mapping):
         return value
     flat = _flat({str(name): part for name, part in value.items()})
@@ -136,7 +136,7 @@ def _nth(value: Any, i: int, n: int) -> Any:
 
 
 def _flat(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace mappings among the values by their entries."""
+    """Replace values that are mappings with the entries of the mappings."""
     flat: dict[str, Any] = {}
     for name, value in fields.items():
         flat.update({str(k): v for k, v in value.items()} if isinstance(value, Mapping) else {name: value})
@@ -178,7 +178,7 @@ def _words(fields: Mapping[str, Any]) -> str:
 
 
 def _shown(value: Any) -> str:
-    """Return a value in one short line. Large values are not written out."""
+    """Format a value as one short line. Of a large value, show only the type and the length."""
     if isinstance(value, (str, bytes)):
         value = value[:LONGEST]
     elif hasattr(value, "__len__") and len(value) > LONGEST:

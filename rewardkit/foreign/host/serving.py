@@ -1,7 +1,7 @@
-"""Host's side of the protocol with the client: a line of JSON for each request and each answer.
+"""Host side of the protocol with the client. Each request and each answer is one line of JSON.
 
-The first request names the reward to load. Each further request contains the rows of a call. A function is
-called on the main thread, where it can set signal handlers. Calls of an `async` function run concurrently.
+The first request specifies the reward to load. Each later request contains the rows for a call. A function is
+called on the main thread, where it can set signal handlers. Calls to an `async` function run concurrently.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _own_pid = os.getpid()
 
 
 def main(parent: int) -> None:
-    """Serve the client until it closes the pipe."""
+    """Answer requests from the client until the client closes the pipe."""
     _die_with(parent)
     _take_along_what_it_starts()
     requests, answers = _take_standard_streams()
@@ -76,7 +76,7 @@ def _described(call: Any, *, look: bool) -> dict[str, Any]:
 
 
 def _die_with(parent: int) -> None:
-    """Let the kernel kill this process when the client exits, and before the client if memory runs out."""
+    """Make the kernel kill this process when the client exits, and before the client if memory runs out."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as wish:
@@ -102,7 +102,7 @@ def _take_along_what_it_starts() -> None:
 
 
 def _take_standard_streams() -> Any:
-    """Move the client's pipes to new descriptors and return them. Output of the function goes to stderr."""
+    """Move the client's pipes to new descriptors and return them. Send the function's output to stderr."""
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
@@ -113,7 +113,7 @@ def _take_standard_streams() -> Any:
 
 def _write(answers: BinaryIO, message: Mapping[str, Any]) -> None:
     if os.getpid() != _own_pid:
-        os._exit(0)  # a child process that the function forked and that returned from the function
+        os._exit(0)  # this is a child process that the function forked, and must not answer
     answers.write(json.dumps(message).encode() + b"\n")
     answers.flush()
 
@@ -124,12 +124,12 @@ def _serve_in_turn(call: Any, requests: BinaryIO, answers: BinaryIO) -> None:
     for line in requests:
         message = json.loads(line)
         results = _score(call, message["rows"], loop)
-        signal.setitimer(signal.ITIMER_REAL, 0)  # a timer left by the function would fire in a later row
+        signal.setitimer(signal.ITIMER_REAL, 0)  # a timer that is still set would fire during a later row
         _write(answers, {"id": message["id"], "results": results})
 
 
 def _score(call: Any, rows: list[CallRow], loop: asyncio.AbstractEventLoop) -> list[RowResult]:
-    """Call the function in this thread and return its results. An awaitable that it returns is awaited."""
+    """Call the function in this thread, await its return value if necessary, and return the results."""
     notes = CallNotes()
     try:
         value = call.on(rows, notes)

@@ -1,7 +1,7 @@
-"""Call shapes of other projects' reward functions: identifying parameters and arguments of each kind.
+"""Call shapes for other projects' reward functions: the identifying parameters and arguments for each kind.
 
-A row is a mapping with the fields `data_source, response, ground_truth, prompt, extra_info` of a `Sample`,
-and with `prompt_text`, the texts of the prompt's messages on successive lines.
+A row is a mapping with the fields `data_source, response, ground_truth, prompt, extra_info` of a `Sample`.
+The additional field `prompt_text` contains the text of the prompt's messages on successive lines.
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ Getter = Callable[[CallRow], Any]
 
 
 class NoRewardError(Exception):
-    """Error that the target cannot be used as a reward. The text contains the reason."""
+    """Error for a target that cannot be used as a reward. The message contains the reason."""
 
 
 class LackingError(Exception):
-    """Error that a row lacks the value of a parameter."""
+    """Error for a row that has no value for a parameter."""
 
 
 class CallShape(NamedTuple):
-    """Way of calling a reward function."""
+    """Calling convention for one kind of reward function."""
 
     kind: str
     needs: tuple[str, ...]
-    """Parameters that only a function of this kind has."""
+    """Parameters that identify a function of this kind."""
     fields: Mapping[str, str]
     """Name of the getter in `GETTERS` for each parameter."""
     lists: bool = False
-    """True if the function accepts several rows, as a list for each parameter."""
+    """True if the function accepts several rows, with a list for each parameter."""
     by_place: tuple[str, ...] = ()
-    """Getters of the positional arguments, which are passed regardless of the parameters' names."""
+    """Getters for the positional arguments, which are passed regardless of the parameters' names."""
     columns: bool = False
-    """True if the columns of the data are passed by name."""
+    """True if the columns in the data are passed by name."""
 
 
 def near(name: str, known: Sequence[str]) -> str:
-    """Return `"; did you mean a or b?"` with the closest known names, or an empty text if none is close."""
+    """Return `"; did you mean a or b?"` with the closest known names, or "" if no name is close."""
     found = difflib.get_close_matches(name, known)
     return f"; did you mean {' or '.join(found)}?" if found else ""
 
@@ -68,7 +68,7 @@ def _task_info(row: CallRow) -> Any:
 
 
 class _Arguments(SimpleNamespace):
-    """Arguments of slime that were given as options. Reading any other argument is an error."""
+    """Stand-in for slime's arguments, with the given options. Reading any other argument is an error."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -170,13 +170,13 @@ class FunctionParameters:
         self.required = [one.name for one in named if one.default is one.empty]
 
     def annotation(self, name: str) -> str:
-        """Return the annotation of a parameter as text, or an empty text if it has no annotation."""
+        """Return the annotation of a parameter as a string, or "" if the parameter has no annotation."""
         found = self._annotations.get(name, inspect.Parameter.empty)
         return "" if found is inspect.Parameter.empty else str(found)
 
 
 def shape_of(target: Any, parameters: FunctionParameters) -> CallShape | None:
-    """Return the call shape that the parameters of a callable identify, or None if they identify none."""
+    """Return the call shape that a callable's class or parameters identify, or None if there is none."""
     if any(base.__name__ in ("ORM", "AsyncORM") for base in type(target).__mro__):
         return BY_KIND["swift"]
     names = set(parameters.names)
@@ -184,7 +184,7 @@ def shape_of(target: Any, parameters: FunctionParameters) -> CallShape | None:
 
 
 class FunctionCall:
-    """Function with all arguments of a call except the values from the rows."""
+    """Function with all arguments for a call, except the values from the rows."""
 
     def __init__(
         self, function: Any, shape: CallShape, options: Mapping[str, Any], columns: Mapping[str, str]
@@ -195,9 +195,9 @@ class FunctionCall:
         self.parameters = FunctionParameters(function)
         self.gets: dict[str, Getter] = {}
         self.open: list[str] = []
-        """Required parameters whose values are read from `extra_info` of each row."""
+        """Required parameters whose values are read from each row's `extra_info`."""
         self.gives: dict[str, str] = {}
-        """Field of the row that each parameter gets, for messages."""
+        """Field of the row that is passed to each parameter, for messages."""
         self.is_async = is_async(function)
         self.module = ""
         """Module from which the function was loaded."""
@@ -234,7 +234,7 @@ class FunctionCall:
         self.gives[name] = field
 
     def _guess(self) -> None:
-        """Pass the response or ground truth to the only unknown parameter, if no other parameter gets it."""
+        """Pass the response or ground truth to the only unknown parameter if it is not passed elsewhere."""
         given = self._roles()
         left = [] if "sample" in given else [one for one in ("response", "ground_truth") if one not in given]
         if len(self.open) == 1 and len(left) == 1:
@@ -248,7 +248,7 @@ class FunctionCall:
             )
 
     def _roles(self) -> set[str]:
-        """Return the fields of a row that any parameter gets."""
+        """Return the fields of a row that are passed to parameters."""
         names = self.parameters.names
         if self.shape.columns:
             return {"response"} | {name for name in ("ground_truth",) if name in names}
@@ -256,10 +256,10 @@ class FunctionCall:
         return {_SHOWS.get(field, field) for name, field in self.gives.items() if name in known}
 
     def on(self, rows: Sequence[CallRow], notes: CallNotes) -> Any:
-        """Call the function with the values of the rows. The returned value may have to be awaited.
+        """Call the function with the values from the rows. The caller must await an awaitable return value.
 
         Raises:
-            LackingError: A row lacks the value of a required parameter.
+            LackingError: A row has no value for a required parameter.
         """
         lacking = [name for name in self.open for row in rows if name not in row["extra_info"]]
         if lacking:
@@ -278,7 +278,7 @@ class FunctionCall:
         return self.function(**given)
 
     def _columns(self, rows: Sequence[CallRow], given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the values of further columns (keys of extra_info) that the function accepts."""
+        """Return the values in additional columns (keys in `extra_info`) that the function accepts."""
         names = {key for row in rows for key in row["extra_info"] if key not in given and self._takes(key)}
         return {name: self._values(_of_extra_info(name), rows) for name in names}
 
@@ -297,12 +297,12 @@ class FunctionCall:
 
 
 class LibraryCall:
-    """Reward of a library, with the same attributes as a `FunctionCall`."""
+    """Reward from a library, with the same attributes as a `FunctionCall`."""
 
     is_async = False
     gives: Mapping[str, str] = {}
     sources: Mapping[str, Sequence[str]] = {}
-    """Files other than those of the module that affect scores."""
+    """Files outside the module that affect scores."""
 
     def __init__(self, kind: str, module: str, made: Any, options: Mapping[str, Any]) -> None:
         self.shape = CallShape(kind, (), {})
@@ -313,17 +313,17 @@ class LibraryCall:
         self.columns: Mapping[str, str] = {}
 
     def on(self, rows: list[CallRow], notes: CallNotes) -> Any:
-        """Score one row."""
+        """Score a single row."""
         raise NotImplementedError
 
 
 _SHOWS = {"reward_input": "sample", "task_info": "ground_truth"}
-"""Field of the row that each of these getters contains. `sample` stands for all fields."""
+"""Field of the row that the value of each of these getters contains. `sample` stands for all fields."""
 _OF_THE_TRAINER = ("trainer_state", "log_extra", "log_metric", "environments")
 
 
 class CallNotes:
-    """Values that a TRL function logs during a call, and a stand-in for the state of TRL's trainer."""
+    """Values that a TRL function logs during a call, together with a stand-in for TRL's trainer state."""
 
     def __init__(self) -> None:
         self.metrics: dict[str, float] = {}
@@ -341,7 +341,7 @@ class CallNotes:
 
 
 def is_async(function: Any) -> bool:
-    """Return True if a callable is an `async` function or an object with an `async` call."""
+    """Return True if a callable is an `async` function, or an object whose `__call__` is `async`."""
     call = getattr(function, "__call__", None)  # noqa: B004  (of an object)
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
 
@@ -350,7 +350,7 @@ _PLAIN = {"chat_prompt": "prompt_text", "chat_response": "response"}
 
 
 def _as_asked(field: str, annotation: str) -> Getter:
-    """Return a getter of messages or text, as the annotation or otherwise the form of the prompt requires."""
+    """Return a getter for messages or text, depending on the annotation or else on the prompt's form."""
     chat, plain = GETTERS[field], GETTERS[_PLAIN[field]]
     if "dict" in annotation.lower():
         return chat

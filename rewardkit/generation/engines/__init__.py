@@ -1,4 +1,4 @@
-"""Table of engines. An engine's module has `open_engine(engine, settings)` and is imported when used."""
+"""Table of engines. An engine's module defines `open_engine(engine, settings)` and is imported on demand."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ class EngineEntry:
 
     module: str
     slice_size: int
-    """Number of requests passed to the engine together.
+    """Number of requests that are passed to the engine together, or 1 if responses are independent.
 
-    A resumed run repeats a whole slice or none of it, because the other responses in a batch can change the
-    last bits of a response. 1 if responses do not depend on each other.
+    A resumed run repeats either a whole slice or none of it, because the last bits of a response can depend
+    on the other responses in the batch.
     """
     packages: tuple[str, ...]
     extra: str
-    """Extra of rewardkit that installs these packages."""
+    """Name of the extra that installs these packages, as in `rewardkit[NAME]`."""
     settings: tuple[str, ...]
     """Engine-specific settings (fields of `EngineSettings`) that this engine uses."""
     loads_model: bool = True
-    """True if the engine loads the model `--model` from a folder or the hub, so that a missing model can be
-    reported before the engine is imported."""
+    """True if the engine loads the model from a folder or the hub. A missing model can then be reported
+    before the engine is imported."""
 
 
 _LOCAL = ("dtype", "max_model_len", "trust_remote_code")
@@ -57,7 +57,7 @@ ENGINES: Table[EngineEntry] = Table(
 
 
 def default_engine(url: str | None) -> str:
-    """Return `endpoint` if there is an address, otherwise `vllm` if vLLM is installed, otherwise `hf`."""
+    """Return `endpoint` if a URL is given, otherwise `vllm` if vLLM is installed, otherwise `hf`."""
     if url is not None:
         return "endpoint"
     return "vllm" if importlib.util.find_spec("vllm") is not None else "hf"
@@ -68,7 +68,7 @@ def require_engine(name: str) -> None:
 
     Raises:
         ConfigError: The engine is unknown.
-        MissingDependencyError: A package of the engine is not installed.
+        MissingDependencyError: A package that the engine needs is not installed.
     """
     if name not in ENGINES:
         near = did_you_mean(name, ENGINES) or f"; expected one of {', '.join(ENGINES)}"
@@ -82,12 +82,12 @@ def open_engine(engine: EngineSettings, settings: GenerationSettings) -> Generat
 
     Raises:
         ConfigError: The engine is unknown, or the model cannot be loaded.
-        MissingDependencyError: A package of the engine is not installed.
+        MissingDependencyError: A package that the engine needs is not installed.
     """
     require_engine(engine.name)
     if ENGINES[engine.name].loads_model and (reason := why_no_model(engine.model)):
         raise ConfigError(reason)  # before importing torch, which takes seconds
-    with large_imports():  # opening an engine imports further large modules
+    with large_imports():  # opening an engine imports more large modules
         module = importlib.import_module(ENGINES[engine.name].module)
         opened: GenerationEngine = module.open_engine(engine, settings)
     return opened

@@ -1,4 +1,4 @@
-"""Engine for OpenAI-compatible servers. Many requests are in flight at once and retried independently."""
+"""Engine for OpenAI-compatible servers. Many requests are in flight at once, each with its own retries."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _EXAMPLE = "http://127.0.0.1:8000/v1"
 
 @dataclass(frozen=True, slots=True)
 class EndpointAnswer:
-    """Server's answer to a request."""
+    """Response from the server to a request."""
 
     text: str
     finish_reason: str
@@ -39,14 +39,14 @@ class EndpointAnswer:
     tokens: int | None
     log_probs: Sequence[float] | None
     calls: Sequence[Call]
-    """Tool calls that the server found in the answer."""
+    """Tool calls that the server found in the response."""
 
 
 def open_engine(engine: EngineSettings, settings: GenerationSettings) -> EndpointEngine:
-    """Return the engine without contacting the server.
+    """Create the engine without contacting the server.
 
     Raises:
-        ConfigError: The address is missing, or does not begin with http:// or https://.
+        ConfigError: The URL is missing, or does not begin with http:// or https://.
         MissingDependencyError: The package `openai` is not installed.
     """
     if not engine.url:
@@ -73,7 +73,7 @@ class EndpointEngine:
         )
 
     def run(self, requests: Sequence[GenerationRequest], done: Done) -> None:
-        """See `GenerationEngine.run`. A request whose attempts all fail has an `error`."""
+        """See `GenerationEngine.run`. If all attempts at a request fail, its completion has an `error`."""
         drive(self._run(requests, done))
 
     def close(self) -> None:
@@ -114,7 +114,7 @@ class EndpointEngine:
         return msgspec.structs.replace(one, prompt_tokens=model.prompt_tokens)
 
     async def ask(self, body: Mapping[str, Any]) -> EndpointAnswer:
-        """Send a request and return the server's answer.
+        """Send a request and return the server's response.
 
         Raises:
             EndpointError: The server refused the request, or all attempts failed.
@@ -122,7 +122,7 @@ class EndpointEngine:
         return _answer(await complete(self._endpoint, body))
 
     def body(self, messages: Sequence[Message], seed: int, max_tokens: int) -> dict[str, Any]:
-        """Return the JSON body of a request."""
+        """Return the JSON body for a request."""
         settings = self._settings
         body: dict[str, Any] = {
             "messages": list(messages),
@@ -142,12 +142,12 @@ class EndpointEngine:
 
 
 class _Conversation:
-    """`ChatModel` of an episode."""
+    """Implementation of `ChatModel` for a single episode."""
 
     def __init__(self, engine: EndpointEngine) -> None:
         self._engine = engine
         self.prompt_tokens: int | None = 0
-        """Prompt tokens of all turns, or None if the server did not count the tokens of a turn."""
+        """Number of prompt tokens in all turns, or None if the server did not count the tokens in a turn."""
 
     async def chat(
         self,
@@ -165,8 +165,8 @@ class _Conversation:
         counts = (self.prompt_tokens, answer.prompt_tokens)
         self.prompt_tokens = None if None in counts else sum(count or 0 for count in counts)
         finish: Literal["stop", "length"] = "length" if answer.finish_reason == "length" else "stop"
-        # If the server reports no calls, the text may still contain some, because not every server parses
-        # calls.
+        # If the server reports no calls, the text may still contain calls, because not every server parses
+        # them.
         calls = answer.calls or None
         return Reply(answer.text, (), answer.log_probs, finish, calls, answer.tokens)
 
@@ -190,6 +190,6 @@ def _answer(completion: Mapping[str, Any]) -> EndpointAnswer:
 
 
 def _call(one: Mapping[str, Any]) -> Call:
-    """Return a tool call that the server found."""
+    """Convert a tool call that the server found."""
     function = one["function"]
     return call_of(function.get("name"), function.get("arguments"), str(one.get("id") or ""))

@@ -1,4 +1,4 @@
-"""Engine that decodes with the trainer's `hf` engine, which is slow but needs only transformers."""
+"""Engine that generates with the trainer's `hf` rollout, which is slow but needs only transformers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits of engines that are checked before a request is made."""
+"""Limits that are checked before a request is passed to an engine."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rewardkit.trainer.models.shape import read_positions
 
 
 def window(engine: EngineSettings, settings: GenerationSettings) -> int | None:
-    """Return the maximum number of tokens of a prompt with its response, or None if the model has no limit.
+    """Return the maximum number of tokens in a prompt and its response, or None if the model has no limit.
 
     Raises:
         ConfigError: A response of `max_tokens` leaves no room for a prompt.

@@ -1,4 +1,7 @@
-"""Runs engines in Ray actors, which share the slices of requests. Responses are those of a single engine."""
+"""Runs engines in Ray actors, which share the slices of requests.
+
+The responses are the same as with a single engine.
+"""
 
 from __future__ import annotations
 
@@ -30,13 +33,13 @@ def run_on_ray(
 ) -> None:
     """Answer all requests with an engine in each actor.
 
-    An actor that dies is replaced and its slice is answered again, up to a few times.
+    An actor that dies is replaced, and its slice is answered again, up to a few times.
 
     Args:
         cluster: Ray cluster.
-        engine: Engine of each actor and its settings.
-        settings: Settings for drawing the responses.
-        slices: Requests in slices. An actor answers a whole slice.
+        engine: Engine for each actor, and its settings.
+        settings: Settings for sampling the responses.
+        slices: Slices of requests. Each slice is answered by a single actor.
         done: Callback for each response, called when the response's slice is finished.
 
     Raises:
@@ -51,10 +54,10 @@ def run_on_ray(
 
 
 class _Run:
-    """Actors that open their engines or answer slices, and the queue of slices.
+    """Queue of slices, and actors that open their engines or answer slices.
 
-    An actor gets a slice only after its engine is open, so that an actor that fits on no machine delays no
-    slice.
+    An actor gets a slice only after its engine is open. An actor that does not fit on any machine therefore
+    does not delay a slice.
     """
 
     def __init__(self, ray: Any, make: Callable[[], Any], slices: Sequence[Slice], done: Done) -> None:
@@ -64,10 +67,10 @@ class _Run:
         self._waiting = deque(slices)
         self._left = len(slices)
         self._asked: dict[Any, tuple[Any, Slice]] = {}
-        """Actor and slice of each pending answer."""
+        """Actor and slice for each pending answer."""
         self._idle: list[Any] = []
         self._deaths: Counter[tuple[int, int]] = Counter()
-        """Number of actors that died, by the first request of their slices."""
+        """Number of actors that died, by the first request in their slices."""
 
     def go(self, count: int) -> None:
         """Answer all slices with `count` actors."""
@@ -97,7 +100,7 @@ class _Run:
                 self._done(one)
 
     def _replace(self, actor: Any, some: Slice, error: Exception) -> None:
-        """Return the slice of an actor that died to the queue, and start a new actor."""
+        """Put the slice of an actor that died back into the queue, and start a new actor."""
         first = (some[0].row, some[0].sample) if some else (-1, 0)
         self._deaths[first] += 1
         if self._deaths[first] > TRIES_AGAIN:
@@ -109,7 +112,7 @@ class _Run:
 
 
 def _pieces(slices: Sequence[Slice], engine: EngineSettings) -> Iterator[Slice]:
-    """Yield the slices, with independent requests grouped by the concurrency of the endpoint."""
+    """Yield the slices. Group independent requests into slices as large as the endpoint's concurrency."""
     if any(len(some) > 1 for some in slices):
         yield from slices
         return
@@ -119,7 +122,7 @@ def _pieces(slices: Sequence[Slice], engine: EngineSettings) -> Iterator[Slice]:
 
 
 def _actors(resources: dict[str, float], nodes: int, engine: EngineSettings) -> tuple[int, dict[str, Any]]:
-    """Return the number of actors, and the Ray options of an actor."""
+    """Return the number of actors, and the Ray options for an actor."""
     if engine.name == "endpoint":
         return max(1, int(resources.get("CPU", 1))), {"num_cpus": 1}
     gpus = int(resources.get("GPU", 0))
@@ -130,7 +133,7 @@ def _actors(resources: dict[str, float], nodes: int, engine: EngineSettings) -> 
 
 
 def _as_ours(error: Exception) -> RewardkitError:
-    """Convert the failure or death of an actor to an error with a one-line message."""
+    """Convert an exception from an actor that failed or died to an error with a one-line message."""
     cause = getattr(error, "cause", None)
     if isinstance(cause, RewardkitError):
         return cause
@@ -148,7 +151,7 @@ class _GenerationActor:
         self._engine: Any = None
 
     def answer(self, requests: Slice) -> list[Completion]:
-        if self._engine is None:  # opened in a call, so that Ray reports its errors
+        if self._engine is None:  # opened in a call, so that Ray reports errors
             self._engine = open_engine(self._engine_settings, self._settings)
         found: list[Completion] = []
         self._engine.run(requests, found.append)

@@ -1,4 +1,4 @@
-"""Tokenizer of both local engines, which encodes chat messages, and the token ids that end a response."""
+"""Loads the tokenizer for both local engines, encodes chats, and finds the tokens that end a response."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rewardkit.types import Message
 
 
 def load_tokenizer(engine: EngineSettings) -> Any:
-    """Return the tokenizer of the model, which must have a chat template.
+    """Load the model's tokenizer, which must have a chat template.
 
     Raises:
         ConfigError: The model has no tokenizer, or the tokenizer has no chat template.
@@ -30,14 +30,14 @@ def load_tokenizer(engine: EngineSettings) -> Any:
 
 
 def encode(tokenizer: Any, messages: Sequence[Message]) -> list[int]:
-    """Return the token ids of a conversation, up to the beginning of the model's answer."""
+    """Return the token ids of a conversation, up to the beginning of the model's response."""
     text = tokenizer.apply_chat_template(list(messages), add_generation_prompt=True, tokenize=False)
     ids: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
     return ids
 
 
 def eos_ids(path: str, tokenizer: Any) -> list[int]:
-    """Return the ids that end a response, from the model's generation config and the tokenizer."""
+    """Return the ids of the tokens that end a response, from the generation config and the tokenizer."""
     try:
         given = GenerationConfig.from_pretrained(path).eos_token_id
     except (OSError, ValueError):

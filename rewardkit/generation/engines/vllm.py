@@ -1,6 +1,6 @@
 """Engine that runs vLLM in this process through `vllm.LLM`.
 
-This module runs vLLM's step loop itself, so that each response is passed on as soon as it is finished.
+This module runs vLLM's step loop itself, so that each response is available as soon as it is finished.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from rewardkit.trainer.rollout.vllm_limits import reason_of
 from rewardkit.trainer.rollout.vllm_side_effects import no_compiling
 
 DEFAULT_PROMPT = 4096
-"""Number of tokens for the prompt if no setting limits it. Without a limit, vLLM would reserve memory for the
-model's whole context."""
+"""Maximum number of tokens in a prompt if no setting limits it. Without a limit, vLLM would reserve memory
+for the model's whole context."""
 CPU_CACHE_BYTES = 64 << 20, 2 << 30
-"""Minimum and maximum size of the KV cache on a CPU, in bytes. vLLM's default is nearly all memory."""
+"""Minimum and maximum size of the KV cache on a CPU, in bytes. By default, vLLM uses nearly all memory."""
 
 
 def open_engine(engine: EngineSettings, settings: GenerationSettings) -> VllmEngine:
@@ -50,7 +50,7 @@ def open_engine(engine: EngineSettings, settings: GenerationSettings) -> VllmEng
     os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
     os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
     try:
-        with large_imports():  # for the imports only, because starting an engine collects garbage
+        with large_imports():  # only around the imports, because starting an engine collects garbage
             from vllm import LLM
     except ImportError as error:
         raise MissingDependencyError(
@@ -72,7 +72,7 @@ def open_engine(engine: EngineSettings, settings: GenerationSettings) -> VllmEng
 
 
 def arguments(engine: EngineSettings, settings: GenerationSettings, *, on_cpu: bool) -> dict[str, Any]:
-    """Return the arguments of `vllm.LLM`."""
+    """Return the arguments for `vllm.LLM`."""
     wanted = (settings.max_prompt_tokens or DEFAULT_PROMPT) + settings.max_tokens
     most = window(engine, settings)
     longest = engine.max_model_len or min(wanted, most or wanted)
@@ -98,8 +98,8 @@ def _cpu_cache_bytes(engine: EngineSettings, longest: int) -> int:
     """Return the size of the KV cache on a CPU, in bytes.
 
     The cache has room for twice `max_num_seqs` sequences of maximum length, in float32. If the model's shape
-    is unknown, it has its maximum size. The size matters because vLLM fills the whole cache with zeros at
-    startup.
+    is unknown, the cache has the maximum size. The size matters because vLLM fills the whole cache with zeros
+    at startup.
     """
     least, most = CPU_CACHE_BYTES
     free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
@@ -173,7 +173,7 @@ class VllmEngine:
         stepper.run(player.play, requests)
 
     def _turn_parameters(self, seed: int, max_tokens: int, stop_token_ids: Sequence[int]) -> Any:
-        """Return the sampling parameters of a turn, without stop texts, which the episode itself applies."""
+        """Return the sampling parameters for a turn, without stop strings, which the episode applies."""
         given = self._common(seed, max_tokens)
         from vllm import SamplingParams
 
@@ -196,12 +196,12 @@ class VllmEngine:
             "top_k": -1 if greedy else settings.top_k,
             "seed": None if greedy else seed,
             "max_tokens": max_tokens,
-            "logprobs": 0 if settings.log_probs else None,  # 0 means only the drawn token
+            "logprobs": 0 if settings.log_probs else None,  # 0 requests only the sampled token
         }
 
 
 class _Alone:
-    """Process group with only this process. vLLM's own workers do not count."""
+    """Process group that contains only this process. vLLM's own workers do not count."""
 
     rank_in_group = 0
     world_size = 1
