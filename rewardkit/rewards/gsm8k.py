@@ -103,8 +103,8 @@ def _why_wrong(
 
 
 def excerpts(responses: Sequence[str], options: Gsm8kOptions) -> list[str | None]:
-    """Return, for each response, the excerpt that decides its score: its end from the only `####`, or its last
-    number.
+    """Return, for each response, the excerpt that decides its score: the end from its only `####`, or the
+    last number.
 
     The excerpt is None if a response must be read as a whole.
     """
