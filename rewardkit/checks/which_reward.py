@@ -47,7 +47,7 @@ def which_reward(paths: Iterable[str | Path], options: ReadOptions, scorer: Scor
         scorer: Scorer for the responses.
     """
     samples = _some_samples(paths, replace(options, data_source="?"))
-    offered = _offered(_readings(samples, scorer)) if samples else []
+    offered = _advised(_readings(samples, scorer)) if samples else []
     return f"of the first {len(samples)} responses, {', '.join(offered)}" if offered else ""
 
 
@@ -84,8 +84,19 @@ def second_look(paths: Iterable[str | Path], options: ReadOptions, scorer: Score
         return f"{all_right} {len(samples)} responses, {found[0]}" if found else ""
     if own.read >= _MOST and not any(one.right for one in others):
         return ""
-    offered = _offered(others) or ["no other reward of text scores more as right"]
+    offered = _advised(others) or ["no other reward of text scores more as right"]
     return f"no response is scored as right; of the first {len(samples)} responses, {', '.join(offered)}"
+
+
+def other_rewards(samples: Sequence[Sample], scorer: Scorer) -> list[str]:
+    """Return a line for each other reward for text that scores some of the samples as right, the best first.
+
+    The result is empty if a sample has a reward of another kind, since calls of it may be slow or expensive.
+    """
+    tried = {one.data_source for one in samples}
+    if not samples or not all(scorer.reward_for(name).readings for name in tried):
+        return []
+    return _offered([one for one in _readings(samples, scorer) if one.source not in tried])
 
 
 def _is_framed(source: str) -> bool:
@@ -94,9 +105,13 @@ def _is_framed(source: str) -> bool:
     return reward is not None and "format" in reward.parts
 
 
+def _advised(readings: Sequence[_Reading]) -> list[str]:
+    return [f"--data-source {said}" for said in _offered(readings)]
+
+
 def _offered(readings: Sequence[_Reading]) -> list[str]:
     paying = sorted((one for one in readings if one.right >= _OFFERED), key=lambda one: -one.right)[:3]
-    return [f"--data-source {one.source} scores {one.right:.0%} as right" for one in paying]
+    return [f"{one.source} scores {one.right:.0%} as right" for one in paying]
 
 
 def _readings(samples: Sequence[Sample], scorer: Scorer) -> list[_Reading]:

@@ -30,6 +30,7 @@ from rewardkit.evaluation.chat import chat_lines, is_chat
 from rewardkit.evaluation.html.report import write_report
 from rewardkit.evaluation.html.run_page import METRICS, write_run_page
 from rewardkit.evaluation.listing import ORDERS, PromptSummary, by_prompt, in_order
+from rewardkit.evaluation.reasons import frequent_reasons
 from rewardkit.evaluation.scored import ScoredRow, dumps_in, read_rows, status_of
 from rewardkit.messages import message_text
 from rewardkit.offline import ReadOptions
@@ -76,6 +77,9 @@ _COLOURS: dict[tuple[str, Any], str] = {("ok", True): "green"} | {
     "--by-prompt", "prompts", is_flag=True, help="Show one line per prompt instead of per response."
 )
 @click.option(
+    "--reasons", is_flag=True, help="Show the reasons why responses are not right, the most frequent first."
+)
+@click.option(
     "--html",
     "page",
     type=OutputFile(),
@@ -95,6 +99,7 @@ def command(
     limit: int,
     order: str | None,
     prompts: bool,
+    reasons: bool,
     page: Path | None,
     as_json: bool,
 ) -> None:
@@ -126,6 +131,10 @@ def command(
         rows = read_rows(files, replace(read_options, data_source=None, score=score_key), prefix)
         return (row for row in rows if wanted(row))
 
+    if reasons:
+        refuse_given(("page", "number", "prompts", "order"), "--reasons prints one line per reason")
+        _print_reasons(read(), limit, as_json)
+        return
     if prompts:
         refuse_given(("page", "number"), "--by-prompt prints one line per prompt")
         _print_prompts(by_prompt(read, order), name, limit, as_json)
@@ -179,6 +188,25 @@ def _table(rows: Iterator[ScoredRow], name: str, limit: int) -> Iterator[str]:
         shown += 1
     end = "--limit shows more, " if limit and next(rows, None) is not None else ""
     yield f"\n{counted(shown, 'row')} of {name}; {end}--row N shows one in full"
+
+
+def _print_reasons(rows: Iterator[ScoredRow], limit: int, as_json: bool) -> None:
+    """Print the reasons of all responses that are not right, with their shares and an example."""
+    wrong = [(row["row"], row.get("detail") or status_of(row)) for row in rows if not _is_right(row)]
+    found = frequent_reasons(wrong, limit or None)
+    if as_json:
+        for one in found:
+            click.echo(json.dumps(asdict(one)))
+        return
+    for one in found:
+        share = f"{one.count:>7,}  {one.count / len(wrong):4.0%}"
+        click.echo(f"{share}  {printable(one.example)}  (row {one.row})")
+    click.echo(f"\n{counted(len(wrong), 'response')} not right; --row N shows one in full")
+
+
+def _is_right(row: ScoredRow) -> bool:
+    correct = row.get("correct")
+    return bool(correct) if correct is not None else status_of(row) == "ok" and (row.get("score") or 0.0) > 0
 
 
 def _print_prompts(found: list[PromptSummary], name: str, limit: int, as_json: bool) -> None:

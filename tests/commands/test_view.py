@@ -225,3 +225,16 @@ def test_one_row_is_counted_as_one(dump: Path, capsys: pytest.CaptureFixture[str
     capsys.readouterr()
     assert run(["replay", str(scored)]) == 0
     assert "scored.jsonl: the row gets the same score\n" in capsys.readouterr().out
+
+
+def test_reasons_are_counted_with_an_example(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = ["So 33.", "So 34.", "#### 2", "#### 34"]
+    made = [{"data_source": "gsm8k", "prompt": "?", "ground_truth": "34", "response": one} for one in said]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in made))
+    assert run(["score", str(path), "--out", str(tmp_path / "scored.jsonl")]) == 0
+    capsys.readouterr()
+    assert run(["view", str(tmp_path / "scored.jsonl"), "--reasons"]) == 0
+    first, second, *_ = capsys.readouterr().out.splitlines()
+    assert first.split()[:2] == ["2", "67%"] and "(row 0)" in first
+    assert second.split()[:2] == ["1", "33%"] and "(row 2)" in second

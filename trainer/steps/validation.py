@@ -9,7 +9,11 @@ from typing import Any
 import torch
 
 from rewardkit.agents.resolving import EpisodeSetup
+from rewardkit.checks.which_reward import other_rewards
+from rewardkit.errors import RewardkitError
 from rewardkit.evaluation.metrics import group_metrics
+from rewardkit.evaluation.reasons import frequent_reasons
+from rewardkit.scoring.scorer import Scorer
 from rewardkit.trainer.batch import PromptRow, ScoredRollout, pad_prompts
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.logging.metrics import summarize
@@ -19,7 +23,7 @@ from rewardkit.trainer.steps.dumps import dump, gather_rows
 from rewardkit.trainer.steps.episodes import play_rows, reward_by_turn
 from rewardkit.trainer.steps.scoring import PendingScores
 from rewardkit.trainer.training_run import TrainingRun
-from rewardkit.types import Score
+from rewardkit.types import Sample, Score
 
 VALIDATION = 1
 """First part of the seed key for validation responses. For training responses, it is 0."""
@@ -47,7 +51,46 @@ def validate(run: TrainingRun, step: int) -> dict[str, float]:
         # Every process sends its rows, but not more rows than are shown.
         rows = gather_rows(scored[: shown * given.n], given.n, step, run.world)
         run.logger.generations(rows[:shown], step)
-    return validation_metrics(scored, given.n, run.world)
+    metrics = validation_metrics(scored, given.n, run.world)
+    if run.world.is_main:
+        for line in why_nothing(scored):
+            run.logger.warn(line)
+    return metrics
+
+
+def why_nothing(scored: Sequence[ScoredRollout]) -> list[str]:
+    """Return lines of explanation for each data source without a single right response.
+
+    The lines name the three most frequent reasons, and other rewards that score some of the responses as
+    right. The result is empty for a data source without scored responses.
+    """
+    by_source: dict[str, list[ScoredRollout]] = defaultdict(list)
+    for one in scored:
+        if one.score.ok:
+            by_source[one.row.data_source].append(one)
+    lines = []
+    for source, found in sorted(by_source.items()):
+        if any(one.score.correct if one.score.correct is not None else one.score.score > 0 for one in found):
+            continue
+        reasons = frequent_reasons(((None, one.score.detail) for one in found), 3)
+        said = "; ".join(f"{reason.count} of {len(found)}: {reason.example}" for reason in reasons)
+        lines.append(f"validation of {source}: no response is right. Most frequent reasons: {said}")
+        lines += _other_rewards(found[:_LOOKED_AT])
+    return lines
+
+
+_LOOKED_AT = 32
+"""Maximum number of responses that are scored with other rewards."""
+
+
+def _other_rewards(found: Sequence[ScoredRollout]) -> list[str]:
+    samples = [Sample(one.row.data_source, one.text, one.row.ground_truth, one.row.prompt) for one in found]
+    try:
+        with Scorer(workers=1) as scorer:
+            offered = other_rewards(samples, scorer)
+    except RewardkitError:  # the data source is scored by a server or a file that this process has not loaded
+        return []
+    return [f"of these responses, the reward {', '.join(offered)}"] if offered else []
 
 
 def respond(

@@ -1,0 +1,53 @@
+"""Counts the reasons why responses score nothing.
+
+Details that differ only in quotations and numbers have the same reason.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+_QUOTED = re.compile(r'"[^"]*"|\'[^\']*\'')
+_NUMBER = re.compile(r"-?\d+(?:[.,]\d+)*")
+_SHOWN = 200
+NO_DETAIL = "(no detail)"
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One reason, with the number of responses to which it applies."""
+
+    text: str
+    """The detail with `"…"` for quotations and `N` for numbers."""
+    count: int
+    example: str
+    """The first detail with this reason."""
+    row: int | None
+    """Row of the example, or None if it is not known."""
+
+
+def reason_of(detail: str | None) -> str:
+    """Return the reason in a detail, without its quotations and numbers."""
+    text = _NUMBER.sub("N", _QUOTED.sub('"…"', detail or NO_DETAIL))
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def frequent_reasons(
+    details: Iterable[tuple[int | None, str | None]], most: int | None = None
+) -> list[Reason]:
+    """Return the reasons in details, the most frequent first.
+
+    Args:
+        details: Row, if it is known, and detail of each response.
+        most: Maximum number of reasons, or None for all.
+    """
+    counts: dict[str, int] = {}
+    examples: dict[str, tuple[int | None, str]] = {}
+    for row, detail in details:
+        reason = reason_of(detail)
+        counts[reason] = counts.get(reason, 0) + 1
+        examples.setdefault(reason, (row, detail or NO_DETAIL))
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return [Reason(text, n, examples[text][1], examples[text][0]) for text, n in ordered[:most]]
