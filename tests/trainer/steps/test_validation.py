@@ -21,7 +21,7 @@ from rewardkit.trainer.distributed import World
 from rewardkit.trainer.loop import train
 from rewardkit.trainer.run.build import open_run
 from rewardkit.trainer.steps.dumps import gather_rows, write_dump
-from rewardkit.trainer.steps.validation import validation_metrics
+from rewardkit.trainer.steps.validation import validation_metrics, why_nothing
 from rewardkit.types import Score, failure
 
 
@@ -130,3 +130,17 @@ def test_a_dump_that_cannot_be_written_ends_no_run(
     log = run(world, parquet, model_folder, tmp_path, "trainer.rollout_data_dir=/proc/nowhere")
     assert log[-1]["training/global_step"] == 1
     assert "the dump of step 1 " in capsys.readouterr().out
+
+
+def test_a_validation_without_a_right_response_says_why_and_what_would_score_it() -> None:
+    wrong = Score(
+        0.0, correct=False, detail='no "#### NUMBER"; the last number is 3, which method=flexible reads'
+    )
+    other = Score(0.0, correct=False, detail="after ####: 4 is not 3")
+    lines = why_nothing([response("gsm8k", one) for one in (wrong, wrong, other)])
+    assert "2 of 3" in lines[0] and "method=flexible" in lines[0] and "1 of 3" in lines[0]
+    assert "math scores 100% as right" in lines[1]
+    right = Score(1.0, correct=True)
+    assert why_nothing([response("gsm8k", one) for one in (wrong, right)]) == []
+    assert len(why_nothing([response("somebody's own", wrong)])) == 1
+    assert why_nothing([response("gsm8k", failure("timeout", "slow"))]) == []
