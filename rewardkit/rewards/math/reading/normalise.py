@@ -10,16 +10,9 @@ import re
 import unicodedata
 
 from rewardkit.rewards.math.guards import MAX_ANSWER_CHARS
+from rewardkit.rewards.math.reading.macros import CURRENCY, GAP, SPELLINGS, THIN, without_layout
 from rewardkit.rewards.math.reading.nouns import harmless
-from rewardkit.rewards.math.reading.words import table
 from rewardkit.rewards.math.units import is_prefix, is_unit
-
-THIN = "\u2009"
-r"""Placeholder of the thin space in `1\,000` until digits are grouped."""
-GAP = "\u241f"
-r"""Placeholder of the wide space in `x=1 \quad y=2`, which may separate relations."""
-CURRENCY = "\u00a4"
-"""Placeholder of an escaped dollar sign, so that plain ones can be removed as maths delimiters."""
 
 _SUPERSCRIPTS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "0123456789+-n", strict=True))
 _SUBSCRIPTS = dict(zip("₀₁₂₃₄₅₆₇₈₉", "0123456789", strict=True))
@@ -56,34 +49,6 @@ _TYPOGRAPHY = {
     **dict.fromkeys([0xA0, 0x3000, *range(0x2000, 0x200B), 0x202F, 0x205F], " "),
 }
 
-_DROPPED = table(
-    "left right big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr bigm displaystyle textstyle "
-    "scriptstyle limits nolimits rm bf it sf tt cal boldmath ensuremath mathord mathop nonumber notag "
-    "middle hline centering large Large small"
-)
-_RENAMED = {
-    "dfrac": "frac", "tfrac": "frac", "cfrac": "frac", "dbinom": "binom", "tbinom": "binom", "leq": "le",
-    "leqslant": "le", "leqq": "le", "geq": "ge", "geqslant": "ge", "geqq": "ge", "neq": "ne", "lt": "lt",
-    "gt": "gt", "varnothing": "emptyset", "lbrace": "{", "rbrace": "}", "lbrack": "[", "rbrack": "]",
-    "land": "land", "wedge": "land", "vee": "lor", "ast": "cdot", "bullet": "cdot", "cdotp": "cdot",
-    "mid": "mid", "vert": "|", "lvert": "|", "rvert": "|", "varphi": "phi", "varepsilon": "epsilon",
-    "vartheta": "theta", "cdots": "ldots", "dots": "ldots", "dotsc": "ldots", "dotsb": "ldots",
-    "degree": "circ", "rightarrow": "to", "implies": "Rightarrow", "mathit": "mathrm", "mathsf": "mathrm",
-    "mathtt": "mathrm", "bm": "mathbf", "boldsymbol": "mathbf", "pmb": "mathbf",
-    "textbf": "text", "textit": "text", "textrm": "text", "mbox": "text", "hbox": "text", "texttt": "text",
-    "textsf": "text", "textnormal": "text", "emph": "text", "underline": "mathrm", "fbox": "boxed",
-    "operatorname*": "operatorname", "mathring": "mathrm", "arccot": "arccot", "tg": "tan", "ctg": "cot",
-    "arctg": "arctan", "sh": "sinh", "ch": "cosh", "th": "tanh", "lg": "lg", "Pr": "mathbb{P}",
-}  # fmt: skip
-_SPACES = ("thinspace", "enspace", "medspace", "thickspace", "space", "n", "t", "newline")
-_COMMANDS: dict[str, str] = {
-    **{f"\\{name}": " " for name in (*_DROPPED, *_SPACES)},
-    **{f"\\{old}": f"\\{new}" if new[0].isalpha() else new for old, new in _RENAMED.items()},
-    **{f"\\{c}": " " for c in " ;:>/"},
-    "\\lbrace": "\\{", "\\rbrace": "\\}", "\\!": "", "\\,": THIN, "\\(": " ", "\\)": " ", "\\[": " ",
-    "\\]": " ", "\\$": CURRENCY, "\\_": "_", "\\&": " and ", "\\#": "#", "\\\n": " ", "\\%": "%",
-    '\\"': "", "\\AA": "Å", "\\lparen": "(", "\\rparen": ")",
-}  # fmt: skip
 _COMMAND = re.compile(r"\\(?:[a-zA-Z]+\*?|.)", re.DOTALL)
 _DOUBLED = re.compile(
     r"(?<!\\)\\\\(?=(?:[dt]?frac|text|sqrt|boxed|leq?|geq?|neq?|in|infty|cup|begin|end|pi|left|right|cdot|times"
@@ -91,7 +56,6 @@ _DOUBLED = re.compile(
 )
 _GROUPED_DIGITS = re.compile(r"(?<=\d)\u2009(?=\d{3}(?!\d))")
 _SINGLE_BACKSLASH = re.compile(r"\\(?=[-+\d\s.(])")
-_HSPACE = re.compile(r"\\[hv](?:space|phantom)\*?\s?\{[^{}]{0,40}\}|\\phantom\s?\{[^{}]{0,40}\}")
 _NEGATIVE_SPACE = re.compile(r"\\! ?")
 _BRACED_WORD = re.compile(r"(?<=\d) ?\{([a-zA-Z]{2,12})\}")
 _REPEATING = re.compile(r"(\d{0,20})\.(\d{0,20}) ?\\(?:overline|bar|dot) ?\{(\d{1,20})\}")
@@ -168,6 +132,7 @@ def _in_braces(small: re.Match[str]) -> str:
 
 
 def _clean_commands(text: str) -> str:
+    text = without_layout(text)
     if "\\\\" in text:
         text = _DOUBLED.sub(r"\\", text)
     if "\\{" in text and "\\begin" in text and "\\}" not in text:
@@ -180,8 +145,6 @@ def _clean_commands(text: str) -> str:
         text = _WIDE_SPACE.sub(GAP if text.count("=") > 1 else " ", text)
     if "\\left" in text or "\\right" in text:
         text = _NULL_DELIMITER.sub(" ", text)
-    if "space" in text or "phantom" in text:
-        text = _HSPACE.sub(" ", text)
     if "\\overline" in text or "\\dot" in text or "\\bar" in text:
         text = _REPEATING.sub(_repeating_fraction, text)
     if any(map(text.__contains__, _UNIT_HINTS)):
@@ -189,7 +152,7 @@ def _clean_commands(text: str) -> str:
             _unit_vector, _UNIT_VECTOR.sub(_unit_vector, text)
         )  # a hat over a bold letter
     text = _NEGATIVE_SPACE.sub("", text)
-    text = _COMMAND.sub(lambda m: _COMMANDS.get(m.group(), m.group()), text)
+    text = _COMMAND.sub(lambda m: SPELLINGS.get(m.group(), m.group()), text)
     return _GROUPED_DIGITS.sub("", text).replace(THIN, " ")
 
 

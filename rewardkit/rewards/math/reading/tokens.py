@@ -10,7 +10,7 @@ from rewardkit.rewards.math import units
 from rewardkit.rewards.math.guards import MAX_DIGITS, MAX_TOKENS, TooLarge, Unparsable
 from rewardkit.rewards.math.reading import words
 from rewardkit.rewards.math.reading.letters import FIGURES, end_an_item
-from rewardkit.rewards.math.reading.normalise import CURRENCY, GAP
+from rewardkit.rewards.math.reading.macros import CURRENCY, GAP, TOKENS
 from rewardkit.rewards.math.units import ORDINALS, PLAIN_NOUNS
 
 
@@ -38,22 +38,6 @@ _SINGLE = {
     "#": "text",
 }  # fmt: skip
 _CURRENCIES = {"€": "€", "£": "£", "¥": "¥", CURRENCY: "$"}
-_COMMAND_TOKENS = {
-    "frac": ("frac", ""), "sqrt": ("sqrt", ""), "binom": ("binom", ""), "choose": ("choose", ""),
-    "cdot": ("op", "*"), "times": ("op", "×"), "div": ("op", "/"), "pm": ("pm", "+"), "mp": ("pm", "-"),
-    "circ": ("degree", ""), "prime": ("prime", "'"), "lfloor": ("open", "floor"),
-    "rfloor": ("close", "floor"), "lceil": ("open", "ceil"), "rceil": ("close", "ceil"), "mid": ("mid", "|"),
-    "ldots": ("dots", ""), "angle": ("prefix", "angle"), "triangle": ("prefix", "triangle"),
-    "overline": ("wrap", "bar"), "vec": ("wrap", "vec"), "hat": ("wrap", "hat"), "bar": ("wrap", "bar"),
-    "overrightarrow": ("wrap", "vec"), "tilde": ("wrap", "tilde"), "widehat": ("wrap", "hat"),
-    "dot": ("wrap", "dot"), "ddot": ("wrap", "ddot"), "pmod": ("pmod", "group"), "bmod": ("bmod", ""),
-    "mod": ("pmod", "rest"), "Vert": ("bar", "||"), "|": ("bar", "||"),
-    "langle": ("open", "("), "rangle": ("close", ")"), "{": ("open", "set"), "}": ("close", "set"),
-    "emptyset": ("set", "empty"), "infty": ("const", "inf"), "pi": ("const", "pi"), "\\": ("row", ""),
-    "boxed": ("group", ""), "mathcal": ("wrap", "cal"), "Re": ("fn", "re"),
-    "Im": ("fn", "im"), "forall": ("forall", ""), "Rightarrow": ("rel", "=>"), "neg": ("neg", ""),
-    "-": ("space", ""), "over": ("over", ""), "colon": ("colon", ":"), "cis": ("fn", "cis"),
-}  # fmt: skip
 _TEXT_COMMANDS = {"text", "mathrm", "mathbf", "operatorname"}
 _BEGIN_UNITS = {"\\text", "\\mathrm", "\\operatorname", "\\frac", "\\mu", "\\Omega"}
 _VALUES = {"num", "close", "sym", "const", "text"}
@@ -202,7 +186,7 @@ def _command(name: str, text: str, position: int, tokens: list[Token]) -> int:
     if name == "Gamma" and _BRACKET.match(text, position):
         tokens.append(Token("fn", "gamma"))
         return position
-    known = _COMMAND_TOKENS.get(name)
+    known = TOKENS.get(name)
     if known is not None:
         if known[0] != "space":
             tokens.append(Token(*known))

@@ -35,7 +35,14 @@ RELATIONS = {
     "\\leftrightarrow": "iff", "\\mapsto": "to", "\\propto": "prop",
     "\\ll": "<", "\\gg": ">", "\\coloneqq": "=",
 }  # fmt: skip
-SET_OPS = {"\\cup": "cup", "\\cap": "cap", "\\setminus": "minus", "\\backslash": "minus"}
+SET_OPS = {
+    "\\cup": "cup",
+    "\\cap": "cap",
+    "\\bigcup": "cup",
+    "\\bigcap": "cap",
+    "\\setminus": "minus",
+    "\\backslash": "minus",
+}
 BIG_OPS = {"\\sum": "sum", "\\prod": "prod", "\\int": "int", "\\lim": "lim", "\\iint": "int"}
 CONNECTIVES = {
     "and": "and", "or": "or", "\\land": "and", "\\lor": "or", "或": "or", "或者": "or", "和": "and",
