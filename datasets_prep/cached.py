@@ -6,7 +6,6 @@ writes to a folder that the user chooses.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import tempfile
@@ -50,8 +49,11 @@ def prepared(dataset: Dataset, settings: PrepSettings, own: Mapping[str, Any]) -
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".making-", dir=folder.parent) as made:
             dataset.load()(Path(made, "data"), settings, **own)
-            with contextlib.suppress(FileExistsError):  # another process has created the folder
+            try:
                 Path(made, "data").rename(folder)
+            except OSError:
+                if not folder.is_dir():  # otherwise, another process has prepared the dataset meanwhile
+                    raise
     except OSError as error:
         why = f"{reason_of(error)}; set XDG_CACHE_HOME to use another folder"
         raise InputError(f"cannot write {folder}: {why}") from None

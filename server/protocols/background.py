@@ -10,15 +10,18 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import logging
 import time
 import uuid
 from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any
 
-from rewardkit.errors import OverloadedError, RewardkitError
+from rewardkit.errors import OverloadedError, RewardkitError, reason_of
 from rewardkit.server.limits import Admission
 from rewardkit.server.request import CURRENT
+
+_LOG = logging.getLogger(__name__)
 
 KEPT_S = 900.0
 """Seconds for which a result can be fetched. ROLL gives up after 300 s."""
@@ -118,6 +121,9 @@ class Store:
             kept.failed = str(error)
         except asyncio.CancelledError:
             kept.failed = "cancelled"
+        except Exception as error:
+            _LOG.exception("a submission could not be scored")
+            kept.failed = f"{type(error).__name__}: {reason_of(error)}"
         kept.task = None
         held = len(kept.answer or b"")
         self._admission.give_back_bytes(kept.held - held)

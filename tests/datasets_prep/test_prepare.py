@@ -11,7 +11,9 @@ import pytest
 
 import rewardkit
 from rewardkit.datasets_prep import DATASETS
+from rewardkit.datasets_prep.cached import prepared
 from rewardkit.datasets_prep.common.prepare import common_hints, own_parameters
+from rewardkit.datasets_prep.common.settings import PrepSettings
 from rewardkit.errors import InputError, OptionsError
 
 SMALL: dict[str, Any] = {"level": "tiny", "n_train": 5, "n_test": 4}
@@ -78,3 +80,28 @@ def test_no_setting_of_a_dataset_has_the_name_of_an_argument() -> None:
     arguments = {*inspect.signature(rewardkit.prepare).parameters} - {"settings"}
     for dataset in DATASETS.values():
         assert not arguments & {*own_parameters(dataset), *common_hints()}, dataset.name
+
+
+def test_two_processes_may_prepare_one_dataset_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder of the process that ends first is used by both."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    dataset, settings, own = DATASETS["arithmetic"], PrepSettings(), {"level": "tiny"}
+    folder = prepared(dataset, settings, own)
+    held = tmp_path / "held"
+    folder.rename(held)
+    load = type(dataset).load
+
+    def load_late(self: Any) -> Any:
+        made = load(self)
+
+        def prepare(*given: Any, **more: Any) -> Any:
+            found = made(*given, **more)
+            held.rename(folder)  # by the other process
+            return found
+
+        return prepare
+
+    monkeypatch.setattr(type(dataset), "load", load_late)
+    assert prepared(dataset, settings, own) == folder and any(folder.rglob("*.parquet"))

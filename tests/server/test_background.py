@@ -112,6 +112,26 @@ def test_what_cannot_be_begun_is_refused_and_holds_nothing() -> None:
     asyncio.run(run())
 
 
+def test_an_unexpected_failure_is_told_and_holds_nothing() -> None:
+    may_fail = asyncio.Event()
+
+    async def broken() -> bytes:
+        await may_fail.wait()
+        raise ValueError("not foreseen")
+
+    async def run() -> None:
+        admission = Admission()
+        store = Store(admission)
+        request_id = await store.start(1_000, broken())
+        may_fail.set()
+        while (kept := store.get(request_id)) is not None and kept.failed is None:
+            await asyncio.sleep(0.005)
+        assert kept is not None and kept.failed == "ValueError: not foreseen"
+        assert (kept.task, admission.bytes) == (None, 0)
+
+    asyncio.run(run())
+
+
 def nap(sample: Sample) -> float:
     import time
 

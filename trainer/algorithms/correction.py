@@ -103,25 +103,26 @@ def read_rejections(names: str, thresholds: object) -> list[Rejection]:
 
 
 def _rejection(name: str, threshold: str) -> Rejection:
+    key = "rollout_rs_threshold: "
     low, _, high = threshold.rpartition("_")
     if not name.endswith("k1"):
         if low:
             raise ValueError(
                 f"the threshold of {name} must be a single number, an upper bound; found '{threshold}'"
             )
-        return Rejection(name, -math.inf, _number(high))
-    most = _number(high)
-    least, most = _ordered(_number(low) if low else 1 / most, most)
+        return Rejection(name, -math.inf, _number(high, key))
+    most = _number(high, key)
+    least, most = _ordered(_number(low, key) if low else 1 / most, most)
     return Rejection(name, math.log(least), math.log(most))
 
 
-def _number(text: str) -> float:
+def _number(text: str, key: str = "") -> float:
     try:
         number = float(text)
     except ValueError:
-        raise ValueError(f"rollout_rs_threshold: the threshold '{text}' is not a number") from None
+        raise ValueError(f"{key}the threshold '{text}' is not a number") from None
     if not 0 < number < math.inf:
-        raise ValueError(f"rollout_rs_threshold: a threshold must be a finite number above 0, found {text}")
+        raise ValueError(f"{key}a threshold must be a finite number above 0, found {text}")
     return number
 
 

@@ -60,9 +60,7 @@ def check(config: Config, processes: int) -> list[str]:
     """See `Engine.check`."""
     rollout = config.actor_rollout_ref.rollout
     defaults = {f.name: f.default for f in fields(RolloutConfig)}
-    without_effect = [
-        name for name in (*VLLM_ONLY, "router_replay") if getattr(rollout, name) != defaults[name]
-    ]
+    without_effect = [name for name in VLLM_ONLY if getattr(rollout, name) != defaults[name]]
     if not without_effect:
         return []
     return [

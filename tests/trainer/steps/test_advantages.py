@@ -255,6 +255,10 @@ def test_groups_are_dealt_like_prompts_whatever_processes_drew_them() -> None:
             ["algorithm.rollout_correction.rollout_is_threshold=5_0.5"],
             "rollout_is_threshold: the lower bound 5 ",
         ),
+        (
+            ["algorithm.rollout_correction.rollout_is_threshold=much"],
+            "rollout_is_threshold: the threshold 'much' is not a number",
+        ),
         (["reward_model.overlong_buffer.enable=true"], "overlong_buffer.len must be from 1 to"),
         (["algorithm.turn_advantages=per_turn"], "adv_estimator=gae; use grpo, rloo, opo or"),
         (
