@@ -1,7 +1,7 @@
 """Size limits that bound the cost of every tier and the size of every number.
 
-Exceeding a size limit raises `TooLarge`. The exception never leaves this package. It becomes the verdict
-`undecided`, or "not equal" if the size alone proves a difference.
+A value that exceeds a limit raises `TooLarge`. The exception never leaves this package. It becomes the
+verdict `undecided`, or "not equal" if the size alone proves a difference.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SYMPY_CPU_S = 2.0
 
 
 class AnswerBudget:
-    """Remaining budget of one answer, shared by all its parts and all acceptable answers."""
+    """Remaining budget for one answer, shared by its parts and by the comparisons with all ground truths."""
 
     def __init__(self, cpu_s: float) -> None:
         self.cpu_s = cpu_s
@@ -65,7 +65,7 @@ class budget:
 
 
 def spend(steps: int) -> None:
-    """Count steps towards the budget that is open in this thread, if any.
+    """Deduct steps from the budget that is open in this thread, if any.
 
     Raises:
         Exhausted: The budget is used up.

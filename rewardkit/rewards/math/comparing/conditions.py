@@ -118,7 +118,10 @@ def _has_values_and_bounds(listed: Seq) -> bool:
 
 
 def _other_unknowns(a: Node, b: Node) -> bool:
-    """Return True if one of two conditions has all unknowns of the other and more: `x < 3` and `x < y`."""
+    """Return True if one condition has more unknowns than the other and includes all of the other's.
+
+    For example, `x < 3` and `x < y`.
+    """
     if isinstance(a, Builder) or not all(_is_condition(side) for side in (a, b)):
         return False
     first = symbols(a)
@@ -132,7 +135,7 @@ def _is_condition(node: Node) -> bool:
 
 
 def _alternatives(a: Node, b: Node) -> tuple[Rel, Rel] | None:
-    """Return `a = 0 or b = 0` as the equation `ab = 0`, with the equation to compare it with, or None."""
+    """Return `a = 0 or b = 0` as the equation `ab = 0`, and the equation on the other side, or None."""
     for this, other in ((a, b), (b, a)):
         if isinstance(this, Logic) and this.op == "or" and isinstance(other, Rel) and other.ops == ("=",):
             parts = [p for p in this.parts if isinstance(p, Rel) and p.ops == ("=",)]
@@ -172,7 +175,7 @@ def _may_solve(equation: Rel, answers: Node) -> bool:
 
 
 def _labels_of(node: Node) -> set[Node]:
-    """Return the names in a list if every item is named; otherwise a name that equals no other name."""
+    """Return the names in a list, or a name that equals no other name if an item has no name."""
     items = node.items if isinstance(node, Seq) else (node,)
     return names.labels(items) if all(map(names.assignment, items)) else {Text("")}
 

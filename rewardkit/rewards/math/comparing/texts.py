@@ -1,4 +1,4 @@
-"""Comparison of words with any tree: names of numbers and sets, counted things, single letters.
+"""Comparison of words with any tree: names of numbers and sets, counted things and single letters.
 
 The function that compares the meanings of the words is passed in.
 """
