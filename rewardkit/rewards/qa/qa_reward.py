@@ -98,7 +98,7 @@ def score(sample: Sample, options: QaOptions) -> Score:
 
 
 def _first(sample: Sample) -> str:
-    """Return the first accepted answer of a row as written."""
+    """Return the first accepted answer in a sample, as written."""
     text = sample.ground_truth.strip()
     if text[:1] not in ("[", "{"):
         return text
@@ -108,7 +108,7 @@ def _first(sample: Sample) -> str:
         return text
 
 
-# --- accepted answers of a ground truth ---
+# --- accepted answers in a ground truth ---
 
 Accepted = tuple[ComparedForm, ...]
 """Accepted answer as a tuple of its spans. Most answers have one span."""
