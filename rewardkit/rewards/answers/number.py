@@ -24,7 +24,7 @@ _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {
     0x066A: "%",
 }
 _MAX_FRACTION_DIGITS = 400
-"""Maximum number of digits of a number that is converted to a Fraction. Longer numbers remain Decimals."""
+"""Maximum number of digits in a number that is converted to a Fraction. Longer numbers remain Decimals."""
 _SHOWN = 20
 _MAX_CHARACTERS = 2_000
 """Maximum length of a parsed text, in characters. Only the first sentence of a longer text is parsed."""
@@ -114,9 +114,10 @@ def number_in(text: str, *, in_sentence: bool = False) -> StatedNumber | None:
 
 
 def stated_number(text: str, *kinds: FrameKind) -> tuple[StatedNumber | None, FrameKind | None]:
-    """Return the number in the last frame of a text and the kind of the frame, or None for both.
+    """Return the number in the last frame of a text and the kind of the frame.
 
-    The number has no value if an adjacent frame contains a different number.
+    Both are None if the text has no frame. The number has no value if an adjacent frame contains a different
+    number.
     """
     group = last_group(text, *kinds, holds=_holds_number if "marker" in kinds else None)
     return (_agreed(group), group[-1].kind) if group else (None, None)

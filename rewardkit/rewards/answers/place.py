@@ -199,7 +199,7 @@ def _without_unmarked_channels(text: str) -> str:
 
 
 def _cut(text: str, opening: str, closing: str) -> str:
-    """Remove the texts between two marks, and the marks. An unclosed text extends to the end."""
+    """Remove the texts between two marks, including the marks. An unclosed text extends to the end."""
     kept = []
     position = 0
     while (start := text.find(opening, position)) >= 0:
@@ -404,7 +404,7 @@ def boxes(text: str) -> Iterator[Frame]:
 
 
 def _box_at(text: str, start: int) -> tuple[str | None, int]:
-    """Return the content and the end of the box at `start`, or None and `start` if it never closes."""
+    """Return the content and the end of the box at `start`, or None and `start` if the box never closes."""
     box = _BOX.match(text, start)
     if box is None:
         inside = start + len(_BOX_TOKENS[0])

@@ -55,7 +55,9 @@ def register_judge(
 
 
 def judge_of_file(path: str | Path, data_sources: Iterable[str] = ()) -> Reward:
-    """Return the reward in a judge's YAML file for `data_sources`, or else for the data sources in the file.
+    """Return the reward that a judge's YAML file defines.
+
+    The reward is for `data_sources`, or else for the data sources in the file.
 
     Raises:
         InputError, OptionsError, MissingDependencyError: As in `register_judge`.

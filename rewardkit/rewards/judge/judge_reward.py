@@ -86,7 +86,7 @@ async def _by_grade(sample: Sample, asking: JudgeAsking) -> Score:
 
 
 async def _by_comparing(sample: Sample, asking: JudgeAsking) -> Score:
-    """Compare the response with the ground truth in both orders. A single win in two orders is a tie."""
+    """Compare the response with the ground truth in both orders. A win in only one order is a tie."""
     questions = [pair(sample, asking.options, swapped=swapped) for swapped in (False, True)]
     first, second = await asyncio.gather(*map(asking.verdict, questions))
     as_a, as_b = first.score, 1.0 - second.score

@@ -36,7 +36,7 @@ class RubricItem:
     text: str
     name: str = ""
     weight: float = 1.0
-    """Weight of the criterion. A negative weight is subtracted from the score if the criterion is met."""
+    """Weight of the criterion. A negative weight lowers the score if the criterion is met."""
     required: bool = False
     """True if the score is at most 0 unless the criterion is met."""
     pitfall: bool = False

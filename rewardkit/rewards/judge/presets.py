@@ -1,8 +1,8 @@
-"""Presets with the options of a judge for known verifiers and generative reward models.
+"""Presets of a judge's options for known verifiers and generative reward models.
 
 Keys in the judge's file override the preset. The answer formats are those of the models. The templates were
-written for this package. To use the template with which a model was trained, name its file as `prompt_file`.
-`docs/verifiers.md` lists where to find these templates.
+written for this package. To use the template with which a model was trained, set `prompt_file` to the name of
+the template's file. `docs/verifiers.md` lists where to find these templates.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ _SHIPPED: dict[str, dict[str, Any]] = {
 Preset = Mapping[str, Any]
 
 PRESETS: Table[Preset] = Table("judge_presets", Mapping, _SHIPPED)
-"""Options in each preset, by the name for the key `preset` in a judge's file."""
+"""Presets by name. The key `preset` in a judge's file selects a preset."""
 
 
 def needs_template(preset: Preset) -> bool:

@@ -15,7 +15,7 @@ from rewardkit.rewards.judge.question import UnjudgeableError
 from rewardkit.types import Sample
 
 _LISTS = ("rubrics", "rubric", "criteria")
-"""Keys of a row that may contain its rubric."""
+"""Keys in a row that may contain the rubric."""
 
 _TEXTS = ("text", "criterion", "description", "question")
 _NAMES = ("name", "title")

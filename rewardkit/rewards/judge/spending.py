@@ -108,7 +108,7 @@ class JudgeBudget:
         self._calls += calls
 
     def _expected(self, model: str, characters: int) -> tuple[int, float]:
-        """Return the average cost of past requests or, before the first answer, the cost of the question."""
+        """Return the average cost of past requests or, before the first answer, an estimated cost."""
         if self._calls:
             return self._tokens // self._calls, self._usd / self._calls
         tokens = characters // CHARACTERS

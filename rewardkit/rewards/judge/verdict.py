@@ -1,9 +1,9 @@
-"""Parses the verdict in a judge's answer: a number, a word of `verdicts`, or a field of a JSON object.
+"""Parses the verdict in a judge's answer: a number, a word in `verdicts`, or a field of a JSON object.
 
 A verdict is the text directly after the marker, up to the end of the line or the sentence. Prose may follow,
-but not another possible verdict, which is a number within the range, in digits or words, or another word of
-`verdicts`. Any other text after the verdict could change it ("7, nein, sechs"), so that the judge is asked
-once more.
+but not another possible verdict, which is a number within the range, in digits or words, or another word in
+`verdicts`. Any other text after the verdict could change its meaning ("7, nein, sechs"), so that the judge is
+asked once more.
 """
 
 from __future__ import annotations
@@ -231,7 +231,7 @@ def _verdict_before_prose(after: str, options: JudgeOptions) -> str:
     """
     text, end = _verdict_at_start(after, options)
     closing = re.compile(_CLOSING).match(after, end)
-    assert closing is not None  # the pattern also matches the empty string
+    assert closing is not None  # The pattern also matches the empty string.
     prose = after[closing.end() :]
     ends = not prose or "\n" in closing[0] or _SENTENCE_END.match(after, closing.end())
     if not ends:

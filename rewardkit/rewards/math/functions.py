@@ -1,4 +1,4 @@
-"""Named functions of the `math` reward, with the properties needed for comparing answers."""
+"""Named functions in the `math` reward, with the properties needed for comparing answers."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ MAX_DEPTH = 64
 MAX_DIGITS = 1_500
 """Maximum number of digits in a literal."""
 MAX_BITS = 1 << 15
-"""Maximum number of bits of an exact integer."""
+"""Maximum number of bits in an exact integer."""
 MAX_LOG2 = 1 << 40
 """Largest binary exponent of an approximate value. Larger numbers are not evaluated."""
 MAX_TERMS = 512
@@ -46,7 +46,8 @@ _LOCAL = _Local()
 class budget:
     """Context manager that opens a budget in this thread, or uses the budget of an enclosing block.
 
-    It is a class because a generator-based context manager would cost as much as comparing a short answer.
+    `budget` is a class because a generator-based context manager would cost as much as comparing a short
+    answer.
     """
 
     def __init__(self, cpu_s: float | None = None) -> None:

@@ -38,10 +38,10 @@ class DapoOptions(MathOptions):
 def score(sample: Sample, options: MathOptions = DEFAULT) -> Score:
     """Score a response: 1.0 if its answer equals the ground truth, otherwise 0.0.
 
-    `extra_info["answer_kind"]` may determine whether an answer like `1,234` is read as a `number`, a `list`
-    or `text`. `parts["format"]` is 1.0 if the answer is in a box or answer tags. The status is `invalid` if
-    the ground truth is empty or malformed, and `error` if the SymPy process could not be reached. An answer
-    that no tier can decide within its limits is scored as wrong.
+    `extra_info["answer_kind"]` may determine whether an answer such as `1,234` is read as a `number`, a
+    `list` or `text`. `parts["format"]` is 1.0 if the answer is in a box or answer tags. The status is
+    `invalid` if the ground truth is empty or malformed, and `error` if the SymPy process could not be
+    reached. An answer that no tier can decide within the limits is scored as wrong.
     """
     ground_truths = alternatives(sample.ground_truth)
     if not ground_truths:
@@ -175,7 +175,7 @@ def malformed(ground_truth: str) -> str:
 
 
 def _field_of_row(ground_truth: str) -> str | None:
-    """Return the name of the ground-truth field if the text is a whole row as JSON, otherwise None."""
+    """Return the name of the ground-truth field if the text is a whole row as JSON, or None."""
     if not ground_truth.lstrip().startswith("{") or '"' not in ground_truth:
         return None
     try:

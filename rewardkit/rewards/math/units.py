@@ -72,8 +72,8 @@ class Run(NamedTuple):
 def run(text: str, start: int) -> Run | None:
     """Return the unit of measure that begins at `start` after a value, or None if no unit begins there.
 
-    A unit in a font must be followed by the end of the item or a relation. `reading/letters` decides whether
-    plain letters are variables after all.
+    A unit in a font must be followed by a relation or the end of the item. `reading/letters` decides whether
+    plain letters are a unit or variables.
     """
     reader = _Reader(text, start)
     reader.product("")
@@ -143,7 +143,7 @@ def _symbols() -> dict[str, tuple[str, int]]:
 
 @cache
 def _words() -> dict[str, tuple[str, bool]]:
-    """Map each word for a unit to the unit's definition and to True or False for the use of prefixes."""
+    """Map each word for a unit to the unit's definition and a flag that is True if prefixes are allowed."""
     return {word: (unit, prefixed) for _, words, unit, prefixed in _rows() for word in words}
 
 
@@ -162,7 +162,7 @@ def _folded_symbols() -> dict[str, tuple[str, int] | None]:
 
 @cache
 def _rows() -> tuple[tuple[list[str], list[str], str, bool], ...]:
-    """Return the symbols, words and definition of each unit, and True if prefixes are allowed.
+    """Return the symbols, words and definition of each unit, and a flag that is True if prefixes are allowed.
 
     The definition of a base unit is `=` followed by its name.
     """
@@ -266,7 +266,7 @@ def _name(lexeme: re.Match[str]) -> str:
 
 
 class _Reader:
-    """Parser of a product of units at a position in a text."""
+    """Parser for a product of units at a position in a text."""
 
     def __init__(self, text: str, start: int = 0) -> None:
         self.text = text
@@ -289,7 +289,7 @@ class _Reader:
             measure = measure.times(part, power)
         powers = dict(measure.dimensions)
         if len(self.factors) > 1 or self.factors[0][1] != 1:
-            # In a product or power, degrees Celsius are temperature differences, like kelvins.
+            # In a product or power, degrees Celsius and Fahrenheit are temperature differences.
             for name, size in (("°C", Fraction(1)), ("°F", Fraction(5, 9))):
                 power = powers.get(name, 0)
                 measure = measure.times(Measure(((name, 1),)), -power).times(

@@ -165,7 +165,7 @@ _REORDERED = 0.999
 
 
 def f1(answer: ComparedForm, ground_truth: ComparedForm) -> float:
-    """Return the F1 of the words of two answers, from 0 to 1.
+    """Return the F1 for the words in two answers, from 0 to 1.
 
     The F1 is 0 if "yes", "no" or "noanswer" is in only one answer (as in HotpotQA), if numbers differ, or if
     the answer contains none of the ground truth's numbers (as in DROP).

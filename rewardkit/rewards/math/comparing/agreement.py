@@ -25,7 +25,8 @@ DIGITS = 30
 _SURE_DIGITS = 250
 _MOST_DIGITS = 10_000
 _PLAIN_BITS = 300
-"""Number of bits by which a difference may be smaller than the largest value and not be a rounding error."""
+"""Number of bits by which a difference may be smaller than the largest value. A smaller difference may be a
+rounding error."""
 
 Env = Mapping[str, Fraction]
 

@@ -271,7 +271,7 @@ def _dip(value: _Line, level: float, low: float, high: float, y: float, z: float
     ends, heights = [low, high], [abs(y), abs(z)]
     for _ in range(45):
         if not 0 < min(depths) < max(heights) / 2:
-            break  # the function crosses the level, or is flat above it
+            break  # The function crosses the level or is flat above it.
         if depths[0] < depths[1]:
             ends[1], heights[1] = inner[1], depths[1]
             inner = [ends[1] - _GOLDEN * (ends[1] - ends[0]), inner[0]]

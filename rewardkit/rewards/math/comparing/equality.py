@@ -94,7 +94,7 @@ def _members(node: Builder) -> Seq | None:
     except realset.NotASet:
         pass
     if not isinstance(node.head, Sym):
-        family_of = (node.head, node.condition)  # for example even numbers: 2k, k in Z
+        family_of = (node.head, node.condition)  # as in 2k, k in Z for the even numbers
         return Seq("", "", family_of) if sequences.declared(family_of)[1] else None
     parts = node.condition.parts if isinstance(node.condition, Logic) else (node.condition,)
     return Seq("", "", parts) if node.head in names.labels(parts) else None
@@ -112,7 +112,7 @@ def _percent(a: Node, b: Node, options: MathOptions) -> bool | None:
     found = equal(_hundredth(a.value), b, options)
     value = scalar.real_value(a.value)
     if found or options.units == "required" or (value is not None and abs(value) < 1):
-        return found  # a number below one without a percent sign is the fraction itself: 0.25 is 25%
+        return found  # A number below one without a percent sign is the fraction itself: 0.25 is 25%.
     plain = equal(a.value, b, options) if not isinstance(a.value, Percent) else False
     return plain if plain is not False else found
 

@@ -177,7 +177,7 @@ class _Comparison(NamedTuple):
 
 
 def _is_irrational(part: Node) -> bool:
-    """Return True if a part is obviously irrational, so that exact arithmetic is not worth trying."""
+    """Return True if a part is obviously irrational, so that exact arithmetic would fail."""
     match part:
         case Const() | App() | Degree() | Fn(name="root" | "ln" | "sin" | "cos" | "tan"):
             return True

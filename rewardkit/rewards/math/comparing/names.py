@@ -164,7 +164,7 @@ def _function_head(node: Node) -> str:
     """Return the function name with primes at the head of a definition, or "" for other labels."""
     if isinstance(node, App):
         dummies = all(isinstance(arg, Sym) and not arg.name[:1].isupper() for arg in node.args)
-        return node.name if dummies else ""  # P(A) is not P(B)
+        return node.name if dummies else ""  # P(A) is not P(B).
     return node.name if isinstance(node, Sym) and node.name.rstrip("'") in ("y", "f", "g", "h") else ""
 
 
@@ -218,7 +218,7 @@ def _components(value: Node) -> Sequence[Node]:
 
 
 def _spread(items: tuple[Node, ...]) -> tuple[Node, ...]:
-    """Return the items of a list, and repeat in each item a name that is written only once.
+    """Return the items of a list, adding to each item a name that is written only once.
 
     For example, the name `(x, y)` applies to both points in `(x, y) = (1, 2), (3, 4)`. The items of
     `x: 1, y: 2` are named values, not ratios.

@@ -351,7 +351,7 @@ class Evaluator:
         return self.mp.mpf(combine(*(int(self.mp.re(v)) for v in values)))
 
     def _root(self, value: Value, degree: Value) -> Value:
-        """Return the real root if it exists, otherwise the principal root."""
+        """Return the real root if it exists, or else the principal root."""
         mp = self.mp
         if not mp.isint(degree) or degree == 0:
             return self.power(value, 1 / degree)

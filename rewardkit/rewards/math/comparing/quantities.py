@@ -1,6 +1,6 @@
 """Comparison of values with units or counted nouns: conversions, optional units and conflicts.
 
-The function that compares the values is passed in. `units` parses the unit names.
+The function that compares the values is passed in as `equal`. `units` parses the names of units.
 """
 
 from __future__ import annotations

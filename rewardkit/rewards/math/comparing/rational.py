@@ -90,7 +90,7 @@ def _int_root(value: int, degree: int) -> int:
         found = math.isqrt(value)
     elif value < 2:
         found = value
-    else:  # Newton's iteration from above
+    else:  # Newton's method, starting above the root
         found = 1 << -(-value.bit_length() // degree)
         while True:
             better = ((degree - 1) * found + value // found ** (degree - 1)) // degree

@@ -68,7 +68,7 @@ def _sides_equal(first: tuple[Node, ...], second: tuple[Node, ...], options: Mat
 
 
 def _proportional(a: Rel, b: Rel) -> bool | None:
-    """Return True if `lhs - rhs` of the two relations differ by a constant factor, or None if undecided.
+    """Return True if the differences `lhs - rhs` of two relations are proportional, or None if undecided.
 
     For inequalities, the sign of the factor must agree with their directions.
     """

@@ -1,6 +1,6 @@
 """Comparison of numbers written as decimals with exact values that round to them.
 
-A decimal with enough digits (option `rounding_digits`) equals a value that rounds to it at its last place.
+A decimal with enough digits (option `rounding_digits`) equals a value that rounds to the decimal.
 """
 
 from __future__ import annotations

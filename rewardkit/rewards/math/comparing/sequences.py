@@ -1,6 +1,6 @@
 """Comparison of composite values: lists, sets of values, tuples, vectors, matrices.
 
-The function that compares the items is passed in.
+The function that compares the items is passed in as `equal`.
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ def _indexed_values(first: Sequence[Node], second: Sequence[Node]) -> tuple[list
 def declared(items: tuple[Node, ...]) -> tuple[tuple[Node, ...], dict[str, bool]]:
     r"""Separate declarations such as `k \in \mathbb{Z}` from the other items.
 
-    Return the other items, and a mapping of each declared name to True if it may be any integer.
+    Return the other items, and a mapping from each declared name to True if it may be any integer.
     """
     letters = {}
     rest = []

@@ -1,6 +1,6 @@
 """Comparison of answers with plus-or-minus signs, which are expanded to the list of their values.
 
-The function that compares the items is passed in.
+The function that compares the items is passed in as `equal`.
 """
 
 from __future__ import annotations

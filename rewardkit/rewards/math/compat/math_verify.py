@@ -1,4 +1,4 @@
-"""Verdict from Math-Verify for `compat="math_verify"`, computed by its own package in a worker process.
+"""Verdict from Math-Verify for `compat="math_verify"`, computed by the package itself in a worker process.
 
 Math-Verify's timeouts work only in the main thread of a process. The worker runs Math-Verify in its main
 thread, so that callers may use any thread.

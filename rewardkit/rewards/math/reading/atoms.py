@@ -40,7 +40,7 @@ from rewardkit.rewards.math.tree.nodes import (
 
 _FUNCTION_LETTERS = frozenset("fghFGH")
 _CALL_TOKENS = 24
-"""Number of tokens after a name that are searched for a relation in brackets. A relation marks a call."""
+"""Maximum number of tokens in brackets that are searched for a relation. A relation marks a call."""
 _CLOSERS = {"(": ")]", "[": "])[", "]": "[])"}
 
 
@@ -103,14 +103,14 @@ _INVERSE = [
     Token("op", "^"), Token("open", "{"), Token("op", "-"), Token("num", "1"), Token("close", "}"),
     Token("open", "("),
 ]  # fmt: skip
-"""Tokens after the name of a function that denote its inverse: `^{-1}(` in `f^{-1}(x)`."""
+"""Tokens that denote the inverse after the name of a function: `^{-1}(`."""
 
 
 def symbol(parser: Parser) -> Node:
     name = parser.advance().value + _suffix(parser)
     letter = name[0] in _FUNCTION_LETTERS
     if letter and parser.tokens[parser.position : parser.position + len(_INVERSE)] == _INVERSE:
-        parser.position += len(_INVERSE) - 1  # all tokens except the bracket that opens the arguments
+        parser.position += len(_INVERSE) - 1  # Skip all tokens except the last bracket.
         name += "^-1"
     if letter and parser.at("open", "{") and parser.peek(1) == ("open", "("):
         inner = parser.argument()  # SymPy writes `f{\\left(x \\right)}`.
@@ -146,7 +146,7 @@ def _given(parser: Parser) -> Node:
 def _is_call(parser: Parser, name: str) -> bool:
     """Return True if the brackets after a name are the arguments of a call, as in `V(0)` and `P(X>1)`.
 
-    Otherwise the name and the brackets are multiplied.
+    Otherwise, the name and the content of the brackets are factors of a product.
     """
     if parser.peek(1).kind in ("num", "sym", "const") and parser.peek(2) == ("close", ")"):
         return True
@@ -207,7 +207,7 @@ _HALF_LINES = {
     "+": ("(", 1), "++": ("(", 1), ">0": ("(", 1), ">=0": ("[", 1), "-": ("(", -1), "<0": ("(", -1),
     "<=0": ("[", -1),
 }  # fmt: skip
-"""Bracket at zero and sign of each half of the real line, by its mark after the letter R."""
+"""Bracket at zero and sign for each half of the real line, by the mark after `R`, as in `R^+`."""
 
 
 def named_set(parser: Parser) -> Node:
@@ -430,7 +430,7 @@ def _goes_on(parser: Parser) -> bool:
 
 
 def _slash_number(parser: Parser) -> bool:
-    r"""Return True if a slash and a number follow, which belong to the argument in `\sin \pi/6`."""
+    r"""Return True if a slash and a number follow. They belong to the argument, as in `\sin \pi/6`."""
     return parser.at("op", "/") and parser.peek(1).kind == "num"
 
 
@@ -447,7 +447,7 @@ def wording(parser: Parser) -> Node:
 
 
 def literal(text: str) -> Num:
-    """Return the value of a decimal literal, such as `1.50` or `7.4e-12`, and its number of decimals."""
+    """Return the value of a decimal literal (`1.50`, `7.4e-12`) with its number of decimal places."""
     mantissa, _, exponent = text.lower().partition("e")
     whole, _, decimals = mantissa.partition(".")
     power = int(exponent or 0)

@@ -59,7 +59,7 @@ class Extraction:
 
 
 def extract(response: str, options: MathOptions = DEFAULT, prompt: Prompt = None) -> Extraction:
-    """Return the answer in the last frame of a response, or else the first that `options.methods` find."""
+    """Return the answer in the last frame of a response, or else the first answer by `options.methods`."""
     options = options.resolved
     methods = options.methods or ()
     text = own_text(response, prompt)
@@ -101,7 +101,7 @@ def _within_a_box(text: str, place: int) -> bool:
 
 
 def _is_maths(text: str) -> bool:
-    """Return True if the text after a marker contains digits or signs, unlike "so our answer is correct"."""
+    """Return True if the text after a marker has a digit or sign, unlike "so our answer is correct"."""
     return _PLAIN_WORDS.fullmatch(text) is None
 
 
@@ -206,7 +206,7 @@ def _whole(text: str, _: str) -> Extraction | None:
 
 
 def _is_asked(formula: str, question: str) -> bool:
-    """Return True if the question contains this formula. A formula repeated from it is not an answer."""
+    """Return True if the question contains this formula, because a repeated formula is not an answer."""
     return formula.strip().rstrip(".") in question
 
 

@@ -125,7 +125,7 @@ _EDGES = ' \t\r\n.,;:!。*`"\\~'
 
 
 def clean(text: str) -> str:
-    """Return an answer in canonical spelling, without delimiters, fonts, spacing commands or typography."""
+    """Return an answer in canonical spelling, without delimiters, fonts or typographic signs."""
     if text.isascii() and text.isalnum():
         return text
     if not text.isascii():

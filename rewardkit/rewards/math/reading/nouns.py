@@ -144,7 +144,7 @@ SCALES = {
     "hundred": 10**2, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12,
     "hundreds": 10**2, "thousands": 10**3, "millions": 10**6, "billions": 10**9, "trillions": 10**12,
 }  # fmt: skip
-"""Factors, by the words that multiply the number before them."""
+"""Factors for words that multiply the number before them."""
 _WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 _MAX_WORDS = 12
 

@@ -2,7 +2,7 @@
 
 The parser consumes all input or raises `Unparsable`, so that no prefix is mistaken for the answer. `atoms`
 parses everything that binds more tightly than a product (numbers, brackets, functions, matrices), and
-`postfixes` parses the signs after it.
+`postfixes` parses the signs and words after a value.
 """
 
 from __future__ import annotations
@@ -224,7 +224,7 @@ class _Descent:
     def item(self) -> Node:
         """Parse one item of a list: a chain of relations or a single value."""
         if self.peek() in (("rel", "="), ("rel", "~")):
-            self.advance()  # `= 5` and `\\approx 5` lack the left-hand side.
+            self.advance()  # An answer may lack its left-hand side: `= 5`, `\\approx 5`.
         first = self.side()
         if self.at_modulus():
             return Rel(("mod", "modulus"), (ANYTHING, first, self.modulus()))
@@ -285,7 +285,7 @@ class _Descent:
     def _goes_on_smaller(self, last: Node) -> bool:
         """Return True if "and" and a number with a smaller unit of the same kind follow.
 
-        An example is `1 hour and 45 minutes`.
+        For example, "and 45 minutes" follows `1 hour`.
         """
         number, unit = self.peek(1), self.peek(2)
         if not isinstance(last, Quantity) or not self.at("conn", "and"):

@@ -45,7 +45,7 @@ def prose_words(text: str) -> list[str]:
 
 
 def is_prose(text: str) -> bool:
-    """Return True if a text is a phrase or a sentence, because it has more words than a bare answer."""
+    """Return True if a text is a phrase or a sentence, judging by its number of words."""
     return len(prose_words(text)) > _FEW_WORDS
 
 
@@ -53,7 +53,7 @@ def refine(segment: str) -> str:
     """Return the answer within a phrase.
 
     The answer is the text after the last verb, the whole of a short phrase, or the only formula or number in
-    a long phrase. If none of these is clear, return the whole phrase.
+    a long phrase. If a long phrase has none or several of them, return the whole phrase.
     """
     segment = segment.strip().strip("*_`").strip()
     if not _UNDECIDED.isdisjoint(prose_words(segment)):

@@ -190,9 +190,9 @@ def circled(text: str) -> str | None:
 
 
 def clock(text: str) -> tuple[int, str] | None:
-    """Return the minutes and the half of the day (`a`, `p` or "") in a time of day, or None.
+    """Return the minutes and the half of the day (`a`, `p` or "") for a time such as `4:30 p.m.`, or None.
 
-    Times of day are `4:30 p.m.`, `5 pm` and `16:05`.
+    The minutes count from midnight, or from noon if the half of the day is `p`.
     """
     text = text.strip()
     if (named := _NAMED_HOUR.match(text)) is not None:

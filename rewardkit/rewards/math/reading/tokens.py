@@ -249,7 +249,7 @@ def _group_text(text: str, position: int) -> tuple[str, int]:
 def _text(inner: str, tokens: list[Token], *, bare: bool) -> None:
     r"""Append the tokens for the content of `\text{}`: a connective, a number or words.
 
-    `bare` is True for other commands, such as `\mathrm{}`, the content of which may be a variable.
+    `bare` is True for other commands, such as `\mathrm{}`, whose content may be a variable.
     """
     _refuse_apart(inner.strip(), inner[:1], tokens)
     inner = _without_braces(inner.strip())
@@ -288,7 +288,7 @@ def _text(inner: str, tokens: list[Token], *, bare: bool) -> None:
 
 
 def _without_braces(text: str) -> str:
-    """Return a text without the braces around the whole of it."""
+    """Remove the braces that enclose a whole text."""
     while text.startswith("{") and _group_text(text, 0)[1] == len(text):
         text = text[1:-1].strip()
     return text

@@ -26,7 +26,7 @@ from rewardkit import processes
 MEMORY_BYTES = 1 << 30
 """Additional address space allowed to a fork, in bytes. Questions that SymPy can decide need far less."""
 _IDLE = 2
-"""Maximum number of idle forks to keep. More forks run while more questions are asked at once."""
+"""Maximum number of idle forks to keep. More forks run if more questions arrive at the same time."""
 _TOO_LONG = "too long"
 _CRASHED = "crashed"
 _KILLED = "killed"

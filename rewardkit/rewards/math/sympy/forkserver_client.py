@@ -33,7 +33,7 @@ class Undecided(Exception):
 
 
 class ServerFailed(Exception):
-    """Raised if there is no answer for a reason unrelated to the question."""
+    """Raised if the server fails to answer for a reason unrelated to the question."""
 
 
 class ForkServer:

@@ -115,7 +115,7 @@ def _same_set(a: Node, b: Node) -> bool | None:
     """Return True if two conditions on one unknown have the same solutions, or None if undecided.
 
     The result is None if neither condition has a solution, or if all numbers satisfy both. Otherwise
-    `x^2+1=0` and `x^2+4=0` would be equal, as neither has a real solution.
+    `e^x=-1` and `e^x=-2` would be equal, because neither has a real solution.
     """
     variable = _variable(a) or _variable(b)
     if variable is None:

@@ -66,14 +66,14 @@ class Pow(_Node, frozen=True):
 
 
 class Fn(_Node, frozen=True):
-    """Call of a known function: `sin`, `ln`, `log` (value, base), `root` (value, degree), `abs`, ..."""
+    """Call to a known function: `sin`, `ln`, `log` (value, base), `root` (value, degree), `abs`, ..."""
 
     name: str
     args: tuple[Node, ...]
 
 
 class App(_Node, frozen=True):
-    """Call of an unknown function: `f(x)`."""
+    """Call to an unknown function: `f(x)`."""
 
     name: str
     args: tuple[Node, ...]
@@ -90,7 +90,7 @@ class BigOp(_Node, frozen=True):
 
 
 class Pm(_Node, frozen=True):
-    """Plus or minus `value`. `flipped` marks minus or plus, which is minus where other signs are plus."""
+    """Plus or minus `value` (`±`), or minus or plus `value` if `flipped` (`∓`)."""
 
     value: Node
     flipped: bool = False
@@ -181,7 +181,7 @@ class Part(_Node, frozen=True):
 
 
 class Builder(_Node, frozen=True):
-    """Set-builder form: the set of all `head` for which `condition` holds."""
+    """Set-builder form: the set of all values of `head` for which `condition` holds."""
 
     family = "relation"
     head: Node
