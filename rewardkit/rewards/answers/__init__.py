@@ -1,1 +1,1 @@
-"""Extraction of the answer from a response (`place`), numbers (`number`) and values (`same_value`)."""
+"""Extraction of answers (`place`), parsing of numbers (`number`) and comparison of values (`same_value`)."""

@@ -24,7 +24,7 @@ _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {
     0x066A: "%",
 }
 _MAX_FRACTION_DIGITS = 400
-"""Maximum number of digits of a number that is converted to a Fraction. Longer numbers remain Decimals."""
+"""Maximum number of digits in a number that is converted to a Fraction. Longer numbers remain Decimals."""
 _SHOWN = 20
 _MAX_CHARACTERS = 2_000
 """Maximum length of a parsed text, in characters. Only the first sentence of a longer text is parsed."""
@@ -47,7 +47,7 @@ _ANY = re.compile(rf"(?<![\w.])(?P<sign>(?:(?<![\w)])[-+]|)[$€£¥₹]?)?{_NUM
 _DIGIT = re.compile(r"\d")
 _SEPARATORS = re.compile(_SEPARATOR)
 _CALCULATED = re.compile(r"<<[^<>\n]*>>")
-"""Calculator annotations of GSM8K, such as `<<2*3=6>>`."""
+"""Pattern of the calculator annotations in GSM8K, such as `<<2*3=6>>`."""
 _LATEX = (
     (re.compile(r"\\[dt]?frac\s?\{([0-9]+)\}\s?\{([0-9]+)\}|\\[dt]?frac([0-9])([0-9])"), r" \1\3/\2\4"),
     (re.compile(r"\{,\}|\\[,!](?=[0-9])"), ","),
@@ -66,17 +66,17 @@ _COMPARED = re.compile(r"[<>≠≤≥±√≡]|!=|:=")
 _CHANGED = re.compile(
     r"\s*(?:[\^+×÷/·]|[⁰¹²³⁴⁵⁶⁷⁸⁹])|\*\w|[\s,;:)\]]*!|(?<=\.)\.|\.\.|(?![mglshdVWJNCF])[A-Za-z](?![A-Za-z.])"
 )
-"""Text directly after a number that changes its value: an operator, a factorial, more digits, or a letter
-that is not a unit (`5x`)."""
+"""Pattern of text directly after a number that changes its value: an operator, a factorial, more digits, or a
+letter that is not a unit (`5x`)."""
 _LISTED = re.compile(r"[\s)\]]*[,;|][\s(\[]*[-+]?[0-9]")
 _UNIT_POWER = re.compile(
     r"(?<=[A-Za-z])(?:\^[23]|[²³])(?![0-9A-Za-z])|(?<![A-Za-z])(?:[mcdk]?m|in|ft)[23](?![0-9A-Za-z])"
 )
 _UNIT = re.compile(r"[\w\s.,;:!*_`'\"’”)\]$€£¥₹¢%‰°✅✔\ufe0f/(\[|·–—-]*")
-"""Words and signs after a number that do not change its value."""
+"""Pattern of words and signs after a number that do not change its value."""
 SENTENCE_WORDS = frozenset(("not", "is", "was", "are", "or", "if"))
-"""Words that turn a value and the text after it into a sentence. In tags, a box or a `####` line, such a
-sentence has no value."""
+"""Words that turn a value and the text after it into a sentence. In tags, a box or a `####` line, a sentence
+has no value."""
 DENIED_FIRST = frozenset(("no", "not", "never", "neither", "none"))
 _WORD = re.compile(r"[^\W\d_]+")
 _GLUED = re.compile(r"[A-Za-z]{2,}")
@@ -97,8 +97,8 @@ class StatedNumber(msgspec.Struct, frozen=True, gc=False):
 def number_in(text: str, *, in_sentence: bool = False) -> StatedNumber | None:
     """Return the number at the beginning of a text, with or without a unit, or None if there is no number.
 
-    With `in_sentence`, words may precede the number, as after a marker or in JSON. Then it must be the only
-    number in the text.
+    With `in_sentence`, words may precede the number, as after a marker or in JSON. The number must then be
+    the only one in the text.
     """
     if text.isdigit() and text.isascii():
         return StatedNumber(Decimal(text), text)
@@ -114,9 +114,10 @@ def number_in(text: str, *, in_sentence: bool = False) -> StatedNumber | None:
 
 
 def stated_number(text: str, *kinds: FrameKind) -> tuple[StatedNumber | None, FrameKind | None]:
-    """Return the number in the last frame of a text and the kind of the frame, or None and None if no frame.
+    """Return the number in the last frame of a text and the kind of the frame.
 
-    The number has no value if an adjacent frame contains a different number.
+    Both are None if the text has no frame. The number has no value if an adjacent frame contains a different
+    number.
     """
     group = last_group(text, *kinds, holds=_holds_number if "marker" in kinds else None)
     return (_agreed(group), group[-1].kind) if group else (None, None)
@@ -169,7 +170,7 @@ def _plain(text: str) -> str:
 
 
 def _last_side(text: str, in_sentence: bool) -> StatedNumber | None:
-    """Return the number b of `a = b`, without a value if a is a different number."""
+    """Return the number b in `a = b`. It has no value if a is a different number."""
     *sides, last = text.split("=")
     found = _number_in(last, in_sentence)
     if found is None or found.value is None:
@@ -211,7 +212,7 @@ def _number_in(text: str, in_sentence: bool) -> StatedNumber | None:
 
 def _follows_numbers(word: str) -> bool:
     """Return True if letters directly after a number keep its value: a unit or a noun, but not `123abc`."""
-    from rewardkit.rewards.math.reading.nouns import SCALES, harmless  # imported only if a text needs them
+    from rewardkit.rewards.math.reading.nouns import SCALES, harmless  # Few texts need these modules.
     from rewardkit.rewards.math.units import ORDINALS, is_unit
 
     folded = word.casefold()
@@ -230,7 +231,7 @@ def _only_repeats(text: str, value: Value) -> bool:
 
 
 def _value(found: re.Match[str]) -> Value | None:
-    """Return the exact value of a matched number, or None if it has none (`1/0`)."""
+    """Return the exact value of a matched number, or None if it is undefined (`1/0`)."""
     digits = found["number"]
     if not digits.isdigit():
         digits = _SEPARATORS.sub("", digits)

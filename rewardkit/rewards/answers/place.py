@@ -41,7 +41,7 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
 
     kind: FrameKind
     text: str
-    """Content without surrounding whitespace, and in lines without Markdown marks. It is never empty."""
+    """Content without surrounding whitespace or, in a line, Markdown marks. It is never empty."""
     start: int
     """Offset of the beginning of the frame, including its tags or marker, in the searched text."""
     end: int
@@ -52,21 +52,21 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
 
 _TAG = re.compile(r"<[a-zA-Z/|｜]")
 _BRACKET = re.compile(r"\[(?:[/|A-Z]{2}|gM|e~|end of)")
-"""Beginnings of thoughts, channels and special tokens. A pattern that joins both is four times as slow."""
+"""Patterns of the beginning of a thought, channel or special token. A joint pattern is four times as slow."""
 _FINAL_CHANNEL = "<|channel|>final<|message|>"
 _UNMARKED_CHANNEL = re.compile(r"analysis(?=[A-Z\d\"'(\[*`\\$])")
-"""Beginning of `<|channel|>analysis<|message|>We add...` after decoding without special tokens."""
+"""Pattern of the beginning of `<|channel|>analysis<|message|>We add...` decoded without special tokens."""
 _COMMENTS = (("<!--", "-->"), ("<\\!--", "-->"))
 _MARKDOWN_COMMENT = re.compile(r"^[ \t]{0,3}\[//\]:[ \t]?#.*$", re.MULTILINE)
 _TURN = re.compile(
-    r"\n[ \t>*_]{0,8}+(?=\#|q|pr|ex|us|hu|ins|ne|an|问|题)"  # most lines fail to match at this point
+    r"\n[ \t>*_]{0,8}+(?=\#|q|pr|ex|us|hu|ins|ne|an|问|题)"  # Most lines fail to match at this point.
     r"(?:(?P<heading>\#{1,6})[ \t]?)?[*_]{0,3}(?:(?:next|new|another)\s)?"
     r"(?:question|q|problem|exercise|user|human|instruction|问题|题目)(?:\s?\#?(?P<number>\d{1,3}))?[*_]{0,3}"
     r"(?:\s?[:：]|(?(heading)[ \t]*(?=\n|\Z)|(?!)))[*_]{0,3}\s*(?P<said>[^\n]{0,400})",
     re.IGNORECASE,
 )
 _HEADING = re.compile(r"\n\#{1,6}+[ \t]?[*_]{0,3}[a-zA-Z问题]")
-"""Markdown headings. A line that opens a turn contains a colon or is a heading."""
+"""Pattern of a Markdown heading. A line that opens a turn contains a colon or is a heading."""
 _SAYS = re.compile(r"\w")
 _SHORT_PROMPT = 20
 """Maximum length of a prompt that could itself be an answer and is not removed, in characters."""
@@ -133,13 +133,13 @@ def _places(char: str, text: str) -> Iterator[int]:
 
 
 def without_prompt(text: str, prompt: Prompt) -> str:
-    """Remove verbatim copies of the prompt from a text, because repeating the question is no answer."""
+    """Remove verbatim copies of the prompt from a text, because a repeated question is not an answer."""
     question = question_of(prompt).strip()
     return text.replace(question, " ") if len(question) > _SHORT_PROMPT else text
 
 
 def reply(response: str) -> str:
-    """Return a response's final channel or text after the last thought, up to the first end token."""
+    """Return a response's final channel, or the text after its last thought, up to the first end token."""
     if response.startswith("analysis"):
         response = _without_unmarked_channels(response)
     if not (
@@ -199,7 +199,7 @@ def _without_unmarked_channels(text: str) -> str:
 
 
 def _cut(text: str, opening: str, closing: str) -> str:
-    """Remove the texts between two marks, and the marks. An unclosed text extends to the end."""
+    """Remove the texts between two marks, including the marks. An unclosed text extends to the end."""
     kept = []
     position = 0
     while (start := text.find(opening, position)) >= 0:
@@ -214,7 +214,7 @@ def _cut(text: str, opening: str, closing: str) -> str:
 def _before_next_turn(text: str, prompt: Prompt) -> str:
     """Return the text before a line that opens another turn, unless the prompt contains the line.
 
-    Lines numbered from 1 (`Question 1:`, `Question 2:`) are a list within the response and open no turn.
+    Lines numbered from 1 (`Question 1:`, `Question 2:`) are a list in the response and do not open a turn.
     """
     asked: str | None = None
     listed = 0
@@ -250,10 +250,10 @@ _BLANK = r"(?:[\s,;；/.。，、()\[\]{}$*_`|&\\]|\\(?:text|q?quad))*"
 _JOINT = re.compile(
     rf"{_BLANK}(?:(?:\b(?:or|and)\b|[或和]){_BLANK})?(?:[a-zA-Z](?:_\{{?\w{{1,3}}\}}?)?\s?=\s?\$?)?"
 )
-"""Text between adjacent frames: whitespace, commas, brackets, "or", "and", or the name of the next value
-(`x = `)."""
+"""Pattern of the text between adjacent frames: whitespace, commas, brackets, "or", "and", or the name of the
+next value (`x = `)."""
 _JOINT_BEHIND = re.compile(rf"(?:\s(?:or|and)|[或和]){_BLANK}\Z")
-"""Connecting word at the end of a line before the next frame, which belongs to neither of the frames."""
+"""Pattern of a connecting word at the end of a line before the next frame. It belongs to neither frame."""
 _ENCLOSED = ("tags", "box")
 """Kinds of frames that enclose a value. They are never grouped with frames that are lines or sentences."""
 _JOINTS = ("or", "and", "或", "和")
@@ -280,18 +280,18 @@ _ALONE = re.compile(
     r"(?:(?:the|my|our)\s)?(?:(?:final|correct|best|right)\s){0,2}[*_\"'`]{0,3}$",
     re.IGNORECASE,
 )
-"""Text before a marker at the beginning of a line or a sentence."""
+"""Pattern of the text before a marker at the beginning of a line or a sentence."""
 _WITHIN = re.compile(
     r"\b(?P<lead>)(?:the|my|our|so|thus|therefore|hence|then)[,:]?\s(?:[^\W\d_]+[ -]){0,5}[*_\"'`]{0,3}$",
     re.IGNORECASE,
 )
-"""Text before "answer is" within a sentence, as in "we see that the correct answer is"."""
+"""Pattern of the text before "answer is" in a sentence, as in "we see that the correct answer is"."""
 _LEAD = 60
 _NAME_FOLLOWS = (
     r"(?:(?<=\b[A-Z]\.)|(?<=\b[A-Z][a-z]\.)|(?<=\bMrs\.))\s"
     r"(?:[A-Z]\.\s|[A-Z][\w'’-]+,?\s){0,4}[A-Z][\w'’-]+[\"')\]*_]{0,3}(?=[.!?,]|\s*(?:\n|\Z))"
 )
-"""Rest of a name after an initial or a title: capitalised words up to the end of the sentence."""
+"""Pattern of a name after an initial or title: capitalised words up to the end of the sentence."""
 _SENTENCE_END = re.compile(
     r"\$\$[^$]{1,2000}\$\$|\$(?=\S)[^$\n]{1,2000}(?<=\S)\$(?!\d)"
     r"|\\\((?:[^\\]|\\(?![()])){1,2000}+\\\)|\\\[(?:[^\\]|\\(?![\[\]])){1,2000}+\\\]"
@@ -301,18 +301,19 @@ _SENTENCE_END = re.compile(
     r"(?=[\"')\]*_]{0,4}(?:\s|\Z))|\.(?=[\"')\]*_\s]*\Z))",
     re.DOTALL,
 )
-"""Whole formulas, or the end of a sentence. The point of an initial or a title does not end a sentence."""
+"""Pattern of a whole formula or the end of a sentence. The full stop after an initial or a title does not end
+a sentence."""
 
 
 Group = tuple[Frame, ...]
-"""Adjacent frames in text order. All must name the same value. The last frame is the answer."""
+"""Adjacent frames in text order. All must contain the same value. The last frame is the answer."""
 
 
 def last_group(text: str, *kinds: FrameKind, holds: Callable[[str], bool] | None = None) -> Group:
     """Return the last nonempty frame with its adjacent frames, or an empty tuple if there is no frame.
 
     Of nested frames, only the inner one counts. Frames inside code fences count only if no frame is outside.
-    The offsets of a text with code fences refer to a modified text.
+    If the text has code fences, the offsets refer to a modified text.
 
     Args:
         text: Text to search.
@@ -387,7 +388,7 @@ def tags(text: str) -> Iterator[Frame]:
 
 
 def boxes(text: str) -> Iterator[Frame]:
-    """Yield the boxes of LaTeX and of GLM models, last first."""
+    """Yield the LaTeX boxes and the boxes of GLM models in a text, last first."""
     edge = len(text)
     tokens = _BOX_TOKENS[0] in text
     for _ in range(_MOST):
@@ -403,7 +404,7 @@ def boxes(text: str) -> Iterator[Frame]:
 
 
 def _box_at(text: str, start: int) -> tuple[str | None, int]:
-    """Return the content and the end of the box at `start`, or None and `start` if it never closes."""
+    """Return the content and the end of the box at `start`, or None and `start` if the box never closes."""
     box = _BOX.match(text, start)
     if box is None:
         inside = start + len(_BOX_TOKENS[0])
@@ -462,7 +463,7 @@ def _announced_from(text: str, marker: re.Match[str]) -> int:
     begin = text.rfind("\n", begin, marker.start()) + 1 or begin
     before = text[begin : marker.start()]
     lead = _ALONE.search(before)
-    plural = marker[0][6:7] in "sS"  # "the other answers are" does not name the answer
+    plural = marker[0][6:7] in "sS"  # "The other answers are" does not announce the answer.
     if lead is None and not plural and marker["verb"][:1].isalpha():
         lead = _WITHIN.search(before)
     return -1 if lead is None else begin + lead.start("lead")

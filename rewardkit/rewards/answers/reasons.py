@@ -19,8 +19,8 @@ def no_answer(text: str, wanted: str, advice: str = "") -> str:
 
     Args:
         text: The response's own text.
-        wanted: What the reward looked for.
-        advice: How to read the answer anyway, if there is a way.
+        wanted: Description of the answer that the reward looked for.
+        advice: Advice on how to score the response anyway, or empty.
     """
     said = " ".join(text[-4 * _SHOWN :].split())
     shown = f"the response ends with {quoted(said, end=True)}" if said else "the response is empty"
@@ -31,15 +31,15 @@ def wrong_answer(kind: str, said: str, ground_truth: str) -> str:
     """Return one line for an answer that is not the ground truth.
 
     Args:
-        kind: Kind of the frame, or another place of the answer.
-        said: The answer.
-        ground_truth: The right answer.
+        kind: Kind of the frame that contains the answer, or another place in words.
+        said: Answer in the response.
+        ground_truth: Right answer.
     """
     return f"{_FRAMES.get(kind, kind)}: {quoted(said)} is not {quoted(ground_truth)}"
 
 
 def place(kind: str) -> str:
-    """Return the place of an answer in words."""
+    """Return a description of the place that contains an answer, such as "after ####"."""
     return _FRAMES.get(kind, kind)
 
 

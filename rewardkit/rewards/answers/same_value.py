@@ -1,7 +1,7 @@
 """Compares two short texts by value: as texts with symbols, as numbers with units, and as mathematics.
 
-The rewards `choice` and `qa` use this comparison. It does not use SymPy, so that a comparison takes
-microseconds to milliseconds.
+The rewards `choice` and `qa` use this comparison. It takes microseconds to milliseconds, because it does not
+use SymPy.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ARTICLE = re.compile(r"\b(?:an?(?!\s+(?:only|and|or|alone|but|nor)\b)|the)\s+(?
 _TOKEN = re.compile(r"[^\W_]+(?:\.\d+)?|\\[a-zA-Z]+|(?<=[\w)\]}])!|[^\w\s]")
 _PROSE = re.compile(r"[^\W\d_]{3,}")
 _OF_PROSE = re.compile(r"[^\W\d_]{2,}")
-"""Word of prose. A dash or slash between two words is punctuation and not arithmetic."""
+"""Pattern of a word in prose. A dash or slash between two words is punctuation and not arithmetic."""
 _ASCII_SYMBOLS = frozenset("%#@&^+-/<=>|~!")
 _BRACKETS = frozenset("()[]{}")
 _DASHES = {0x2212: "-", 0x2013: "-", 0x2014: "-", ord("&"): " and "}
@@ -57,7 +57,7 @@ def without_latex(text: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def text_key(text: str) -> str:
-    """Normalise a text for comparison: remove case, punctuation, articles and formatting.
+    """Return a text in a form for comparison, without letter case, punctuation, articles or formatting.
 
     Symbols remain. Brackets remain in mathematics but not in prose.
     """
@@ -94,7 +94,7 @@ def is_mathematics(text: str) -> bool:
     """Return True if a text has an operator, a relation or a LaTeX command, and no words except functions."""
     if not _MATHEMATICAL.search(text):
         return False
-    from rewardkit.rewards.math.functions import FUNCTIONS  # imported only if a text needs it
+    from rewardkit.rewards.math.functions import FUNCTIONS  # Few texts need this module.
 
     return all(word in FUNCTIONS for word in _PROSE.findall(_COMMAND.sub("", without_latex(text))))
 
@@ -113,7 +113,7 @@ def _same_mathematics(first: str, second: str) -> bool:
 @lru_cache(maxsize=65_536)
 def _same_tree(first: str, second: str) -> bool:
     """Return True if two texts are the same mathematics according to the tree comparison of `math`."""
-    # Imported here because few responses need the `math` reward.
+    # The imports are local because few responses need the `math` reward.
     from rewardkit.rewards.math.comparing.equality import equal
     from rewardkit.rewards.math.comparing.sequences import is_point_for_list
     from rewardkit.rewards.math.guards import Exhausted, TooLarge, budget
@@ -128,7 +128,7 @@ def _same_tree(first: str, second: str) -> bool:
             return equal(one, two, MathOptions(preset="strict").resolved) is True
     except (Exhausted, TooLarge):
         return False
-    except Exception as error:  # an error in a comparison must not end the reward
+    except Exception as error:  # An error in a comparison must not end the reward.
         faults.note("a comparison", error, f"{first} <- {second}")
         return False
 
@@ -149,12 +149,12 @@ _PERCENT = ("", "%", "percent", "per cent")
 
 
 def measured(text: str) -> tuple[Value | None, str]:
-    """Return the value of a number in base units, and its unit: `5 km` is 5000 in the dimension of length.
+    """Return the value of a number in base units, and the unit: `5 km` is 5000 with the dimension of length.
 
     A unit is represented by its dimensions, a currency by its code, and any other word as text. The value is
     None if the text is not a number.
     """
-    # Imported here because responses without numbers do not need the `math` reward.
+    # The imports are local because responses without numbers do not need the `math` reward.
     from rewardkit.rewards.math.reading.spelled import spelled_number
     from rewardkit.rewards.math.units import read as read_unit
 

@@ -25,14 +25,14 @@ from rewardkit.rewards.judge.votes import VotedVerdict, vote
 
 T = TypeVar("T")
 NO_ANSWER = (EndpointError, NoVerdictError)
-"""Errors that end only one vote or criterion."""
+"""Errors that affect only one vote or one criterion."""
 
 
 async def settled(coroutines: Sequence[Coroutine[Any, Any, T]]) -> list[T | Exception]:
-    """Run coroutines concurrently and return the result of each, or its error if listed in `NO_ANSWER`.
+    """Run coroutines concurrently. Return each result, or the error if it is listed in `NO_ANSWER`.
 
     Raises:
-        Exception: A coroutine failed with any other error. It is raised when all coroutines have ended.
+        Exception: A coroutine raised any other error. The error is raised after all coroutines have ended.
     """
     found = await asyncio.gather(*coroutines, return_exceptions=True)
     for one in found:
@@ -110,7 +110,7 @@ class JudgeAsking:
             body["response_format"] = response_format(options, fields)
         body |= options.extra_body
         if body.get("seed") is not None:
-            body["seed"] += number  # each vote gets its own seed, the same in every run
+            body["seed"] += number  # Each vote has its own seed, which is the same in every run.
         endpoint = Endpoint(
             model.url,
             model.model,

@@ -1,4 +1,4 @@
-"""Cache of judges' answers by question, in memory or in a SQLite file that processes share.
+"""Cache for judges' answers, in memory or in a SQLite file that processes share.
 
 The cache stores answers and not verdicts, because the code that parses answers changes more often than the
 judge. Failures are not stored.
@@ -17,7 +17,7 @@ import msgspec
 from rewardkit.errors import InputError
 
 FORM = 1
-"""Version of the stored answers. Increase it when their format changes."""
+"""Version of the format of stored answers. Increase it when the format changes."""
 
 MOST_IN_MEMORY = 50_000
 """Maximum number of answers in memory. The oldest answers are dropped first. A file keeps all answers."""
@@ -27,7 +27,7 @@ _BUSY_S = 30.0
 
 
 class JudgeAnswer(msgspec.Struct, frozen=True):
-    """Answer of a model, with its token counts."""
+    """A model's answer, with token counts."""
 
     text: str
     tokens: list[tuple[str, list[tuple[str, float]]]] | None = None
@@ -40,7 +40,7 @@ _decoder = msgspec.json.Decoder(JudgeAnswer)
 
 
 class AnswerCache:
-    """Cached answers by the digest of their question.
+    """Cache of answers, keyed by the digest of the question.
 
     Args:
         path: Path of a SQLite file, or `memory` to keep answers for the lifetime of this object.
@@ -84,12 +84,12 @@ class AnswerCache:
 
 
 def digest_of(address: str, body: dict[str, Any]) -> str | None:
-    """Return the cache key of a question, or None if its answer must not be cached.
+    """Return the cache key for a question, or None if the answer must not be cached.
 
     Args:
-        address: Address of the server, without user name and password.
+        address: Address of the server, without user name or password.
         body: Whole request. At a temperature above 0, the answer is cached only if the request has a `seed`,
-            because otherwise it is random.
+            because the answer is random without a seed.
     """
     if body.get("temperature") and body.get("seed") is None:
         return None

@@ -1,7 +1,7 @@
-"""Sends all requests of a judge, and applies the cache, the limits and the budget.
+"""Sends a judge's requests, and applies the cache, the limits and the budget.
 
-Each judge of a Scorer runs in one process with a coroutine for each sample, so that processes share only the
-file of the cache.
+Each judge in a Scorer runs in one process, with a coroutine for each sample, so that processes share only the
+cache file.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _Gate:
 
 
 class JudgeCalls:
-    """Sender of a judge's requests, which keeps to the limits and reuses cached answers."""
+    """Sender of a judge's requests, which respects the limits and reuses cached answers."""
 
     def __init__(self, spending: JudgeSpending) -> None:
         self._spending = spending
@@ -41,7 +41,7 @@ class JudgeCalls:
         self._cache = None if spending.cache == "off" else AnswerCache(spending.cache)
         self._gates: dict[str, _Gate] = {}
         self._asking: dict[str, tuple[asyncio.Task[JudgeAnswer], list[None]]] = {}
-        """Question -> its request in flight, and a list with one entry for each waiting caller."""
+        """Requests in flight by question, each with a list that has one entry for each waiting caller."""
 
     async def ask(self, endpoint: Endpoint, body: Mapping[str, Any], bill: JudgeBill) -> JudgeAnswer:
         """Return a model's answer and add its cost to the bill.
@@ -49,7 +49,7 @@ class JudgeCalls:
         The answer may come from the cache or from an identical request in flight.
 
         Raises:
-            EndpointError: The server gave no answer.
+            EndpointError: The server returned no answer.
             OverBudgetError: The budget is spent.
         """
         request = {"model": endpoint.model, **body}
@@ -77,7 +77,7 @@ class JudgeCalls:
         finally:
             waiting.pop()
             if not waiting and not task.done():
-                del self._asking[question]  # later callers send a new request
+                del self._asking[question]  # Later callers send a new request.
                 task.cancel()
 
     def _keep(self, question: str, task: asyncio.Task[JudgeAnswer]) -> None:
@@ -137,7 +137,7 @@ def _tokens(choice: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, float]
 
 
 _CALLS: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, JudgeCalls]] = WeakKeyDictionary()
-"""Event loop -> its `JudgeCalls` by spending. A worker has one event loop."""
+"""`JudgeCalls` by event loop and by spending. A worker has one event loop."""
 
 
 def calls_within(spending: JudgeSpending) -> JudgeCalls:

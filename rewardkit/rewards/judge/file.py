@@ -30,7 +30,7 @@ class JudgeFile(msgspec.Struct):
     timeout_s: float = 180.0
     """Time limit for one sample, in seconds, including all requests, retries and waits for a limit."""
     preset: str = ""
-    """Name of a preset in `rewardkit.rewards.judge.presets`, whose options the other keys override."""
+    """Name of a preset in `rewardkit.rewards.judge.presets`. The other keys override its options."""
     prompt_file: str = ""
     """Name of a template file to use as `prompt`, next to the YAML file or in the model's folder."""
 
@@ -38,7 +38,7 @@ class JudgeFile(msgspec.Struct):
 def register_judge(
     path: str | Path, data_sources: Iterable[str] = (), *, registry: Registry = REGISTRY
 ) -> Reward:
-    """Register the judge of a YAML file for `data_sources`, or for those in the file if none are given.
+    """Register the judge in a YAML file for `data_sources`, or else for the data sources in the file.
 
     Raises:
         InputError: The file cannot be read, or is not a YAML mapping.
@@ -55,7 +55,9 @@ def register_judge(
 
 
 def judge_of_file(path: str | Path, data_sources: Iterable[str] = ()) -> Reward:
-    """Return the reward of a judge's YAML file for `data_sources`, or for those in the file, if any.
+    """Return the reward that a judge's YAML file defines.
+
+    The reward is for `data_sources`, or else for the data sources in the file.
 
     Raises:
         InputError, OptionsError, MissingDependencyError: As in `register_judge`.
@@ -99,7 +101,7 @@ def _target(spending: JudgeSpending) -> Callable[[Sample, JudgeOptions], Corouti
 
 
 def _taken(values: dict[str, Any], kind: Any, path: Path) -> Any:
-    """Remove the fields of `kind` from the file's values and convert them to an object of that class."""
+    """Remove the fields of the class `kind` from the file's values and convert them to an object."""
     names = kind.__struct_fields__ if issubclass(kind, msgspec.Struct) else [one.name for one in fields(kind)]
     own = {name: values.pop(name) for name in names if name in values}
     try:

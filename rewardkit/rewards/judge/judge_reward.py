@@ -1,6 +1,6 @@
 """Generative judge: language models behind OpenAI-compatible endpoints rate a response.
 
-This module scores one sample and combines the verdicts. `file` creates the reward of a YAML file, `options`
+This module scores one sample and combines the verdicts. `file` creates the reward from a YAML file, `options`
 defines the keys of the file, `question` builds the question, `verdict` parses the answer, and `asking_models`
 sends the requests.
 """
@@ -21,14 +21,14 @@ from rewardkit.rewards.judge.votes import VotedVerdict
 from rewardkit.types import COST_PARTS, Sample, Score, failure
 
 if TYPE_CHECKING:
-    from rewardkit.rewards.judge.asking_models import JudgeAsking  # importing this module loads aiohttp
+    from rewardkit.rewards.judge.asking_models import JudgeAsking  # The module imports aiohttp.
 
 _CRITERION = "criterion."
 """Prefix of the names of criteria in `parts`."""
 
 
 def load(options: JudgeOptions) -> None:
-    """Import the client in advance, which would take about a second of the first samples' time limit."""
+    """Import the client before the first sample, because the import takes about a second."""
     import openai  # noqa: F401
 
     import rewardkit.rewards.judge.asking_models  # noqa: F401
@@ -49,7 +49,7 @@ def parts_of(options: JudgeOptions) -> tuple[str, ...]:
 
 
 async def score(sample: Sample, options: JudgeOptions, *, spending: JudgeSpending | None = None) -> Score:
-    """Score a sample with the judge. A judge that fails or gives no verdict results in the status `error`."""
+    """Score a sample with the judge. The status is `error` if the judge fails or gives no verdict."""
     from rewardkit.model_api.client import EndpointError
     from rewardkit.rewards.judge.asking_models import JudgeAsking
     from rewardkit.rewards.judge.calls import calls_within
@@ -86,7 +86,7 @@ async def _by_grade(sample: Sample, asking: JudgeAsking) -> Score:
 
 
 async def _by_comparing(sample: Sample, asking: JudgeAsking) -> Score:
-    """Compare response and ground truth in both orders. A response that wins in only one order ties."""
+    """Compare the response with the ground truth in both orders. A win in only one order is a tie."""
     questions = [pair(sample, asking.options, swapped=swapped) for swapped in (False, True)]
     first, second = await asyncio.gather(*map(asking.verdict, questions))
     as_a, as_b = first.score, 1.0 - second.score
@@ -122,7 +122,7 @@ async def _by_criteria(sample: Sample, asking: JudgeAsking) -> Score:
 
 
 async def _each(sample: Sample, items: list[RubricItem], asking: JudgeAsking) -> list[VotedVerdict | None]:
-    """Ask one question for each criterion. With `allow_missing`, criteria without a verdict give None."""
+    """Ask one question for each criterion. With `allow_missing`, a missing verdict is None."""
     from rewardkit.rewards.judge.asking_models import settled
 
     questions = [ask(sample, asking.options, criterion=item.text) for item in items]

@@ -1,7 +1,7 @@
 """Options of a judge: its questions, and the parsing and combination of its answers.
 
-`spending` defines the limits on requests and costs, and `presets` the templates and answer formats of known
-models.
+`spending` defines the limits on requests and costs, and `presets` defines the templates and answer formats
+for known models.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _PLACEHOLDERS = ("{response}", "{answer}", "{response_a}")
 
 @dataclass(frozen=True)
 class JudgeModel(NetworkSettings):
-    """Model of a judge that has several. Empty fields default to the judge's own options."""
+    """One of several models of a judge. Empty fields default to the judge's own options."""
 
     model: str
     url: Address = NO_ADDRESS
@@ -31,26 +31,26 @@ class JudgeModel(NetworkSettings):
 
 @dataclass(frozen=True)
 class RubricItem:
-    """Item of a rubric."""
+    """Criterion in a rubric."""
 
     text: str
     name: str = ""
     weight: float = 1.0
-    """Weight of the item. A negative weight subtracts from the score if the item is met."""
+    """Weight of the criterion. A negative weight lowers the score if the criterion is met."""
     required: bool = False
-    """True if the whole score is 0 when the item is not met."""
+    """True if the score is at most 0 unless the criterion is met."""
     pitfall: bool = False
-    """True if the item describes a flaw, so that meeting the item subtracts its weight."""
+    """True if the criterion describes a flaw. Its weight is then subtracted if the criterion is met."""
 
     @property
     def points(self) -> float:
-        """Return the points for meeting the item."""
+        """Return the points for meeting the criterion."""
         return -abs(self.weight) if self.pitfall else self.weight
 
 
 @dataclass(frozen=True)
 class JudgeOptions(NetworkSettings):
-    """Options of a judge, which are keys of its YAML file.
+    """Options of a judge. The fields are keys in the judge's YAML file.
 
     Raises:
         ValueError: A value is invalid, or options cannot be combined.
@@ -62,7 +62,7 @@ class JudgeOptions(NetworkSettings):
     api_key_env: str = ""
     """Environment variable with the API key. Empty: no key is sent."""
     models: list[JudgeModel] = field(default_factory=list)
-    """Models that are all asked each question. Empty: only `model` is asked."""
+    """Models that are each asked every question. Empty: only `model` is asked."""
     system: str = text_option()
     prompt: str = text_option()
     """Template with `{response}` or `{answer}`, and optionally `{prompt}`, `{ground_truth}`, `{fence}` and

@@ -1,8 +1,8 @@
-"""Presets with the options of a judge for known verifiers and generative reward models.
+"""Presets of a judge's options for known verifiers and generative reward models.
 
 Keys in the judge's file override the preset. The answer formats are those of the models. The templates were
-written for this package. To use the template with which a model was trained, name its file as `prompt_file`.
-`docs/verifiers.md` lists where to find these templates.
+written for this package. To use the template with which a model was trained, set `prompt_file` to the name of
+the template's file. `docs/verifiers.md` lists where to find these templates.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ Write what a good answer needs, then how each does, and end with <answer>[[A]]</
 _VERIFIER: dict[str, Any] = {"correct_from": 1.0, "scale_to": None}
 
 _SHIPPED: dict[str, dict[str, Any]] = {
-    # Its answer ends with a letter, bare or in a box. C means that the response is cut off, repetitive or a
-    # refusal.
+    # The model's answer ends with a letter, bare or in a box. C means that the response is cut off,
+    # repetitive or a refusal.
     "compass-verifier": {
         **_VERIFIER,
         "prompt": _TASK
@@ -65,7 +65,7 @@ _SHIPPED: dict[str, dict[str, Any]] = {
         "verdicts": {"A": 1.0, "B": 0.0, "C": 0.0},
         "max_tokens": 4096,
     },
-    # Its answer ends with the line "Final Decision: Yes" or "Final Decision: No", after the reasons.
+    # The model's answer gives reasons and ends with the line "Final Decision: Yes" or "Final Decision: No".
     "general-verifier": {
         **_VERIFIER,
         "prompt": _SHORT_TASK
@@ -74,7 +74,7 @@ _SHIPPED: dict[str, dict[str, Any]] = {
         "marker": "Final Decision:",
         "verdicts": {"Yes": 1.0, "No": 0.0},
     },
-    # Its answer is one word, which the reasoning variants write after their thoughts.
+    # The model's answer is one word. Reasoning variants of the model write the word after their thoughts.
     "tinyv": {
         **_VERIFIER,
         "prompt": _SHORT_TASK + "Answer True or False.",
@@ -88,7 +88,7 @@ _SHIPPED: dict[str, dict[str, Any]] = {
         "fields": {"question": "prompt", "output": "response", "answer": "ground_truth"},
         "verdicts": {"Correct": 1.0, "Incorrect": 0.0},
     },
-    # Any chat model, used as the grader of SimpleQA.
+    # Any chat model can grade answers as in SimpleQA.
     "simpleqa": {
         **_VERIFIER,
         "prompt": _TASK
@@ -96,7 +96,7 @@ _SHIPPED: dict[str, dict[str, Any]] = {
         "verdicts": {"A": 1.0, "B": 0.0, "C": 0.0},
         "max_tokens": 64,
     },
-    # Generative reward models, which are asked in both orders which of two responses is better.
+    # Generative reward models compare two responses and are asked in both orders.
     "rm-r1": {
         "pairwise": True,
         "prompt": _COMPARE,
@@ -117,7 +117,7 @@ _SHIPPED: dict[str, dict[str, Any]] = {
 Preset = Mapping[str, Any]
 
 PRESETS: Table[Preset] = Table("judge_presets", Mapping, _SHIPPED)
-"""Name of a preset, for the key `preset` of a judge's file -> its options."""
+"""Presets by name. The key `preset` in a judge's file selects a preset."""
 
 
 def needs_template(preset: Preset) -> bool:

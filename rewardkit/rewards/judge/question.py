@@ -1,4 +1,4 @@
-"""Builds the question to the judge from a template with a fence and a marker, and the retry."""
+"""Builds the question to a judge from a template with a fence and a marker, and the question for a retry."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class JudgeQuestion:
 def ask(sample: Sample, options: JudgeOptions, fields: Sequence[str] = (), **more: str) -> JudgeQuestion:
     """Build the question about a sample from the judge's template.
 
-    The template is filled in one pass, so that inserted text cannot act as a placeholder. Fence and marker
-    contain a digest of the sample. To close the fence or to imitate a verdict, the response would have to
-    contain its own digest.
+    The template is filled in one pass, so that inserted text cannot act as a placeholder. The fence and the
+    marker contain a digest of the sample. To close the fence or to imitate a verdict, the response would have
+    to contain its own digest.
 
     Args:
         sample: Sample to judge.
@@ -63,7 +63,7 @@ def ask(sample: Sample, options: JudgeOptions, fields: Sequence[str] = (), **mor
 
 
 def pair(sample: Sample, options: JudgeOptions, *, swapped: bool) -> JudgeQuestion:
-    """Build the question whether the response or the ground truth is better.
+    """Build the question of whether the response or the ground truth is better.
 
     The response is A, or B if `swapped`.
 

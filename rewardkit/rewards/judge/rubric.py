@@ -1,4 +1,4 @@
-"""Parses the rubrics of judges and samples, and computes their scores.
+"""Parses the rubrics in judges' options and in samples, and computes scores from verdicts on the criteria.
 
 The supported formats are those of HealthBench (`criterion`, `points`), RaR and open-instruct (`title`,
 `description`, `weight`), verifiers (`name`, `text`) and NeMo-Gym (`question`, `pass_criteria`).
@@ -15,7 +15,7 @@ from rewardkit.rewards.judge.question import UnjudgeableError
 from rewardkit.types import Sample
 
 _LISTS = ("rubrics", "rubric", "criteria")
-"""Keys of a row that may contain its rubric."""
+"""Keys in a row that may contain the rubric."""
 
 _TEXTS = ("text", "criterion", "description", "question")
 _NAMES = ("name", "title")
@@ -23,7 +23,7 @@ _WEIGHTS = ("weight", "points")
 
 
 class RubricScore(NamedTuple):
-    """Score of a rubric with details."""
+    """Score for a rubric, with details."""
 
     score: float
     met: float
@@ -93,14 +93,14 @@ def _first(given: Mapping[str, Any], names: Sequence[str]) -> Any:
 def rubric_score(
     items: Sequence[RubricItem], scores: Sequence[float | None], options: JudgeOptions
 ) -> RubricScore:
-    """Return the score of a rubric, aggregated as the options require.
+    """Return the score for a rubric, aggregated as the options specify.
 
     The mean is the sum of the points of met criteria divided by the sum of all positive points.
 
     Args:
         items: Criteria of the rubric.
-        scores: Degree to which each criterion is met, from 0 to 1, or None for a criterion without a verdict,
-            which is ignored.
+        scores: Degree to which each criterion is met, from 0 to 1, or None if the criterion has no verdict.
+            Criteria without a verdict are ignored.
         options: Options of the judge.
 
     Raises:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from rewardkit.types import COST_PARTS
 
 CHARACTERS = 4
-"""Characters per token, for estimates where the server has not counted the tokens."""
+"""Number of characters per token, for an estimate if the server returns no token count."""
 
 
 class OverBudgetError(RuntimeError):
@@ -25,7 +25,7 @@ class TokenPrice:
 
 @dataclass(frozen=True)
 class JudgeSpending:
-    """Limits on a judge's requests within one Scorer, which are keys of its YAML file."""
+    """Limits on a judge's requests within one Scorer. The fields are keys in the judge's YAML file."""
 
     concurrency: int = 32
     """Maximum number of concurrent requests for each endpoint."""
@@ -60,7 +60,7 @@ class JudgeBill:
 
     def __init__(self) -> None:
         self.parts: dict[str, float] = dict.fromkeys(COST_PARTS, 0.0)
-        """Name in `COST_PARTS` -> amount, as in the parts of a Score."""
+        """Amounts by their names in `COST_PARTS`, as in the parts of a Score."""
 
     def add(self, **amounts: float) -> None:
         """Add amounts to the parts with these names."""
@@ -78,7 +78,7 @@ class JudgeBudget:
         self._calls = 0
 
     def reserve(self, model: str, characters: int) -> tuple[int, float]:
-        """Reserve the expected tokens and dollars of a request, and return them.
+        """Reserve the expected tokens and dollars for a request, and return both amounts.
 
         Raises:
             OverBudgetError: The request might exceed the budget.
@@ -100,7 +100,7 @@ class JudgeBudget:
         return tokens, usd
 
     def settle(self, reserved: tuple[int, float], tokens: int, usd: float, calls: int) -> None:
-        """Replace the reservation for a request by its actual cost. `calls` is 0 for a failed request."""
+        """Replace the reservation for a request with the actual cost. `calls` is 0 for a failed request."""
         self._open_tokens -= reserved[0]
         self._open_usd -= reserved[1]
         self._tokens += tokens
@@ -108,7 +108,7 @@ class JudgeBudget:
         self._calls += calls
 
     def _expected(self, model: str, characters: int) -> tuple[int, float]:
-        """Return the average cost of past requests or, before the first answer, the cost of the question."""
+        """Return the average cost of past requests or, before the first answer, an estimated cost."""
         if self._calls:
             return self._tokens // self._calls, self._usd / self._calls
         tokens = characters // CHARACTERS

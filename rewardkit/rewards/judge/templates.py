@@ -72,7 +72,7 @@ def template_of(options: JudgeOptions) -> str:
 
 
 def form_of(options: JudgeOptions) -> str:
-    """Describe a valid verdict: one of the words in `verdicts`, or a number within the range."""
+    """Return a description of a valid verdict: a word in `verdicts`, or a number within the range."""
     if options.verdicts:
         *most, last = map(str, options.verdicts)
         return f"{', '.join(most)} or {last}" if most else last

@@ -1,9 +1,9 @@
-"""Parses the verdict in a judge's answer: a number, a word of `verdicts`, or a field of a JSON object.
+"""Parses the verdict in a judge's answer: a number, a word in `verdicts`, or a field of a JSON object.
 
 A verdict is the text directly after the marker, up to the end of the line or the sentence. Prose may follow,
-but not another possible verdict, which is a number within the range, in digits or words, or another word of
-`verdicts`. Any other text after the verdict could change it ("7, nein, sechs"), so that the judge is asked
-once more.
+but not another possible verdict, which is a number within the range, in digits or words, or another word in
+`verdicts`. Any other text after the verdict could change its meaning ("7, nein, sechs"), so that the judge is
+asked once more.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _END = re.compile(rf"{_CLOSING}[.!。！]?{_CLOSING}\Z")
 _SENTENCE_END = re.compile(
     r"(?<=\s)[-–—](?=\s+[^\W\d_])|[.!](?=[*_`\"'”’“»)\]}]*(?:\s|\Z|</))|[。！]|\((?=\s*[^\W\d_])"
 )
-"""End of the sentence after a verdict, or the beginning of a remark in brackets or after a dash."""
+"""Pattern of the end of a sentence after a verdict, or the start of a remark in brackets or after a dash."""
 _ON_SCALE = re.compile(
     rf"{_OPENING}(?P<score>{_NUMBER}){_POINTS}"
     rf"(?:{_CLOSING}(?:{_SCALE}(?P<high>{_NUMBER})|(?P<percent>%)){_POINTS})?"
@@ -84,8 +84,8 @@ class JudgeVerdict:
 def read_verdict(answer: str, marker: str, options: JudgeOptions) -> JudgeVerdict:
     """Parse the verdict in an answer.
 
-    The verdict is a JSON field or a match of `score_pattern` if the options say so. Otherwise it follows the
-    marker or, without a marker, is alone on the last or first line.
+    The verdict is a JSON field or a match of `score_pattern` if the options specify one. Otherwise, it
+    follows the marker or, without a marker, is alone on the last or first line.
 
     Raises:
         NoVerdictError: The answer has no verdict or several, or the verdict is neither one of `verdicts` nor
@@ -130,7 +130,11 @@ def json_verdicts(
 
 
 def _said(answer: str) -> str:
-    """Return the part of an answer after its thoughts, or its final channel; raise if it is empty."""
+    """Return the part of an answer after its thoughts, or its final channel.
+
+    Raises:
+        NoVerdictError: The answer consists only of thoughts.
+    """
     said = reply(answer)
     if not said and answer.strip():
         raise NoVerdictError("the judge's answer consists of a thought")
@@ -150,7 +154,7 @@ def _places_of_object(said: str, marker: str) -> Iterator[str]:
 
 
 def _object(text: str) -> dict[str, Any] | None:
-    """Return the JSON object if a text consists of one, otherwise None."""
+    """Return the JSON object that a text consists of, or None for any other text."""
     try:
         made = json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
@@ -227,7 +231,7 @@ def _verdict_before_prose(after: str, options: JudgeOptions) -> str:
     """
     text, end = _verdict_at_start(after, options)
     closing = re.compile(_CLOSING).match(after, end)
-    assert closing is not None  # the pattern also matches the empty string
+    assert closing is not None  # The pattern also matches the empty string.
     prose = after[closing.end() :]
     ends = not prose or "\n" in closing[0] or _SENTENCE_END.match(after, closing.end())
     if not ends:
@@ -238,7 +242,11 @@ def _verdict_before_prose(after: str, options: JudgeOptions) -> str:
 
 
 def _verdict_alone(text: str, options: JudgeOptions) -> str:
-    """Return the verdict if a text consists of it, without surrounding marks; otherwise raise."""
+    """Return the verdict that a text consists of, without surrounding marks.
+
+    Raises:
+        NoVerdictError: The text is not just a verdict.
+    """
     found, end = _verdict_at_start(text, options)
     if not _END.match(text, end):
         raise NoVerdictError(f"expected only a verdict, found {start_of(text)!r}")
@@ -246,7 +254,7 @@ def _verdict_alone(text: str, options: JudgeOptions) -> str:
 
 
 def _verdict_at_start(text: str, options: JudgeOptions) -> tuple[str, int]:
-    """Return the verdict at the beginning of a text, and the offset after it and its scale (`7/10`)."""
+    """Return the verdict at the beginning of a text, and the offset after the verdict and scale (`7/10`)."""
     if options.verdicts:
         words = sorted(map(str, options.verdicts), key=len, reverse=True)
         pattern = rf"{_OPENING}(?P<score>{'|'.join(map(re.escape, words))})"
@@ -296,9 +304,12 @@ def _match(said: str, marker: str, options: JudgeOptions) -> tuple[str, str]:
 
 
 def _check_earlier(before: str, marker: str, value: float, options: JudgeOptions) -> None:
-    """Raise if a different verdict precedes the last one.
+    """Check that no different verdict precedes the last verdict.
 
     Earlier markers without a verdict are ignored as mere mentions.
+
+    Raises:
+        NoVerdictError: An earlier verdict is different.
     """
     words = "|".join(re.escape(str(word)) for word in options.verdicts) or _NUMBER
     begins = re.compile(rf"{_OPENING}(?P<score>{words})(?!\w)", re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""Named functions of the `math` reward, with the properties needed for comparing answers."""
+"""Named functions in the `math` reward, with the properties needed for comparing answers."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ FUNCTIONS = {
     "gamma": MathFunction("gamma", "gamma"),
     "root": MathFunction("real_root", has_sign=True),
 }
-"""Name in the tree (`Fn.name`) -> properties of the function. `reading.words` lists the spellings."""
+"""Properties of functions, by their name in the tree (`Fn.name`). `reading.words` lists the spellings."""
 
 
 def named(fact: str) -> frozenset[str]:

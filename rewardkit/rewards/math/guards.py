@@ -1,7 +1,7 @@
 """Size limits that bound the cost of every tier and the size of every number.
 
-Exceeding a size limit raises `TooLarge`. The exception never leaves this package. It becomes the verdict
-`undecided`, or "not equal" if the size alone proves a difference.
+A value that exceeds a limit raises `TooLarge`. The exception never leaves this package. It becomes the
+verdict `undecided`, or "not equal" if the size alone proves a difference.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ MAX_DEPTH = 64
 MAX_DIGITS = 1_500
 """Maximum number of digits in a literal."""
 MAX_BITS = 1 << 15
-"""Maximum number of bits of an exact integer."""
+"""Maximum number of bits in an exact integer."""
 MAX_LOG2 = 1 << 40
 """Largest binary exponent of an approximate value. Larger numbers are not evaluated."""
 MAX_TERMS = 512
@@ -28,7 +28,7 @@ SYMPY_CPU_S = 2.0
 
 
 class AnswerBudget:
-    """Remaining budget of one answer, shared by all its parts and all acceptable answers."""
+    """Remaining budget for one answer, shared by its parts and by the comparisons with all ground truths."""
 
     def __init__(self, cpu_s: float) -> None:
         self.cpu_s = cpu_s
@@ -46,7 +46,8 @@ _LOCAL = _Local()
 class budget:
     """Context manager that opens a budget in this thread, or uses the budget of an enclosing block.
 
-    It is a class because a generator-based context manager would cost as much as comparing a short answer.
+    `budget` is a class because a generator-based context manager would cost as much as comparing a short
+    answer.
     """
 
     def __init__(self, cpu_s: float | None = None) -> None:
@@ -65,7 +66,7 @@ class budget:
 
 
 def spend(steps: int) -> None:
-    """Count steps towards the budget that is open in this thread, if any.
+    """Deduct steps from the budget that is open in this thread, if any.
 
     Raises:
         Exhausted: The budget is used up.

@@ -1,4 +1,4 @@
-"""Reward functions of `math`. `reading` extracts and parses answers, and `comparing` compares them."""
+"""Reward functions for `math`. `reading` extracts and parses answers, and `comparing` compares them."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class DapoOptions(MathOptions):
 def score(sample: Sample, options: MathOptions = DEFAULT) -> Score:
     """Score a response: 1.0 if its answer equals the ground truth, otherwise 0.0.
 
-    `extra_info["answer_kind"]` may determine whether an answer like `1,234` is read as a `number`, a `list`
-    or `text`. `parts["format"]` is 1.0 if the answer is in a box or answer tags. The status is `invalid` if
-    the ground truth is empty or malformed, and `error` if the SymPy process could not be reached. An answer
-    that no tier can decide within its limits is scored as wrong.
+    `extra_info["answer_kind"]` may determine whether an answer such as `1,234` is read as a `number`, a
+    `list` or `text`. `parts["format"]` is 1.0 if the answer is in a box or answer tags. The status is
+    `invalid` if the ground truth is empty or malformed, and `error` if the SymPy process could not be
+    reached. An answer that no tier can decide within the limits is scored as wrong.
     """
     ground_truths = alternatives(sample.ground_truth)
     if not ground_truths:
@@ -91,7 +91,7 @@ _PLACES: dict[str, str] = {
 
 
 def _why_missing(found: Extraction, sample: Sample, options: MathOptions) -> str:
-    """Return the reason why a response has no answer, and the preset that would read one, if any."""
+    """Return the reason why a response has no answer, and the preset that would find an answer, if any."""
     if found.method not in ("none", "empty"):
         return f"no answer: {found.method}"
     places = ", ".join(_PLACES[method] for method in options.methods or () if method in _PLACES)
@@ -107,14 +107,14 @@ _AROUND = " \t\r\n$.*"
 
 
 def _is_verbatim(slot: str, ground_truth: str) -> bool:
-    """Return True if the answer's frame contains the ground truth verbatim, such as a whole sentence."""
+    """Return True if the answer's frame contains exactly the ground truth, which may be a whole sentence."""
     return bool(slot) and slot.strip(_AROUND) == ground_truth.strip(_AROUND)
 
 
 def _in_unasked_base(found: Extraction, ground_truths: tuple[str, ...], sample: Sample, kind: str) -> bool:
     """Return True if an answer is in a base other than ten that was not asked for: `12_3` for 12.
 
-    A base was asked for if a ground truth is in a stated base, or the question names the answer's base.
+    A base was asked for if a ground truth is in a stated base or the question names the answer's base.
     """
     reading = prepare_answer(found, kind).reading
     if not isinstance(reading, Based) or reading.base == _TEN:
@@ -135,7 +135,7 @@ def _parts(in_format: float, undecided: bool = False) -> dict[str, float]:
 
 
 def score_dapo(sample: Sample, options: DapoOptions = DapoOptions()) -> Score:
-    """Score a response with DAPO's scores, and replace the score's parts by `acc`, which is 1.0 if right."""
+    """Score a response with DAPO's scores. The part `acc`, which is 1.0 if right, replaces `format`."""
     found = score(sample, options)
     parts = {"acc": float(bool(found.correct)), UNDECIDED: found.parts.get(UNDECIDED, 0.0)}
     return msgspec.structs.replace(found, parts=parts)
@@ -175,7 +175,7 @@ def malformed(ground_truth: str) -> str:
 
 
 def _field_of_row(ground_truth: str) -> str | None:
-    """Return the name of the ground-truth field if the text is a whole row as JSON, otherwise None."""
+    """Return the name of the ground-truth field if the text is a whole row as JSON, or None."""
     if not ground_truth.lstrip().startswith("{") or '"' not in ground_truth:
         return None
     try:
@@ -193,7 +193,7 @@ _ESCAPED = re.compile(r"\\[\\{}]")
 def best_verdict(
     ground_truths: tuple[str, ...], found: Extraction, options: MathOptions, kind: str = ""
 ) -> MathVerdict:
-    """Return the verdict for the first acceptable answer that matches, else a failure or the last verdict.
+    """Return the verdict for the first ground truth that matches, or else a failure or the last verdict.
 
     Adjacent boxes are a list unless all of them are equal. Adjacent frames of other kinds must be equal.
     `kind` is `extra_info["answer_kind"]`.

@@ -1,4 +1,4 @@
-"""Table of units of measure: prefixes, and the names and definition of each unit. `units` parses it.
+"""Table of units of measure: prefixes, and the names and definition of each unit. `units` parses the table.
 
 Definitions follow the SI brochure (9th edition), NIST SP 811 and the international yard and pound.
 """
@@ -120,12 +120,12 @@ dyn | dyne | 1/100000 N |
 erg | | 1/10000000 J |
 | gauss | 1/10000 T | *
 """
-"""Units, one in each row: case-sensitive symbols | words in any case and number | definition, empty for a
-base unit | `*` if prefixes are allowed. A unit with several sizes under one name, such as the ton, is a base
-unit so that it is not converted."""
+"""Units, one in each row: case-sensitive symbols | words in any case, singular or plural | definition, empty
+for a base unit | `*` if prefixes are allowed. A unit with several sizes under one name, such as the ton, is a
+base unit so that it is not converted."""
 
 EVERYDAY = table(
     "mm cm dm km in ft yd mi mg gm kg kgs lb lbs oz ml mL qt gal sec secs min mins hr hrs ms day yr yrs ton "
     "rad mph kph usd rmb cny eur gbp"
 )
-"""Short names that count as a unit directly after a number even without a font or space, as in `60km`."""
+"""Short names that are read as units directly after a number, even without a font or space: `60km`."""

@@ -21,7 +21,7 @@ PLAIN_NOUNS = table(
 ORDINALS = frozenset({"th", "st", "nd", "rd"})
 _PHRASE = re.compile(r"[A-Za-z\s'.,()/-]*(?:\^?[23])?")
 _USUAL_POWERS = (0, 3, -2)
-"""Powers of ten whose prefixes are accepted in any case unless the spelling is ambiguous: `KG`, `kPA`."""
+"""Powers of ten with prefixes that may be in upper or lower case if the spelling is unambiguous: `KG`."""
 _MAX_POWER = 20
 _MAX_FACTORS = 12
 _MAX_LETTERS = 30
@@ -72,8 +72,8 @@ class Run(NamedTuple):
 def run(text: str, start: int) -> Run | None:
     """Return the unit of measure that begins at `start` after a value, or None if no unit begins there.
 
-    A unit in a font must be followed by the end of the item or a relation. `reading/letters` decides whether
-    plain letters are variables after all.
+    A unit in a font must be followed by a relation or the end of the item. `reading/letters` decides whether
+    plain letters are a unit or variables.
     """
     reader = _Reader(text, start)
     reader.product("")
@@ -121,7 +121,7 @@ def is_unit(word: str) -> bool:
 
 
 def _is_noun(words: str) -> bool:
-    """Return True if words that are no known unit can be omitted, since they do not qualify the number."""
+    """Return True if words other than known units may be omitted because they do not qualify the number."""
     if words.isascii():
         phrase = len(words) > 1 and _PHRASE.fullmatch(words) is not None
         return words.casefold() in ORDINALS or (phrase and harmless(words))
@@ -143,7 +143,7 @@ def _symbols() -> dict[str, tuple[str, int]]:
 
 @cache
 def _words() -> dict[str, tuple[str, bool]]:
-    """Map each word for a unit to the unit's definition, and to True if prefixes are allowed."""
+    """Map each word for a unit to the unit's definition and a flag that is True if prefixes are allowed."""
     return {word: (unit, prefixed) for _, words, unit, prefixed in _rows() for word in words}
 
 
@@ -162,9 +162,9 @@ def _folded_symbols() -> dict[str, tuple[str, int] | None]:
 
 @cache
 def _rows() -> tuple[tuple[list[str], list[str], str, bool], ...]:
-    """Return the symbols, words, definition and use of prefixes of each unit.
+    """Return the symbols, words and definition of each unit, and a flag that is True if prefixes are allowed.
 
-    The definition of a base unit is `=` and its name.
+    The definition of a base unit is `=` followed by its name.
     """
     found = []
     for line in filter(None, unit_table.UNITS.splitlines()):
@@ -184,7 +184,7 @@ def _prefixes() -> tuple[dict[str, int], dict[str, int]]:
 def _named(name: str) -> Measure | None:
     """Return the measure of a unit with this name, or None.
 
-    The name may be an exact symbol, a word in any case, or an unambiguous symbol in any case.
+    The name may be an exact symbol, or a word or unambiguous symbol in upper or lower case.
     """
     found = _symbols().get(name) or _in_words(name.casefold())
     if found is None and len(name) > 1:
@@ -193,7 +193,7 @@ def _named(name: str) -> Measure | None:
 
 
 def _in_words(word: str) -> tuple[str, int] | None:
-    """Return the definition and power of ten of a word with or without prefix, like `kilometers`, or None."""
+    """Return the definition and power of ten for a word, such as `kilometers`, or None."""
     for plural in ("", "s", "es"):
         stem = word.removesuffix(plural)
         if not stem or (plural and (not word.endswith(plural) or not stem.isascii())):
@@ -211,7 +211,7 @@ def _in_words(word: str) -> tuple[str, int] | None:
 def _defined(definition: str) -> Measure:
     """Return the measure of a definition in `unit_table`.
 
-    A definition is a product of numbers and other units, or `=` and the name of a base unit.
+    A definition is a product of numbers and other units, or `=` followed by the name of a base unit.
     """
     if definition.startswith("="):
         return Measure(((definition[1:], 1),))
@@ -266,7 +266,7 @@ def _name(lexeme: re.Match[str]) -> str:
 
 
 class _Reader:
-    """Parser of a product of units at a position in a text."""
+    """Parser for a product of units at a position in a text."""
 
     def __init__(self, text: str, start: int = 0) -> None:
         self.text = text
@@ -289,7 +289,7 @@ class _Reader:
             measure = measure.times(part, power)
         powers = dict(measure.dimensions)
         if len(self.factors) > 1 or self.factors[0][1] != 1:
-            # In a product or power, degrees Celsius are temperature differences, like kelvins.
+            # In a product or power, degrees Celsius and Fahrenheit are temperature differences.
             for name, size in (("°C", Fraction(1)), ("°F", Fraction(5, 9))):
                 power = powers.get(name, 0)
                 measure = measure.times(Measure(((name, 1),)), -power).times(
@@ -298,7 +298,7 @@ class _Reader:
         return measure
 
     def product(self, closing: str, sign: int = 1) -> bool:
-        """Parse factors up to a closing bracket, or as many as possible, and return True on success.
+        """Parse factors up to the closing bracket, or as many as possible. Return True on success.
 
         All factors after a slash are in the denominator: J/mol K is J/(mol K).
         """
@@ -367,7 +367,7 @@ class _Reader:
         return self.product("}", sign)
 
     def _power(self) -> int:
-        """Parse a power that follows, and return it or 1."""
+        """Parse the power after a unit and return it, or return 1 if there is no power."""
         found = _POWER.match(self.text, self.position)
         if found is None:
             return 1
@@ -376,6 +376,6 @@ class _Reader:
         return int(digits.replace("−", "-").replace(" ", "")) if digits else _POWERS[found["word"]]
 
     def _raise_last(self) -> None:
-        r"""Raise the last factor to a power after its font: `\text{ m/s}^2` is m/s^2."""
+        r"""Raise the last factor to the power after its font group: `\text{ m/s}^2` is m/s^2."""
         name, power = self.factors[-1]
         self.factors[-1] = (name, power * self._power())

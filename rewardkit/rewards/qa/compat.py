@@ -14,7 +14,7 @@ _MANY_TAGS = 10
 
 
 def verl_score(response: str, ground_truth: str) -> tuple[float, bool, str | None]:
-    """Return the score, True if the answer matches, and the answer or None if there is no answer."""
+    """Return the score, True if the answer is right, and the answer, or None if there is no answer."""
     answer = _last_answer(response)
     if answer is None:
         return 0.0, False, None
@@ -26,7 +26,7 @@ def verl_score(response: str, ground_truth: str) -> tuple[float, bool, str | Non
 
 
 def normalize(text: str) -> str:
-    """Return SQuAD's normal form: lower case, without ASCII punctuation and articles, with single spaces."""
+    """Return SQuAD's normal form: lower case, without ASCII punctuation or articles, with single spaces."""
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_WITHOUT_PUNCTUATION)).split())
 
 

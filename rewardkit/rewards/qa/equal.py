@@ -4,7 +4,7 @@ As in SQuAD's normalisation (github.com/rajpurkar/SQuAD-explorer, `evaluate-v2.0
 punctuation, articles and whitespace do not matter. SQuAD also deletes the sign of `-5`, the point of `3.5`,
 the letter of `vitamin A` and all of `!`. This module avoids these mistakes. Numbers in figures or words are
 compared by value and unit, and dates as dates. An article is deleted only before another word. Accents may be
-omitted, and an answer without letters and digits equals no other answer.
+omitted, and an answer without letters or digits equals no other answer.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_ANSWER = 1_000
 """Maximum length of a short answer, in characters."""
 
 ComparedDate = tuple[int, int, int]
-"""Year, month and day, each 0 if it is missing."""
+"""Year, month and day. A missing part is 0."""
 
 _QUOTES = dict.fromkeys((0x2018, 0x2019, 0xB4), "'") | dict.fromkeys((0x201C, 0x201D), '"')
 _QUOTES |= dict.fromkeys((0x2212, 0x2013, 0x2014), "-")
@@ -35,7 +35,7 @@ _DECORATION = " \t\r\n*_`\"'.,;:!?“”‘’。，"
 _LATEX = re.compile(r"\\(?:text|mathrm|mathbf|textbf|textit|mathit|emph)\s?\{|\\[,;!$%() ]|[{}$]")
 _RAISED = re.compile(r"(?<=[a-zA-Z)])(?=[²³⁴-⁹])")
 _BETWEEN_NUMBERS = re.compile(r"(?<=\d)\s?[-/]\s?(?=\d)")
-"""Dash or slash between numbers, which is not arithmetic: `9-11` is the same as `9/11`."""
+"""Pattern of a dash or slash between numbers, which is not arithmetic: `9-11` is the same as `9/11`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +44,13 @@ class ComparedForm:
 
     number: Value | None
     unit: str
-    """Unit after the number as its dimensions, a currency as its code, other text as words, or empty."""
+    """Dimensions of the unit after the number, code of a currency, other text as words, or empty."""
     date: ComparedDate | None
     words: tuple[str, ...]
     joined: str
     """Words joined without spaces, or empty if the text contains a digit, `+` or `#`."""
     mathematics: str = ""
-    """Original text if it is mathematics, which is compared as mathematics: `x/2` is not `x^2`."""
+    """Original text if it is mathematics, or empty. It is compared as mathematics: `x/2` is not `x^2`."""
 
     @property
     def empty(self) -> bool:
@@ -131,7 +131,7 @@ def _date(text: str) -> ComparedDate | None:
             return None
         kind = "month" if match[3] else "year" if match[2] else "day"
         if kind in found:
-            return None  # two days are not one date
+            return None  # Two days are not one date.
         found[kind] = _MONTH_NUMBERS[match[3]] if match[3] else int(part if match[2] else match[1])
     year, month, day = (found.get(kind, 0) for kind in ("year", "month", "day"))
     return (year, month, day) if month and (year or day) else None
@@ -165,9 +165,9 @@ _REORDERED = 0.999
 
 
 def f1(answer: ComparedForm, ground_truth: ComparedForm) -> float:
-    """Return the F1 of the words of two answers, from 0 to 1.
+    """Return the F1 for the words in two answers, from 0 to 1.
 
-    The F1 is 0 if "yes", "no" or "noanswer" is in only one answer (as in HotpotQA), if numbers differ, and if
+    The F1 is 0 if "yes", "no" or "noanswer" is in only one answer (as in HotpotQA), if numbers differ, or if
     the answer contains none of the ground truth's numbers (as in DROP).
     """
     if same(answer, ground_truth):

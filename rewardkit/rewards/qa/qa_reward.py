@@ -59,9 +59,9 @@ class QaOptions:
 
 
 def score(sample: Sample, options: QaOptions) -> Score:
-    """Score a response by the rules in the docstring of this module.
+    """Score a response according to the rules in this module's docstring.
 
-    `parts["f1"]` is the F1 of the words with the nearest accepted answer. The status is `invalid` if the
+    `parts["f1"]` is the F1 between the answer and the nearest accepted answer. The status is `invalid` if the
     ground truth contains no answer that can be compared.
     """
     if options.compat == "verl":
@@ -98,7 +98,7 @@ def score(sample: Sample, options: QaOptions) -> Score:
 
 
 def _first(sample: Sample) -> str:
-    """Return the first accepted answer of a row as written."""
+    """Return the first accepted answer in a sample, as written."""
     text = sample.ground_truth.strip()
     if text[:1] not in ("[", "{"):
         return text
@@ -108,7 +108,7 @@ def _first(sample: Sample) -> str:
         return text
 
 
-# --- accepted answers of a ground truth ---
+# --- accepted answers in a ground truth ---
 
 Accepted = tuple[ComparedForm, ...]
 """Accepted answer as a tuple of its spans. Most answers have one span."""
@@ -124,7 +124,7 @@ _KEYS = (
     "normalized_aliases",
     "golden_answers",
 )
-"""Keys of a ground truth's JSON object that may contain accepted answers. All keys present are used."""
+"""Keys in a ground truth's JSON object that may contain accepted answers. All keys present are used."""
 _MAX_ACCEPTED = 1_000
 
 
@@ -214,7 +214,7 @@ def _nearest(text: str, ground_truths: tuple[Accepted, ...]) -> float:
 
 
 def _nearness(text: str, given: ComparedForm, spans: Accepted) -> float:
-    """Return the similarity of an answer and an accepted answer, which is 1.0 if they are equal."""
+    """Return the similarity between an answer and an accepted answer, which is 1.0 if they are equal."""
     if len(spans) == 1:
         return f1(given, spans[0])
     pieces = [form(piece) for piece in _SPLIT.split(text[:MAX_ANSWER]) if piece.strip()]

@@ -1,7 +1,7 @@
 """Comparison of the values of two trees at one point, first in floats, then with 30 digits, then with more.
 
-A clear difference decides at once. Equality counts only at a precision that would reveal a difference of any
-size the intermediate values allow: `e^{-500}` is not 0, and `1+e^{-100}` is not 1.
+A clear difference decides at once. Equality is accepted only at a precision that would reveal any difference
+that the intermediate values allow: `e^{-500}` is not 0, and `1+e^{-100}` is not 1.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ DIGITS = 30
 _SURE_DIGITS = 250
 _MOST_DIGITS = 10_000
 _PLAIN_BITS = 300
-"""Bits by which a difference may be smaller than the largest value without being a rounding error."""
+"""Number of bits by which a difference may be smaller than the largest value. A smaller difference may be a
+rounding error."""
 
 Env = Mapping[str, Fraction]
 
@@ -35,7 +36,7 @@ def close(a: Node, b: Node, env: Env, real: bool = False) -> bool | str | None:
 
     Returns:
         True if the values agree and False if they differ. `pole` or `unreal` if exactly one tree certainly
-            has no finite or no real value. None if this could not be determined.
+            has no finite value or no real value. None if the comparison is undecided.
     """
     if real and plainly_differ(a, b, env):
         return False
@@ -52,14 +53,14 @@ def close(a: Node, b: Node, env: Env, real: bool = False) -> bool | str | None:
 
 
 def _one_sided(x: Value | str, y: Value | str) -> str | None:
-    """Return the reason why one side has no value, or None if it is unknown or both sides have no value."""
+    """Return the reason why one side has no value, or None if both have none or the reason is unknown."""
     if isinstance(x, str) and isinstance(y, str):
         return None
     return (x if isinstance(x, str) else y) or None
 
 
 def value_or_kind(node: Node, env: Env, real: bool, digits: int = DIGITS) -> Value | str:
-    """Return the value of a tree, or the reason why it has none: `pole`, `unreal`, or "" if unknown."""
+    """Return the value of a tree, or the reason why there is no value: `pole`, `unreal`, or "" if unknown."""
     try:
         return evaluate(node, env, digits, real)
     except Unreal:
@@ -73,8 +74,8 @@ def value_or_kind(node: Node, env: Env, real: bool, digits: int = DIGITS) -> Val
 def surely(a: Node, b: Node, env: Env, real: bool = False) -> bool | None:
     """Return True if two values agree at a precision that would show a difference despite cancellation.
 
-    If this needs more digits than the maximum, return False for a difference as large as the values
-    (`5^{65536}` is not 1), and None otherwise.
+    If the comparison needs more digits than the maximum, return False for a difference as large as the values
+    (`5^{65536}` is not 1), or None otherwise.
     """
     try:
         low, high = log2_range((a, b), env, DIGITS)

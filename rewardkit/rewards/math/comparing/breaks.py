@@ -42,26 +42,26 @@ _LEVELS = (-1, 0, 1, 2)
 """Steps of a floor function to search for, relative to its current value."""
 _LARGEST = 1e18
 _TINY, _VAST = (1e-15, 1e-9, 1e-5), (1e5, 1e7, 1e10, 1e16, 1e30)
-"""Sizes far outside the scale of the constants, where roots, logarithms or quotients may still be 0."""
+"""Sizes far outside the scale of the constants, at which roots, logarithms or quotients may still be 0."""
 
 _Line = Callable[[float], float | None]
 """Function along a line that returns its value, or None if it has no value."""
 
 
 class Break(NamedTuple):
-    """Tree at whose zeros a function may break."""
+    """Tree whose zeros may be breaks in a function."""
 
     tree: Node
     names: frozenset[str]
     """Names of the variables in the tree."""
     steps: bool = False
-    """True if the function breaks at every integer value of the tree, as a floor does."""
+    """True if the function breaks at every integer value of the tree, like a floor function."""
     jumps: bool = False
-    """True if the value at the break itself may differ from those on both sides."""
+    """True if the value at the break itself may differ from the values on both sides."""
 
 
 def breaks(parts: Iterable[Node]) -> Iterator[Break]:
-    """Yield the arguments with variables at whose zeros some functions break."""
+    """Yield the arguments with variables whose zeros may be breaks in the functions among the parts."""
     for part in parts:
         if isinstance(part, (Fn, Pow)):
             for tree, steps, jumps in _arguments(part):
@@ -71,7 +71,7 @@ def breaks(parts: Iterable[Node]) -> Iterator[Break]:
 
 
 def _arguments(node: Fn | Pow) -> Iterator[tuple[Node, bool, bool]]:
-    """Yield each tree at whose zeros a function breaks, with the flags `steps` and `jumps` of its `Break`."""
+    """Yield each tree whose zeros may be breaks in a function, with the flags `steps` and `jumps`."""
     match node:
         case Fn(name="root", args=(_, Num(num=degree))) if degree % 2:
             return
@@ -106,7 +106,7 @@ def _is_even_root(exponent: Node) -> bool:
 
 
 def constants(*nodes: Node) -> set[float]:
-    """Return the absolute values of the constants in some trees, evaluating constant subtrees."""
+    """Return the absolute values of the largest constant subtrees in some trees."""
     found: set[float] = set()
     evaluator = FloatEvaluator({})
     for node in nodes:
@@ -118,7 +118,7 @@ def constants(*nodes: Node) -> set[float]:
 
 
 def _collect(node: Node, fixed: list[Node]) -> bool:
-    """Return True if a tree is constant; otherwise append its largest constant subtrees to `fixed`."""
+    """Return True if a tree is constant. Otherwise, append its largest constant subtrees to `fixed`."""
     below = children(node)
     if not below:
         return not isinstance(node, (Sym, App))
@@ -180,7 +180,7 @@ def places(
 
 
 def _where(value: _Line, levels: list[float], scale: Scale) -> Iterator[Fraction]:
-    """Yield places where a function takes one of the levels. A linear function needs no search."""
+    """Yield places where a function reaches one of the levels. A linear function needs no search."""
     slope = _slope(value, scale.reach)
     if slope is not None:
         for level in levels if slope else ():
@@ -257,7 +257,7 @@ _GOLDEN = (math.sqrt(5) - 1) / 2
 
 
 def _dip(value: _Line, level: float, low: float, high: float, y: float, z: float) -> Iterator[Fraction]:
-    """Yield the zeros on both sides of the extremum of a function that has the same sign at both ends."""
+    """Yield the zeros around an extremum of a function with the same sign at both ends of an interval."""
 
     sign = 1 if y > 0 else -1
 
@@ -271,7 +271,7 @@ def _dip(value: _Line, level: float, low: float, high: float, y: float, z: float
     ends, heights = [low, high], [abs(y), abs(z)]
     for _ in range(45):
         if not 0 < min(depths) < max(heights) / 2:
-            break  # the function crosses the level, or is flat above it
+            break  # The function crosses the level or is flat above it.
         if depths[0] < depths[1]:
             ends[1], heights[1] = inner[1], depths[1]
             inner = [ends[1] - _GOLDEN * (ends[1] - ends[0]), inner[0]]

@@ -1,6 +1,6 @@
 """Comparison of relations, of conditions made of several relations, and of set-builder forms with any tree.
 
-`relations` compares two relations. The function that compares their parts is passed in.
+`relations` compares two relations. The function that compares their parts is passed in as `equal`.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ def named(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None:
         if sequences.declared(b.items)[1]:
             return sequences.sequence(b, a, options, equal)
         own = names.names_of(a)
-        if len(b.items) == len(own) > 1:  # for example x = y = z = 1 and (1, 1, 1)
+        if len(b.items) == len(own) > 1:  # as in x = y = z = 1 and (1, 1, 1)
             value = names.value_of(a)
             return equal(Seq("", "", tuple(NamedValue(name, value) for name in own)), b, options)
     if isinstance(a.name, Text) and not harmless(a.name.text):
-        return False  # for example `wrong: 5`
+        return False  # as in `wrong: 5`
     return equal(names.value_of(a), b, options)
 
 
@@ -102,7 +102,7 @@ def relation(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None
     ):
         return True
     if isinstance(a, Logic) and not all(isinstance(part, (Rel, Logic, Builder)) for part in a.parts):
-        return False  # propositions do not define sets
+        return False  # Propositions do not define sets.
     return set_of_reals(a, b, options, equal)
 
 
@@ -118,7 +118,7 @@ def _has_values_and_bounds(listed: Seq) -> bool:
 
 
 def _other_unknowns(a: Node, b: Node) -> bool:
-    """Return True if one of two conditions has all unknowns of the other and more: `x < 3` and `x < y`."""
+    """Return True if one condition has all unknowns of the other and more, as in `x < 3` and `x < y`."""
     if isinstance(a, Builder) or not all(_is_condition(side) for side in (a, b)):
         return False
     first = symbols(a)
@@ -132,7 +132,7 @@ def _is_condition(node: Node) -> bool:
 
 
 def _alternatives(a: Node, b: Node) -> tuple[Rel, Rel] | None:
-    """Return `a = 0 or b = 0` as the equation `ab = 0`, with the equation to compare it with, or None."""
+    """Return `a = 0 or b = 0` as the equation `ab = 0`, and the equation on the other side, or None."""
     for this, other in ((a, b), (b, a)):
         if isinstance(this, Logic) and this.op == "or" and isinstance(other, Rel) and other.ops == ("=",):
             parts = [p for p in this.parts if isinstance(p, Rel) and p.ops == ("=",)]
@@ -172,7 +172,7 @@ def _may_solve(equation: Rel, answers: Node) -> bool:
 
 
 def _labels_of(node: Node) -> set[Node]:
-    """Return the names in a list if every item is named; otherwise a name that equals no other name."""
+    """Return the names in a list, or a name that equals no other name if an item has no name."""
     items = node.items if isinstance(node, Seq) else (node,)
     return names.labels(items) if all(map(names.assignment, items)) else {Text("")}
 

@@ -1,7 +1,7 @@
 """Typed comparison of two trees, with one rule for each pair of families in either order.
 
-The rule is that of the higher family, so that equal(a, b) and equal(b, a) run the same code. A rule returns
-True, False, or None if it cannot decide. No symbolic algebra is used.
+The rule of the higher family is used, so that equal(a, b) and equal(b, a) run the same code. A rule returns
+True, False, or None if it cannot decide. The rules use no symbolic algebra.
 """
 
 from __future__ import annotations
@@ -70,14 +70,14 @@ def equal(a: Node, b: Node, options: MathOptions) -> bool | None:
 
 
 def _by_components(a: Node, b: Node, options: MathOptions) -> Node:
-    """Return a sum of unit vectors as a tuple if it is compared with a tuple or column, else the tree."""
+    """Return a sum of unit vectors as a tuple if the other side is a tuple or column, or else the tree."""
     if not vectors.has_units(a) or vectors.has_units(b):
         return a
     return vectors.components(a, b, lambda x, y: scalar.equal(x, y, options)) or a
 
 
 def _settled(node: Node) -> Node:
-    """Return a tree with matrix arithmetic evaluated, names resolved, and enumerable sets made lists."""
+    """Return a tree with matrix arithmetic evaluated, names resolved and finite sets turned into lists."""
     if isinstance(node, Pow) and node.exponent == Sym("T"):
         return linear.transpose(node.base) or node
     if isinstance(node, (Add, Mul, Div, Pow)):
@@ -88,13 +88,13 @@ def _settled(node: Node) -> Node:
 
 
 def _members(node: Builder) -> Seq | None:
-    """Return a set as a list of integers, terms of a family or values named by its condition, or None."""
+    """Return a set as a list of integers, terms of a family or values named in its condition, or None."""
     try:
         return Seq("{", "}", realset.integers(node))
     except realset.NotASet:
         pass
     if not isinstance(node.head, Sym):
-        family_of = (node.head, node.condition)  # for example even numbers: 2k, k in Z
+        family_of = (node.head, node.condition)  # as in 2k, k in Z for the even numbers
         return Seq("", "", family_of) if sequences.declared(family_of)[1] else None
     parts = node.condition.parts if isinstance(node.condition, Logic) else (node.condition,)
     return Seq("", "", parts) if node.head in names.labels(parts) else None
@@ -112,7 +112,7 @@ def _percent(a: Node, b: Node, options: MathOptions) -> bool | None:
     found = equal(_hundredth(a.value), b, options)
     value = scalar.real_value(a.value)
     if found or options.units == "required" or (value is not None and abs(value) < 1):
-        return found  # a number below one without a percent sign is the fraction itself: 0.25 is 25%
+        return found  # A number below one without a percent sign is the fraction itself: 0.25 is 25%.
     plain = equal(a.value, b, options) if not isinstance(a.value, Percent) else False
     return plain if plain is not False else found
 
@@ -216,6 +216,6 @@ _RULES: dict[str, Rule] = {
     "named": functools.partial(conditions.named, equal=equal),
     "part": functools.partial(conditions.part, equal=equal),
 }
-"""Family -> its rule, lowest family first. The rule of the higher family is used, with its tree first."""
+"""Rules by family, lowest family first. The first argument of a rule must be a tree of its family."""
 
 _RANKS = {name: rank for rank, name in enumerate(_RULES)}

@@ -34,7 +34,7 @@ _DIGITS = 40
 
 
 class ResidueClass(NamedTuple):
-    """The numbers `value + n period` for all integers n."""
+    """Numbers `value + n period` for all integers n."""
 
     value: Node
     period: Node
@@ -44,7 +44,7 @@ ResidueFamily = list[ResidueClass]
 
 
 def family(items: Sequence[Node], letter: str) -> ResidueFamily | None:
-    """Return the classes of some values counted by the integer `letter`, or None if they form no family."""
+    """Return the classes of values counted by the integer `letter`, or None if they are not a family."""
     found: ResidueFamily = []
     for item in items:
         if isinstance(item, Rel) and item.ops == ("mod", "modulus"):
@@ -62,7 +62,7 @@ def family(items: Sequence[Node], letter: str) -> ResidueFamily | None:
 
 
 def _linear(node: Node, letter: str) -> ResidueFamily:
-    """Return the class of an expression that is linear in its only letter, or an empty list."""
+    """Return a list with the class of an expression that is linear in its only letter, or an empty list."""
     zero, one, two, far = (_plain(substitute(node, letter, Num(n))) for n in (0, 1, 2, -5))
     period = Add((one, negate(zero)))
     steps = (
@@ -75,7 +75,7 @@ def _linear(node: Node, letter: str) -> ResidueFamily:
 
 
 def _by_parity(node: Node, letter: str) -> ResidueFamily:
-    r"""Return the two classes of an expression like `(-1)^n x + n\pi`, or an empty list."""
+    r"""Return the two classes of an expression such as `(-1)^n x + n\pi`, or an empty list."""
     double = Mul((Num(2), Sym(letter)))
     halves = [_linear(substitute(node, letter, Add((double, Num(k)))), letter) for k in (0, 1)]
     return [*halves[0], *halves[1]] if all(halves) else []
@@ -87,7 +87,7 @@ def _plain(node: Node) -> Node:
 
 
 def is_shifted(classes: ResidueFamily) -> bool:
-    """Return True if no class contains 0, which makes a formula in an ordinary variable unlikely."""
+    """Return True if no class contains 0. The letter is then unlikely to be an ordinary variable."""
     return all(_quotient(one.value, one.period) is None for one in classes)
 
 
@@ -126,7 +126,7 @@ def _common_multiple(sizes: list[Fraction]) -> Fraction:
 
 
 def _ratio(a: Node, b: Node) -> Fraction | None:
-    """Return the quotient of two constants if it is a simple fraction, otherwise None."""
+    """Return the quotient of two constants, or None if it is not a simple fraction."""
     try:
         value = evaluate(Div(a, b), {}, _DIGITS)
     except (Undefined, TooLarge):
@@ -138,6 +138,6 @@ def _ratio(a: Node, b: Node) -> Fraction | None:
 
 
 def _quotient(a: Node, b: Node) -> int | None:
-    """Return the quotient of two constants if it is an integer, otherwise None."""
+    """Return the quotient of two constants, or None if it is not an integer."""
     found = _ratio(a, b)
     return int(found) if found is not None and found.denominator == 1 else None

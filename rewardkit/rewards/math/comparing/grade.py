@@ -1,4 +1,4 @@
-"""Cascade of comparison tiers: string, number, words, tree, SymPy. Each decides or passes to the next tier.
+"""Cascade of comparison tiers: string, number, words, tree and SymPy. Each tier decides or calls the next.
 
 No exception leaves the cascade. If a guard stops a tier, the grammar does not cover the text or the code
 fails, the verdict is `undecided` and states the reason.
@@ -29,7 +29,7 @@ class MathVerdict:
     tier: Tier
     reason: str
     failure: Literal["", "error"] = ""
-    """`error` if SymPy could not be run, otherwise empty."""
+    """`error` if SymPy could not be run, or else empty."""
 
     @property
     def equal(self) -> bool:
@@ -138,13 +138,13 @@ def _by_words(
 _ROMAN = re.compile(r"(?=.*[IVX])(?=..)M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
 
 
-"""Roman numerals that contain I, V or X. `CD` is excluded because it may be a segment."""
+"""Pattern of Roman numerals that contain I, V or X. `CD` is excluded because it may name a line segment."""
 _LONGEST_RUN = 20
 _CAPITALS = re.compile(r"[A-Z]{3,}")
 
 
 def _ordered(first: str, second: str) -> MathVerdict | None:
-    """Compare letters whose order counts because they are no product: `IV` and `VI`, `HTH` and `HHT`."""
+    """Compare letters in order because they are not a product: `IV` and `VI`, `HTH` and `HHT`."""
     if max(len(first), len(second)) > _LONGEST_RUN:
         return None
     joined = [side.replace(" ", "") for side in (first, second)]
@@ -199,7 +199,7 @@ def _choices(ground_truth: PreparedAnswer, answer: PreparedAnswer, options: Math
         and compare_prepared(prepare(first[1]), answer, options).equal
     ):
         return True
-    alone = second is not None and not words.led_choice(second[1])  # `(B) (C) 12` names no single option
+    alone = second is not None and not words.led_choice(second[1])  # `(B) (C) 12` names two options.
     return (
         True
         if second and alone and compare_prepared(ground_truth, prepare(second[1]), options).equal
@@ -268,7 +268,7 @@ def _unparsed(ground_truth: PreparedAnswer, answer: PreparedAnswer, reason: str)
 
 
 def _as_prose(text: str) -> str:
-    """Normalise an unparsable text for comparison: collapse whitespace and lower-case capitalised words."""
+    """Return an unparsable text with single spaces, and with capitalised words in lower case."""
     return _CAPITALISED.sub(lambda m: m.group().lower(), " ".join(text.split()))
 
 
@@ -306,5 +306,5 @@ def _by_sympy(ground_truth: PreparedAnswer, answer: PreparedAnswer) -> MathVerdi
 
 
 def _exhausted(reason: str) -> MathVerdict:
-    """Return the verdict for a comparison that exceeds SymPy's time limit, which is not a failure."""
+    """Return the verdict for a comparison that exceeds SymPy's time limit. It is not a failure."""
     return MathVerdict("undecided", "symbolic", f"not shown to be equal within SymPy's time limit ({reason})")

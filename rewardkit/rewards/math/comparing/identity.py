@@ -1,7 +1,7 @@
 """Comparison of two functions of variables at points that `points` chooses from the two trees.
 
-Functions without an imaginary unit are real functions. They are equal if they are real at the same places and
-agree there.
+Functions without an imaginary unit are real functions. They are equal if they have real values at the same
+points and these values agree.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def same_function(a: Node, b: Node, names: list[str]) -> bool | None:
     if Const("i") in functions.parts:
         return _Comparison(functions, rational, real=False).same()
     found = _Comparison(functions, rational, real=True).same()
-    if found is None:  # the functions were not real at any point tried
+    if found is None:  # The functions had no real values at any of the points.
         return _Comparison(functions, rational, real=False).same()
     return found
 
@@ -84,7 +84,7 @@ def same_up_to_constant(a: Node, b: Node) -> bool:
         return False
     names = sorted(symbols(rests[0]) | symbols(rests[1]))
     if not names or any(name[:1].isupper() for name in names):
-        return False  # in A + B + C, the C is an unknown and not a constant of integration
+        return False  # In A + B + C, the C is an unknown and not a constant of integration.
     difference = Add((rests[0], negate(rests[1])))
     for env in islice(points(Functions.of(difference, Num(0), names)), _GOOD_POINTS):
         try:
@@ -96,7 +96,10 @@ def same_up_to_constant(a: Node, b: Node) -> bool:
 
 
 def _without_constant(node: Node) -> Node | None:
-    """Return a sum without its constant C of any sign and index, or None unless there is exactly one."""
+    """Return a sum without its constant of integration, or None unless it has exactly one.
+
+    The constant is a C with any sign and index.
+    """
     if not isinstance(node, Add):
         return None
     rest = [term for term in node.terms if not _is_constant_of_integration(term)]
@@ -150,7 +153,7 @@ class _Comparison(NamedTuple):
     def _other_ground(self, found: bool | str | None) -> bool:
         """Return True if a missing value on one side proves a difference.
 
-        A pole proves nothing if there are integer variables, since an integer may merely be out of range.
+        A pole proves nothing if there are integer variables, because an integer may merely be out of range.
         """
         return self.real and (found == "unreal" or (found == "pole" and not self.functions.whole))
 
@@ -174,7 +177,7 @@ class _Comparison(NamedTuple):
 
 
 def _is_irrational(part: Node) -> bool:
-    """Return True if a part is obviously irrational, so that exact arithmetic is not worth trying."""
+    """Return True if a part is obviously irrational, so that exact arithmetic would fail."""
     match part:
         case Const() | App() | Degree() | Fn(name="root" | "ln" | "sin" | "cos" | "tan"):
             return True

@@ -79,7 +79,8 @@ def _inner_product(row: tuple[Node, ...], column: tuple[Node, ...]) -> Node:
     if all(isinstance(cell, Num) and cell.places is None for cell in (*row, *column)):
         return number(sum((exact(x) * exact(y) for x, y in zip(row, column, strict=True)), Fraction(0)))
     cell = Add(tuple(Mul(pair) for pair in zip(row, column, strict=True)))
-    deque(walk(cell), maxlen=0)  # walking counts the cell, which doubles with each power, towards the budget
+    # The cell doubles in size with each power. Walking through the cell deducts its size from the budget.
+    deque(walk(cell), maxlen=0)
     return cell
 
 
@@ -89,14 +90,17 @@ def _map(matrix: Matrix, change: object) -> Matrix:
 
 
 def transpose(node: Node) -> Node | None:
-    """Return the transpose of a matrix, or a tuple unchanged, because rows and columns both equal tuples."""
+    """Return the transpose of a matrix, a tuple unchanged, or None for any other tree.
+
+    A tuple equals both a row and a column, so that transposing it changes nothing.
+    """
     if isinstance(node, Matrix):
         return Matrix(tuple(zip(*node.rows, strict=True)))
     return node if isinstance(node, Seq) else None
 
 
 def from_lists(seq: Seq) -> Matrix | None:
-    """Return nested lists like `[[1,2],[3,4]]` as a matrix, or None for any other sequence."""
+    """Return nested lists such as `[[1,2],[3,4]]` as a matrix, or None for any other sequence."""
     rows = [item.items for item in seq.items if isinstance(item, Seq) and item.opening == "["]
     if len(rows) != len(seq.items) or len({len(r) for r in rows}) != 1 or not rows[0]:
         return None

@@ -34,7 +34,7 @@ _MEASURES = table("abs det max min sin cos tan cot sec csc deg dim gcd lcm floor
 
 
 def is_label(node: Node) -> bool:
-    """Return True if a node can name a result: a variable, f(x), AB, |AB|, (p, q), V_1 : V_2."""
+    """Return True if a node can name a result: a variable, f(x), AB, |AB|, (p, q) or V_1 : V_2."""
     match node:
         case Sym() | App() | Text():
             return True
@@ -61,13 +61,13 @@ def _is_head(factors: tuple[Node, ...]) -> bool:
 
 
 def _is_segment(node: Node) -> bool:
-    """Return True if a node is a geometric name: a capital or a product of capitals."""
+    """Return True if a node is a geometric name: a capital letter or a product of capital letters."""
     names = node.factors if isinstance(node, Mul) else (node,)
     return all(isinstance(n, Sym) and (n.name[:1].isupper() or " " in n.name) for n in names)
 
 
 def _is_differential(node: Node) -> bool:
-    """Return True if a node is `dy`, `d x` or `d`, which is one half of a derivative."""
+    """Return True if a node may be the top or bottom of a derivative: `dy`, `d x` or `d`."""
     first = node.factors[0] if isinstance(node, Mul) else node
     return first in (Sym("d"), Sym("partial"))
 
@@ -77,16 +77,16 @@ def _is_greek(node: Node) -> bool:
 
 
 def assignment(node: Node) -> tuple[Node, Node] | None:
-    """Return name and value of `x = 5`, `5 = x`, `x = 2 + 3 = 5` or `A(1, 2)`, or None for any other node.
+    """Return the name and value in `x = 5`, `5 = x`, `x = 2 + 3 = 5` or `A(1, 2)`, or None.
 
-    A chain whose constant sides disagree is false and has no value. The value is the number before an
+    A chain of constants that differ is false and has no value. The value is the number before an
     approximation sign, not the approximation after it.
     """
     match node:
         case NamedValue(name=name, value=value):
             return name, value
         case Mul(factors=(Sym() as name, Seq(opening="(", items=(_, _, *_)) as point)):
-            return name, point  # for example A(1, 2)
+            return name, point  # as in A(1, 2)
     if not isinstance(node, Rel) or any(op not in ("=", "~") for op in node.ops):
         return None
     sides = list(node.sides)
@@ -120,7 +120,7 @@ def _sides_differ(a: Node, b: Node) -> bool:
 
 
 def chain_value(node: Rel) -> Node | None:
-    """Return the value of a chain of equal constants like `3 + 4 = 7`, or None for any other relation."""
+    """Return the value of a chain of equal constants such as `3 + 4 = 7`, or None for any other relation."""
     if any(op not in ("=", "~") for op in node.ops) or symbols(node):
         return None
     if "~" in node.ops:
@@ -164,7 +164,7 @@ def _function_head(node: Node) -> str:
     """Return the function name with primes at the head of a definition, or "" for other labels."""
     if isinstance(node, App):
         dummies = all(isinstance(arg, Sym) and not arg.name[:1].isupper() for arg in node.args)
-        return node.name if dummies else ""  # P(A) is not P(B)
+        return node.name if dummies else ""  # P(A) is not P(B).
     return node.name if isinstance(node, Sym) and node.name.rstrip("'") in ("y", "f", "g", "h") else ""
 
 
@@ -179,7 +179,10 @@ def rename_head(label: Node, value: Node, model: Node) -> Node:
 
 
 def named(node: Node) -> Node:
-    """Return a node that names values as a `NamedValue` or a tuple or list of them, other nodes unchanged."""
+    """Return a node that names values as a `NamedValue` or a tuple or list of named values.
+
+    Other nodes are returned unchanged.
+    """
     match node:
         case Rel() | Mul() if (found := assignment(node)) is not None:
             return _with_name(*found)
@@ -193,7 +196,7 @@ def named(node: Node) -> Node:
 
 
 def _with_name(name: Node, value: Node) -> Node:
-    """Return a named value, a tuple of them for a tuple of names, or the plain value for "the answer is"."""
+    """Return a named value, a tuple of named values, or the plain value after "the answer is"."""
     if isinstance(name, Text) and LEADS.issuperset(name.text.casefold().replace(":", " ").split()):
         return value
     if parts := _components(name):
@@ -205,7 +208,7 @@ def _with_name(name: Node, value: Node) -> Node:
 
 
 def _components(value: Node) -> Sequence[Node]:
-    """Return the components of a tuple, list, row or column, or nothing for other values."""
+    """Return the components of a tuple, list, row or column, or an empty tuple for other values."""
     match value:
         case Seq(opening="(" | "[" | "", items=items):
             return items
@@ -215,10 +218,10 @@ def _components(value: Node) -> Sequence[Node]:
 
 
 def _spread(items: tuple[Node, ...]) -> tuple[Node, ...]:
-    """Return the items of a list, each with a name that is written only once.
+    """Return the items of a list, adding to each item a name that is written only once.
 
-    For example, both points in `(x, y) = (1, 2), (3, 4)` are named. The items of `x: 1, y: 2` are named
-    values, not ratios.
+    For example, the name `(x, y)` applies to both points in `(x, y) = (1, 2), (3, 4)`. The items of
+    `x: 1, y: 2` are named values, not ratios.
     """
     pairs = [item.parts for item in items if isinstance(item, Ratio) and len(item.parts) == 2]
     if len(pairs) == len(items) and all(is_label(name) and not symbols(value) for name, value in pairs):

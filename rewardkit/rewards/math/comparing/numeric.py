@@ -1,7 +1,8 @@
 """Approximate evaluation of trees with mpmath at any precision, with a guard on the cost of each step.
 
 Each thread has its own mpmath context, because the global context is shared state. A value is an mpf or mpc.
-If a tree has no finite value at a point, evaluation raises `Undefined`, or a subclass for a certain reason.
+If a tree has no finite value at a point, evaluation raises `Undefined`. It raises a subclass if the reason is
+certain.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from rewardkit.rewards.math.tree.nodes import (
 )
 
 Value = Any
-"""An mpf or mpc of mpmath, which has no type information."""
+"""An mpf or mpc from mpmath, which has no type information."""
 _LOCAL = threading.local()
 
 
@@ -99,8 +100,8 @@ def plainly_differ(a: Node, b: Node, env: Mapping[str, Fraction]) -> bool:
 def log2_range(nodes: tuple[Node, ...], env: Mapping[str, Fraction], digits: int) -> tuple[int, int]:
     """Return the binary exponents of the smallest and largest intermediate values of some trees.
 
-    The difference of the exponents determines the precision needed to tell the trees apart. Exceptions are as
-    for `evaluate`.
+    The difference of the exponents determines the precision needed to tell the trees apart. The exceptions
+    are those of `evaluate`.
     """
     evaluator = _RangeEvaluator(env, digits)
     for node in nodes:
@@ -216,7 +217,7 @@ class Evaluator:
         return self.mp.exp(exponent)
 
     def _bounded(self, value: Value) -> Value:
-        if getattr(value, "man", 0):  # a finite real number other than 0 has a mantissa
+        if getattr(value, "man", 0):  # Only a finite, nonzero real number has a mantissa other than 0.
             if abs(value.exp + value.bc) > MAX_LOG2:
                 raise TooLarge("a product")
             return value
@@ -234,12 +235,15 @@ class Evaluator:
         return self.value(node.value) * self.mp.pi / 180
 
     def app(self, node: App) -> Value:
-        """Return an arbitrary value for a call of an unknown function, fixed by arguments and point."""
+        """Return an arbitrary value for a call to an unknown function.
+
+        The value depends only on the arguments and the point.
+        """
         found = self.unknown(node)
         return self.mp.mpf(found.numerator) / found.denominator
 
     def unknown(self, node: App) -> Fraction:
-        """Return the arbitrary value for a call of an unknown function as a Fraction."""
+        """Return the arbitrary value for a call to an unknown function as a Fraction."""
         arguments = [self.mp.nstr(self.value(a), 12) for a in node.args]
         point = self.mp.nstr(self.env[node.name], 12) if node.name in self.env else ""
         return Fraction(2 * seed(f"{node.name}{point}({','.join(arguments)})") - (1 << 20), 1_000_003)
@@ -347,7 +351,7 @@ class Evaluator:
         return self.mp.mpf(combine(*(int(self.mp.re(v)) for v in values)))
 
     def _root(self, value: Value, degree: Value) -> Value:
-        """Return the real root if it exists, otherwise the principal root."""
+        """Return the real root if it exists, or else the principal root."""
         mp = self.mp
         if not mp.isint(degree) or degree == 0:
             return self.power(value, 1 / degree)
@@ -359,7 +363,7 @@ class Evaluator:
         return self.power(value, mp.mpf(1) / count)
 
     def _round(self, name: str, value: Value) -> Value:
-        """Return the floor or ceiling. A value that cannot be told from an integer counts as that integer."""
+        """Return the floor or ceiling. A value within rounding error of an integer counts as the integer."""
         mp = self.mp
         nearest = mp.nint(value)
         if abs(value - nearest) < mp.mpf(10) ** (-mp.dps * 2 // 3):
@@ -368,7 +372,7 @@ class Evaluator:
 
 
 class FloatEvaluator(Evaluator):
-    """Evaluator of real functions in machine floats."""
+    """Evaluator for real functions in machine floats."""
 
     def __init__(self, env: Mapping[str, Fraction], barred: frozenset[str] = frozenset()) -> None:
         self.mp = fp
@@ -436,7 +440,7 @@ _LEVELLING = named("levels_off")
 _LAST_DIGITS = named("reads_last_digits")
 _ELEMENTARY = {name: function.mpmath for name, function in FUNCTIONS.items() if function.mpmath}
 _OF_RECIPROCAL = {"arccoth": "arctanh", "arcsech": "arccosh", "arccsch": "arcsinh"}
-"""Function -> function to apply to the reciprocal of its argument."""
+"""Equivalent functions of the reciprocal: `arccoth(x)` is `arctanh(1/x)`."""
 _OF_FLOATS = {"arcsinh": math.asinh, "arccosh": math.acosh, "arctanh": math.atanh}
 """Functions that mpmath does not provide for machine floats."""
 _RULES: dict[type, Any] = {

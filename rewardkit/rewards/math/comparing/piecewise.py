@@ -1,6 +1,6 @@
-"""Comparison of piecewise functions with each other and with plain functions, in each piece and at its ends.
+"""Comparison of piecewise functions with piecewise or plain functions, within each piece and at its ends.
 
-The function that compares the values is passed in.
+The function that compares the values is passed in as `equal`.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ Env = dict[str, Fraction]
 class Point(NamedTuple):
     env: Env
     isolated: bool = False
-    """True if the point lies exactly at a jump, so that a missing value there proves nothing."""
+    """True if the point is exactly at a jump. A missing value at a jump proves nothing."""
 
 
 class Functions(NamedTuple):
@@ -78,7 +78,7 @@ class Functions(NamedTuple):
     b: Node
     names: list[str]
     parts: list[Node]
-    """Functions, powers, constants, degrees, sums and products with bounds in the trees."""
+    """Functions, powers, constants, degrees, and sums and products with bounds in both trees."""
     whole: frozenset[str]
     """Variables that are meaningful only as integers."""
 
@@ -103,7 +103,7 @@ def _point(functions: Functions, index: int) -> Env:
 
 @lru_cache(maxsize=4_096)
 def _coordinate(name: str, rank: int, index: int, whole: bool) -> Fraction:
-    """Return the value at point number `index` of the variable that is number `rank` in name order."""
+    """Return the value of a variable at point number `index`. `rank` is its position among the names."""
     draw = seed(f"{name}/{index}")
     if whole:
         return Fraction(1 + draw % (3 + 2 * index))
@@ -116,8 +116,8 @@ def _coordinate(name: str, rank: int, index: int, whole: bool) -> Fraction:
 def _integer_names(parts: list[Node]) -> frozenset[str]:
     """Return the variables that must be integers.
 
-    These occur in a factorial, a bound, a remainder or the exponent of a negative number. In a floor or
-    ceiling, only letters that usually stand for integers count.
+    These variables occur in a factorial, a bound, a remainder or the exponent of a negative number. In a
+    floor or ceiling, only letters that usually denote integers count.
     """
     found: set[str] = set()
     for part in parts:
@@ -145,7 +145,7 @@ def _is_negative(node: Node) -> bool:
 
 
 def pieces(functions: Functions) -> Iterator[Point]:
-    """Yield a point in each piece if the functions break, and various integers for integer variables."""
+    """Yield a point in each piece if the functions break, and various integers if variables are integers."""
     found = list(dict.fromkeys(breaks(functions.parts)))
     kinds = {type(part) for part in functions.parts}
     undoing = Fn in kinds and any(isinstance(p, Fn) and p.name in _BRANCHES for p in functions.parts)
@@ -166,7 +166,7 @@ def pieces(functions: Functions) -> Iterator[Point]:
 
 
 def _on_lines(found: list[Break], functions: Functions, scale: Scale) -> Iterator[Point]:
-    """Yield a point in each piece of the lines along each variable, and at possible jumps."""
+    """Yield a point in each piece of a line along each variable, and at each possible jump."""
     used = set().union(*(one.names for one in found)) - functions.whole
     alone = len(functions.names) == 1
     starts = [0] if alone else [0, 1]
@@ -185,7 +185,7 @@ def _on_lines(found: list[Break], functions: Functions, scale: Scale) -> Iterato
 def _together(functions: Functions, scale: Scale) -> Iterator[Point]:
     """Yield points at which all variables have similar values, from far below 0 to far above.
 
-    Only at extreme points is a constant argument of `max` or `min` the largest or smallest.
+    A constant argument of `max` or `min` is the largest or smallest only at extreme points.
     """
     for rung in scale.rungs:
         env = _point(functions, 0)
@@ -196,7 +196,7 @@ def _together(functions: Functions, scale: Scale) -> Iterator[Point]:
 
 
 def _between(breaks: list[Fraction]) -> Iterator[Fraction]:
-    """Yield a number in each of the pieces into which some increasing numbers divide the line."""
+    """Yield a number in each piece of the real line between, below and above the increasing breaks."""
     if not breaks:
         return
     step = Fraction(1, 3) + max(map(abs, breaks)) / 7

@@ -1,6 +1,6 @@
 """Comparison of values with units or counted nouns: conversions, optional units and conflicts.
 
-The function that compares the values is passed in. `units` parses the unit names.
+The function that compares the values is passed in as `equal`. `units` parses the names of units.
 """
 
 from __future__ import annotations
@@ -50,7 +50,10 @@ def quantity(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None
 
 
 def _single_quantity(node: Node) -> Quantity | None:
-    """Return a quantity, or a sum like `5 ft 3 in` in its first unit; None if the units are incompatible."""
+    """Return a quantity unchanged, or a sum such as `5 ft 3 in` as a quantity in its first unit.
+
+    Return None if the units are incompatible.
+    """
     if isinstance(node, Quantity):
         return node
     assert isinstance(node, Add)
@@ -72,19 +75,19 @@ def _two_quantities(a: Quantity, b: Quantity, options: MathOptions, equal: Rule)
 def _same_words(first: Unit, second: Unit) -> bool:
     """Return True if two phrases, at most one of them a unit of measure, mean the same after a number."""
     for unit, phrase in ((first, second), (second, first)):
-        if unit.measure is not None:  # for example "72 miles" and "72 miles in all"
+        if unit.measure is not None:  # as in "72 miles" and "72 miles in all"
             within = [units.read(word).measure for word in phrase.words.split()]
             return phrase.droppable and (unit.measure in within or not names_things(phrase.words))
     same = fold(first.words) == fold(second.words)
     if same and max(len(first.words), len(second.words)) <= _MOST_LETTERS:
-        return first.words == second.words  # the prefixes of mw and Mw differ
+        return first.words == second.words  # The prefixes of mw and Mw differ.
     return same or (first.droppable and second.droppable and same_things(first.words, second.words))
 
 
 def _two_measures(
     a: Node, first: Measure, b: Node, second: Measure, options: MathOptions, equal: Rule
 ) -> bool | None:
-    """Compare in the unit of either side, because a decimal is rounded in its own unit."""
+    """Compare two values in the unit of each side, because a decimal is rounded in its own unit."""
     if first.dimensions != second.dimensions:
         return False
     found = equal(_converted(a, first, second), b, options)
@@ -109,7 +112,7 @@ def in_variables(relation: Rel) -> Rel:
 def _as_variables(quantity: Quantity) -> Node | None:
     r"""Interpret the unit of a quantity as variables: `144 \text{ m}^3` as 144 m^3.
 
-    Return None if there is no unit, or a name in it has too many letters.
+    Return None if there is no unit or a name in the unit has too many letters.
     """
     factors: list[Node] = [quantity.value]
     for name, power in units.read(quantity.unit).factors:

@@ -51,7 +51,12 @@ def bits(value: Fraction) -> int:
 
 
 def power(base: Fraction, exponent: Fraction) -> Fraction:
-    """Return base ** exponent if the result is rational and small enough; otherwise raise."""
+    """Return base ** exponent.
+
+    Raises:
+        Irrational: The result is not rational.
+        TooLarge: The result is too large.
+    """
     if exponent.denominator != 1:
         return root(power(base, Fraction(exponent.numerator)), exponent.denominator)
     count = exponent.numerator
@@ -66,7 +71,11 @@ def power(base: Fraction, exponent: Fraction) -> Fraction:
 
 
 def root(value: Fraction, degree: int) -> Fraction:
-    """Return the real root if it is rational; otherwise raise. Negative numbers need an odd degree."""
+    """Return the real root of a number. Negative numbers need an odd degree.
+
+    Raises:
+        Irrational: The root is not rational, or the number or the degree is too large.
+    """
     if degree < 1 or degree > 64 or bits(value) > MAX_BITS:
         raise Irrational("a root")
     if value < 0:
@@ -81,7 +90,7 @@ def _int_root(value: int, degree: int) -> int:
         found = math.isqrt(value)
     elif value < 2:
         found = value
-    else:  # Newton's iteration from above
+    else:  # Newton's method, starting above the root
         found = 1 << -(-value.bit_length() // degree)
         while True:
             better = ((degree - 1) * found + value // found ** (degree - 1)) // degree
@@ -187,7 +196,7 @@ class _Exact:
                 raise Irrational(name)
 
     def remainder(self, value: Node, modulus: Node) -> Fraction:
-        """Return the remainder, even if the value itself is too large to compute."""
+        """Return the remainder of a value, even if the value itself is too large to compute."""
         below = self.value(modulus)
         if below == 0:
             raise Irrational("a remainder modulo zero")
@@ -218,7 +227,11 @@ class _Exact:
         return math.comb(n, k)
 
     def _logarithm(self, value: Fraction, base: Fraction) -> Fraction:
-        """Return the logarithm if it is a fraction with a small denominator; otherwise raise."""
+        """Return the logarithm of a number.
+
+        Raises:
+            Irrational: The logarithm is not a fraction with a small denominator.
+        """
         if value <= 0 or base <= 0 or base == 1 or max(bits(value), bits(base)) > 1024:
             raise Irrational("a logarithm")
         guess = Fraction(_log2(value) / _log2(base)).limit_denominator(12)

@@ -1,7 +1,7 @@
 """Sets of real numbers: intervals, unions, inequalities and set-builder forms as `Span`s.
 
-A set is a tuple of `Span`s, sorted and merged. A condition without spans is tested at, next to and between
-the ends of the other side's spans.
+A set is a tuple of `Span`s, sorted and merged. A condition that cannot be written as spans is tested at, next
+to and between the ends of the other side's spans.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def _whole_condition(node: Builder) -> tuple[Node, Node]:
 
 
 _INTEGERS = {"Z": None, "Z^+": 1, "Z^*+": 1, "Z_+": 1, "N^*": 1, "N^+": 1, "N_+": 1, "Z^{+}": 1, "N": 0}
-"""Set of integers -> its smallest member, or None for all integers. N is listed with 0 but may begin at 1."""
+"""Smallest member of each set of integers, or None for Z. N is listed with 0 but may begin at 1."""
 _MOST_MEMBERS = 500
 _PROBED = 50
 _FAR = (*range(51, 70), 100, 200, 1_000, 10_000, 10**6, 10**9)
@@ -111,7 +111,7 @@ _FAR = (*range(51, 70), 100, 200, 1_000, 10_000, 10**6, 10**9)
 
 
 def integers(node: Builder) -> tuple[Node, ...]:
-    """Return the members of a bounded set of integers or of values at integers, like `{2k : 0 < k < 4}`.
+    """Return the members of a bounded set of integers or of values at integers, such as `{2k : 0 < k < 4}`.
 
     Raises:
         NotASet: The set has another form, or membership of 0 is unclear.
@@ -145,7 +145,7 @@ def integers(node: Builder) -> tuple[Node, ...]:
 
 
 def _between_ends(items: Spans) -> list[int]:
-    """Return the integers in some spans."""
+    """Return the integers in the spans."""
     found: list[int] = []
     mp = context(30)
     for span in items:
@@ -163,7 +163,7 @@ def variable(node: Node) -> str | None:
         case Rel() | Logic():
             names = symbols(node)
             calls = {part for part in walk(node) if isinstance(part, App)}
-            if calls:  # f(3) and f(4) are different unknowns
+            if calls:  # f(3) and f(4) are different unknowns.
                 return repr(calls.pop()) if len(names) == len(calls) == 1 else None
             return next(iter(names)) if len(names) == 1 else None
     return None
@@ -211,7 +211,13 @@ def _link(op: str, left: Node, right: Node) -> Spans:
 
 
 def _solve_linear(op: str, left: Node, right: Node, name: str) -> tuple[str, Node]:
-    """Solve `left op right` for the variable if the difference of the sides is linear in it."""
+    """Solve `left op right` for a variable in which the difference of the sides is linear.
+
+    Return the operator and the right-hand side of the solved relation.
+
+    Raises:
+        NotASet: The difference is not linear.
+    """
     difference = Add((left, negate(right)))
     if any(breaks(walk(difference))):
         raise NotASet("not linear")
@@ -230,7 +236,7 @@ def _solve_linear(op: str, left: Node, right: Node, name: str) -> tuple[str, Nod
 
 
 _LINEAR_PROBES = (0, 2, 5, 14, -3, -20)
-"""Twice the places at which linearity is tested. They reveal a kink near the origin."""
+"""Doubled values of the variable at which linearity is tested. They reveal a kink near the origin."""
 
 
 def _normal(items: list[Span]) -> Spans:
@@ -309,7 +315,7 @@ def _intersect(first: Spans, second: Spans) -> Spans:
 
 
 def holds(node: Node, name: str, x: Any) -> bool | None:
-    """Return True if a real x satisfies a condition or belongs to a set, or None if this is undefined."""
+    """Return True if a real x satisfies a condition or belongs to a set, or None if a value is undefined."""
     match node:
         case Logic(op=op, parts=parts):
             found = [holds(p, name, x) for p in parts]
@@ -368,7 +374,7 @@ def _true(op: str, a: Any, b: Any) -> bool:
 
 
 def inside(items: Spans, x: Any) -> bool | None:
-    """Return True if a real number is in some spans, or None if an end of a span has no value."""
+    """Return True if a real number is in one of the spans, or None if an end of a span has no value."""
     for item in items:
         low, high = real_value(item.low), real_value(item.high)
         if low is None or high is None:
@@ -381,9 +387,9 @@ def inside(items: Spans, x: Any) -> bool | None:
 
 
 def agrees(items: Spans, node: Node, name: str) -> bool | None:
-    """Test whether a condition holds exactly on the spans, at points at, near and between their ends.
+    """Return True if a condition holds exactly on the spans, as tested at, near and between their ends.
 
-    Return None if the spans have no finite ends, or an end has no value.
+    Return None if the spans have no finite ends or an end has no value.
     """
     mp = context(30)
     ends = [

@@ -22,12 +22,12 @@ from rewardkit.rewards.math.tree.nodes import (
 )
 
 _FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!=", "~": "~"}
-"""Relation of numbers -> equivalent relation with the sides swapped."""
+"""Relations between numbers, each mapped to the equivalent relation with the sides swapped."""
 _TURNED = _FLIPPED | {
     "sub": "sup", "sup": "sub", "subeq": "supeq", "supeq": "subeq", "par": "par", "perp": "perp",
     "prop": "prop", "iff": "iff",
 }  # fmt: skip
-"""Any relation that has a swapped form -> that form. Arrows and memberships have none."""
+"""All relations that can be swapped, each mapped to its swapped form. Arrows and memberships cannot."""
 
 
 def same_relation(a: Rel, b: Rel, options: MathOptions) -> bool | None:
@@ -68,7 +68,7 @@ def _sides_equal(first: tuple[Node, ...], second: tuple[Node, ...], options: Mat
 
 
 def _proportional(a: Rel, b: Rel) -> bool | None:
-    """Return True if `lhs - rhs` of the two relations differ by a constant factor, or None if undecided.
+    """Return True if the differences `lhs - rhs` of two relations are proportional, or None if undecided.
 
     For inequalities, the sign of the factor must agree with their directions.
     """
@@ -82,7 +82,7 @@ def _proportional(a: Rel, b: Rel) -> bool | None:
     if same_function(Mul((left, held(right, env))), Mul((right, here)), names) is not True:
         return None
     if same_function(left, here, names):
-        return False  # the unknown cancels, as in x = x + 1 and x = x + 2
+        return False  # The unknown cancels, as in x = x + 1 and x = x + 2.
     if a.ops[0] in ("=", "!=", "~"):
         return a.ops == b.ops
     if context(DIGITS).im(ratio) != 0:
@@ -105,9 +105,9 @@ def _where_neither_is_zero(
 
 
 def refuted(a: Rel, b: Rel) -> bool:
-    """Return True if a real point satisfies one of two equations and clearly not the other.
+    """Return True if a real point satisfies one of two equations but clearly not the other.
 
-    Such points are searched for along the variables in which an equation is linear or quadratic.
+    The points are searched for along the variables in which an equation is linear or quadratic.
     """
     left, right = (Add((r.sides[0], negate(r.sides[1]))) for r in (a, b))
     names = sorted(symbols(left) | symbols(right))
@@ -120,7 +120,7 @@ def refuted(a: Rel, b: Rel) -> bool:
 
 
 def _roots(node: Node, env: dict[str, Fraction], name: str) -> list[Fraction]:
-    """Return the real zeros of a tree along a variable in which the tree is linear or quadratic, else []."""
+    """Return the real zeros of a tree in a variable, or [] if the tree is not linear or quadratic in it."""
     mp = context(40)
     try:
         f0, f1, f2, f3 = (evaluate(node, env | {name: Fraction(x)}, 40) for x in range(4))

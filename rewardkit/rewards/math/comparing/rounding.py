@@ -1,6 +1,6 @@
 """Comparison of numbers written as decimals with exact values that round to them.
 
-A decimal with enough digits (option `rounding_digits`) equals a value that rounds to it at its last place.
+A decimal with enough digits (option `rounding_digits`) equals a value that rounds to the decimal.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from rewardkit.rewards.math.tree.nodes import Mul, Node, Num, Percent, Pow
 
 
 def as_decimal(node: Node) -> tuple[Fraction, int] | None:
-    """Return the value and decimal places of a decimal like `0.333` or `1.5 \\times 10^3`, or None."""
+    """Return the value and decimal places of a decimal such as `0.333` or `1.5 \\times 10^3`, or None."""
     match node:
         case Num(places=int(places)):
             return node.value, places
@@ -31,7 +31,7 @@ def as_decimal(node: Node) -> tuple[Fraction, int] | None:
 
 
 def rounds(a: Node, x: Fraction, b: Node, y: Fraction, options: MathOptions) -> bool:
-    """Return True if one side is a decimal and the other is exact, not an integer, and rounds to it."""
+    """Return True if one side is a decimal and the other is an exact non-integer that rounds to it."""
     first, second = as_decimal(a), as_decimal(b)
     if (first is None) == (second is None):
         return False
@@ -42,7 +42,10 @@ def rounds(a: Node, x: Fraction, b: Node, y: Fraction, options: MathOptions) -> 
 
 
 def _enough_digits(decimal: tuple[Fraction, int], options: MathOptions) -> bool:
-    """Return True if a decimal has the required digits, or that many decimal places and one digit fewer."""
+    """Return True if a decimal has enough significant digits.
+
+    One digit fewer is enough if the number of decimal places is at least the required number of digits.
+    """
     wanted = options.rounding_digits or 0
     if wanted <= 0 or decimal[1] > 1_000:
         return False

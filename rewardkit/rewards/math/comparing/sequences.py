@@ -1,6 +1,6 @@
 """Comparison of composite values: lists, sets of values, tuples, vectors, matrices.
 
-The function that compares the items is passed in.
+The function that compares the items is passed in as `equal`.
 """
 
 from __future__ import annotations
@@ -70,12 +70,12 @@ def sequence(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None
 def is_point_for_list(ground_truth: Node, answer: Node) -> bool:
     """Return True if an answer puts brackets around the ground truth's bare list: `(-2, 2)` for `-2, 2`.
 
-    Named values, points or signs in the brackets do not count, because these are lists: `(x = -2, 2)`,
+    Brackets with named values, points or plus-or-minus signs are lists and do not count: `(x = -2, 2)`,
     `((1,2), (3,4))`.
     """
     match answer:
         case Rel(sides=(Seq(), _)):
-            return False  # for example (x, y) = (1, 2)
+            return False  # as in (x, y) = (1, 2)
         case Rel(sides=(name, value)) if names.is_label(name):
             answer = value
     if isinstance(ground_truth, Logic) and ground_truth.op in ("both", "either"):
@@ -83,7 +83,7 @@ def is_point_for_list(ground_truth: Node, answer: Node) -> bool:
     if not (isinstance(ground_truth, Seq) and isinstance(answer, Seq)) or ground_truth.opening:
         return False
     if len(names.labels(ground_truth.items)) > 1 or any(_is_bound(item) for item in ground_truth.items):
-        return False  # for example x = 1, y = 2 or -2 < x, x < 2
+        return False  # as in x = 1, y = 2 or -2 < x, x < 2
     return answer.opening == "(" and not any(
         isinstance(part, (Rel, Seq, Text, Pm, Part)) for item in answer.items for part in walk(item)
     )
@@ -111,7 +111,7 @@ def _is_bound(node: Node) -> bool:
 
 
 def _bounds_and_interval(a: Seq, b: Seq) -> tuple[Node, Node] | None:
-    """Return a list `x > -2, x < 2` as one condition, with the interval to compare it with, or None."""
+    """Return a list such as `x > -2, x < 2` as one condition, and the interval on the other side, or None."""
     for this, other in ((a, b), (b, a)):
         if (
             this.opening
@@ -150,7 +150,7 @@ def _lists(a: Seq, b: Seq, options: MathOptions, equal: Rule) -> bool | None:
     if same_families(first, second, counted=False):
         return True
     if all(map(_is_truth, (*first, *second))):
-        return in_order(first, second, options, equal)  # truth values of successive statements
+        return in_order(first, second, options, equal)  # The truth values belong to successive statements.
     labels = [names.labels(first), names.labels(second)]
     named = all(labels) and labels[0] != labels[1]
     if named and (indexed := _indexed_values(first, second)) is not None:
@@ -173,9 +173,9 @@ def _both_named(first: tuple[Node, ...], second: tuple[Node, ...]) -> bool:
 
 
 def _indexed_values(first: Sequence[Node], second: Sequence[Node]) -> tuple[list[Node], list[Node]] | None:
-    """Return the values of lists like `x_1 = 2, x_2 = 3` and `x = 2, x = 3`, whose one name implies no order.
+    """Return the values in lists with a single name, which implies no order, or None for other lists.
 
-    Return None if the lists have other or several names.
+    Examples are `x_1 = 2, x_2 = 3` and `x = 2, x = 3`.
     """
     bases = set()
     lists = []
@@ -191,9 +191,9 @@ def _indexed_values(first: Sequence[Node], second: Sequence[Node]) -> tuple[list
 
 
 def declared(items: tuple[Node, ...]) -> tuple[tuple[Node, ...], dict[str, bool]]:
-    r"""Separate declarations like `k \in \mathbb{Z}` from the other items.
+    r"""Separate declarations such as `k \in \mathbb{Z}` from the other items.
 
-    Return the other items, and a mapping of each declared name to True if it may be any integer.
+    Return the other items, and a mapping from each declared name to True if it may be any integer.
     """
     letters = {}
     rest = []
@@ -225,8 +225,8 @@ def _with_integers(
     Args:
         first: Items of the first side without its declarations.
         second: Items of the second side without its declarations.
-        domains: Letter declared by the first side -> True if it may be any integer.
-        others_domains: Letter declared by the second side -> True if it may be any integer.
+        domains: Letters declared by the first side, each mapped to True if it may be any integer.
+        others_domains: Letters declared by the second side, each mapped to True if it may be any integer.
         options: Options of the comparison.
         equal: Function that compares items.
     """
@@ -249,7 +249,7 @@ def _with_integers(
 
 
 def may_count(node: Node) -> bool:
-    """Return True if a formula may be a member of a family: its only letter usually counts periods."""
+    """Return True if a formula may be a family because its only letter usually counts periods."""
     return isinstance(node, (Add, Mul, Div)) and len(found := symbols(node)) == 1 and found <= _COUNTERS
 
 
@@ -262,7 +262,7 @@ def same_families(first: Sequence[Node], second: Sequence[Node], *, counted: boo
         first: Items of the first side.
         second: Items of the second side.
         counted: True if a side declares its letter as any integer. Otherwise the letter must be one that
-            usually counts periods, in multiples of pi or degrees, and must not be a variable of the question.
+            usually counts periods, in multiples of pi or degrees, and must not be a variable in the question.
     """
     labels = [_subjects(items) for items in (first, second)]
     if all(labels) and not any(names.same_label(x, y) for x in labels[0] for y in labels[1]):
@@ -320,7 +320,7 @@ def in_order(a: Sequence[Node], b: Sequence[Node], options: MathOptions, equal: 
 
 
 def _is_set(x: Node, y: Node) -> bool:
-    """Return True if one of two members of a collection is a set in braces and the other a plain value."""
+    """Return True if one of two items is a set in braces and the other is a plain value."""
     first, second = (isinstance(item, Seq) and item.opening == "{" for item in (x, y))
     return first != second and not isinstance(
         y if first else x, (Seq, SetOp, Matrix, Text, Rel, Logic, Const)

@@ -1,6 +1,6 @@
 """Comparison of sets of reals, given by conditions, intervals, operations or a name, as spans.
 
-The function that compares the ends of spans is passed in.
+The function that compares the ends of spans is passed in as `equal`.
 """
 
 from __future__ import annotations

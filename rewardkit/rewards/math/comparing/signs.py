@@ -1,6 +1,6 @@
-"""Comparison of answers with plus-or-minus signs, which stand for the list of their values.
+"""Comparison of answers with plus-or-minus signs, which are expanded to the list of their values.
 
-The function that compares the items is passed in.
+The function that compares the items is passed in as `equal`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def has_pm(node: Node) -> bool:
 def with_signs(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None:
     """Compare two trees with their plus-or-minus signs expanded.
 
-    Several signs may be tied or independent, so that either reading is accepted.
+    Several signs may be tied or independent. Both readings are accepted.
     """
     found: bool | None = False
     for x, y in itertools.product(_signed(a), _signed(b)):

@@ -1,6 +1,6 @@
-"""Comparison of words with any tree: names of numbers and sets, counted things, single letters.
+"""Comparison of words with any tree: names of numbers and sets, counted things and single letters.
 
-The function that compares the meanings of the words is passed in.
+The function that compares the meanings of the words is passed in as `equal`.
 """
 
 from __future__ import annotations

@@ -42,10 +42,10 @@ class Misfit(Exception):
 
 
 def same_products(a: Node, b: Node) -> bool | None:
-    """Return True if two formulas are equal for all vectors and matrices, or None if this is undecided.
+    """Return True if two formulas are equal for all vectors and matrices, or None if undecided.
 
     Raises:
-        Misfit: No shapes fit both formulas, so that the letters must be numbers in bold.
+        Misfit: No shapes fit both formulas, so that the bold letters must be ordinary numbers.
     """
     names = {
         name for side in (a, b) for part in walk(side) if isinstance(part, Linear) for name in part.names
@@ -89,15 +89,15 @@ def _close(a: Grid, b: Grid) -> bool:
 
 
 class _Values:
-    """Evaluator of formulas with vectors and matrices at one random point."""
+    """Evaluator for formulas with vectors and matrices at one random point."""
 
     def __init__(self, names: set[str], columns: int | None, point: int) -> None:
         """Create an evaluator for the vectors and matrices with these names.
 
         Args:
             names: Names of the vectors and matrices.
-            columns: Number of columns of each of them. None makes capitals square matrices and other letters
-                vectors.
+            columns: Number of columns in each vector or matrix. If None, capital letters are square matrices
+                and other letters are vectors.
             point: Number of the random point.
         """
         self.names = names
@@ -132,7 +132,7 @@ class _Values:
         return _cell(self._number(node))
 
     def _number(self, node: Node) -> Fraction:
-        """Return the value of a formula without vectors, exactly or to far more digits than are compared."""
+        """Return the value of a formula without vectors, exactly or with more digits than are compared."""
         if not symbols(node).isdisjoint(self.names):
             raise Irrational("a function of a vector or matrix")
         env = {name: self._draw(name, 0) for name in symbols(node)}

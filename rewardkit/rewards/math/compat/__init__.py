@@ -1,1 +1,1 @@
-"""Exact reproduction of the verdicts of verl's graders and of Math-Verify."""
+"""Exact reproduction of the verdicts from verl's graders and from Math-Verify."""

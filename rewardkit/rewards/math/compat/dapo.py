@@ -1,7 +1,7 @@
 """Verdicts of verl's `math_dapo` for `compat="math_dapo"` (verl 0.9) and `compat="math_dapo_0_8"` (verl 0.8).
 
-This code reproduces the grader exactly, including its errors, and must not be improved. Without an `Answer:`
-line, 0.9 falls back to a box in the last hundred characters, and 0.8 does not.
+This code reproduces the grader exactly, including its errors, and must not be improved. If a response has no
+`Answer:` line, verl 0.9 falls back to a box in the last hundred characters, and verl 0.8 does not.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class DapoVerdict(NamedTuple):
 
 
 def reproduce(response: str, ground_truth: str, *, box_fallback: bool) -> DapoVerdict:
-    """Return the verdict and prediction of `math_dapo`. Set `box_fallback` for 0.9."""
+    """Return the verdict and prediction of `math_dapo`. Set `box_fallback` for verl 0.9."""
     tail = response[-_TAIL:]
     stated = _ANSWER.findall(tail)
     pred = normal(stated[-1] if stated else INVALID)
@@ -55,7 +55,7 @@ def reproduce(response: str, ground_truth: str, *, box_fallback: bool) -> DapoVe
 
 
 def normal(text: str) -> str:
-    """Return the normal form of an answer as in `math_dapo`."""
+    """Return the normal form in which `math_dapo` compares an answer."""
     text = text.rpartition("=")[2]
     for old, new in _REPLACED.items():
         text = text.replace(old, new)

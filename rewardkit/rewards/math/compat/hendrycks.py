@@ -50,7 +50,7 @@ def equivalent(a: str, b: str) -> bool:
 
 
 def normal(text: str) -> str:
-    """Return the normal form of an answer as in `math_reward`.
+    """Return the normal form in which `math_reward` compares an answer.
 
     Raises:
         _Fails: The grader's own code would raise an exception.
@@ -107,7 +107,7 @@ def _braced_fractions(text: str) -> str:
 
 
 def _slash_fraction(text: str) -> str:
-    """Return `3/4` as a LaTeX fraction if both integers are canonical; return `03/4` and `3/-0` unchanged."""
+    """Return `3/4` as a LaTeX fraction. Return `03/4` and `3/-0` unchanged, as they are not canonical."""
     top, slash, bottom = text.partition("/")
     plain = slash and all(
         _INTEGER.fullmatch(part) and len(part) < 4_300 and str(int(part)) == part for part in (top, bottom)

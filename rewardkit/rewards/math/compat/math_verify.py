@@ -1,7 +1,7 @@
-"""Verdict of Math-Verify for `compat="math_verify"`, computed by its own package in a worker process.
+"""Verdict from Math-Verify for `compat="math_verify"`, computed by the package itself in a worker process.
 
-Math-Verify's timeouts work only in the main thread of a process. The worker runs it in its main thread, so
-that callers may use any thread.
+Math-Verify's timeouts work only in the main thread of a process. The worker runs Math-Verify in its main
+thread, so that callers may use any thread.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _SERVER = ForkServer("rewardkit.rewards.math.compat.math_verify_worker:answer")
 
 
 def reproduce(response: str, ground_truth: str, left: AnswerBudget) -> MathVerdict:
-    """Return Math-Verify's verdict on a response. The ground truth is passed in a box, as verl does.
+    """Return Math-Verify's verdict on a response. The ground truth is passed in a box, as in verl.
 
     Raises:
         MissingDependencyError: Math-Verify is not installed.

@@ -1,4 +1,4 @@
-"""Worker of `compat.math_verify`, which runs Math-Verify on one pair at a time."""
+"""Worker for `compat.math_verify`, which runs Math-Verify on one pair at a time."""
 
 from __future__ import annotations
 

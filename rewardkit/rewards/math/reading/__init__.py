@@ -1,2 +1,1 @@
-"""Turns the text of a response into a tree: finds the answer, normalises it, splits it into tokens and parses
-them."""
+"""Finds the answer in a response, normalises it, splits it into tokens and parses the tokens into a tree."""

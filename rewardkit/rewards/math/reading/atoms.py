@@ -1,4 +1,4 @@
-"""Leaves of the grammar: numbers, variables, brackets, functions, big operators, matrices."""
+"""Parses the leaves of the grammar: numbers, variables, brackets, functions, big operators, matrices."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from rewardkit.rewards.math.tree.nodes import (
 
 _FUNCTION_LETTERS = frozenset("fghFGH")
 _CALL_TOKENS = 24
-"""Number of tokens in a bracket that are searched for a relation, which makes it the argument of a call."""
+"""Maximum number of tokens in brackets that are searched for a relation. A relation marks a call."""
 _CLOSERS = {"(": ")]", "[": "])[", "]": "[])"}
 
 
@@ -60,7 +60,7 @@ _LENGTHS = {"'": "ft", "\u2032": "ft", "''": "in", "\u2033": "in"}
 
 
 def _feet(parser: Parser, value: Node) -> Node:
-    """Parse `5'`, `3''` and `5'3''`: feet and inches."""
+    """Parse a length in feet and inches: `5'`, `3''` or `5'3''`."""
     mark = parser.advance().value
     if mark not in _LENGTHS:
         raise Unparsable(f"the mark {mark} behind a number")
@@ -75,7 +75,10 @@ _REPEATED = re.compile(r"(\d{0,20})\.(\d{0,20}?)(?:(\d)\3{2,20}|(\d{2,6})\4{1,9}
 
 
 def _going_on(text: str) -> Node:
-    """Read a decimal with dots after it: 0.333... repeats its period, 1.414... is the decimal itself."""
+    """Return the value of a decimal followed by dots.
+
+    The period of 0.333... repeats. 1.414... has no visible period, so it is read as 1.414.
+    """
     found = _REPEATED.fullmatch(text)
     if found is None:
         return literal(text)
@@ -100,17 +103,17 @@ _INVERSE = [
     Token("op", "^"), Token("open", "{"), Token("op", "-"), Token("num", "1"), Token("close", "}"),
     Token("open", "("),
 ]  # fmt: skip
-"""Tokens that turn a function's name into that of its inverse, `f^{-1}(`."""
+"""Tokens that denote the inverse after the name of a function: `^{-1}(`."""
 
 
 def symbol(parser: Parser) -> Node:
     name = parser.advance().value + _suffix(parser)
     letter = name[0] in _FUNCTION_LETTERS
     if letter and parser.tokens[parser.position : parser.position + len(_INVERSE)] == _INVERSE:
-        parser.position += len(_INVERSE) - 1  # all tokens except the bracket that opens the arguments
+        parser.position += len(_INVERSE) - 1  # Skip all tokens except the last bracket.
         name += "^-1"
     if letter and parser.at("open", "{") and parser.peek(1) == ("open", "("):
-        inner = parser.argument()  # SymPy writes f{\\left(x \\right)}
+        inner = parser.argument()  # SymPy writes `f{\\left(x \\right)}`.
     elif parser.at("open", "(") and (letter or _is_call(parser, name)):
         inner = _given(parser) if name in _PROBABILITIES else bracketed(parser)
     elif parser.at("open", "[") and name in _PROBABILITIES:
@@ -123,11 +126,11 @@ def symbol(parser: Parser) -> Node:
 
 
 _PROBABILITIES = frozenset({"P", "E"})
-"""Names of probability and expectation, which may have a condition: `P(A|B)`, `E[X]`."""
+"""Names of probability and expectation. Their argument may have a condition: `P(A|B)`."""
 
 
 def _given(parser: Parser) -> Node:
-    """Parse the argument of a probability and the condition after a bar."""
+    """Parse the argument of a probability or expectation, and the condition if a bar follows."""
     closing = _CLOSERS[parser.advance().value][0]
     outer_bars, outer_builder = parser.bars, parser.in_builder
     parser.bars, parser.in_builder = 0, True
@@ -141,7 +144,10 @@ def _given(parser: Parser) -> Node:
 
 
 def _is_call(parser: Parser, name: str) -> bool:
-    """Return whether the bracket after a letter makes it a call: `V(0)` and `P(X>1)` are no products."""
+    """Return True if the brackets after a name are the arguments of a call, as in `V(0)` and `P(X>1)`.
+
+    Otherwise, the name and the content of the brackets are factors of a product.
+    """
     if parser.peek(1).kind in ("num", "sym", "const") and parser.peek(2) == ("close", ")"):
         return True
     depth = 0
@@ -158,7 +164,7 @@ def _is_call(parser: Parser, name: str) -> bool:
 
 
 def _suffix(parser: Parser) -> str:
-    """Return subscripts and primes as a part of the name."""
+    """Consume the subscripts and primes of a name, and return their text."""
     suffix = ""
     while True:
         if parser.kind() == "prime":
@@ -177,7 +183,7 @@ def _suffix(parser: Parser) -> str:
 
 
 def raw_group(parser: Parser) -> str:
-    """Return the values of a group's tokens, joined: subscripts are names, not values."""
+    """Consume a group and return its text unparsed, because subscripts are names rather than values."""
     if not parser.at("open", "{"):
         return parser.advance().value
     depth = 0
@@ -201,7 +207,7 @@ _HALF_LINES = {
     "+": ("(", 1), "++": ("(", 1), ">0": ("(", 1), ">=0": ("[", 1), "-": ("(", -1), "<0": ("(", -1),
     "<=0": ("[", -1),
 }  # fmt: skip
-"""Marks of half-lines of the reals -> the bracket at zero, and the side."""
+"""Bracket at zero and sign for each half of the real line, by the mark after `R`, as in `R^+`."""
 
 
 def named_set(parser: Parser) -> Node:
@@ -225,7 +231,7 @@ def currency(parser: Parser) -> Node:
 
 
 def prefixed(parser: Parser) -> Node:
-    r"""Parse `\angle APC`, `\triangle ABC` as one name."""
+    r"""Parse a prefix and its letters, such as `\angle APC` or `\triangle ABC`, as one name."""
     parts = [parser.advance().value]
     while parser.kind() in ("sym", "const", "num"):
         parts.append(parser.advance().value)
@@ -233,7 +239,7 @@ def prefixed(parser: Parser) -> Node:
 
 
 def wrapped(parser: Parser) -> Node:
-    r"""Parse `\overline{AB}`, `\vec{v}` as a name; over digits, it is a repeating decimal or a number."""
+    r"""Parse a group under an accent, such as `\overline{AB}` or `\vec{v}`, as one name."""
     mark = parser.advance().value
     name = raw_group(parser)
     if not name:
@@ -250,7 +256,7 @@ def group(parser: Parser) -> Node:
 
 
 def bracketed(parser: Parser) -> Node:
-    r"""Parse `(...)`, `[...]`, `{...}`, `\{...\}`, `]a,b[`, floors and ceilings."""
+    r"""Parse `(...)`, `[...]`, `{...}`, `\{...\}`, `]a,b[`, a floor or a ceiling."""
     opening = parser.advance().value
     outer_bars = parser.bars
     parser.bars = 0
@@ -269,7 +275,7 @@ def bracketed(parser: Parser) -> Node:
 
 
 def reversed_bracket(parser: Parser) -> Node:
-    """Parse `]a, b]`: a reversed bracket excludes the end."""
+    """Parse `]a, b]`, an interval that excludes `a` because its bracket is reversed."""
     if not parser.at("close", "]"):
         raise Unparsable(f"no value can start at {parser.peek().value!r}")
     return bracketed(parser)
@@ -301,9 +307,10 @@ def _parentheses(parser: Parser, opening: str) -> Node:
 
 
 def _groups(parser: Parser, start: int, inner: Node) -> bool:
-    """Return whether square brackets only group, as in `[x-3]^2+1`.
+    """Return True if square brackets only group terms, as in `[x-3]^2+1`.
 
-    They do so within a formula, and around a sum with a whole number, whose integer part would be pointless.
+    The brackets must be part of a larger formula and contain a sum with a number and no fractions. They
+    cannot denote an integer part, because the number would then be written outside the brackets.
     """
     before = parser.tokens[start - 1].kind if start else ""
     within = before in ("op", "num", "sym", "close") or parser.kind() == "op" or parser.starts_factor()
@@ -327,7 +334,7 @@ def _braces(parser: Parser, opening: str) -> Node:
 
 
 def condition(parser: Parser) -> Node:
-    """Parse the condition of a set: relations separated by commas or words."""
+    """Parse the condition in a set: relations separated by commas or words."""
     found = parser.listing()
     return Logic("and", found.items) if isinstance(found, Seq) and found.opening == "" else found
 
@@ -393,7 +400,7 @@ def function(parser: Parser) -> Node:
 
 
 def _function_arguments(parser: Parser) -> tuple[Node, ...]:
-    """Parse the arguments of a function: brackets alone, or a product up to the next sign or function."""
+    """Parse the arguments of a function: a pair of brackets, or a product up to the next sign or function."""
     if parser.peek().kind == "open" and parser.peek().value in "({[":
         inner = bracketed(parser)
         if inner in (Const("empty"), Seq("(", ")", ()), Seq("[", "]", ())):
@@ -414,17 +421,20 @@ def _function_arguments(parser: Parser) -> tuple[Node, ...]:
 
 
 def _goes_on(parser: Parser) -> bool:
-    r"""Return whether a factor of the argument follows, `\sin 2x`; a vector is none: `\sin t\,\mathbf{j}`."""
+    r"""Return True if another factor of a function's argument follows, as in `\sin 2x`.
+
+    A vector is not part of the argument: `\sin t\,\mathbf{j}`.
+    """
     vector = parser.kind() == "wrap" or (parser.kind() == "sym" and parser.peek().value in parser.bold)
     return parser.starts_factor() and parser.kind() not in ("fn", "open", "big") and not vector
 
 
 def _slash_number(parser: Parser) -> bool:
-    r"""Return whether the quotient belongs to the argument because a number follows: `\sin \pi/6`."""
+    r"""Return True if a slash and a number follow. They belong to the argument, as in `\sin \pi/6`."""
     return parser.at("op", "/") and parser.peek(1).kind == "num"
 
 
-# Words.
+# Dots, words and number literals.
 
 
 def ellipsis(parser: Parser) -> Node:
@@ -437,7 +447,7 @@ def wording(parser: Parser) -> Node:
 
 
 def literal(text: str) -> Num:
-    """Return the Num of a decimal literal, `1.50` or `7.4e-12`, with its decimal places."""
+    """Return the value of a decimal literal (`1.50`, `7.4e-12`) with its number of decimal places."""
     mantissa, _, exponent = text.lower().partition("e")
     whole, _, decimals = mantissa.partition(".")
     power = int(exponent or 0)
@@ -484,7 +494,7 @@ _ARITIES = {
     **dict.fromkeys(("max", "min", "gcd", "lcm"), (1, MAX_TERMS)),
     **dict.fromkeys(("mod", "binom"), (2, 2)), "log": (1, 2),
 }  # fmt: skip
-"""Minimum and maximum number of arguments of functions that do not have exactly one."""
+"""Minimum and maximum number of arguments, for functions that do not take exactly one argument."""
 RULES: dict[str, Callable[[Parser], Node]] = {
     "num": numeral, "sym": symbol, "const": constant, "set": named_set,
     "currency": currency, "prefix": prefixed, "wrap": wrapped, "group": group,

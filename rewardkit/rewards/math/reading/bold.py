@@ -1,4 +1,7 @@
-"""Names of vectors and matrices: bold, under an arrow, hatted i, j, k. Their products do not commute."""
+"""Finds the names of vectors and matrices: bold letters, letters under an arrow, and hatted i, j and k.
+
+Products of vectors and matrices do not commute.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,11 @@ _BOLD = re.compile(
 )
 _LETTER = re.compile(r"\\?[a-zA-Z]+|[a-zA-Z]")
 _HINTS = ("\\mathbf", "\\vec", "\\overright", "\\nabla", "hat")
-"""Commands one of which is in every bold name."""
+"""Parts of commands. Every text that names a vector or matrix contains at least one of them."""
 
 
 def names_in_bold(text: str) -> frozenset[str]:
-    """Return the names of vectors or matrices in an answer in canonical spelling."""
+    """Return the names of the vectors and matrices in an answer, which must be in canonical spelling."""
     found: set[str] = set()
     if not any(map(text.__contains__, _HINTS)):
         return frozenset()
@@ -38,17 +41,17 @@ def names_in_bold(text: str) -> frozenset[str]:
 
 
 def is_vector(node: Node, bold: frozenset[str]) -> bool:
-    """Return whether a factor is a vector or matrix, judging by its letters."""
+    """Return True if a factor contains the name of a vector or matrix."""
     return any(isinstance(part, Sym) and base(part.name) in bold for part in walk(node))
 
 
 def base(name: str) -> str:
-    r"""Return a name without its index: `\mathbf{a}_1` is bold if `\mathbf{a}` is."""
+    r"""Return a name without its index. `\mathbf{a}_1` is a vector if `\mathbf{a}` is."""
     return name.partition("_")[0]
 
 
 def with_products(node: Node, bold: frozenset[str]) -> Node:
-    """Return a tree with formulas of several vectors or matrices marked as `Linear`."""
+    """Return the tree with a `Linear` node around each product of several vectors or matrices."""
     if isinstance(node, (Add, Mul, Div, Pow, Fn)):
         parts = list(walk(node))
         names = sorted({part.name for part in parts if isinstance(part, Sym) and base(part.name) in bold})

@@ -1,7 +1,7 @@
 """Finds the answer in a response, and the form in which it is given.
 
-The frames are those of all rewards (`answers/place.py`). Without a frame, the answer is the end of the
-response: a line of maths only, a displayed formula, an inline formula, a number.
+All rewards use the same frames (`answers/place.py`). If a response has no frame, its answer is the whole
+response if that is one line of maths, or else its last displayed formula, inline formula or number.
 """
 
 from __future__ import annotations
@@ -39,27 +39,27 @@ _FRAMES: dict[Method, tuple[FrameKind, ...]] = {
     "marker": ("hash", "marker", "json"),
 }
 _WINDOW = 20_000
-"""Number of characters at the end that are searched if there is no frame."""
+"""Number of characters at the end of a response that are searched for a displayed formula."""
 
 
 @dataclass(frozen=True)
 class Extraction:
-    """The answer found in a response. `answer` is None if there is none."""
+    """Answer found in a response. `answer` is None if the response has no answer."""
 
     answer: str | None
     method: str
-    """`tags`, `boxed`, `marker`, `whole`, `display`, `inline`, `number`, or the reason why there is no
-    answer."""
+    """Method that found the answer (`tags`, `boxed`, `marker`, `whole`, `display`, `inline` or `number`), or
+    the reason why there is no answer."""
     parts: tuple[str, ...] = ()
-    """Adjacent boxes with different contents; the answer is their list."""
+    """Contents of adjacent boxes if they differ. The answer is then a list of these contents."""
     slot: str = ""
-    """Whole content of the tags or text after the marker, if the answer is only a part of it."""
+    """Whole content of the tags, or whole text after the marker, from which the answer was taken."""
     beside: tuple[str, ...] = ()
-    """Contents of adjacent frames of other kinds, which must equal the answer."""
+    """Contents of adjacent frames of other kinds. They must equal the answer."""
 
 
 def extract(response: str, options: MathOptions = DEFAULT, prompt: Prompt = None) -> Extraction:
-    """Return the answer in a response: in its last frame, or else where `options.methods` allow."""
+    """Return the answer in the last frame of a response, or else the first answer by `options.methods`."""
     options = options.resolved
     methods = options.methods or ()
     text = own_text(response, prompt)
@@ -90,7 +90,7 @@ def _framed(text: str, methods: tuple[Method, ...], *, every_box: bool) -> Extra
     kinds = [kind for method in methods for kind in _FRAMES.get(method, ())]
     group = last_group(text, *kinds, holds=_is_maths) or last_group(text, *kinds)
     if group and group[-1].kind == "marker" and _within_a_box(text, group[-1].start) and "box" in kinds:
-        group = last_group(text, "box")  # \\boxed{\\text{The answer is }5}
+        group = last_group(text, "box")  # as in \\boxed{\\text{The answer is }5}
     if group:
         return _of_group(group)
     return _unclosed(text) if "boxed" in methods else None
@@ -101,7 +101,7 @@ def _within_a_box(text: str, place: int) -> bool:
 
 
 def _is_maths(text: str) -> bool:
-    """Return whether the text of a marker is more than words about an answer: "so our answer is correct"."""
+    """Return True if the text after a marker has a digit or sign, unlike "so our answer is correct"."""
     return _PLAIN_WORDS.fullmatch(text) is None
 
 
@@ -133,13 +133,16 @@ def _of_boxes(found: list[Frame], beside: tuple[str, ...] = ()) -> Extraction:
 
 
 def _all_boxes(text: str) -> Extraction | None:
-    """Return all boxes, at any place; None if there are none."""
+    """Return the contents of all boxes in a text as one answer, or None if the text has no box."""
     found = list(boxes(text))[::-1]
     return _of_boxes(found) if found else None
 
 
 def _unclosed(text: str) -> Extraction | None:
-    """Refuse a last box whose brace never closes, because its content is at most a part of an answer."""
+    """Return an extraction without an answer if the last box is not closed, or None.
+
+    The content of an unclosed box may be cut off.
+    """
     start = text.rfind("\\boxed{")
     line = text[start + 7 :][:MAX_ANSWER_CHARS].partition("\n")[0].strip(" $.") if start >= 0 else ""
     if not line or line.startswith("}"):
@@ -147,7 +150,7 @@ def _unclosed(text: str) -> Extraction | None:
     return Extraction(None, "a box that is not closed")
 
 
-# Without a frame.
+# Answers without a frame.
 
 _LEADING_ARROW = re.compile(r"^(?:[-=]+>|[→⇒⟹]|\\(?:Rightarrow|implies|to)\b)\s{0,3}")
 _AROUND = " \t\r\n$.*"
@@ -156,7 +159,7 @@ _LONGEST_LINE = 200
 
 
 def _is_line_of_maths(text: str) -> bool:
-    """Return whether a response is one line of maths, with at most a unit; or a number in words."""
+    """Return True if a response is a number in words, or one line of maths with at most one word, a unit."""
     if "\n" in text or len(text) > MAX_ANSWER_CHARS or "boxed" in text:
         return False
     words = [word for word in prose_words(text) if word not in ("or", "and")]
@@ -203,14 +206,14 @@ def _whole(text: str, _: str) -> Extraction | None:
 
 
 def _is_asked(formula: str, question: str) -> bool:
-    """Return whether the prompt contains this formula: repeating the question is no answer."""
+    """Return True if the question contains this formula, because a repeated formula is not an answer."""
     return formula.strip().rstrip(".") in question
 
 
 def _joined_with_last(text: str, spans: list[re.Match[str]]) -> list[re.Match[str]]:
-    """Return the last formula with those joined to it only by "and", "or" and commas.
+    """Return the last formula and the formulas joined to it only by "and", "or" or commas.
 
-    If some of them compute something and others do not, only the last one is returned.
+    If some of these formulas are calculations and others are not, return only the last formula.
     """
     first = len(spans) - 1
     while first > 0 and _JOINT.fullmatch(text, spans[first - 1].end(), spans[first].start()):
@@ -225,7 +228,10 @@ def _inner(span: re.Match[str]) -> str:
 
 
 def _last_side(text: str) -> str:
-    """Return the result of a line of working: its last side, unless it only names or restricts a variable."""
+    """Return the last side of a line of working, which is its result.
+
+    A line that only names or restricts a variable is returned whole.
+    """
     text = text.strip().rstrip(".")
     if text.count("=") == 0 or "\\begin" in text:
         return text

@@ -1,6 +1,6 @@
-"""Interface of the parser for the leaves of the grammar (`atoms`, `structures`).
+"""Interface through which the leaves of the grammar (`atoms`, `structures`) call the parser.
 
-`parse` implements it.
+`parse` implements this interface.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from rewardkit.rewards.math.tree.nodes import Node
 
 
 class Parser(Protocol):
-    """The state of a parse, and the grammar levels above the leaves."""
+    """State of a parse, and the levels of the grammar above the leaves."""
 
     tokens: list[Token]
     position: int
     """Index of the next token."""
     bars: int
-    """Number of open `|`."""
+    """Number of `|` that are still open."""
     in_builder: bool
-    """True if a bar or colon separates the head of a set from its condition."""
+    """True within braces or a probability, in which a bar or colon introduces a condition."""
     bold: frozenset[str]
     """Names of vectors and matrices."""
     bound: list[str]

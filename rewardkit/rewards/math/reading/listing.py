@@ -1,4 +1,4 @@
-"""Builds the tree of a listing: one value, a list, or conditions of which all or any hold."""
+"""Builds the tree of a listing: one value, a list, or conditions joined by "and" or "or"."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def assemble(groups: list[list[Node]], joints: list[str], connectives: set[str])
     """Return the tree of a listing from its comma groups and the words or semicolons between them.
 
     Args:
-        connectives: all words between items, also those after a comma.
+        connectives: All words between items, including words after a comma.
     """
     names = [item for group in groups for item in group]
     joined = len(connectives) == 1 and connectives.isdisjoint(_SIGNS)
     if joined and len(names) > 1 and all(map(_is_proposition, names)):
-        return Logic(_JOINED[JOINTS[connectives.pop()]], tuple(names))  # A or C is not A and C
+        return Logic(_JOINED[JOINTS[connectives.pop()]], tuple(names))  # "A or C" differs from "A and C".
     if set(joints) == {"and"} and all(len(g) == 1 and isinstance(g[0], _VALUES) for g in groups[1:]):
-        groups = [[item for group in groups for item in group]]  # x \\ne 1, 2 and 3
+        groups = [[item for group in groups for item in group]]  # as in x \\ne 1, 2 and 3
         joints = []
     groups = [_shared(group) if len(group) > 1 else group for group in groups]
     if len(groups) == 1:
@@ -52,7 +52,7 @@ def assemble(groups: list[list[Node]], joints: list[str], connectives: set[str])
 
 
 def _shared(items: list[Node]) -> list[Node]:
-    r"""Expand the shared parts of a list's items: `a, b > 0`, `x \ne 1, 2`, `1, 3 \pmod 8`."""
+    r"""Repeat the shared part of a list in each of its items: `a, b > 0`, `x \ne 1, 2`, `1, 3 \pmod 8`."""
     found: list[Node] = []
     for item in items:
         last = found[-1] if found else None
@@ -68,7 +68,11 @@ def _shared(items: list[Node]) -> list[Node]:
 
 
 def _residues(before: list[Node], last: Rel) -> tuple[list[Node], Rel]:
-    r"""Return all residues of `x \equiv 1, 3 \pmod 8`, with the subject of the first, modulus of the last."""
+    r"""Expand `x \equiv 1, 3 \pmod 8` into a congruence for each residue.
+
+    All congruences have the subject of the first residue and the modulus of the last. Return the items up to
+    the last congruence, and the last congruence itself.
+    """
     values = _trailing(before, (Num, Sym, Mul, Add))
     rest = before[: len(before) - len(values)]
     subject = last.sides[0]
@@ -88,7 +92,7 @@ _VALUES = (Num, Const, Mul, Add, Div, Pow, Fn)
 
 
 def _trailing(items: list[Node], kinds: type | tuple[type, ...]) -> list[Node]:
-    """Return the longest run of these kinds at the end of a list."""
+    """Return the longest run of nodes of these kinds at the end of a list."""
     start = len(items)
     while start and isinstance(items[start - 1], kinds):
         start -= 1
@@ -96,7 +100,7 @@ def _trailing(items: list[Node], kinds: type | tuple[type, ...]) -> list[Node]:
 
 
 def _formula(items: list[Node], joints: list[str]) -> Node:
-    r"""Build `p \lor q \land r`: "and" binds tighter."""
+    r"""Build a formula such as `p \lor q \land r`, in which "and" binds more tightly than "or"."""
     alternatives: list[list[Node]] = [[items[0]]]
     for joint, item in zip(joints, items[1:], strict=False):
         if joint == "land":
@@ -108,7 +112,7 @@ def _formula(items: list[Node], joints: list[str]) -> Node:
 
 
 def _is_proposition(node: Node) -> bool:
-    """Return whether a node is a proposition and no relation: a letter, a predicate, a formula of them."""
+    """Return True if a node is a letter, a predicate, or a formula made of letters and predicates."""
     match node:
         case Sym() | App():
             return True
@@ -118,5 +122,5 @@ def _is_proposition(node: Node) -> bool:
 
 
 def _is_condition(node: Node) -> bool:
-    """Return whether a node restricts a variable instead of naming a value of it."""
+    """Return True if a node restricts a variable instead of stating its value."""
     return isinstance(node, Rel) and any(op != "=" for op in node.ops)

@@ -11,11 +11,11 @@ import re
 from rewardkit.rewards.math.reading.words import table
 
 THIN = "\u2009"
-r"""Placeholder of the thin space in `1\,000` until digits are grouped."""
+r"""Placeholder for the thin space in `1\,000` until groups of digits are joined."""
 GAP = "\u241f"
-r"""Placeholder of the wide space in `x=1 \quad y=2`, which may separate relations."""
+r"""Placeholder for the wide space in `x=1 \quad y=2`, which may separate relations."""
 CURRENCY = "\u00a4"
-"""Placeholder of an escaped dollar sign, so that plain ones can be removed as maths delimiters."""
+"""Placeholder for an escaped dollar sign. Plain dollar signs are removed as maths delimiters."""
 
 _DROPPED = table(
     "left right big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr bigm displaystyle textstyle "

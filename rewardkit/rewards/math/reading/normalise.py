@@ -1,7 +1,7 @@
-"""Removes meaningless notation: turns the text of an answer into one canonical spelling.
+"""Converts the text of an answer to a canonical spelling, without meaningless notation.
 
-Changes only the spelling (typography, spacing, fonts, escapes); the lexer and parser handle the meaning. Each
-step is a single pass of C code over at most a few thousand characters.
+Only the spelling changes (typography, spacing, fonts, escapes). The lexer and the parser handle the meaning.
+Each step is a single pass, implemented in C, over at most a few thousand characters.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ _MINUS_WORD = re.compile(r"\b(?:[Nn]egative|[Mm]inus) (?=[\d\\])")
 _NULL_DELIMITER = re.compile(r"\\(?:left|right)\s?\.(?!\d)")
 _SPACE_RUN = re.compile(r"\s+")
 UNIT_VECTORS = "ijk"
-"""Letters of unit vectors, if they are bold, hatted or under an arrow."""
+"""Letters that denote unit vectors if they are bold, hatted or under an arrow."""
 _UNIT_VECTOR = re.compile(
     r"\\(?:mathbf|boldsymbol|bm|pmb|textbf|hat|widehat|vec|overrightarrow) ?"
     rf"(?:\{{ ?(?P<braced>\\hat\{{[{UNIT_VECTORS}]\}}|[{UNIT_VECTORS}]|\\[ij]math) ?\}}"
@@ -83,13 +83,13 @@ _UNIT_VECTOR = re.compile(
     rf"|\{{ ?\\(?:bf|boldmath) (?P<switched>[{UNIT_VECTORS}]) ?\}}"
 )
 _UNIT_HINTS = ("bf", "bold", "\\bm", "pmb", "hat", "vec", "arrow")
-"""Texts one of which is in every unit vector."""
+"""Parts of commands. Every unit vector contains at least one of them."""
 _CURRENCY_BEHIND = re.compile(r"^\s*([-+]?)(\d[\d,.]{0,40})\s?([€£¥])[\s.]*$")
 _EDGES = ' \t\r\n.,;:!。*`"\\~'
 
 
 def clean(text: str) -> str:
-    """Return an answer in canonical spelling: no delimiters, fonts, spacing commands or odd typography."""
+    """Return an answer in canonical spelling, without delimiters, fonts or typographic signs."""
     if text.isascii() and text.isalnum():
         return text
     if not text.isascii():
@@ -117,7 +117,7 @@ def clean(text: str) -> str:
 
 
 def ascii_signs(text: str) -> str:
-    """Return the text with typographic signs, other scripts' digits and full-width forms spelled in ASCII."""
+    """Return the text with typographic signs, full-width forms and the digits of all scripts in ASCII."""
     text = _SMALL.sub(_in_braces, text[: 4 * MAX_ANSWER_CHARS]).translate(_TYPOGRAPHY)
     if text.isascii():
         return text
@@ -125,7 +125,7 @@ def ascii_signs(text: str) -> str:
 
 
 def _in_braces(small: re.Match[str]) -> str:
-    """Return a run of raised or lowered signs, `s⁻²`, as one group."""
+    """Return a run of superscripts or subscripts as one group: `⁻²` becomes `^{-2}`."""
     raised = small.group()[0] in _SUPERSCRIPTS
     inner = "".join(map((_SUPERSCRIPTS if raised else _SUBSCRIPTS).__getitem__, small.group()))
     return f"{'^' if raised else '_'}{{{inner}}}"
@@ -138,7 +138,7 @@ def _clean_commands(text: str) -> str:
     if "\\{" in text and "\\begin" in text and "\\}" not in text:
         text = _OPEN_SYSTEM.sub(r"\\begin{cases}", text)
     if ("matrix}" in text or "array}" in text) and "\\\\" not in text:
-        text = _SINGLE_BACKSLASH.sub(r"\\\\", text)  # rows that unescaping left with one backslash
+        text = _SINGLE_BACKSLASH.sub(r"\\\\", text)  # Unescaping left one backslash between rows.
     if any(map(text.__contains__, _SI_COMMANDS)):
         text = _SI.sub(_with_unit, text)
     if "quad" in text:
@@ -148,22 +148,21 @@ def _clean_commands(text: str) -> str:
     if "\\overline" in text or "\\dot" in text or "\\bar" in text:
         text = _REPEATING.sub(_repeating_fraction, text)
     if any(map(text.__contains__, _UNIT_HINTS)):
-        text = _UNIT_VECTOR.sub(
-            _unit_vector, _UNIT_VECTOR.sub(_unit_vector, text)
-        )  # a hat over a bold letter
+        # The second pass handles a hat over a bold letter.
+        text = _UNIT_VECTOR.sub(_unit_vector, _UNIT_VECTOR.sub(_unit_vector, text))
     text = _NEGATIVE_SPACE.sub("", text)
     text = _COMMAND.sub(lambda m: SPELLINGS.get(m.group(), m.group()), text)
     return _GROUPED_DIGITS.sub("", text).replace(THIN, " ")
 
 
 def _with_unit(found: re.Match[str]) -> str:
-    r"""Return a quantity of LaTeX's siunitx, `\qty{5}{\kilo\metre\per\second}`, as a number and `\text`."""
+    r"""Return a siunitx quantity, such as `\qty{5}{\kilo\metre\per\second}`, as a number and a `\text`."""
     unit = _SI_NAME.sub(lambda name: name[1] if is_prefix(name[1]) else f"{name[1]} ", found["unit"] or "")
     return f"{found['value']}\\text{{ {unit}}}" if unit else found["value"]
 
 
 def _repeating_fraction(found: re.Match[str]) -> str:
-    r"""Return a repeating decimal, `0.1\overline{6}`, as a fraction."""
+    r"""Return a repeating decimal, such as `0.1\overline{6}`, as a fraction."""
     whole, fixed, repeated = found.groups()
     top = int(whole + fixed + repeated) - int((whole + fixed) or 0)
     return f"\\frac{{{top}}}{{{(10 ** len(repeated) - 1) * 10 ** len(fixed)}}}"
@@ -176,19 +175,19 @@ def _unit_vector(found: re.Match[str]) -> str:
 
 
 def _as_text(braced: re.Match[str]) -> str:
-    """Return known words that lost their text command, `4{cm}` or `4{apples}`, with the command."""
+    """Restore the text command around a known word that lost it, as in `4{cm}` or `4{apples}`."""
     word = braced.group(1)
     return f"\\text{{{word}}}" if is_unit(word) or harmless(word) else braced.group()
 
 
 def _is_power(text: str) -> bool:
-    """Return whether `**` is Python's power (2**3) and not Markdown's bold (**23**)."""
+    """Return True if `**` is Python's power operator (2**3) rather than Markdown's bold (**23**)."""
     inner = text.strip()
     return not (inner.startswith("**") or inner.endswith("**"))
 
 
 def _strip_edges(text: str) -> str:
-    """Remove surrounding space and sentence punctuation, but not a leading decimal point or a factorial."""
+    """Remove surrounding spaces and punctuation, but keep a leading decimal point and a final factorial."""
     start = text.lstrip(' \t\r\n,;:。*`"~')
     if start.startswith(".") and not start[1:2].isdigit():
         start = start.lstrip(_EDGES)

@@ -1,8 +1,8 @@
-"""Words that may follow a number without changing it: counted nouns, and phrases about them.
+"""Words that may follow a number without changing its value: names and descriptions of the things counted.
 
-The words are an allow-list. "72 apples" and "72 miles in all" are 72; "72 squared", "72 and a half", "72 was
-ruled out" and every unknown word make the answer something else. Units of measure that convert are in
-`units`.
+The words are an allow-list. "72 apples" and "72 miles in all" mean 72. "72 squared", "72 and a half", "72 was
+ruled out" and phrases with an unknown word mean something else. `units` has the units of measure that can
+be converted.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from itertools import pairwise
 
 
 def table(names: str) -> frozenset[str]:
-    """Return the words of a line, for tables that are easier to read and change as running text."""
+    """Return the words in a string. Tables are easier to read and edit as running text."""
     return frozenset(names.split())
 
 
@@ -94,7 +94,7 @@ _NOUNS = table(
     "weasels websites weeds weekdays weeks whales wheels whiskers whistlers widgets wigs windows wings wins "
     "women words workers worms yards years yogurts zebras zeros"
 )
-"""Countable nouns that follow numbers in GSM8K and MATH, in the plural."""
+"""Plurals of countable nouns that follow numbers in GSM8K and MATH."""
 _MASS = table(
     "person money change profit revenue income cash rent tax debt savings interest gold silver milk water "
     "juice coffee tea lemonade flour sugar butter rice corn wheat bread cheese meat beef pork fish fruit "
@@ -125,7 +125,7 @@ _LINKS = table(
     "have had there he she they it we his her their its by with this that these those old combined once "
     "exactly only"
 )
-"""Words that join a noun to its group or period, without other meaning."""
+"""Words that connect a noun with a group or period and have no other meaning."""
 _CIRCUMSTANCES = table(
     "on at from to now during before after long apart away ago today tonight tomorrow yesterday monday "
     "tuesday wednesday thursday friday saturday sunday morning afternoon evening night later left "
@@ -133,10 +133,10 @@ _CIRCUMSTANCES = table(
     "spend spends sell sells buy buys pay pays eat eats read reads cost costs run runs walk walks drive "
     "drives spent earned"
 )
-"""Words of time, place or purpose: they may be left out, but differ from each other."""
+"""Words of time, place or purpose. An answer may omit them, but not replace one with another."""
 _MULTIPLYING = table("times time")
-"""Words that count something at the end of a phrase or before a period ("5 times a week"); elsewhere, they
-multiply."""
+"""Words that count occurrences at the end of a phrase or before a period of time ("5 times a week").
+Elsewhere, they multiply."""
 _PERIODS = table("a an per each every in daily weekly total altogether over")
 _POLITE = table("thanks thank you cheers enjoy hope helps")
 _UNFINISHED = table("square sq cubic")
@@ -144,7 +144,7 @@ SCALES = {
     "hundred": 10**2, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12,
     "hundreds": 10**2, "thousands": 10**3, "millions": 10**6, "billions": 10**9, "trillions": 10**12,
 }  # fmt: skip
-"""Words that multiply the number before them."""
+"""Factors for words that multiply the number before them."""
 _WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 _MAX_WORDS = 12
 
@@ -163,12 +163,12 @@ _HARMLESS = _NAMES | _QUALITIES | _LINKS | _CIRCUMSTANCES | _POLITE | _MULTIPLYI
 
 
 MILLIONS = frozenset("MGTB")
-"""Capitals that multiply a number. In lower case they are metres, grams and tons."""
+"""Capital letters that multiply a number. The lower-case m, g and t are metres, grams and tons."""
 
 
 @lru_cache(maxsize=4_096)
 def harmless(phrase: str) -> bool:
-    """Return whether the words after a number keep its value: all are known, and none multiplies."""
+    """Return True if the words after a number do not change its value: all are known and none multiplies."""
     found: list[str] = _WORD.findall(phrase)
     if not MILLIONS.isdisjoint(found):
         return False
@@ -181,17 +181,17 @@ def harmless(phrase: str) -> bool:
 
 
 def same_things(phrase: str, other: str) -> bool:
-    """Return whether two phrases count the same things, one perhaps in fewer words.
+    """Return True if two phrases count the same things. One phrase may use fewer words.
 
-    "red apples" equals "apples in all", but neither "green apples" nor "oranges"; "years ago" is not "years
-    from now".
+    "red apples" counts the same things as "apples in all", but not as "green apples" or "oranges". "years
+    ago" differs from "years from now".
     """
     first, second = _said(phrase), _said(other)
     return first <= second or second <= first
 
 
 def names_things(phrase: str) -> bool:
-    """Return whether a phrase names the counted things or their kind: "apples", "red", but not "in all"."""
+    """Return True if a phrase names the things counted or their kind: "apples" or "red", but not "in all"."""
     return bool(_said(phrase) - _CIRCUMSTANCES)
 
 

@@ -1,8 +1,8 @@
-"""The parser: tokens to tree. Recursive descent over lists, relations, set operations, sums and products.
+"""Parses tokens into a tree, by recursive descent over lists, relations, set operations, sums and products.
 
-It consumes all input or raises `Unparsable`, so that no prefix passes for the answer. `atoms` parses
-everything that binds tighter than a product (numbers, brackets, functions, matrices), `postfixes` the signs
-after it.
+The parser consumes all input or raises `Unparsable`, so that no prefix is mistaken for the answer. `atoms`
+parses everything that binds more tightly than a product (numbers, brackets, functions, matrices), and
+`postfixes` parses the signs and words after a value.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ from rewardkit.rewards.math.tree.nodes import (
 _STARTS_FACTOR = table("num sym const fn frac sqrt binom open bar big begin group set wrap prefix currency")
 _AFTER_AN_INTERVAL = ("", "sep", "conn", "setop", "rel")
 ANYTHING = Sym("?")
-"""Subject of a congruence that names none: `1 (mod 4)`."""
+"""Subject of a congruence without a stated subject, such as `1 (mod 4)`."""
 
 
 def parse(text: str) -> Node:
     """Parse an answer in canonical spelling into a tree.
 
     Raises:
-        Unparsable: a part of the text is not in the grammar.
-        TooLarge: it is deeper or longer than the guards allow.
+        Unparsable: The grammar does not cover a part of the text.
+        TooLarge: The text is longer or more deeply nested than the guards allow.
     """
     bold = names_in_bold(text) if "\\" in text else frozenset()
     tree = _Descent(tokenize(text), bold).answer()
@@ -54,7 +54,7 @@ def parse(text: str) -> Node:
 
 
 class _Descent:
-    """One parse. Its levels are methods, because they call each other; `atoms` has the leaves."""
+    """State of one parse. Each level of the grammar is a method, and `atoms` has the leaves."""
 
     def __init__(self, tokens: list[Token], bold: frozenset[str]) -> None:
         self.tokens = tokens
@@ -65,7 +65,7 @@ class _Descent:
         self.in_builder = False
         self.bound: list[str] = []
 
-    # Reading tokens.
+    # Access to the tokens.
 
     def peek(self, ahead: int = 0) -> Token:
         index = self.position + ahead
@@ -102,7 +102,7 @@ class _Descent:
     def leave(self) -> None:
         self.depth -= 1
 
-    # Parts used by both levels and leaves.
+    # Rules that both the levels and the leaves use.
 
     def atom(self) -> Node:
         self.enter()
@@ -115,7 +115,7 @@ class _Descent:
         return node
 
     def argument(self) -> Node:
-        """Parse a brace group, or a single digit or atom as TeX does."""
+        """Parse one argument as TeX does: a brace group, a single digit or an atom."""
         token = self.peek()
         if token == ("open", "{"):
             self.advance()
@@ -131,7 +131,7 @@ class _Descent:
         return self.atom()
 
     def exponent(self) -> Node:
-        """Parse the exponent after `^`: a group, a signed number, or one atom with its own powers."""
+        """Parse the exponent after `^`: a group, a signed exponent, or one atom with its own powers."""
         if self.at("open", "{"):
             return self.argument()
         if self.peek() in (("op", "-"), ("op", "+")):
@@ -141,7 +141,7 @@ class _Descent:
         if self.kind() in ("fn", "frac", "sqrt"):
             return self.atom()
         if self.kind() == "sym":
-            node: Node = Sym(self.advance().value)  # the n in \\cos^n(x) is no call
+            node: Node = Sym(self.advance().value)  # In \\cos^n(x), `n(x)` is not a call.
         else:
             node = atoms.literal(self.advance().value) if self.kind() == "num" else self.atom()
         if self.at("op", "^"):
@@ -155,7 +155,7 @@ class _Descent:
         return node
 
     def at_modulus(self) -> bool:
-        r"""Return whether `\pmod 7` or `(mod 7)` is next."""
+        r"""Return True if the next tokens are a modulus, such as `\pmod 7` or `(mod 7)`."""
         return self.kind() == "pmod" or (self.at("open", "(") and self.peek(1).kind == "pmod")
 
     def modulus(self) -> Node:
@@ -169,7 +169,7 @@ class _Descent:
             return self.argument()
         return self.unary()
 
-    # The whole.
+    # The whole answer.
 
     def answer(self) -> Node:
         tree = self.listing()
@@ -180,7 +180,7 @@ class _Descent:
     # Lists: items separated by commas, semicolons, "and", "or".
 
     def listing(self) -> Node:
-        """Parse a bare list, or its only item. Relations joined by words become Logic."""
+        """Parse a list without brackets, or its only item. Relations joined by words become `Logic`."""
         groups: list[list[Node]] = [[]]
         joints: list[str] = []
         connectives: set[str] = set()
@@ -202,7 +202,7 @@ class _Descent:
         return assemble([g for g in groups if g], joints, connectives)
 
     def _joint(self) -> str | None:
-        """Consume a separator and return `,` (plain), `;`, `and` or `or`; None if there is none."""
+        """Consume a separator and return it as `,`, `;` or a connective, or None if no separator follows."""
         token = self.peek()
         if token.kind == "sep":
             self.advance()
@@ -222,9 +222,9 @@ class _Descent:
     # Relations.
 
     def item(self) -> Node:
-        """Parse one item of a list: a relation chain or a single value."""
+        """Parse one item of a list: a chain of relations or a single value."""
         if self.peek() in (("rel", "="), ("rel", "~")):
-            self.advance()  # `= 5` and `\\approx 5` are the ends of a line without its beginning
+            self.advance()  # An answer may lack its left-hand side: `= 5`, `\\approx 5`.
         first = self.side()
         if self.at_modulus():
             return Rel(("mod", "modulus"), (ANYTHING, first, self.modulus()))
@@ -244,7 +244,7 @@ class _Descent:
         return tree
 
     def side(self) -> Node:
-        """Parse one side of a relation: set operations over ratios over sums, with the words after them."""
+        """Parse one side of a relation: ratios joined by set operations."""
         parts = [self.ratio()]
         operators: list[str] = []
         while self.kind() == "setop":
@@ -266,7 +266,7 @@ class _Descent:
         return parts[0] if len(parts) == 1 else Ratio(tuple(parts))
 
     def quantity(self) -> Node:
-        """Parse a sum and the unit or words after it; `5 ft 3 in` is the sum of its parts."""
+        """Parse a sum and the unit or words after it. `5 ft 3 in` is the sum of its parts."""
         if self.kind() == "text":
             return self.words()
         value = self.sum()
@@ -283,7 +283,10 @@ class _Descent:
         return parts[0] if len(parts) == 1 else Add(tuple(parts))
 
     def _goes_on_smaller(self, last: Node) -> bool:
-        """Return whether "and" and a smaller unit of the same kind follow: `1 hour and 45 minutes`."""
+        """Return True if "and" and a number with a smaller unit of the same kind follow.
+
+        For example, "and 45 minutes" follows `1 hour`.
+        """
         number, unit = self.peek(1), self.peek(2)
         if not isinstance(last, Quantity) or not self.at("conn", "and"):
             return False
@@ -298,7 +301,7 @@ class _Descent:
         )
 
     def words(self) -> Node:
-        """Parse a run of words that is no mathematics, or the value that harmless words introduce."""
+        """Parse a run of words that is not mathematics, or the value after harmless words."""
         found = [self.advance().value]
         while self.kind() in ("text", "sym", "const", "num") and self.peek(1).kind in (
             "text",
@@ -337,7 +340,7 @@ class _Descent:
         return found
 
     def term(self) -> Node:
-        """Parse a product or quotient, left to right; juxtaposition multiplies."""
+        """Parse a product or quotient from left to right. Adjacent factors are multiplied."""
         result = self.unary()
         factors = [result]
         while True:
@@ -365,14 +368,14 @@ class _Descent:
                 raise TooLarge(f"a product of more than {MAX_TERMS} factors")
 
     def _vector(self) -> Node:
-        r"""Parse the second factor of a cross product, with numbers before it: `\vec{a} \times 2\vec{b}`."""
+        r"""Parse the second factor of a cross product with numbers before it: `\vec{a} \times 2\vec{b}`."""
         factors = [self.unary()]
         while not is_vector(factors[-1], self.bold) and self.starts_factor():
             self._juxtapose(factors)
         return _product(factors)
 
     def _juxtapose(self, factors: list[Node]) -> None:
-        """Append the next factor; a whole number before a proper fraction is a mixed number."""
+        """Append the next factor. A whole number and a fraction after it form a mixed number."""
         fraction_sign = self.kind() == "frac"
         number_first = self.kind() == "num"
         last = factors[-1]
@@ -388,7 +391,7 @@ class _Descent:
                 raise Unparsable("two numbers side by side")
             self.advance()
             factor = Div(factor, self.power())
-        # The sign after a mixed number applies to all of it: 33 1/3 %.
+        # A sign after a mixed number applies to the entire number: 33 1/3 %.
         sign = type(factor) if isinstance(factor, (Percent, Degree)) else None
         part = factor.value if isinstance(factor, (Percent, Degree)) else factor
         if mixed and (fraction_sign or number_first) and _proper(part):
@@ -428,7 +431,7 @@ class _Descent:
         if token.kind == "bar":
             return self.bars == 0 and not self.in_builder
         if token == Token("open", "[") and self.peek(1).kind in _AFTER_AN_INTERVAL:
-            return False  # the end of `]a, b[`
+            return False  # The bracket ends an interval: `]a, b[`.
         if token.kind == "open" and self.at_modulus():
             return False
         return token.kind in _STARTS_FACTOR
@@ -439,7 +442,7 @@ def _product(factors: list[Node]) -> Node:
 
 
 def _proper(node: Node) -> bool:
-    """Return whether a node is a fraction of two plain integers with a positive value."""
+    """Return True if a node is a fraction of two positive integers."""
     return (
         isinstance(node, Div)
         and isinstance(node.top, Num)

@@ -1,7 +1,7 @@
-"""Splits answers to the parts of a question, `(a) 3, (b) 5`, into labelled parts.
+"""Splits an answer to a question with several parts, such as `(a) 3, (b) 5`, into labelled parts.
 
-Labels are counted, so that `(1)` and `(a)` are both the first. They are labels only if they count from the
-first without a gap: `(2) 5` alone is a product.
+Labels are converted to numbers, so that `(1)` and `(a)` both become 1. They count as labels only if their
+numbers run from 1 without a gap: `(2) 5` alone is a product.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 
 class LabelledPart(NamedTuple):
-    """A part of a question, counted from 1, and the text of its answer."""
+    """Number of a part of a question, starting at 1, and the text that answers it."""
 
     label: int
     text: str
@@ -27,7 +27,7 @@ _KINDS: tuple[Callable[[str], int], ...] = (
     lambda label: _NUMERALS.index(label.lower()) + 1 if label.isupper() and label.lower() in _NUMERALS else 0,
     lambda label: ord(label) - ord("①") + 1 if len(label) == 1 and "①" <= label <= "⑳" else 0,
 )
-"""Functions that return the number of a label, or 0 if it is none of their kind."""
+"""Functions for the kinds of labels. Each returns the number of a label, or 0 for a label of another kind."""
 _LABEL = r"[1-9]\d?|[a-jA-J]|[ivxIVX]{1,4}"
 _PIECE = re.compile(
     rf"""
@@ -43,7 +43,7 @@ _PIECE = re.compile(
     """,
     re.VERBOSE,
 )
-"""A label, alone or after a word, and the brackets that contain no labels."""
+"""Pattern of a label, alone or after a word, or of a bracket. Labels do not occur within brackets."""
 _WRAPPED = re.compile(
     rf"\\text ?\{{ ?((?:[a-zA-Z]{{2,12}} ?)?(?:\((?:{_LABEL})\)|(?:{_LABEL})[).:]|(?<= )(?:{_LABEL}))[.:]?"
     rf"|[a-zA-Z]{{2,12}}(?= ?\}} ?\((?:{_LABEL})\))) ?\}}"
@@ -56,8 +56,8 @@ _MOST = 20
 def parts_of(text: str) -> tuple[LabelledPart, ...]:
     """Return the parts of an answer in canonical spelling, in the order of their labels.
 
-    None are returned unless the labels count from the first, each with text after it and nothing before the
-    first.
+    The result is empty unless the numbers of the labels run from 1 without a gap, each label has text after
+    it, and no text comes before the first label.
     """
     if text.startswith("\\text"):
         text = _WRAPPED.sub(r" \1 ", text).strip()
@@ -85,7 +85,7 @@ def parts_of(text: str) -> tuple[LabelledPart, ...]:
 
 
 def _labels(text: str) -> Iterator[re.Match[str]]:
-    """Yield possible labels outside of all brackets."""
+    """Yield the possible labels that are outside all brackets."""
     depth = 0
     for piece in _PIECE.finditer(text):
         if piece["open"]:
@@ -97,5 +97,5 @@ def _labels(text: str) -> Iterator[re.Match[str]]:
 
 
 def _content(text: str) -> str:
-    """Return the text between two labels, without the sign or word that joins the parts."""
+    """Return the text between two labels, without the punctuation or the word that joins the parts."""
     return _JOINT.sub("", text).strip(" ,;")

@@ -1,5 +1,4 @@
-"""Finds the answer within a phrase: the end of its sentence, its words of prose, its only formula or
-number."""
+"""Finds the answer within a phrase: the text after its verb, or its only formula or number."""
 
 from __future__ import annotations
 
@@ -27,31 +26,35 @@ _UNBROKEN = re.compile(
     r"|\\(?:text|textbf|mbox|mathrm)\s?\{[^{}]{0,400}\}",
     re.DOTALL,
 )
-"""Maths with its delimiters, an environment, and words within a formula, which are neither prose nor cut."""
+"""Pattern of text that is not prose: maths with its delimiters, an environment, or words in a formula."""
 _VERB = re.compile(r"\b(?:is|are|equals|be)\b(?:\s(?:equal to|exactly))?|应该是|等于|[是为]")
 _SCALE = re.compile(r"(?:\s{1,3}(?:hundred|thousand|million|billion|trillion)s?\b)+", re.IGNORECASE)
 _WITHIN_FORMULA = ")]}^_+=&"
 _BOUND = re.compile(
     r"(?:(?<![<\w/])[a-zA-Z]\s?[<>]|[≤≥≠]|[<>!]=|\d:(?=\Z)|\\(?:leq?|geq?|neq?|lt|gt|sqrt))\s*\$?\{?\Z"
 )
-"""Signs before a number that make it a bound or part of a ratio."""
+"""Pattern of the signs before a number that is a bound or part of a ratio or root."""
 _STANDS_ALONE = re.compile(r"[=(]\s*$")
 _COMMAND_NAME = re.compile(r"\\[a-zA-Z]+")
 
 
 def prose_words(text: str) -> list[str]:
-    """Return the words of a text that are neither within maths nor names of functions and commands."""
+    """Return the words of a text that are neither in maths nor names of functions, constants or commands."""
     bare = _COMMAND_NAME.sub(" ", _UNBROKEN.sub(" ", text))
     return [w for w in WORDS.findall(bare) if w not in FUNCTIONS and w not in CONSTANTS]
 
 
 def is_prose(text: str) -> bool:
-    """Return True when a text has more words than a bare answer: a phrase or a sentence."""
+    """Return True if a text is a phrase or a sentence, judging by its number of words."""
     return len(prose_words(text)) > _FEW_WORDS
 
 
 def refine(segment: str) -> str:
-    """Return the answer within a phrase: all of a short one, the only formula or number in a long one."""
+    """Return the answer within a phrase.
+
+    The answer is the text after the last verb, the whole of a short phrase, or the only formula or number in
+    a long phrase. If a long phrase has none or several of them, return the whole phrase.
+    """
     segment = segment.strip().strip("*_`").strip()
     if not _UNDECIDED.isdisjoint(prose_words(segment)):
         return segment
@@ -72,7 +75,7 @@ _UNDECIDED = frozenset(("or", "not", "if"))
 
 
 def _last_verb(segment: str) -> int | None:
-    """Return the end of the last verb outside of maths: the text after it is the predicate."""
+    """Return the position after the last verb outside maths, or None if there is no verb."""
     masked = _UNBROKEN.sub(lambda m: " " * len(m.group()), segment)
     found = [m.end() for m in _VERB.finditer(masked)]
     return found[-1] if found else None
@@ -88,12 +91,12 @@ _PLAIN = r"[-+−]?\d{1,15}(?:\.\d{1,15}|/\d{1,15})?"
 _LISTED = re.compile(
     rf"(?:(?:\b[a-zA-Z]\s?=\s?)?{_PLAIN}(?:,?\s{{1,3}}(?:and|or)|,)\s{{1,3}}){{1,12}}(?:[a-zA-Z]\s?=\s?)?$"
 )
-"""Numbers before the last one, in a list with it: "1, 2 and 3", "x = 2 or x = 3"."""
+"""Pattern of the numbers before the last number in a list, such as "1, 2 and 3" or "x = 2 or x = 3"."""
 _JOINING = re.compile(r",?\s{1,3}(?:and|or)\s{1,3}|,\s{1,3}")
 
 
 def _listed(text: str, last: re.Match[str]) -> str | None:
-    """Return the whole list that ends in a last number, if nothing follows it."""
+    """Return the whole list that ends with a number, or None if there is no list or text follows it."""
     before = text[max(0, last.start() - 8) : last.start()].rstrip()
     is_named = before.endswith("=") and before[:-1].rstrip()[-1:].isalpha()
     if not is_named and not before.endswith(("and", "or", ",")):
@@ -106,7 +109,10 @@ def _listed(text: str, last: re.Match[str]) -> str | None:
 
 
 def last_number(text: str) -> str | None:
-    """Return the last number of a text, or the list that it ends; None if it is part of a formula."""
+    """Return the last number in a text, or the list that ends with this number.
+
+    Return None if the text has no number or the last number is part of a formula.
+    """
     last = None
     for match in NUMBER.finditer(text):
         last = match
@@ -121,6 +127,6 @@ def last_number(text: str) -> str | None:
     if _BOUND.search(before):
         return None
     if any(map(str.isdecimal, text[last.end() :])):
-        return None  # a number in another notation follows
+        return None  # A number in another notation follows.
     unit = _SCALE.match(text, last.end()) or _NUMBER_UNIT.match(text, last.end())
     return last.group().strip() + (unit.group() if unit else "")

@@ -1,5 +1,7 @@
-"""Parses postfixes of a value: powers, factorials, percent signs, marks written like powers (degrees with
-their minutes, primes, the ending of an ordinal), and words (`5 cm^2`, `3 million dollars`).
+"""Parses the postfixes of a value.
+
+The postfixes are powers, factorials, percent signs, marks written like powers (degree signs with minutes and
+seconds, primes, ordinal endings) and words (`5 cm^2`, `3 million dollars`).
 """
 
 from __future__ import annotations
@@ -53,7 +55,7 @@ def postfixed(parser: Parser, node: Node) -> Node:
 
 
 def _composes(parser: Parser) -> bool:
-    r"""Return whether the sign after a name means composition, `f \circ g`, and not degrees."""
+    r"""Return True if the sign after a name means composition, as in `f \circ g`, rather than degrees."""
     return parser.peek(1).kind == "sym" and parser.peek(1).value not in ("C", "F")
 
 
@@ -70,7 +72,7 @@ def _raise(parser: Parser, base: Node) -> Node:
 
 
 def _marks_only(parser: Parser) -> bool:
-    """Return whether the exponent group is a degree sign, primes or an ordinal ending."""
+    """Return True if the exponent group consists of a degree sign, primes or an ordinal ending."""
     token = parser.peek(1)
     return (token.kind in ("degree", "prime", "text") and parser.peek(2) == ("close", "}")) or (
         token.kind == "sym" and _letters(parser) != ""
@@ -100,7 +102,7 @@ def _mark(parser: Parser, base: Node) -> Node:
 
 
 def _with_minutes(parser: Parser, degrees: Node) -> Node:
-    r"""Return the degrees of `36^\circ 52' 12''`, including minutes and seconds."""
+    r"""Parse the minutes and seconds after degrees, as in `36^\circ 52' 12''`, and return the whole angle."""
     terms = [degrees]
     for mark, parts in (("'", 60), ("''", 3600)):
         raised = parser.peek(1) == ("op", "^")
@@ -116,7 +118,7 @@ def _with_minutes(parser: Parser, degrees: Node) -> Node:
 
 
 def with_words(parser: Parser, value: Node) -> Node:
-    """Parse the words after a value, and apply those that multiply it."""
+    """Parse the words after a value, and multiply the value by scales such as "million"."""
     if parser.kind() == "letters":
         return Quantity(value, parser.advance().value, bare=True)
     unit = _unit(parser)
@@ -131,14 +133,18 @@ def with_words(parser: Parser, value: Node) -> Node:
 
 
 def _ordinal(value: Node, ending: str) -> Node:
-    """Return `5th` with its matching ending; `5st` is an error of unclear meaning."""
+    """Return an ordinal number such as `5th`.
+
+    Raises:
+        Unparsable: The ending does not match the number, as in `5st`.
+    """
     if ending not in ORDINALS or (isinstance(value, Num) and ending != _ending(value.value)):
         raise Unparsable(f"the ending '{ending}' after its number")
     return Quantity(value, "th")
 
 
 def _ending(value: Fraction) -> str:
-    """Return the ordinal ending of a value; "" for a value that is no count."""
+    """Return the ordinal ending for a value, or "" if the value is negative or not an integer."""
     if value < 0 or value.denominator != 1:
         return ""
     teens = 11 <= value % 100 <= 13
@@ -152,7 +158,7 @@ def _times(value: Node, factor: Num) -> Node:
 
 
 def _unit(parser: Parser) -> str:
-    """Parse the words after a value, with powers and divisions: `cm^2`, `m / s`."""
+    """Parse the words after a value, including powers and divisions, as in `cm^2` and `m / s`."""
     parts = [parser.advance().value]
     while True:
         if parser.kind() == "text":

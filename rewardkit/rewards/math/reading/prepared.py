@@ -1,6 +1,6 @@
 """One side of a comparison: its text in canonical spelling, and the tree of that text.
 
-The tree depends on the text alone, never on the other side. No comparing.
+The tree depends only on the text, never on the other side. This module compares nothing.
 """
 
 from __future__ import annotations
@@ -36,17 +36,20 @@ from rewardkit.rewards.math.tree.nodes import (
 
 _CACHED_ANSWERS = 4_096
 _KEPT_CHARS = 400
-"""Longest text that is cached, so that hostile answers cannot fill the memory with their trees."""
+"""Length of the longest text that is cached. The limit stops hostile answers from filling the memory."""
 
 
 class PreparedAnswer:
-    """One side, cleaned once and parsed when first needed; cached, so it must not be changed."""
+    """One side of a comparison, cleaned on creation and parsed when its tree is first needed.
+
+    Instances are cached, so they must not be changed.
+    """
 
     def __init__(self, source: str, text: str, kind: str = "") -> None:
         self.kind = kind
-        """`number`, `list` or `text` if the dataset specifies it; otherwise empty."""
+        """Kind of answer that the dataset specifies (`number`, `list` or `text`), or empty."""
         self.source = source
-        """Text as written in the box, tag or ground truth."""
+        """Text as written in the box, tags or ground truth."""
         self.text = text
         """Text in canonical spelling."""
         spaced = len(text) > MAX_ANSWER_CHARS or _DIGIT_GAP.search(text)
@@ -54,7 +57,7 @@ class PreparedAnswer:
 
     @cached_property
     def number(self) -> Num | None:
-        """Return the value if the text is a plain number; otherwise None."""
+        """Return the value of the text, or None if the text is not a plain number."""
         if self.kind == "text" or (self.kind == "list" and "," in self.text):
             return None
         found = _plain_number(self.text)
@@ -70,12 +73,12 @@ class PreparedAnswer:
 
     @cached_property
     def led_choice(self) -> tuple[str, str] | None:
-        """Return letter and content of `(B) 12`."""
+        """Return the letter and the content of a choice such as `(B) 12`, or None for any other text."""
         return words.led_choice(self.words) if self._parts is None else None
 
     @cached_property
     def is_wordy(self) -> bool:
-        """Return whether the text consists of words."""
+        """Return True if the text consists of words."""
         return (
             not is_formula(self.words)
             and bool(_WORDY.fullmatch(self.words))
@@ -84,17 +87,17 @@ class PreparedAnswer:
 
     @cached_property
     def reading(self) -> Node | None:
-        """Return the tree of the text; None if a part of it is not in the grammar."""
+        """Return the tree of the text, or None if the grammar does not cover a part of the text."""
         return self._parsed[0]
 
     @cached_property
     def problem(self) -> str:
-        """Return the reason why there is no tree; "" if there is one."""
+        """Return the reason why the text has no tree, or "" if it has a tree."""
         return self._parsed[1]
 
     @cached_property
     def is_list(self) -> bool:
-        """Return whether this is several unordered values: a bare list, a set, a union, alternatives."""
+        """Return True if the answer has several unordered values: a bare list, set, union or alternatives."""
         reading = self.reading
         loose = isinstance(reading, Seq) and reading.opening in ("", "{")
         return loose or isinstance(reading, (SetOp, Logic))
@@ -105,10 +108,9 @@ class PreparedAnswer:
             return None, "answer_kind is text"
         if self.kind == "number" and self.number is not None:
             return self.number, ""
+        # Most answers are whole numbers. This shortcut reads them ten times as fast as the grammar.
         if self.source == self.text and _WHOLE.fullmatch(self.text):
-            return Num(
-                int(self.text)
-            ), ""  # most answers are plain numbers, which this reads like the grammar in a tenth of the time
+            return Num(int(self.text)), ""
         if (parts := self._parts) is not None:
             return parts, ""
         special = _special(self.words)
@@ -127,7 +129,10 @@ class PreparedAnswer:
 
     @cached_property
     def _parts(self) -> Node | None:
-        """Return the answers to a question's parts as a tuple; None without parts or if one is unparsable."""
+        """Return the answers to the parts of a question as a tuple.
+
+        Return None if the text has no parts or a part cannot be parsed.
+        """
         if self.kind or len(self.text) > MAX_ANSWER_CHARS:
             return None
         found = [(part.label, prepare(part.text).reading) for part in parts_of(self.text)]
@@ -136,18 +141,18 @@ class PreparedAnswer:
 
     @property
     def _is_phrase(self) -> bool:
-        """Return whether the text is words, too long to be a product of variables."""
+        """Return True if the text consists of words and is too long to be a product of variables."""
         return self.is_wordy and len(self.words) > 3
 
     @property
     def _has_meaning(self) -> bool:
-        """Return whether the text is words for a value: a spelled number, "all reals"."""
+        """Return True if the words denote a value: a spelled number or a phrase such as "all reals"."""
         return spelled_number(self.words) is not None or words.is_known_phrase(self.words)
 
     def as_decimal(self) -> Num | None:
-        """Return the value of `1000,99` with a decimal comma.
+        """Return the value of a text with a decimal comma, such as `1000,99`, or None for any other text.
 
-        Only a ground truth like 1000.99 justifies this reading.
+        Only a ground truth such as 1000.99 justifies this reading.
         """
         return _plain_number(self.text.replace(",", ".")) if _DECIMAL_COMMA.fullmatch(self.text) else None
 
@@ -200,7 +205,7 @@ _THOUSANDS = re.compile(r"(?<![\d,.])\d{1,3}(?:,\d{3})+(?![\d,]\d)(?!\d)")
 _SPACED_THOUSANDS = re.compile(r"(?<![\d.])\d{1,3}(?: \d{3})+(?![\d.]*\d)")
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 _SMALL_DECIMAL = re.compile(r"[-+]?0,\d{3,}")
-"""A decimal comma after a zero, which neither grouped digits nor lists have."""
+"""Pattern of a number with a decimal comma after a zero, which cannot be grouped digits."""
 _GROUPS_AND_BRACKETS = re.compile(
     rf"(?P<number>{_THOUSANDS.pattern})|(?P<open>\\langle|\\\{{|[(\[{{])"
     r"|(?P<close>\\rangle|\\\}|[)\]}])|(?P<spaced>, )"
@@ -209,7 +214,10 @@ _LIST_BRACKETS = ("(", "[", "\\{", "\\langle")
 
 
 def _spelled(text: str) -> str:
-    """Return the text with grouped digits joined: `1,234` is a number unless its brackets make it a list."""
+    """Return the text with grouped digits joined.
+
+    `1,234` is a number unless brackets make it a list.
+    """
     if len(text) > MAX_ANSWER_CHARS:
         return text
     if " " in text and _SPACED_THOUSANDS.fullmatch(text.lstrip("+-$ ")):
@@ -235,7 +243,7 @@ def _spelled(text: str) -> str:
 
 
 class _Level:
-    """One pair of brackets: its commas between digit groups, and whether it has commas with a space."""
+    """Commas between digits within one pair of brackets, and whether a space follows any comma."""
 
     def __init__(self, bracket: str) -> None:
         self.bracket = bracket
@@ -243,7 +251,7 @@ class _Level:
         self.spaced = False
 
     def joined(self) -> list[int]:
-        """Return the commas that only group digits: none in `(46,2004)`, two in `(1,000, 2,000)`."""
+        """Return the positions of commas that group digits: two in `(1,000, 2,000)`, none in `(46,204)`."""
         return [] if self.bracket in _LIST_BRACKETS and not self.spaced else self.commas
 
 
@@ -257,13 +265,14 @@ _ABOUT = re.compile(
     r"(?<=\S)(?:,? ?\\text ?\{)?,? ?\( ?(?:about|approximately|approx\.?|roughly|around) ?(?:\} ?)?"
     r"(?P<value>\d[\d.,]*)(?: [a-zA-Z]{1,12})?\)\}?\.?$"
 )
-r"""A closing `\text{(about }18.9)`, which approximates the value before it."""
+r"""Pattern of a closing `\text{(about }18.9)`, which approximates the value before it."""
 
 
 def _worded_spellings(text: str, plain: str) -> list[str]:
-    """Return alternative spellings of a text with words, to try first.
+    """Return alternative spellings of a text with words, to be tried before the text itself.
 
-    These are without a closing "for all n", and "all real numbers except 1" as a set.
+    The spellings turn "(about 18.9)" into an approximation, "where n is an integer" into an item of a list,
+    and "all real numbers except 1" into a set. They omit a closing "for all n".
     """
     found = []
     if text.endswith((")", ")}")) and (about := _ABOUT.search(text)) is not None:
@@ -289,10 +298,9 @@ _INTEGER = re.compile(
 
 
 def _integer_declared(text: str) -> str:
-    r"""Return the text with a closing "where n is an integer" or "(n \in \mathbb{Z})" as the last item of a
-    list.
+    r"""Return the text with its closing declaration of an integer as the last item of a list.
 
-    Empty if there is no such closing.
+    The declaration is "where n is an integer" or "(n \in \mathbb{Z})". Return "" if the text has none.
     """
     plain = " ".join(_TEXT_GROUP.sub(r" \1 ", text).split())
     found = _INTEGER.search(plain)
@@ -302,11 +310,15 @@ def _integer_declared(text: str) -> str:
 
 
 _DIVISION = re.compile(r"(\d{1,18}) (?:[Rr]|rem(?:ainder|\.)?) ?(\d{1,18})")
-"""A quotient and its remainder: `17 R 3`."""
+"""Pattern of a quotient with its remainder: `17 R 3`."""
 
 
 def _special(text: str) -> Node | None:
-    """Parse answers with their own notation: clock times, dates, circled digits."""
+    """Parse an answer in a notation outside the grammar, or return None.
+
+    These notations are clock times, numerals in a stated base, dates, quotients with a remainder and circled
+    digits.
+    """
     if len(text) > 40:
         return None
     time = words.clock(text) if _TIMELY.search(text) else None
@@ -329,7 +341,7 @@ _BASED = re.compile(
     r"\(? ?(?P<digits>[0-9A-Fa-f]{1,30}) ?\)? ?(?:_ ?\(? ?|\(?(?:in )?base[- ])"
     r"(?P<base>[a-z]{3,11}|\d{1,2})\)?"
 )
-"""A numeral in a stated base: `(1A)_{16}`, `1011 (base 2)`, `11_\\text{two}`."""
+"""Pattern of a numeral in a stated base: `(1A)_{16}`, `1011 (base 2)`, `11_\\text{two}`."""
 
 
 def _numeral(found: re.Match[str]) -> Based | None:
@@ -343,21 +355,21 @@ _TIMELY = re.compile(r":|m|clock|noon", re.IGNORECASE)
 
 
 def _looks_like_clock(text: str) -> bool:
-    """Return whether a text is a time, such as `12:00` and `4:05`.
+    """Return True if a text looks like a time, such as `12:00`, `4:05` or `4:30`, rather than a ratio.
 
-    `3:2` and `4:30` could be ratios, and 4:30 compares alike as either.
+    `4:30` could also be a ratio, but the comparison has the same result in both cases.
     """
     minutes = text.strip().partition(":")[2]
     return len(minutes) == 2 and (minutes.startswith("0") or minutes in ("15", "30", "45"))
 
 
 def prepare(source: str, kind: str = "") -> PreparedAnswer:
-    """Return one side, ready for comparison. The last few thousand are cached, so each is parsed once."""
+    """Return a text prepared for comparison. The last few thousand results are cached."""
     return _prepare_kept(source, kind) if len(source) <= _KEPT_CHARS else _prepare(source, kind)
 
 
 def prepare_answer(extraction: Extraction, kind: str = "") -> PreparedAnswer:
-    """Return an extracted answer, ready for comparison, without searching it again."""
+    """Return an extracted answer prepared for comparison, without searching it for a box or marker again."""
     answer = extraction.answer
     assert answer is not None
     if len(answer) <= _KEPT_CHARS:
@@ -394,11 +406,15 @@ _LOOKED_AT = 4_000
 
 _STATED_METHODS = MathOptions(methods=("tags", "boxed", "marker", "display", "inline"))
 _WORKED_METHODS = MathOptions()
-"""Methods for sentences that compute a result. Others have no last number: `all multiples of 4` is not 4."""
+"""Extraction methods for sentences that compute a result. In other sentences, the last number is not the
+answer: `all multiples of 4` is not 4."""
 
 
 def _answer_within(source: str) -> str:
-    """Return the answer in a ground truth or bare answer: its box or final answer, or the whole text."""
+    """Return the answer in a ground truth or bare answer.
+
+    The answer is the content of a box, the text after "final answer", or the whole text.
+    """
     if len(source) < 7:
         return source
     if "\\" in source and ("boxed{" in source or "\\boxed" in source or "\\fbox" in source):
@@ -413,9 +429,9 @@ def _answer_within(source: str) -> str:
 
 
 def prepare_statement(source: str) -> PreparedAnswer | None:
-    """Return the answer stated by the sentences of an answer in prose; None if it is not prose.
+    """Return the answer that a text in prose states, or None if the text is not prose or states no answer.
 
-    Only for answers: a ground truth in prose is compared as a whole.
+    Use this only for answers. A ground truth in prose is compared as a whole.
     """
     if len(source) < 7:
         return None
@@ -430,6 +446,6 @@ def prepare_statement(source: str) -> PreparedAnswer | None:
 
 
 def clear_caches() -> None:
-    """Clear the cache of prepared sides, for timing."""
+    """Clear the caches of prepared answers, so that parsing can be timed."""
     _prepare_kept.cache_clear()
     _prepare_extracted.cache_clear()

@@ -1,4 +1,4 @@
-"""Numbers in words, English and Chinese: `seventy-two`, `two hundred and five`, `three quarters`."""
+"""Reads numbers in English and Chinese words: `seventy-two`, `two hundred and five`, `three quarters`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CHINESE_DIGITS = {c: i for i, c in enumerate("零一二三四五六七八九")}
 
 
 def spelled_number(text: str) -> Fraction | None:
-    """Return the value of a number in words; None if the text is anything else."""
+    """Return the value of a number in words, or None if the text is anything else."""
     words = text.casefold().replace("-", " ").split()
     if not words:
         return None
@@ -38,10 +38,13 @@ def spelled_number(text: str) -> Fraction | None:
 
 
 def leading_number(text: str) -> tuple[Fraction, str] | None:
-    """Return the value of the number at the beginning of a phrase, and its other words: `five apples`."""
+    """Return the value of the number that begins a phrase, such as `five apples`, and the words after it.
+
+    Return None if the phrase does not begin with a number.
+    """
     words = text.split()
     if not words or not all(_WORD.fullmatch(word) for word in words) or words[0].casefold() in _TIMES:
-        return None  # `twice 2`
+        return None  # as in `twice 2`
     for count in range(min(len(words) - 1, _MOST_WORDS), 0, -1):
         if (found := spelled_number(" ".join(words[:count]))) is not None:
             return found, " ".join(words[count:])
@@ -61,7 +64,7 @@ def _english(words: list[str]) -> Fraction | None:
 
 
 def _mixed(words: list[str]) -> Fraction | None:
-    """Return the value of `half`, `two thirds`, `two and a half`."""
+    """Return the value of a fraction or mixed number: `half`, `two thirds`, `two and a half`."""
     whole = 0
     top = words[:-1]
     if "and" in top:
@@ -79,14 +82,14 @@ def _mixed(words: list[str]) -> Fraction | None:
 
 
 def _whole(words: list[str]) -> int | None:
-    """Return the value of `two hundred and five thousand`.
+    """Return the value of a whole number, such as `two hundred and five thousand`.
 
     Each scale multiplies the words before it and must be smaller than the previous scale.
     """
     total = 0
     last = 10**18
-    group: int | None = None  # value since the last scale above a hundred
-    open_to = 100  # numbers below this may be added to the group
+    group: int | None = None  # value of the words since the last scale above a hundred
+    open_to = 100  # limit below which a number may be added to the group
     for place, word in enumerate(words):
         if word == "and":
             if (group is None and not total) or place == len(words) - 1:

@@ -1,4 +1,4 @@
-"""Large pieces of notation: sums, products, integrals, limits, matrices and systems of equations."""
+"""Parses large notations: sums, products, integrals, limits, matrices and systems of equations."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _lower_bound(parser: Parser) -> tuple[str, Node | None]:
     if braced and name.kind in ("sym", "const") and parser.peek(2).value in ("=", "to"):
         parser.position += 3
         lower = parser.sum()
-        if parser.at("op", "^"):  # a one-sided limit
+        if parser.at("op", "^"):  # as in `x \to 0^+`
             raise Unparsable("a one-sided limit")
         parser.expect("close", "}")
         return name.value, lower
@@ -45,7 +45,7 @@ def _lower_bound(parser: Parser) -> tuple[str, Node | None]:
 
 
 def _integral(parser: Parser, lower: Node | None, upper: Node | None) -> Node:
-    """Parse an integral, whose body extends to a factor `d` followed by a variable, at this level."""
+    """Parse an integral. The body ends at a factor `d` followed by a variable, outside any brackets."""
     factors = parser.term()
     parts = factors.factors if isinstance(factors, Mul) else (factors,)
     if len(parts) >= 2 and parts[-2] == Sym("d") and isinstance(parts[-1], Sym):
@@ -83,7 +83,10 @@ def environment(parser: Parser) -> Node:
 
 
 def _join_aligned(parser: Parser) -> None:
-    r"""Remove alignment marks next to relation signs, and line breaks before them: `x &= 5 \ &= 3+2`."""
+    r"""Remove alignment marks next to relation signs, and line breaks before relation signs.
+
+    This joins the two lines of `x &= 5 \\ &= 3+2`.
+    """
     tokens = parser.tokens
     start = parser.position
     kept: list[Token] = []
@@ -110,7 +113,7 @@ def _condition(parser: Parser) -> Node:
 
 
 def _system(name: str, cells: tuple[tuple[Node, ...], ...]) -> Node:
-    """Return values by cases if each row has a value and a condition; otherwise relations that all hold."""
+    """Return values by cases if each row is a value with a condition, or else relations that all hold."""
     by_cases = all(len(row) == 2 and isinstance(row[1], (Rel, Logic, Text)) for row in cells)
     if cells and by_cases and not all(isinstance(row[0], Rel) for row in cells):
         return Cases(tuple((row[0], row[1]) for row in cells))

@@ -1,4 +1,4 @@
-"""Answers in words: choice letters, yes and no, names, weekdays, times, synonyms, English and Chinese."""
+"""Reads answers in English or Chinese words: choice letters, yes and no, names, weekdays, times, synonyms."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _SYNONYMS = {
 }  # fmt: skip
 _CANONICAL = {variant: name for name, row in _SYNONYMS.items() for variant in (name, *row.split("|"))}
 _ARTICLES = re.compile(r"(?:\b(?:[Tt]he|THE|an|a)|\A(?:An?))\b (?=[^\W\d_]{2,})(?!(?:and|or|AND|OR)\b)")
-"""Articles before another word. The letter of a choice or a name is no article."""
+"""Pattern of an article before another word. A letter that is a choice or a name is not an article."""
 _PUNCTUATION = re.compile(r"[\s\-_.,;:!?'\"`*~{}()\[\]$\\]+")
 _COMMAND = re.compile(
     r"\\(?:text|mbox|textbf|textit|textrm|mathrm|mathbf|operatorname|mathit|mathsf|texttt|emph|hbox|rm|bf|it)"
@@ -84,7 +84,7 @@ _DATE_FORMS = (
 
 
 def unwrap(text: str) -> str:
-    """Return the words of an answer without LaTeX text commands, bold marks, outer braces and punctuation."""
+    """Return the words of an answer without LaTeX text commands, braces or surrounding punctuation."""
     if "\\" in text:
         text = _COMMAND.sub(" ", text)
         text = text.replace("\\ ", " ").replace("\\,", " ").replace("~", " ")
@@ -95,11 +95,15 @@ def unwrap(text: str) -> str:
 
 
 _PRIMED = re.compile(r"[^'‘’`\"].*(?<![^\W\d_]{3})['’′]+[ .,;:!]*")
-"""`A'`, a different point from `A`: the mark closes no quotation and does not follow a longer word."""
+"""Pattern of a primed name such as `A'`, which differs from `A`. The mark neither closes a quotation nor
+follows a longer word."""
 
 
 def fold(text: str, *, keep_case: bool = False) -> str:
-    """Return words in the form used for comparison: folded, without articles, accents or punctuation."""
+    """Return words in a form for comparison, without articles, accents, punctuation or spaces.
+
+    All synonyms have the same form. Case is folded unless `keep_case` is true.
+    """
     words = _ARTICLES.sub("", " ".join(_PUNCTUATION.sub(" ", text).split()))
     words = words if keep_case else words.casefold()
     canonical = _CANONICAL.get(words) or _CANONICAL.get(text.strip().casefold())
@@ -111,7 +115,7 @@ def fold(text: str, *, keep_case: bool = False) -> str:
 
 
 def case_matters(a: str, b: str) -> bool:
-    """Return True for short runs of letters that differ in case: variables, `Co`, `CO`; `AaBb`, `aabb`."""
+    """Return True if two texts are short and differ in case, such as `Co` and `CO` or `AaBb` and `aabb`."""
     if a == b or not (a.isascii() and b.isascii()) or " " in a or a.casefold() in _SHORT:
         return False
     length = max(len(a), len(b))
@@ -125,48 +129,48 @@ _SHORT = frozenset({"yes", "no", "mon", "tue", "wed", "thu", "fri", "sat", "sun"
 
 
 def same(a: str, b: str) -> bool:
-    """Return True for texts of the same words."""
+    """Return True if two texts consist of the same words."""
     return fold(a) == fold(b) and not case_matters(a, b)
 
 
 def is_truth(text: str) -> bool:
-    """Return whether a text is a truth value: true, false, yes, no."""
+    """Return True if a text is a truth value: true, false, yes or no."""
     return fold(text) in ("true", "false", "yes", "no")
 
 
 def is_known_phrase(text: str) -> bool:
-    """Return whether a text is several words with a synonym: "all reals", "no solution"."""
+    """Return True if a text is a phrase with known synonyms, such as "all reals" or "no solution"."""
     return " " in text and text.strip().casefold() in _CANONICAL
 
 
 def choice(text: str) -> str | None:
-    """Return the letter of a bare multiple choice answer: `B`, `(B)`, `B.`, `Option b`."""
+    """Return the letter of a multiple-choice answer (`B`, `(B)`, `B.`, `Option b`), or None."""
     found = _CHOICE.match(text)
     return found.group(1).upper() if found else None
 
 
 def led_choice(text: str) -> tuple[str, str] | None:
-    """Return letter and rest of a choice with its content: `(B) 12`, `B. 12`."""
+    """Return the letter and the content of a choice (`(B) 12`, `B. 12`), or None."""
     found = _LED_CHOICE.match(text)
     return ((found.group(1) or found.group(2)).upper(), found.group("rest")) if found else None
 
 
 def choice_run(text: str) -> tuple[str, ...] | None:
-    """Return the letters of several choices without separators, `ABD`; None unless they ascend."""
+    """Return the letters of choices without separators, such as `ABD`, or None if they do not ascend."""
     run = tuple(text)
     return run if 1 < len(run) < 8 and set(run) <= set(_LISTED) and list(run) == sorted(set(run)) else None
 
 
 _LISTED = "ABCDEFGH"
-"""Letters of choices in a list; `I` and `J` are numbers and variables as well."""
+"""Letters of choices in a list. `I` and `J` are excluded because they are also numbers and variables."""
 _LISTING = re.compile(r"[,、，]| and ")
 _BRACKETED_LETTER = re.compile(rf"\(([{_LISTED}])\)")
 
 
 def choice_list(text: str, source: str) -> tuple[str, ...] | None:
-    """Return the letters of several choices listed, `A, B and D` or `(A) and (D)`, in order.
+    """Return the sorted letters of a list of choices, such as `A, B and D` or `(A) and (D)`, or None.
 
-    If `source` is LaTeX, adjacent letters are a product.
+    If `source` is LaTeX, adjacent letters are a product and not a list.
     """
     if "\\" in source and _LISTING.search(text) is None:
         return None
@@ -177,7 +181,7 @@ def choice_list(text: str, source: str) -> tuple[str, ...] | None:
 
 
 def circled(text: str) -> str | None:
-    """Return `②③` as a list in digits, None if the text is anything else."""
+    """Return circled digits, such as `②③`, as a list in plain digits, or None for any other text."""
     marks = _CIRCLED.findall(text)
     rest = _CIRCLED.sub("", text).strip(" ,、，和and.。")
     if not marks or rest:
@@ -186,7 +190,10 @@ def circled(text: str) -> str | None:
 
 
 def clock(text: str) -> tuple[int, str] | None:
-    """Return the minutes and `a`, `p` or "" of a time of day: `4:30 p.m.`, `5 pm`, `16:05`."""
+    """Return the minutes and the half of the day (`a`, `p` or "") for a time such as `4:30 p.m.`, or None.
+
+    The minutes count from midnight, or from noon if the half of the day is `p`.
+    """
     text = text.strip()
     if (named := _NAMED_HOUR.match(text)) is not None:
         return 0, "p" if named[1].casefold() == "noon" else "a"
@@ -208,7 +215,7 @@ def clock(text: str) -> tuple[int, str] | None:
 
 
 def date(text: str) -> tuple[int | None, int, int] | None:
-    """Return the year (None if missing), month and day of a date."""
+    """Return the year (None if missing), month and day of a date, or None if the text is not a date."""
     for form in _DATE_FORMS:
         found = form.match(text.strip())
         if found:

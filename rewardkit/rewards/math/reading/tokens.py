@@ -1,4 +1,7 @@
-"""The lexer: canonical spelling to tokens `(kind, value)`. Linear; knows words, but no grammar."""
+"""Splits an answer in canonical spelling into tokens `(kind, value)`.
+
+The lexer runs in linear time. It recognises words, but has no grammar.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ class Token(NamedTuple):
 
 
 END = Token("", "")
-"""Token after the last one."""
+"""Token after the last token of a text."""
 _LEXEME = re.compile(
     r"(?P<space>\s+)"
     r"|(?P<num>(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+(?![\w.]))?)"
@@ -41,7 +44,7 @@ _CURRENCIES = {"€": "€", "£": "£", "¥": "¥", CURRENCY: "$"}
 _TEXT_COMMANDS = {"text", "mathrm", "mathbf", "operatorname"}
 _BEGIN_UNITS = {"\\text", "\\mathrm", "\\operatorname", "\\frac", "\\mu", "\\Omega"}
 _VALUES = {"num", "close", "sym", "const", "text"}
-"""Kinds of tokens that a unit of measure may follow; a word may be a scale, as in `5 thousand km`."""
+"""Kinds of tokens that a unit of measure may follow. A word may be a scale, as in `5 thousand km`."""
 _PLAIN_LETTERS = frozenset(string.ascii_letters) - {"x"}
 """Letters whose meaning does not depend on the text after them."""
 _BRACKET = re.compile(r"\s*\(")
@@ -54,8 +57,8 @@ def tokenize(text: str) -> list[Token]:
     """Return the tokens of an answer in canonical spelling.
 
     Raises:
-        TooLarge: more tokens or longer digit strings than the guards allow.
-        Unparsable: an unknown command or character.
+        TooLarge: The answer has more tokens or longer numbers than the guards allow.
+        Unparsable: The answer contains an unknown command or character.
     """
     loose: list[_Letters] = []
     tokens = _read(text, loose)
@@ -69,7 +72,7 @@ def tokenize(text: str) -> list[Token]:
 
 
 def _without_gaps(tokens: list[Token]) -> list[Token]:
-    """Return the tokens with wide spaces as separators between two relations, and no other wide spaces."""
+    """Replace wide spaces between two relations with separators, and remove all other wide spaces."""
     kept: list[Token] = []
     related = False
     for index, token in enumerate(tokens):
@@ -88,7 +91,7 @@ _JOINING = ("sep", "conn", "row", "begin", "end")
 
 
 def _is_related(tokens: list[Token]) -> bool:
-    """Return whether the first item of the tokens is a relation."""
+    """Return True if the first item of the tokens is a relation."""
     depth = 0
     for token in tokens:
         depth += (token.kind == "open") - (token.kind == "close")
@@ -100,18 +103,18 @@ def _is_related(tokens: list[Token]) -> bool:
 
 
 class _Letters(NamedTuple):
-    """Plain letters that spell a unit after a number: `2mg`."""
+    """Plain letters after a number that may be a unit, such as `mg` in `2mg`."""
 
     place: int
-    """Index of their token."""
+    """Index of the token for the letters."""
     start: int
     end: int
 
 
 def _read(text: str, loose: list[_Letters] | None) -> list[Token]:
-    """Return the tokens of a text. Possible units of plain letters are appended to `loose`.
+    """Return the tokens of a text, and append plain letters that may be units to `loose`.
 
-    With `loose` None, plain letters are never units.
+    If `loose` is None, plain letters are never read as units.
     """
     tokens: list[Token] = []
     position = 0
@@ -119,7 +122,7 @@ def _read(text: str, loose: list[_Letters] | None) -> list[Token]:
     match = _LEXEME.match
     while position < end:
         found = match(text, position)
-        assert found is not None  # the last alternative takes any character
+        assert found is not None  # The last alternative matches any character.
         kind = found.lastgroup or ""
         value = found.group()
         start, position = found.span()
@@ -155,7 +158,7 @@ def _read(text: str, loose: list[_Letters] | None) -> list[Token]:
 
 
 def _unit(text: str, start: int, kind: str, tokens: list[Token]) -> units.Run | None:
-    """Return the unit of measure that begins with a word or command after a value, if there is one."""
+    """Return the unit of measure that begins at `start`, after a value, or None if there is no unit."""
     last = tokens[-1].kind
     if last not in _VALUES or (kind == "word" and last == "sym"):
         return None
@@ -167,11 +170,11 @@ def _unit(text: str, start: int, kind: str, tokens: list[Token]) -> units.Run | 
 
 
 def _command(name: str, text: str, position: int, tokens: list[Token]) -> int:
-    r"""Append the token of `\name`; return where to continue (after its group if it took one)."""
+    r"""Append the tokens for the command `\name`, and return the position after the command and its group."""
     if name in _TEXT_COMMANDS:
         inner, position = _group_text(text, position)
         if name == "mathbf" and inner.isupper() and inner.isalpha() and inner.isascii():
-            tokens.extend(map(_letter, inner))  # a product of matrices
+            tokens.extend(map(_letter, inner))  # The letters are a product of matrices.
         else:
             _text(inner, tokens, bare=name != "text")
         return position
@@ -197,7 +200,7 @@ def _command(name: str, text: str, position: int, tokens: list[Token]) -> int:
     elif f"\\{name}" in words.BIG_OPS:
         tokens.append(Token("big", words.BIG_OPS[f"\\{name}"]))
     elif f"\\{name}" in words.CONNECTIVES:
-        tokens.append(Token("conn", name))  # signs of logic bind propositions; words only list them
+        tokens.append(Token("conn", name))  # The name distinguishes a logic sign from "and" and "or".
     elif name in words.GREEK:
         tokens.append(Token("sym", name))
     elif name in words.FUNCTIONS:
@@ -211,7 +214,7 @@ def _command(name: str, text: str, position: int, tokens: list[Token]) -> int:
 
 
 def _group_text(text: str, position: int) -> tuple[str, int]:
-    """Return the raw text of the brace group at `position` (or one character) and its end."""
+    """Return the raw text of the brace group or character at `position`, and the position after it."""
     while position < len(text) and text[position].isspace():
         position += 1
     if position >= len(text) or text[position] != "{":
@@ -228,7 +231,10 @@ def _group_text(text: str, position: int) -> tuple[str, int]:
 
 
 def _text(inner: str, tokens: list[Token], *, bare: bool) -> None:
-    r"""Append the content of `\text{}` (or `\mathrm{}`: `bare`): a connective, a number, or words."""
+    r"""Append the tokens for the content of `\text{}`: a connective, a number or words.
+
+    `bare` is True for other commands, such as `\mathrm{}`, whose content may be a variable.
+    """
     _refuse_apart(inner.strip(), inner[:1], tokens)
     inner = _without_braces(inner.strip())
     folded = inner.casefold().strip(",.;: ")
@@ -266,22 +272,22 @@ def _text(inner: str, tokens: list[Token], *, bare: bool) -> None:
 
 
 def _without_braces(text: str) -> str:
-    """Remove braces that surround the whole text."""
+    """Remove the braces that enclose a whole text."""
     while text.startswith("{") and _group_text(text, 0)[1] == len(text):
         text = text[1:-1].strip()
     return text
 
 
 def _refuse_apart(word: str, before: str, tokens: list[Token]) -> None:
-    """Refuse `5 th`: an ordinal's ending must follow its number directly, and is no unit."""
+    """Refuse an ordinal ending that is separated from its number, as in `5 th`."""
     if word in ORDINALS and before.isspace() and tokens and tokens[-1].kind == "num":
         raise Unparsable(f"the ending '{word}' is separated from its number")
 
 
 def _word_before(word: str, text: str, position: int, tokens: list[Token]) -> int:
-    """Append letters whose reading depends on the next text; return where to continue.
+    """Append the tokens for letters that depend on the text after them, and return the next position.
 
-    For example `2.5 x 10^3`, `log2(8)`, `xsin(x)`.
+    Examples are `2.5 x 10^3`, `log2(8)` and `xsin(x)`.
     """
     if word == "x" and tokens and tokens[-1].kind == "num" and _POWER_OF_TEN.match(text, position):
         tokens.append(Token("op", "×"))
@@ -297,7 +303,7 @@ def _word_before(word: str, text: str, position: int, tokens: list[Token]) -> in
 
 
 def _word(word: str, tokens: list[Token]) -> None:
-    """Append a run of plain letters: a known word, a unit after a number, or a product of variables."""
+    """Append the tokens for plain letters: a known word, a unit after a number or a product of variables."""
     folded = word.casefold()
     previous = tokens[-1].kind if tokens else ""
     after_value = previous in ("num", "close", "sym", "const", "text", "percent", "degree")
@@ -339,7 +345,10 @@ def _word(word: str, tokens: list[Token]) -> None:
 
 
 def _is_word(word: str, folded: str, after_value: bool) -> bool:
-    """Return whether letters are one word and not a product of variables: `not 0` is not n o t times 0."""
+    """Return True if letters are one word rather than a product of variables.
+
+    `not 0` is not n times o times t times 0.
+    """
     if len(word) > 3 or (folded in words.FUNCTION_WORDS and not word.isupper()):
         return True
     return after_value and folded in PLAIN_NOUNS
@@ -371,7 +380,10 @@ def _other(value: str, text: str, position: int, tokens: list[Token]) -> int:
 
 
 def _foreign_words(text: str, position: int, tokens: list[Token]) -> int:
-    """Append a run in another script, whose first letter has been read: a connective, degree sign or text."""
+    """Append the token for a run of letters in another script, and return the position after the run.
+
+    The run is a connective, a degree sign or text. `position` is after its first letter.
+    """
     start = position - 1
     while position < len(text) and not text[position].isascii() and text[position].isalpha():
         position += 1

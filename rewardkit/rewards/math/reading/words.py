@@ -1,4 +1,4 @@
-"""Vocabulary: names of functions, constants and connectives. `units` has the units."""
+"""Vocabulary of the lexer: names of functions, constants and connectives. `units` has the units."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from rewardkit.rewards.math import functions
 from rewardkit.rewards.math.reading.nouns import table as table
 
 INVERSES = {name: f"arc{name}" for name in functions.FUNCTIONS if f"arc{name}" in functions.FUNCTIONS}
-"""Name of the inverse, by function."""
+"""Names of inverse functions, by the name of the function."""
 _INVERSE_NAMES = {
     **{f"{prefix}{name}": inverse for name, inverse in INVERSES.items() for prefix in ("a", "arc")},
     **{f"ar{name}": inverse for name, inverse in INVERSES.items() if name.endswith("h")},
@@ -49,9 +49,9 @@ CONNECTIVES = {
     "且": "and", "与": "and", "及": "and", "以及": "and", "et": "and", "ou": "or", "y": "and", "und": "and",
     "oder": "or",
 }  # fmt: skip
-r"""Connectives. Single letters of other languages count only inside `\text{}`."""
+r"""Connectives, by spelling. `y`, `et` and `ou` are connectives only inside `\text{}`."""
 JOINTS = CONNECTIVES | {"land": "and", "lor": "or"}
-"""Connectives between the items of a listing; signs of logic are there by name."""
+"""Connectives between the items of a listing, including the names of logic signs."""
 FUNCTION_WORDS = table(
     "not nor non but are was the any yes no one two six ten has had its may can too few off out did isn"
 )
@@ -66,12 +66,12 @@ DEGREE_WORDS = frozenset({"degrees", "degree", "deg", "度"})
 
 
 def called_of_x(word: str) -> str:
-    """Return the function of `sinx`; "" for any other word."""
+    """Return the name of the function in a word such as `sinx`, or "" for any other word."""
     return word[:-1] if word[-1:] == "x" and word[:-1] in FUNCTIONS else ""
 
 
 def is_formula(text: str) -> bool:
-    """Return True for plain letters that are a formula: functions with arguments (`x sin x`), `ad-bc`."""
+    """Return True if plain letters are a formula: functions with arguments, as in `x sin x`, or `ad-bc`."""
     if "-" in text and text != text.upper():
         return all(len(part) <= 3 and part not in FUNCTION_WORDS for part in text.replace("-", " ").split())
     found = text.split()

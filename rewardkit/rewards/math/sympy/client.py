@@ -1,4 +1,4 @@
-"""Client of the SymPy tier, which sends two trees to a worker process and reads the verdict."""
+"""Client for the SymPy tier, which sends two trees to a worker process and reads the verdict."""
 
 from __future__ import annotations
 
@@ -86,10 +86,10 @@ def _read(reply: dict[str, Any]) -> SympyAnswer:
 
 
 def warm() -> None:
-    """Start the SymPy server ahead of the first question."""
+    """Start the SymPy server before the first question."""
     SERVER.warm()
 
 
 def close() -> None:
-    """Stop the worker processes that this process started. They are restarted when needed."""
+    """Stop the worker processes that this process started. They restart when needed."""
     worker_lifeline.close()

@@ -1,8 +1,8 @@
 """Server that imports a heavy library once and answers questions in forks of itself.
 
 Forking takes milliseconds and shares the library's memory. A question that exceeds its CPU time or crashes
-ends only its fork. The client is sent the reason, and the next question gets another fork. The server does
-not depend on particular questions or clients.
+ends only its fork. The client receives the reason, and the next question gets another fork. The server can
+answer any kind of question from any client.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from rewardkit import processes
 MEMORY_BYTES = 1 << 30
 """Additional address space allowed to a fork, in bytes. Questions that SymPy can decide need far less."""
 _IDLE = 2
-"""Maximum number of idle forks to keep. More forks run while more questions are asked at once."""
+"""Maximum number of idle forks to keep. More forks run if more questions arrive at the same time."""
 _TOO_LONG = "too long"
 _CRASHED = "crashed"
 _KILLED = "killed"
@@ -58,7 +58,7 @@ def main(parent: int) -> None:
 
 
 def _refuse(listening: socket.socket, reason: str) -> None:
-    """Send all waiting clients the reason why there will be no answer."""
+    """Send all waiting clients the reason why the server cannot answer."""
     listening.settimeout(1.0)
     with contextlib.suppress(OSError):
         while True:
@@ -91,14 +91,14 @@ class _ForkServer:
             self.listen(len([f for f in self.forks if f.connection]) < self.limit)
             for key, _ in self.selector.select():
                 if key.fileobj == self.alive:
-                    return  # the kernel ends the forks when this process exits
+                    return  # The kernel ends the forks when this process exits.
                 if key.data is None:
                     self.take_question()
                 else:
                     self.hear(key.data)
 
     def listen(self, wanted: bool) -> None:
-        """Start or stop accepting questions. Connections not accepted wait in the kernel's queue."""
+        """Start or stop accepting questions. Other connections wait in the kernel's queue."""
         listening = self.listening in self.selector.get_map()
         if wanted and not listening:
             self.selector.register(self.listening, selectors.EVENT_READ)
@@ -188,21 +188,21 @@ def _work(control: socket.socket, answer: AnswerQuestion) -> None:
 
 
 def _guarded(answer: AnswerQuestion, line: bytes) -> dict[str, Any]:
-    """Answer one question. The kernel kills this process when the question's CPU time is used up."""
+    """Answer one question. The kernel kills this process if the question uses up its CPU time."""
     try:
         question = msgspec.json.decode(line, type=dict[str, Any])
         signal.setitimer(signal.ITIMER_PROF, float(question["cpu_s"]))
         found = answer(question)
     except MemoryError:
         return {"died": "out of memory"}
-    except Exception as error:  # an error on one question must not end the fork
+    except Exception as error:  # An error in one question must not end the fork.
         found = {"outcome": "undecided", "reason": f"{type(error).__name__}"}
     left, _ = signal.setitimer(signal.ITIMER_PROF, 0)
     return found | {"spent_s": max(0.0, question["cpu_s"] - left)}
 
 
 def _send(connection: socket.socket, message: dict[str, Any], *, close: bool = True) -> None:
-    with contextlib.suppress(OSError):  # the client may have disconnected
+    with contextlib.suppress(OSError):  # The client may have disconnected.
         connection.sendall(msgspec.json.encode(message) + b"\n")
     if close:
         connection.close()

@@ -1,7 +1,7 @@
-"""Client of `forkserver`, which sends one question at a time and starts the server if none is running.
+"""Client for `forkserver`, which sends one question at a time and starts the server if none is running.
 
 All processes that share an owner use the same server. The client needs no signals, main thread or event loop,
-and finds the server through the kernel alone, so that it works in any thread and in forked children.
+and finds the server only by its address in the kernel, so that it works in any thread and in forked children.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from rewardkit.worker_lifeline import Shared, shared
 _START_S = 60.0
 """Time limit for starting the server and importing its library, in seconds of elapsed time."""
 _SLOWDOWN = 10.0
-"""Maximum ratio of elapsed time to CPU time of a question, for busy machines."""
+"""Maximum ratio of the elapsed time to the CPU time of a question on a busy machine."""
 
 
 class Undecided(Exception):
@@ -33,15 +33,15 @@ class Undecided(Exception):
 
 
 class ServerFailed(Exception):
-    """Raised if there is no answer for a reason unrelated to the question."""
+    """Raised if the server fails to answer for a reason unrelated to the question."""
 
 
 class ForkServer:
-    """Client of a server that answers one kind of question.
+    """Client for a server that answers one kind of question.
 
     Args:
-        target: Function that answers, as `module:function`. It accepts a question, which is a dict that
-            includes `cpu_s`, and returns a dict.
+        target: Function that answers questions, as `module:function`. It accepts a dict with the question,
+            including `cpu_s`, and returns a dict.
     """
 
     def __init__(self, target: str) -> None:
@@ -57,7 +57,7 @@ class ForkServer:
         """
         line = msgspec.json.encode(dict(question, cpu_s=cpu_s)) + b"\n"
         reason = ""
-        for _ in range(2):  # retry once in case another process killed the fork
+        for _ in range(2):  # Another process may have killed the first fork.
             reply = self._exchange(line, _START_S + cpu_s * _SLOWDOWN)
             died = reply.get("died")
             if died not in (None, "killed"):
@@ -77,7 +77,7 @@ class ForkServer:
         with self._connect(until) as connection:
             connection.settimeout(patience_s)
             try:
-                with contextlib.suppress(BrokenPipeError):  # a failed server replies without reading
+                with contextlib.suppress(BrokenPipeError):  # A failed server replies without reading.
                     connection.sendall(line)
                 with connection.makefile("rb") as replies:
                     reply = replies.readline()
@@ -113,7 +113,7 @@ class ForkServer:
             except OSError as error:
                 if error.errno != errno.EADDRINUSE:
                     raise ServerFailed(str(error)) from None
-                time.sleep(0.001)  # another process has bound the address and is about to listen
+                time.sleep(0.001)  # Another process has bound the address and is about to listen.
                 return
             listening.listen(128)
             descriptors = (listening.fileno(), ours.alive)

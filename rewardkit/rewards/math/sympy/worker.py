@@ -1,4 +1,4 @@
-"""Worker of the SymPy tier, which builds SymPy objects from trees node by node and compares them.
+"""Worker for the SymPy tier, which builds SymPy objects from trees node by node and compares them.
 
 The worker runs only in a subprocess that may be killed. SymPy never parses text: every object is built from a
 typed node, so that nothing in an answer can be executed.
@@ -49,7 +49,7 @@ class NoCounterpart(Exception):
 
 
 def prepare() -> None:
-    """Make SymPy import its lazy modules before forking, so that forks share their memory."""
+    """Make SymPy import its lazy modules before the server forks, so that all forks share their memory."""
     x = sympy.Symbol("x", real=True)
     sympy.simplify(sympy.sin(x) ** 2 + sympy.cos(x) ** 2 - sympy.integrate(1 / (x**2 + 1), (x, 0, 1)))
     sympy.Sum(sympy.Rational(1, 2) ** x, (x, 0, sympy.oo)).doit()
@@ -114,8 +114,8 @@ def _same_equation(a: Rel, b: Rel) -> bool | None:
 def _same_set(a: Node, b: Node) -> bool | None:
     """Return True if two conditions on one unknown have the same solutions, or None if undecided.
 
-    Two conditions without solutions, or with all numbers as solutions, remain undecided: `x^2+1=0` and
-    `x^2+4=0` have the same real solutions.
+    The result is None if neither condition has a solution, or if all numbers satisfy both. Otherwise
+    `e^x=-1` and `e^x=-2` would be equal, because neither has a real solution.
     """
     variable = _variable(a) or _variable(b)
     if variable is None:
@@ -132,7 +132,7 @@ def _same_set(a: Node, b: Node) -> bool | None:
 
 
 def _polynomial(node: Node, variable: Expr) -> bool:
-    """Return True if a side is made of values and of equations between polynomials in the unknown."""
+    """Return True if a side consists of values and of equations between polynomials in the unknown."""
     if isinstance(node, (Seq, Logic)):
         return all(_polynomial(p, variable) for p in (node.items if isinstance(node, Seq) else node.parts))
     if isinstance(node, Rel):
@@ -159,7 +159,7 @@ def _same_points(a: Expr, b: Expr) -> bool | None:
 def _variable(node: Node) -> Expr | None:
     """Return the only unknown of a condition, or None if it has none or several."""
     if isinstance(node, Seq):
-        names = {_variable(item) for item in node.items}  # None for an item with no or several unknowns
+        names = {_variable(item) for item in node.items}  # None for items without exactly one unknown
         return names.pop() if len(names) == 1 else None
     if isinstance(node, (Rel, Logic)):
         parts = node.sides if isinstance(node, Rel) else node.parts
@@ -218,7 +218,7 @@ def _link(op: str, left: Expr, right: Expr, variable: Expr, domain: Expr) -> Exp
 
 
 def build(node: Node) -> Expr:
-    """Return the SymPy object of a scalar tree."""
+    """Return the SymPy object for a scalar tree."""
     match node:
         case Num(num=num, den=den):
             return sympy.Rational(num, den)

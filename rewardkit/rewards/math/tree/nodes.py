@@ -1,4 +1,4 @@
-"""Typed, immutable expression tree of an answer. It is plain data, without evaluation or parsing.
+"""Typed, immutable expression tree of an answer, as plain data without evaluation or parsing.
 
 The nodes are msgspec structs, so that a tree can be sent to the SymPy worker as JSON and is validated against
 these types on arrival.
@@ -17,14 +17,14 @@ from rewardkit.rewards.math.guards import spend
 
 
 class _Node(msgspec.Struct, frozen=True, tag=True):
-    """Base class of all nodes. The tag in JSON is the class name."""
+    """Base class for all nodes. In JSON, the tag is the class name."""
 
     family: ClassVar[str] = "scalar"
     """Family that selects the comparison rule (see `comparing/equality.py`)."""
 
 
 class Num(_Node, frozen=True):
-    """Rational number. `places` is the number of decimal places as written, or None if written exactly."""
+    """Rational number. `places` is the number of decimal places as written, or None for an exact number."""
 
     num: int
     den: int = 1
@@ -66,14 +66,14 @@ class Pow(_Node, frozen=True):
 
 
 class Fn(_Node, frozen=True):
-    """Call of a known function: `sin`, `ln`, `log` (value, base), `root` (value, degree), `abs`, ..."""
+    """Call to a known function: `sin`, `ln`, `log` (value, base), `root` (value, degree), `abs`, ..."""
 
     name: str
     args: tuple[Node, ...]
 
 
 class App(_Node, frozen=True):
-    """Call of an unknown function: `f(x)`."""
+    """Call to an unknown function: `f(x)`."""
 
     name: str
     args: tuple[Node, ...]
@@ -90,7 +90,7 @@ class BigOp(_Node, frozen=True):
 
 
 class Pm(_Node, frozen=True):
-    """Plus or minus `value`. `flipped` marks minus-or-plus, which is tied to the answer's other signs."""
+    """Plus or minus `value` (`±`), or minus or plus `value` if `flipped` (`∓`)."""
 
     value: Node
     flipped: bool = False
@@ -158,14 +158,14 @@ class Logic(_Node, frozen=True):
 
 
 class Linear(_Node, frozen=True):
-    """Formula with products of the vectors or matrices in `names`, written bold, hatted or with an arrow."""
+    """Formula with products of vectors or matrices. `names` are bold, hatted or under an arrow."""
 
     value: Node
     names: tuple[str, ...]
 
 
 class NamedValue(_Node, frozen=True):
-    """Value with its name: `x = 5`. Several names of one value are nested."""
+    """Value with its name: `x = 5`. Several names for one value are nested."""
 
     family = "named"
     name: Node
@@ -173,7 +173,7 @@ class NamedValue(_Node, frozen=True):
 
 
 class Part(_Node, frozen=True):
-    """Answer to one part of a question: `(b) 5`. `label` is the number of the part, counted from 1."""
+    """Answer to one part of a question: `(b) 5`. `label` is the number of the part, starting at 1."""
 
     family = "part"
     label: int
@@ -181,7 +181,7 @@ class Part(_Node, frozen=True):
 
 
 class Builder(_Node, frozen=True):
-    """Set-builder form: the set of all `head` for which `condition` holds."""
+    """Set-builder form: the set of all values of `head` for which `condition` holds."""
 
     family = "relation"
     head: Node
@@ -290,7 +290,7 @@ _CHILDREN: dict[type, Callable[[Any], tuple[Node, ...]]] = {
 
 
 _WALKED = 16
-"""Number of nodes after which the walked nodes are counted towards the budget."""
+"""Number of visited nodes after which their cost is deducted from the budget."""
 
 
 def walk(node: Node) -> Iterator[Node]:

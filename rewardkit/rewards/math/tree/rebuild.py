@@ -1,4 +1,4 @@
-"""Construction of trees from other trees, by replacing the children of a node or a variable."""
+"""Construction of trees from other trees, by replacing a variable or the children of a node."""
 
 from __future__ import annotations
 
