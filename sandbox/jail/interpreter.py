@@ -100,7 +100,7 @@ def _flush(stream: Any) -> None:
     """Flush a standard stream, which the program may have closed, detached or replaced by any object."""
     try:
         is_open = stream is not None and not stream.closed
-    except (AttributeError, ValueError):  # not a file, or a detached file
+    except (AttributeError, ValueError):  # the stream is not a file, or it is detached
         return
     if is_open:
         stream.flush()

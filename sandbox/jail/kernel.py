@@ -1,4 +1,4 @@
-"""Linux calls that Python's `os` module lacks, for Landlock, seccomp, mounts and namespaces. Uses ctypes.
+"""Calls Linux through ctypes for Landlock, seccomp, mounts and namespaces, which the `os` module lacks.
 
 Each function raises OSError with the name of the call that failed. The callers decide on the policy.
 """
@@ -179,7 +179,7 @@ def landlock_rules(version: int, rules: Iterable[tuple[str, int]]) -> int:
 
 
 def all_rights() -> int:
-    """Return all rights on files and directories. A ruleset ignores rights that the kernel does not know."""
+    """Return all rights on files and directories. A ruleset ignores rights that the kernel lacks."""
     return (1 << 16) - 1
 
 
@@ -192,7 +192,8 @@ def no_new_privileges() -> None:
     _checked("prctl no_new_privs", _call(*_NO_NEW_PRIVS))
 
 
-# Arguments for the calls in every child, converted once because conversion takes longer than the calls.
+# Arguments for the calls in every child, converted once because conversion takes longer than the calls
+# themselves.
 _ZERO, _ONE = ctypes.c_long(0), ctypes.c_long(1)
 _NO_NEW_PRIVS = (
     ctypes.c_long(167 if _ARM else 157),

@@ -252,7 +252,7 @@ class Candidate(types.ModuleType):
 
 
 def run_coroutine(value: Any) -> Any:
-    """Run the coroutine that a test function returned, or return any other value unchanged."""
+    """Run a coroutine that a test function returned, and return its result. Return other values unchanged."""
     if not inspect.iscoroutine(value):
         return value
     import asyncio  # asyncio is large, and would take memory in every fork of the server

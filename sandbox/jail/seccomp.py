@@ -27,7 +27,7 @@ _KILL_PROCESS = 0x80000000
 _ERRNO = 0x00050000
 _DENY = _ERRNO | errno.EPERM
 _MISSING = _ERRNO | errno.ENOSYS
-_PRETEND = _ERRNO | 0  # reports success and does nothing
+_PRETEND = _ERRNO | 0  # this action reports success without executing the call
 
 _ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 _X32_BIT = 0x40000000
@@ -99,12 +99,14 @@ _PRETENDED: dict[str, tuple[int | None, int | None]] = {
     "chmod": (90, None), "fchmod": (91, 52), "fchmodat": (268, 53), "utime": (132, None),
     "utimes": (235, None), "utimensat": (280, 88),
 }  # fmt: skip
-# These are reported as missing, so that libraries fall back to older calls, whose flags a filter can check.
+# These calls are reported as missing, so that libraries fall back to older calls, whose flags a filter can
+# check.
 _ABSENT: dict[str, tuple[int | None, int | None]] = {
     "clone3": (435, 435), "openat2": (437, 437), "fchmodat2": (452, 452), "copy_file_range": (326, 285),
     "pkey_alloc": (330, 289), "io_uring_setup": (425, 425),
 }  # fmt: skip
-# These fail as on a file system without extended attributes, which programs that copy files can handle.
+# These calls fail as they would on a file system without extended attributes, which programs that copy files
+# can handle.
 _UNSUPPORTED: dict[str, tuple[int | None, int | None]] = {
     "setxattr": (188, 5), "lsetxattr": (189, 6), "fsetxattr": (190, 7), "getxattr": (191, 8),
     "lgetxattr": (192, 9), "fgetxattr": (193, 10), "listxattr": (194, 11), "llistxattr": (195, 12),
@@ -198,7 +200,7 @@ def _groups(
     yield (
         {"sendfile": (40, 71)},
         [_return(_ERRNO | errno.EINVAL)],
-    )  # the error for unsupported files, after which callers fall back to read and write
+    )  # this error means that the files are unsupported, and callers fall back to read and write
     yield _FORKS, [_return(_ALLOW if profile.fork else _DENY)]
     if profile.execute:
         yield _EXECUTES, [_return(_ALLOW)]
@@ -209,7 +211,7 @@ def _groups(
 def _checks(profile: Profile) -> dict[str, list[BpfInstruction]]:
     """Return the calls that are allowed only with certain arguments, each with the code that checks them."""
     own = _any_but_first() if profile == SHELL else _if_among(0, (OWN_PID,))
-    # This denies truncating a file that is opened for reading.
+    # A file that is opened only for reading must not be truncated.
     opening = _if_masked(1, _O_TRUNC | _O_ACCMODE, _O_TRUNC, _DENY, _ALLOW)
     thread = _if_masked(0, _CLONE_THREAD, _CLONE_THREAD, _ALLOW, _ALLOW if profile.fork else _DENY)
     return {
@@ -250,7 +252,7 @@ def _search(cover: list[tuple[int, list[BpfInstruction]]]) -> list[BpfInstructio
         return cover[0][1]
     middle = len(cover) // 2
     low, high = _search(cover[:middle]), _search(cover[middle:])
-    # A conditional jump reaches at most 255 instructions, an unconditional jump any number.
+    # A conditional jump can skip at most 255 instructions. An unconditional jump can skip any number.
     return [(_JUMP_AT_LEAST, 0, 1, cover[middle][0]), (_JUMP, 0, 0, len(low)), *low, *high]
 
 
