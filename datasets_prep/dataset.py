@@ -1,4 +1,4 @@
-"""Entry in the table of datasets, whose fields are available before the dataset's module is imported."""
+"""Defines an entry in the table of datasets. Reading an entry does not import the dataset's module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shared code for datasets of programming problems, which creates their prompts and rows.
+"""Creates the prompts and rows for datasets of programming problems.
 
 Each dataset interprets its own columns. Solutions and packed tests are read but never executed.
 """
@@ -146,7 +146,7 @@ _PYTHON2_METHODS = {"iteritems", "itervalues", "iterkeys", "has_key"}
 
 
 def is_python3(program: str) -> bool:
-    """Return True if a program appears to be written in Python 3, based on its syntax and names.
+    """Return True if a program appears to be written in Python 3, judging by its syntax and names.
 
     Older datasets contain many solutions in Python 2. The program is parsed but not executed.
     """

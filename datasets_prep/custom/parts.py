@@ -88,7 +88,8 @@ class QuestionParts:
         return options
 
     def letter(self, values: Values, ground_truth: str) -> str:
-        """Return the letter of the option that a ground truth names, or the ground truth if it names none.
+        """Return the letter of the option that a ground truth names, or the ground truth itself if it names
+        no option.
 
         Raises:
             ValueError: The ground truth names one option by its label or index, and another by its text.
@@ -205,7 +206,7 @@ def _option_columns(free: Collection[str]) -> tuple[str, ...]:
 
 
 def _series(names: Collection[str]) -> list[tuple[str, ...]]:
-    """Return series of columns such as `option_1`, `option_2`, whose suffixes count from a, A, 0 or 1."""
+    """Return series of columns, such as `option_1` and `option_2`, whose suffixes count from a, A, 0 or 1."""
     ends: dict[str, dict[str, str]] = {}
     for name in sorted(names):
         if len(name) > 1 and (name[-1].isdigit() or name[-1].isalpha()):

@@ -62,7 +62,7 @@ class Stage(Protocol):
         ...
 
     def finish(self) -> None:
-        """Finish after the last row and before any file is published.
+        """Complete the stage after the last row and before any file is published.
 
         Raises:
             InputError: The files must not be published.
