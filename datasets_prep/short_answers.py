@@ -167,7 +167,7 @@ def _texts(value: Any, record: Record) -> AcceptedAnswers:
 
 
 def _nested(record: Record) -> Iterator[Record]:
-    """Yield the questions nested in a record from an original SQuAD or DROP file. Yield a flat record as is."""
+    """Yield the questions nested in a record from an original SQuAD or DROP file, or a flat record itself."""
     values = record.values
     if isinstance(values.get("paragraphs"), list):
         yield from _numbered(record, _squad_questions(values))

@@ -97,7 +97,7 @@ class PrepSettings:
                 raise InputError(f"{dataset} has no option --{name.replace('_', '-')}")
 
     def recorded(self) -> dict[str, object]:
-        """Return the settings for the provenance, which are those that affect the rows and are not defaults."""
+        """Return the settings that affect the rows and differ from the defaults, for the provenance."""
         values = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _NOT_RECORDED}
         if self.tokenizer is not None:
             values["tokenizer"] = self.tokenizer.name

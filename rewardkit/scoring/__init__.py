@@ -1,1 +1,1 @@
-"""Execution of rewards: the Scorer, its pools of worker processes, and the workers."""
+"""Runs rewards. Contains the Scorer, its pools of worker processes, and the workers."""

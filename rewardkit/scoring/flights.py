@@ -46,7 +46,7 @@ class Flights:
         return gone
 
     def take_all(self) -> list[Chunk]:
-        """Remove and return all samples, since their worker is lost."""
+        """Remove and return all samples, because their worker has been lost."""
         chunks = list(self._chunks.values())
         self._chunks.clear()
         return chunks
