@@ -189,7 +189,7 @@ def publish(
     """
     template = read_template(settings.template)
     wanted = settings.recorded() | ({"template": template} if template is not None else {})
-    # the recorded name includes the release, because plain `verl` may later mean a newer release
+    # The recorded name includes the release, because plain `verl` may later mean a newer release.
     if settings.like is not None:
         wanted["like"] = row_forms.form_of(dataset, settings.like).name
     provenance = {

@@ -178,7 +178,7 @@ def refused(
 
 
 def _can_be_tried(name: str) -> bool:
-    # this searches by name, because a composition's name is not a data source
+    # This searches by name, because a composition's name is not a data source.
     reward = REGISTRY.by_name(name)
     if reward is None:
         return False

@@ -60,7 +60,7 @@ def turn_seed(seed: int, turn: int) -> int:
 
 def branch_seed(seed: int, branch: int) -> int:
     """Return the seed for the branch with the index `branch`. The first branch uses the episode's seed."""
-    # hashing twice makes the result differ from every turn's seed
+    # Hashing twice makes the result differ from every turn's seed.
     return turn_seed(turn_seed(seed, branch), branch)
 
 
@@ -128,7 +128,7 @@ def _until(stop: Sequence[str], ids: Sequence[int], transcript: Transcript) -> i
     if not any(one in text for one in stop):
         return len(ids)
     low, high = 1, len(ids)
-    # binary search is possible, because if a prefix contains a stop text, so does every longer prefix
+    # Binary search is possible, because if a prefix contains a stop text, so does every longer prefix.
     while low < high:
         middle = (low + high) // 2
         text = transcript.text_of(ids[:middle], special=True)

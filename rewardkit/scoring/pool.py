@@ -182,7 +182,7 @@ class _Loop:
             while self._take_inbox():
                 self._assign()
                 self._wait()
-        # for example, no process can be started, and callers must not wait forever
+        # This happens, for example, if no process can be started. Callers must not wait forever.
         except Exception as error:
             self.stopped_by = error
         finally:
@@ -345,7 +345,7 @@ class _Loop:
 
     def _scored(self, worker: WorkerProcess, chunk: Chunk, message: Scored) -> None:
         if chunk.done + len(message.scores) == len(chunk.samples):
-            # the chunk must end before the last score is delivered, because the caller then continues
+            # The chunk must end before the last score is delivered, because the caller then continues.
             chunk.end("ok")
         for answer in message.scores:
             if isinstance(answer, Score):

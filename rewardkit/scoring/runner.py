@@ -28,7 +28,7 @@ from rewardkit.types import STATUSES, UNDECIDED, VERDICT_FIELDS, Sample, Score, 
 from rewardkit.users_code import Raised, raised, report, running
 
 if TYPE_CHECKING:
-    # importing asyncio takes a quarter of a worker's start time, so only `async` rewards import it
+    # Importing asyncio takes a quarter of a worker's start time, so only `async` rewards import it.
     import asyncio
 
 INLINE_CHARACTERS = 10_000

@@ -125,7 +125,7 @@ def main(parent: int) -> None:
         os._exit(1)
     _own_pid = os.getpid()
     keep_reports()
-    # the whole group receives these signals, but only the parent may end workers
+    # The whole group receives these signals, but only the parent may end workers.
     for sig in (signal.SIGTERM, signal.SIGINT):
         signal.signal(sig, lambda number, frame: None)  # child processes would inherit SIG_IGN
     requests, answers = processes.take_standard_streams()

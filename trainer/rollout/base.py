@@ -1,4 +1,4 @@
-"""Interface for rollout engines, with its argument and result types. Each engine has its own file."""
+"""Defines the interface for rollout engines, with argument and result types. Each engine has its own file."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ class EngineSetup:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """Entry in the table in `engines.py`. Its module must import quickly, because preflight imports it."""
+    """Entry in the table in `engines.py`. Preflight imports the engine's module, which must import quickly."""
 
     check: Callable[[Config, int], list[str]]
     """Function that takes the config and the number of processes. Returns a message about each setting that
@@ -213,7 +213,7 @@ def as_rollout(
     *,
     log_probs: bool,
 ) -> Rollout:
-    """Convert single-turn replies to a rollout of padded tensors."""
+    """Convert single-turn replies to a rollout with padded tensors."""
     shape = (len(replies), response_length)
     responses = torch.full(shape, pad_id, dtype=torch.int64)
     mask = torch.zeros(shape, dtype=torch.int64)

@@ -2,7 +2,7 @@
 
 transformers copies its cache for every token, repeats keys and values for every query head if there is a
 mask, and keeps computing finished rows until the longest row ends. If every layer attends to all earlier
-tokens, this module avoids all three. It also computes a prompt that several rows share only once.
+tokens, this module avoids all three. If several rows share a prompt, it also computes the prompt only once.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ class BatchDecoder:
             return self._logits(tokens[:, None], self._position, None)
 
     def drop(self, over: Tensor) -> Tensor | None:
-        """Remove the rows where `over`, (B,) bool, is True, and return the indices of the remaining rows.
+        """Remove the rows for which `over`, (B,) bool, is True. Return the indices of the remaining rows.
 
         The indices are in the new order of the rows. Return None if no row was removed. Some models' caches
         cannot remove rows.

@@ -42,7 +42,7 @@ def as_saved(model: Any, named_tensors: Iterable[tuple[str, Tensor]]) -> Iterato
     from transformers.conversion_mapping import get_model_conversion_mapping  # takes seconds to import
     from transformers.core_model_loading import revert_weight_conversion
 
-    if not get_model_conversion_mapping(model, add_legacy=False):  # avoids a lookup per tensor
+    if not get_model_conversion_mapping(model, add_legacy=False):  # this avoids a lookup per tensor
         yield from named_tensors
         return
     for name, tensor in named_tensors:

@@ -66,7 +66,7 @@ class ProgramSession:
                 branch, said = await self._speak(asked)
             except ApiError:
                 raise
-            # the error is in the engine or in rewardkit, and the loop raises it again
+            # The error is in the engine or in rewardkit, and the loop raises it again.
             except Exception as error:
                 self.failed = error
                 self.over.set()
