@@ -168,7 +168,7 @@ class EngineSetup:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """Entry in the table in `engines.py`. Preflight imports the engine's module, which must import quickly."""
+    """Entry in the table in `engines.py`. Its module must import quickly, because preflight imports it."""
 
     check: Callable[[Config, int], list[str]]
     """Function that takes the config and the number of processes. Returns a message about each setting that

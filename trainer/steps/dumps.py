@@ -99,7 +99,7 @@ def _plain(scored: ScoredRollout, step: int) -> dict[str, Any]:
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> pa.Table:
-    """Convert the rows to a table. Its `parts` contain the parts for all data sources, null if missing."""
+    """Convert the rows to a table in which each row has the parts for all data sources, or null."""
     parts = sorted({part for row in rows for part in row["parts"]})
     full = [{**row, "parts": {part: row["parts"].get(part) for part in parts} or None} for row in rows]
     return pa.Table.from_pylist(full)
@@ -114,7 +114,7 @@ def has_samples(step: int) -> bool:
 
 
 def few(scores: Iterable[float | None], n: int = 4) -> list[int]:
-    """Return the indices of up to `n` scores to show, first missing scores, then from worst to best."""
+    """Return the indices of up to `n` scores to show, with missing scores first and the best score last."""
     order = [i for i, _ in sorted(enumerate(scores), key=lambda one: (one[1] is not None, one[1] or 0.0))]
     if len(order) <= n:
         return order
