@@ -1,4 +1,4 @@
-"""Specs for third-party rewards, and the table of their kinds. `load_reward` loads the spec in `--reward`.
+"""Parses specs for third-party rewards, and lists their kinds. `load_reward` loads the spec in `--reward`.
 
 This module does not import the target of a spec. Each kind creates a `Reward` that runs outside this process.
 """
