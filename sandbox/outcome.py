@@ -53,8 +53,8 @@ class Limits:
     output_bytes: int = 4 << 20
     """Maximum size of stdout, of stderr and of each written file, in bytes."""
     processes: int = 0
-    """Number of additional processes that the run may start. Requires level `warm` or `full`. A Python
-    program can never execute another program."""
+    """Number of additional processes that the run may start. Any number above 0 requires level `warm` or
+    `full`. A Python program can never execute another program."""
     threads: int = 64
     idle_s: float | None = None
     """Time in seconds that the run may spend sleeping or waiting for events, rather than running or waiting
@@ -77,7 +77,7 @@ class Outcome:
     stdout: bytes = b""
     stderr: bytes = b""
     exit_code: int | None = None
-    """Exit status as in `subprocess`, which is negative if a signal ended the run. None if nothing was
+    """Exit status as in `subprocess`, which is negative if a signal ended the run, or None if nothing was
     run."""
     cpu_s: float = 0.0
     wall_s: float = 0.0

@@ -56,7 +56,7 @@ class ProblemSet:
     """Raw columns to keep as metadata."""
     problem: Callable[[Record, int | None], ProgramProblem]
     """Function that reads the problem in a record. The second argument is the maximum number of tests, or
-    None for all tests. Raises InputError if the record cannot be used."""
+    None for all tests. The function raises InputError if the record cannot be used."""
     data_source: str = ""
     """Data source of the rows. If empty, the dataset's name on the hub is used."""
     layout: SplitLayout = field(default_factory=SplitLayout)

@@ -55,7 +55,7 @@ class RowContext:
 
 
 ToRow = Callable[[Record, RowContext], Row]
-"""Function that converts a record to a row. Raises InputError if the record cannot be used."""
+"""Function that converts a record to a row. It raises InputError if the record cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)

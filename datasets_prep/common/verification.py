@@ -43,9 +43,9 @@ _ROWS = 64
 """Number of rows checked or scored together. It is small because a row may contain megabytes of tests."""
 
 
-# Choice of the solution that becomes a row's answer. Without verification, it is the first solution. With
-# verification, it is the first solution that is scored as correct, because some collected datasets contain
-# programs that fail their own tests.
+# One of the published solutions becomes a row's answer. Without verification, this is the first solution.
+# With verification, this is the first solution that is scored as correct, because some collected datasets
+# contain programs that fail their own tests.
 
 
 @contextlib.contextmanager

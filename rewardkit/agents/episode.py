@@ -121,7 +121,7 @@ class Episode:
         self.state: dict[str, Any] = {}
         """Data for the loop's own use."""
         self.ended: str | None = None
-        """Reason for the end of the episode, one of `ENDED`. None while the episode is running."""
+        """Reason for the end of the episode, one of `ENDED`, or None while the episode is running."""
         self.status: Status = "ok"
         """`ok` if the episode can be scored. Any other status is a failure not caused by the model."""
         self.detail: str | None = None

@@ -25,7 +25,7 @@ class Speaking:
 
     model: TokenModel | ChatModel
     transcript: Transcript | None
-    """Tokenizer and chat template of a TokenModel. None if the model is a ChatModel."""
+    """Tokenizer and chat template of a TokenModel, or None if the model is a ChatModel."""
     calls: str = "hermes"
     """Format of calls in the text of a turn. See `tool_calls/formats.py`."""
     stop: tuple[str, ...] = ()

@@ -57,10 +57,10 @@ class Agent:
     """Function that takes a row and the run's environment, and creates an interaction without starting it."""
     summary: str = ""
     settings: Callable[..., Any] | None = None
-    """Function that creates the loop's second argument from the loop's entry in an agent file. It raises
-    ConfigError for invalid values. None if the loop takes only an episode."""
+    """Function that creates the loop's second argument from the loop's entry in an agent file, or None if the
+    loop takes only an episode. It raises ConfigError for invalid values."""
     given: Any = None
-    """Value that `settings` returned. None if the agent has no settings or no entry in an agent file."""
+    """Value that `settings` returned, or None if the agent has no settings or no entry in an agent file."""
 
     @property
     def takes_tools(self) -> bool:

@@ -34,7 +34,7 @@ class EpisodeSetup:
 
     limits: EpisodeLimits
     transcript: Transcript | None = None
-    """Tokenizer and chat template of the model. None for a ChatModel."""
+    """Tokenizer and chat template of the model, or None for a ChatModel."""
     tools: Mapping[str, Callable[[], Tool]] = field(default_factory=dict)
     """Functions that create a new tool for an episode, by name."""
     interactions: Mapping[str, Callable[[], Interaction]] = field(default_factory=dict)

@@ -67,18 +67,18 @@ class Reply:
 
     text: str
     token_ids: Sequence[int] = ()
-    """Token ids as generated, including the end token. Empty if the engine does not return token ids."""
+    """Token ids as generated, including the end token, or () if the engine does not return token ids."""
     log_probs: Sequence[float] | None = None
     finish_reason: Literal["stop", "length", "aborted"] = "stop"
     calls: Sequence[Call] | None = None
-    """Calls parsed by the engine, such as a chat endpoint. None if the calls are still in the text."""
+    """Calls parsed by the engine, such as a chat endpoint, or None if the calls are still in the text."""
     tokens: int | None = None
     """Number of tokens in the turn, if the engine returns this number instead of token ids."""
     weight_versions: Sequence[int] | None = None
     """Version of the weights with which each token was sampled, if the weights may change during a turn."""
     routed_experts: Any = None
     """Experts chosen for each token of the prompt and the turn except the last token, as an integer array of
-    shape (tokens - 1, layers, experts). None if the engine does not report the experts."""
+    shape (tokens - 1, layers, experts), or None if the engine does not report the experts."""
 
 
 class TokenModel(Protocol):

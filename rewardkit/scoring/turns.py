@@ -1,9 +1,9 @@
 """Fair queue of the chunks that wait for a worker, across clients and their requests.
 
-The queue uses weighted fair queueing. All clients get the same share of the workers' time, however much work
-they send, and all requests from a client get the same share of the client's time. Short requests finish soon,
-and no request waits forever. Chunks without a client count as one request from one client, in order of
-arrival.
+The queue uses weighted fair queueing. All clients get the same share of the workers' time, regardless of how
+much work they send, and all requests from a client get the same share of the client's time. Short requests
+finish soon, and no request waits forever. Chunks without a client count as one request from one client, in
+order of arrival.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Waiting:
         self._first.appendleft(chunk)
 
     def first(self) -> Chunk | None:
-        """Drop cancelled chunks until a chunk remains whose turn it is, and return this chunk or None."""
+        """Drop cancelled chunks, and return the chunk whose turn it is, or None if no chunk is left."""
         while self._first:
             if not self._first[0].cancelled():
                 return self._first[0]

@@ -193,7 +193,7 @@ def _drop_rights(uid: int | None) -> None:
         return
     os.setgroups([])
     os.setresgid(uid, uid, uid)
-    os.setresuid(uid, uid, uid)  # also drops the capabilities of root
+    os.setresuid(uid, uid, uid)  # this also drops the capabilities of root
 
 
 def _set_limits(jail: Jail, job: JailJob) -> None:

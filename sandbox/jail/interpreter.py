@@ -42,7 +42,7 @@ def prepare() -> None:
 
 
 def cap_thread_stacks(memory: int) -> None:
-    """Limit a thread's stack to a quarter of the memory, whatever size the program requests.
+    """Limit a thread's stack to a quarter of the memory, regardless of the size that the program requests.
 
     Programs often request a gigabyte, which would use up the whole address space.
     """

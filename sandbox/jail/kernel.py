@@ -89,7 +89,7 @@ def unshare(flags: int) -> None:
 
 
 def drop_capabilities() -> None:
-    """Drop every capability of this thread. With no_new_privs, the thread can never regain them."""
+    """Drop every capability of this thread. With no_new_privs, the thread can never regain a capability."""
     header = ctypes.create_string_buffer(struct.pack("=Ii", 0x20080522, 0))
     syscall("capset", _CAPSET, header, ctypes.create_string_buffer(24))
 
@@ -184,7 +184,7 @@ def all_rights() -> int:
 
 
 def restrict_self(ruleset: int) -> None:
-    """Enter a Landlock ruleset permanently. Requires no_new_privs."""
+    """Enter a Landlock ruleset permanently. The process must have set no_new_privs."""
     _checked("landlock_restrict_self", _call(_RESTRICT_SELF, ctypes.c_long(ruleset), _ZERO))
 
 
@@ -222,7 +222,7 @@ class Filter:
         )
 
     def install(self) -> None:
-        """Install the filter in this process, permanently. Requires no_new_privs."""
+        """Install the filter in this process permanently. The process must have set no_new_privs."""
         pid = struct.pack("=I", os.getpid())
         for offset in self._pids:
             ctypes.memmove(ctypes.addressof(self._code) + offset, pid, 4)

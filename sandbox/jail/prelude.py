@@ -37,7 +37,7 @@ def gave(name: str, value: object) -> bool:
 
 
 def get(name: str) -> object:
-    """Return the prelude's object with this name, or None."""
+    """Return the prelude's object with this name, or None if the prelude has no such object."""
     return _names.get(name)
 
 

@@ -33,7 +33,7 @@ class Seen:
     """Object that a model passes to its layers instead of a mask while it computes one token per row."""
 
     bias: Tensor | None
-    """(B, 1, 1, L): 0 for tokens to attend to, -inf on padding. None if there is no padding."""
+    """(B, 1, 1, L): 0 for tokens to attend to, -inf on padding. The value is None if there is no padding."""
 
 
 _seen: ContextVar[Seen | None] = ContextVar("seen", default=None)
@@ -91,7 +91,7 @@ class _GrowingLayer(DynamicLayer):  # type: ignore[misc]
         super().__init__()
         self._most = most
         self._space: tuple[Tensor, Tensor] | None = None
-        """Memory allocated for keys and values. None until the prompts have been computed."""
+        """Memory allocated for keys and values, or None until the prompts have been computed."""
 
     def update(
         self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any

@@ -86,8 +86,8 @@ def memory(config: Config, shape: Shape, processes: int) -> dict[str, float]:
 
 
 Over = Callable[[Tensor, Tensor, int], Tensor]
-"""Function that takes tokens, their rows and their index in the response. Returns a (B,) bool tensor that is
-True for tokens that end a response."""
+"""Function that takes tokens, their rows and their index in the response. It returns a (B,) bool tensor that
+is True for tokens that end a response."""
 
 
 def open_engine(setup: EngineSetup, kind: type[HfRollout] | None = None) -> HfRollout:

@@ -89,7 +89,7 @@ class Stepper:
             engine: vLLM's `LLMEngine` in this process.
             group: Group of the processes that share the engine. It has the attributes `rank_in_group` and
                 `world_size`, and the method `broadcast_object`.
-            parameters: Function that takes a seed, a maximum number of tokens and stop token ids. Returns
+            parameters: Function that takes a seed, a maximum number of tokens and stop token ids. It returns
                 vLLM's sampling parameters for a turn.
             told: Callback that receives the index and the result of each episode that ends, in all processes.
             at_work: Function that returns a context manager. The engine's steps run inside this context.

@@ -392,7 +392,7 @@ def engine_arguments(
     )
     arguments |= {
         "distributed_executor_backend": "external_launcher",
-        "logprobs_mode": "processed_logprobs",  # from the distribution after temperature, top_k and top_p
+        "logprobs_mode": "processed_logprobs",  # after temperature, top_k and top_p are applied
         "skip_tokenizer_init": True,
         "load_format": config.load_format,
         "enable_prefix_caching": config.enable_prefix_caching,

@@ -74,7 +74,7 @@ def gather_rows(scored: Sequence[ScoredRollout], n: int, step: int, world: World
     """
     mine = [_plain(one, step) for one in scored]
     groups = [[rows[i : i + n] for i in range(0, len(rows), n)] for rows in world.to_main(mine)]
-    # Prompts were assigned to processes one by one in turn, so they are collected in the same order.
+    # Prompts were assigned to the processes in turn, one at a time, and are collected in the same order.
     in_order: Iterator[list[dict[str, Any]]] = chain.from_iterable(zip_longest(*groups, fillvalue=[]))
     return list(chain.from_iterable(in_order))
 

@@ -120,7 +120,7 @@ class PendingScores:
     def _end_decoding(self) -> None:
         self._decoder.shutdown()
         for one in self._decoded:
-            one.result()  # raises errors from decoding
+            one.result()  # this raises errors from decoding
 
     def _scored(self, row: int, score: Score) -> ScoredRollout:
         played = self.episodes.get(row)

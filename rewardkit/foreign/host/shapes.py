@@ -176,7 +176,7 @@ class FunctionParameters:
 
 
 def shape_of(target: Any, parameters: FunctionParameters) -> CallShape | None:
-    """Return the call shape that a callable's class or parameters identify, or None if there is none."""
+    """Return the call shape that a callable's class or parameters identify, or None if they identify none."""
     if any(base.__name__ in ("ORM", "AsyncORM") for base in type(target).__mro__):
         return BY_KIND["swift"]
     names = set(parameters.names)
