@@ -21,8 +21,8 @@ class Answer:
     error: str | None = None
     """One line about the exception that was raised, or about why there is no result."""
     cpu_s: float = 0.0
-    """CPU time of the whole run in seconds, if the run ended during this call. Otherwise 0, because the CPU
-    time of a single call is not measured."""
+    """CPU time of the whole run in seconds, if the run ended during this call. Otherwise it is 0, because the
+    CPU time of a single call is not measured."""
     unusable: str | None = None
     """Reason why an assertion cannot be run at all, for any program."""
 

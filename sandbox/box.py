@@ -1,6 +1,6 @@
 """`Sandbox` runs programs, function calls and assertions on fork servers, which it starts and replaces.
 
-Only one thread at a time may use a sandbox. `pool.py` shares several sandboxes between callers. If a server
+Only one thread at a time may use a sandbox. `pool.py` shares several sandboxes among callers. If a server
 dies, its run is repeated on a new server.
 """
 
@@ -150,7 +150,7 @@ class Sandbox:
             program: Python source.
             function: Name of the function. `Solution().name` means the method of a new `Solution` object.
             cases: Positional arguments of each call.
-            limits: Limits of each call.
+            limits: Limits for each call.
             keywords: Keyword arguments of each call.
             budget: Limits that all calls share. Once the budget is spent, the remaining cases get no answer,
                 so the returned list is shorter.

@@ -85,7 +85,7 @@ class FusionClient:
         Args:
             program: Source of the program.
             stdin: The whole standard input.
-            limits: Limits of the run.
+            limits: Limits for the run.
             prelude: True to let a Python program use names from common modules without importing them. Only
                 rewardkit's own service supports this.
             language: Name of the program's language in rewardkit.

@@ -51,7 +51,7 @@ class Ticket(Future[T]):
 
 
 class Pool:
-    """Sandboxes that run jobs in parallel. Any thread may use a pool, also as a context manager.
+    """Sandboxes that run jobs in parallel. A pool can be used from any thread, and as a context manager.
 
     Args:
         size: Number of parallel runs. None means the number of cores that this process may use.

@@ -372,7 +372,7 @@ class _Running:
 
 
 def _files_plan(job: Job) -> bytes:
-    """Return an `execute.ExecutionPlan` for a script's files in JSON, or nothing if there are no files."""
+    """Return the JSON of an `execute.ExecutionPlan` for a script's files, or b"" if there are no files."""
     if not job.files and not job.fetch:
         return b""
     return json.dumps({"files": encoded(job.files), "fetch": job.fetch}).encode()

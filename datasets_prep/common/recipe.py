@@ -231,7 +231,7 @@ def _is_train(split: str) -> bool:
 
 
 def named(source: Source, split_name: str | None) -> Source:
-    """Return a source with its only split renamed to `split_name`. If that is None, keep the names.
+    """Return a source with its only split renamed to `split_name`, unless `split_name` is None.
 
     Raises:
         InputError: The source has several splits.

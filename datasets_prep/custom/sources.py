@@ -163,7 +163,7 @@ def scored_by(data_source: str | None, reward: str | None) -> tuple[RowSource, d
 
 
 def _scoring(data_source: str) -> str | None:
-    """Return the reward of a data source, or None if it is new or a composition of a single reward."""
+    """Return the reward for a data source, or None if the data source is new or composes a single reward."""
     try:
         known = REGISTRY.resolve(data_source)
     except UnknownDataSourceError:

@@ -133,7 +133,7 @@ class QualityScreen:
 
 
 def places_of(batch: pa.RecordBatch, seen: int) -> list[int]:
-    """Return the index of each row in the raw split, or among all rows of the split if it is unknown."""
+    """Return the index of each row in the raw split, or among all rows of the split if unknown."""
     if "extra_info" in batch.schema.names:
         places: list[int] = batch.column("extra_info").field("index").to_pylist()
         return places

@@ -113,10 +113,11 @@ class Episode:
         self.response_mask: list[int] = []
         """1 for a token that the model generated, 0 for an appended token."""
         self.log_probs: list[float] = []
-        """Log-probabilities in nats, as reported by the engine. 0.0 for appended tokens, and for all tokens
-        if the engine reports none."""
+        """Log-probabilities in nats, as reported by the engine. They are 0.0 for appended tokens, and for all
+        tokens if the engine reports none."""
         self.weight_versions: list[int] = []
-        """Versions as in `Reply.weight_versions`. 0 for appended tokens, and for all tokens if unknown."""
+        """Versions as in `Reply.weight_versions`. They are 0 for appended tokens, and for all tokens if
+        unknown."""
         self.turns: list[Turn] = []
         self.state: dict[str, Any] = {}
         """Data for the loop's own use."""

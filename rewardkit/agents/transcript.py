@@ -40,7 +40,7 @@ class Skeleton:
     closing: tuple[int, ...]
     """Token ids at the start of the first part that close the assistant turn."""
     contents: tuple[Callable[[str], str], ...]
-    """Functions that change each content as the template does, by no change, trimming or JSON encoding."""
+    """Functions that change each content as the template does. They keep, trim or JSON-encode the content."""
 
 
 @dataclass

@@ -124,7 +124,7 @@ def function_declared(one: Any) -> Declared:
 
 
 def _answering_as_verl(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function so that it returns text as in verl, with dicts as JSON and other values as by `str`."""
+    """Wrap a function so that it returns text as in verl, with dicts as JSON and other values as strings."""
     if inspect.iscoroutinefunction(function):
 
         @functools.wraps(function)

@@ -198,7 +198,7 @@ def load_reward(text: str, registry: Registry = REGISTRY) -> list[Reward]:
 
 
 def _is_ours(spec: str) -> bool:
-    """Return True if a spec names a Python file written for rewardkit, that is, a file that imports it."""
+    """Return True if a spec names a Python file that imports rewardkit, and is thus written for it."""
     path = spec.partition("?")[0].partition(":")[0]
     if not path.endswith(".py"):
         return False

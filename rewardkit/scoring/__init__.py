@@ -1,1 +1,1 @@
-"""Runs rewards. Contains the Scorer, its pools of worker processes, and the workers."""
+"""Runs rewards, with the Scorer, its pools of worker processes, and the workers."""

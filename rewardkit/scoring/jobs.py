@@ -276,7 +276,7 @@ def encode(sample: Sample) -> msgspec.Raw:
 
 
 def misfit(sample: Sample) -> str:
-    """Return a message about the first field with a wrong type or an unencodable value, or an empty text."""
+    """Return a message about the first field with a wrong type or an unencodable value, or else ""."""
     for field in msgspec.structs.fields(Sample):
         try:
             msgspec.convert(value := getattr(sample, field.name), field.type)

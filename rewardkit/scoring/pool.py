@@ -92,7 +92,7 @@ class WorkerPool:
         chunk_size: int,
         turn: ScoringTurn = NOBODY,
     ) -> Scores:
-        """Send encoded samples or pieces of work to the workers, and return a future of the results.
+        """Send encoded samples or pieces of work to the workers, and return a future for the results.
 
         Cancelling the future kills workers that are busy only with this batch.
 

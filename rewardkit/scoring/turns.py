@@ -67,7 +67,8 @@ class Waiting:
         self._clients: dict[Hashable, _Client] = {}
         self._order = itertools.count()
         self._turns: list[tuple[float, int, _Client]] = []
-        """Heap of the clients with chunks. Entries with a tag other than the client's are out of date."""
+        """Heap of the clients with chunks. Entries with a tag other than the client's current tag are out of
+        date."""
         self._clock = 0.0
 
     def __iter__(self) -> Iterator[Chunk]:

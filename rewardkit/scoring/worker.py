@@ -119,7 +119,7 @@ def frame(message: msgspec.Struct) -> bytes:
 
 
 def main(parent: int) -> None:
-    """Process requests from the parent until it closes the pipe."""
+    """Process requests from the parent until the parent closes the pipe."""
     global _own_pid
     if not processes.die_with_parent(parent):
         os._exit(1)

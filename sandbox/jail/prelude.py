@@ -22,7 +22,7 @@ _names: dict[str, object] = {}
 
 
 def prepare() -> None:
-    """Collect the names. The server calls this once."""
+    """Collect the names for the prelude. The server calls this function once."""
     for name in _STARRED:
         module = importlib.import_module(name)
         public = getattr(module, "__all__", None) or [n for n in vars(module) if not n.startswith("_")]

@@ -18,7 +18,7 @@ from .channel import Channel
 from .proxies import NOTHING, Proxy, RemoteClass, channel, number_of
 
 _KINDS = {"generator": types.GeneratorType, "function": types.FunctionType, "method": types.MethodType}
-"""Builtin types that a stand-in may pass for in the tests' `isinstance` checks."""
+"""Builtin types as which a stand-in may pass in the tests' `isinstance` checks."""
 
 
 class TestsChannel(Channel):

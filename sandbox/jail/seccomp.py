@@ -37,7 +37,7 @@ OWN_PID = 0x7E57_91D0
 
 # name: number on x86_64, number on aarch64 (asm/unistd_64.h, asm-generic/unistd.h of Linux 6.1).
 _PLAIN: dict[str, tuple[int | None, int | None]] = {
-    # files, by descriptor and by path (Landlock decides which files may be opened)
+    # calls on files, by descriptor and by path (Landlock decides which files may be opened)
     "read": (0, 63), "write": (1, 64), "close": (3, 57), "fstat": (5, 80), "stat": (4, None),
     "lstat": (6, None), "newfstatat": (262, 79), "statx": (332, 291), "lseek": (8, 62),
     "pread64": (17, 67), "pwrite64": (18, 68), "readv": (19, 65), "writev": (20, 66),
@@ -51,13 +51,13 @@ _PLAIN: dict[str, tuple[int | None, int | None]] = {
     "pipe": (22, None), "pipe2": (293, 59), "dup": (32, 23), "dup2": (33, None), "dup3": (292, 24),
     "close_range": (436, 436), "shutdown": (48, 210), "recvfrom": (45, 207),
     "getsockopt": (55, 209), "getsockname": (51, 204),
-    # waiting
+    # calls that wait
     "poll": (7, None), "ppoll": (271, 73), "select": (23, None), "pselect6": (270, 72),
     "epoll_create": (213, None), "epoll_create1": (291, 20), "epoll_ctl": (233, 21),
     "epoll_wait": (232, None), "epoll_pwait": (281, 22), "eventfd": (284, None),
     "eventfd2": (290, 19), "futex": (202, 98), "nanosleep": (35, 101), "clock_nanosleep": (230, 115),
     "pause": (34, None), "wait4": (61, 260), "waitid": (247, 95), "sched_yield": (24, 124),
-    # memory
+    # memory management
     "mmap": (9, 222), "munmap": (11, 215), "mprotect": (10, 226), "mremap": (25, 216),
     "madvise": (28, 233), "brk": (12, 214), "membarrier": (324, 283), "get_mempolicy": (239, 236),
     # the process's own signals and timers
@@ -65,7 +65,7 @@ _PLAIN: dict[str, tuple[int | None, int | None]] = {
     "rt_sigpending": (127, 136), "rt_sigtimedwait": (128, 137), "rt_sigsuspend": (130, 133),
     "sigaltstack": (131, 132), "restart_syscall": (219, 128), "getitimer": (36, 102),
     "setitimer": (38, 103), "alarm": (37, None),
-    # queries
+    # queries about the process and the system
     "clock_gettime": (228, 113), "clock_getres": (229, 114), "gettimeofday": (96, 169),
     "time": (201, None), "times": (100, 153), "getpid": (39, 172), "gettid": (186, 178),
     "getppid": (110, 173), "getuid": (102, 174), "geteuid": (107, 175), "getgid": (104, 176),

@@ -1,4 +1,4 @@
-"""The fork server, which forks a child for each run, enforces its limits and reports how it ended.
+"""The fork server, which forks a child for each run, enforces limits and reports how the run ended.
 
 The server handles one run at a time, in one thread. It never has a run's data in memory, because programs and
 inputs arrive as descriptors that only the child reads. When the driver closes the socket or dies, the server
@@ -74,7 +74,7 @@ class Setup:
 
 
 def boot(arguments: str) -> None:
-    """Start the server with a Setup given as JSON, for the driver's `python -c`. Never return."""
+    """Start the server with a Setup given as JSON, without returning. The driver's `python -c` calls this."""
     given = json.loads(arguments)
     del given["home"]  # the driver's `python -c` has already read this entry
     lists = {name: tuple(given[name]) for name in ("readable", "path", "preload")}
@@ -260,7 +260,7 @@ class _JailServer:
                 return reason
 
     def _overfull(self) -> int:
-        """Return OUTPUT if the working directory exceeds the limits of level `warm`, otherwise ENDED."""
+        """Return OUTPUT if the working directory exceeds the limits of level `warm`, or else ENDED."""
         box_mb = self.setup.box_mb
         full = not self.warm and scratch.is_overfull(
             self.setup.scratch, box_mb << 20, namespaces.ENTRIES_A_MB * box_mb

@@ -148,7 +148,7 @@ class RolloutEngine(Protocol):
         ...
 
     def close(self) -> None:
-        """Shut the engine down. All processes must call this method before the process group is destroyed."""
+        """Shut down the engine. All processes must call this method before the process group is destroyed."""
         ...
 
 

@@ -58,7 +58,7 @@ class Answers(Protocol):
         ...
 
     def withdraw(self, ask: Ask) -> None:
-        """Cancel a request that its episode is no longer waiting for."""
+        """Cancel a request for which its episode is no longer waiting."""
         ...
 
 

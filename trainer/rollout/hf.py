@@ -344,7 +344,7 @@ def _find(probabilities: Tensor, uniforms: Tensor) -> Tensor:
 
 
 def restrict(logits: Tensor, top_k: int, top_p: float) -> Tensor:
-    """Set all logits to -inf except for the `top_k` likeliest tokens within the probability mass `top_p`."""
+    """Set all logits to -inf except those of the `top_k` likeliest tokens within the mass `top_p`."""
     if 0 < top_k < logits.shape[-1]:
         threshold = logits.topk(top_k, dim=-1).values[:, -1:]
         logits = logits.masked_fill(logits < threshold, -torch.inf)

@@ -90,7 +90,7 @@ class Fleet:
     def since(self, name: str) -> set[str]:
         """Return the name of these weights and the names of all later weights."""
         found = set()
-        # The search starts with the newest, because `name` is nearly always recent.
+        # The search starts with the newest weights, because `name` is nearly always recent.
         for one in reversed(self.published):
             found.add(one)
             if one == name:

@@ -36,7 +36,7 @@ def record(run: TrainingRun, scored: Sequence[ScoredRollout], step: int) -> dict
 
 
 def part_means(scores: Sequence[Score], world: World) -> dict[str, float]:
-    """Return `reward/part/<name>`, means over the scored responses in all processes that have this part."""
+    """Return `reward/part/<name>`, the means over all processes' scored responses that have this part."""
     mine: dict[str, tuple[float, int]] = {}
     for score in scores:
         for name, value in score.parts.items() if score.ok else ():
@@ -99,7 +99,7 @@ def _plain(scored: ScoredRollout, step: int) -> dict[str, Any]:
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> pa.Table:
-    """Convert the rows to a table in which each row has the parts for all data sources, or null."""
+    """Convert the rows to a table in which each row has all parts of all data sources, null if missing."""
     parts = sorted({part for row in rows for part in row["parts"]})
     full = [{**row, "parts": {part: row["parts"].get(part) for part in parts} or None} for row in rows]
     return pa.Table.from_pylist(full)

@@ -162,7 +162,7 @@ class EpisodeBranches:
         )
 
     def settle(self) -> None:
-        """Copy the branch with the latest turn into the episode, to which the other branches are attached."""
+        """Copy the branch with the latest turn into the episode, and attach the other branches to it."""
         spoken = [branch.episode for branch in self.all if branch.made]
         if self.last is None:
             return

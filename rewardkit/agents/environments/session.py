@@ -28,7 +28,7 @@ class EnvironmentSession:
     """Interaction with an environment. `begin` passes the environment's prompt and tools to the episode."""
 
     def __init__(self, row: EpisodeRow, of_run: str) -> None:
-        """Create the environment that the run or the row names, without contacting it.
+        """Create the environment that the run or the row names, without contacting the environment.
 
         Raises:
             InputError: Neither the run nor the row names an environment that can be created.

@@ -16,7 +16,7 @@ from .shapes import GETTERS, CallNotes, CallRow, LackingError, LibraryCall, NoRe
 
 
 class LmEvalTask(LibraryCall):
-    """Reward from an lm-eval task. The score is one metric for one filter, and other numbers are parts."""
+    """Reward from an lm-eval task. The score is one metric for one filter. All other numbers are parts."""
 
     def __init__(self, request: LoadRequest) -> None:
         import lm_eval.tasks  # type: ignore[import-not-found]

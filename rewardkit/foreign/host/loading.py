@@ -278,7 +278,7 @@ def _only(module: ModuleType, target: str, kind: str) -> Any:
 
 
 def _instance(found: Any, options: Mapping[str, Any]) -> Any:
-    """Create an instance of a class. Pass the options as `args` if it requires its trainer's arguments."""
+    """Create an instance of a class. Pass the options as `args` if the class requires trainer arguments."""
     parameters = FunctionParameters(found)
     if "args" in parameters.names and "args" not in options and (options or "args" in parameters.required):
         return found(SimpleNamespace(**options))
@@ -333,11 +333,11 @@ def _is_installed(path: str) -> bool:
 
 
 def distribution_of(module: str) -> str:
-    """Return the name and version of a module's distribution, or only the module's name if unknown."""
+    """Return the name and version of a module's distribution, or the module's name if there is none."""
     from importlib import metadata
 
     top = module.partition(".")[0]
-    # This function is available since Python 3.10.
+    # This function has been available since Python 3.10.
     of_packages: dict[str, list[str]] = getattr(metadata, "packages_distributions", dict)()
     names = of_packages.get(top) or [top]
     try:

@@ -256,7 +256,7 @@ class FunctionCall:
         return {_SHOWS.get(field, field) for name, field in self.gives.items() if name in known}
 
     def on(self, rows: Sequence[CallRow], notes: CallNotes) -> Any:
-        """Call the function with the values from the rows. The caller must await an awaitable return value.
+        """Call the function with the values from the rows. The caller must await an awaitable result.
 
         Raises:
             LackingError: A row has no value for a required parameter.
