@@ -88,8 +88,7 @@ class QuestionParts:
         return options
 
     def letter(self, values: Values, ground_truth: str) -> str:
-        """Return the letter of the option that a ground truth names, or the ground truth itself if it names
-        no option.
+        """Return the letter of the option that a ground truth names, or the ground truth if it names none.
 
         Raises:
             ValueError: The ground truth names one option by its label or index, and another by its text.

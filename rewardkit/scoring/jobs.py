@@ -232,8 +232,7 @@ class Chunk:
 
 
 class Scores(Future[list[Score]]):
-    """Future with all scores for a `submit` call. Cancelling the future kills the workers that score the
-    samples.
+    """Future with all scores for a `submit` call. Cancelling the future kills the workers involved.
 
     For pieces of work, the results are the bytes that the workers return, and a Score for each failed piece.
     """

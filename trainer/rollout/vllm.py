@@ -410,7 +410,7 @@ def engine_arguments(
 
 
 def cpu_cache_bytes(config: RolloutConfig, token_bytes: int, engines: int) -> int:
-    """Return the KV cache size for `max_num_seqs` full sequences, but at most an engine's share of free memory.
+    """Return the KV cache size for `max_num_seqs` full sequences, capped at an engine's share of free memory.
 
     By default, vLLM would reserve 0.92 of the machine's memory in every process.
     """
