@@ -1,8 +1,8 @@
 """Converts raw datasets to parquet files with a common schema.
 
 Each dataset or family of datasets has its own module, which is imported only when it is used. `DATASETS`
-contains all datasets. Its entries are in `tables/`, grouped by kind. The shared code is in `common/`, with
-`recipe` as the best place to start reading.
+contains all datasets. Its entries are in `tables/`, grouped by kind. The shared code is in `common/`, where
+`recipe` is the best module to read first.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ DATASETS: Table[Dataset] = Table(
 
 
 def find_dataset(name: str) -> Dataset | None:
-    """Return the dataset with this name, or None. Case is ignored, and `-` and `_` are equivalent."""
+    """Return the dataset with this name, or None if it is unknown.
+
+    Case is ignored, and `-` and `_` are equivalent.
+    """
     plain = {known.replace("-", "_"): known for known in DATASETS}
     known = plain.get(name.casefold().replace("-", "_"))
     return None if known is None else DATASETS[known]

@@ -1,7 +1,7 @@
 """AIME (American Invitational Mathematics Examination) contains 30 problems per year, with integer answers
 from 0 to 999. There is only a test split.
 
-Raw files: files with any name from Maxwell-Jia/AIME_2024, HuggingFaceH4/aime_2024,
+Raw files (under any name): the files from Maxwell-Jia/AIME_2024, HuggingFaceH4/aime_2024,
 AI-MO/aimo-validation-aime, math-ai/aime24, math-ai/aime25 or opencompass/AIME2025.
 BytedTsinghua-SIA/AIME-2024 is also supported. It has the columns of DAPO and contains each row 32 times.
 Duplicates are dropped.

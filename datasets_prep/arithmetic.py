@@ -105,7 +105,7 @@ def capacity(level: str, split: str) -> int:
 
 
 def problems(level: str, split: str, seed: int) -> Iterator[tuple[Problem, bool]]:
-    """Yield distinct problems indefinitely, each with a flag for templates that are held out for testing."""
+    """Yield distinct problems indefinitely, each with True if its template is held out for testing."""
     # `Random` hashes a string seed with SHA-512. Similar seeds therefore give unrelated streams, and the
     # streams are the same on every platform.
     rng = random.Random(f"{DATA_SOURCE} {level} {split} {seed}")
@@ -191,7 +191,7 @@ def _split_of_tiny(operator: str, template: int, a: int, b: int) -> str:
     """Return the split for an arithmetic fact, such as 5+3, combined with a template.
 
     For half of the facts, one template is held out for testing. Every fact also occurs in training with other
-    templates, because the test is meant to measure the task and not unseen arithmetic.
+    templates, because the test is meant to measure the task rather than unseen arithmetic.
     """
     return "test" if _hash(f"{operator} {a} {b}") % 6 == template else "train"
 

@@ -61,7 +61,7 @@ def prepared(dataset: Dataset, settings: PrepSettings, own: Mapping[str, Any]) -
 
 
 def cache_folder() -> Path:
-    """Return the cache folder for datasets, which is in XDG_CACHE_HOME if set, otherwise in ~/.cache."""
+    """Return the cache folder for datasets, which is in XDG_CACHE_HOME or, if that is unset, in ~/.cache."""
     home = os.environ.get("XDG_CACHE_HOME")
     return (Path(home) if home else Path.home() / ".cache").absolute() / "rewardkit" / "prepared"
 

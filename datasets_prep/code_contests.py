@@ -50,7 +50,10 @@ def _problem(record: Record, max_tests: int | None) -> ProgramProblem:
 
 
 def _seconds(limit: Any) -> float:
-    """Convert a time limit, given as `{seconds, nanos}` or a number, to seconds. No limit becomes 0."""
+    """Convert a time limit, given as `{seconds, nanos}` or a number, to seconds.
+
+    A missing limit becomes 0.
+    """
     if isinstance(limit, dict):
         return float(limit.get("seconds") or 0) + float(limit.get("nanos") or 0) / 1e9
     return float(limit) if isinstance(limit, int | float) else 0.0

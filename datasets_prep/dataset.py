@@ -1,4 +1,4 @@
-"""Entry in the table of datasets, whose fields are available before the dataset's module is imported."""
+"""Defines an entry in the table of datasets. Reading an entry does not import the dataset's module."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ class Dataset:
     rows: str
     """Number of rows in each split according to the dataset card, such as `train 7,473, test 1,319`."""
     data_source: str
-    """Data source of the rows, which determines their reward, or an example if there are several."""
+    """Data source of the rows, which determines their reward, or one example if the rows have several data
+    sources."""
     raw: str
     """Arguments that follow the dataset's name in the example command."""
     module: str = ""

@@ -67,7 +67,7 @@ MakeRows = Callable[[Pair, str], list[AnyRow]]
 
 @dataclass(frozen=True, slots=True)
 class Preferences:
-    """Published version of the dataset."""
+    """A published version of the dataset."""
 
     name: str
     hub: Hub

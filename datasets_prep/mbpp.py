@@ -36,7 +36,7 @@ def _to_row(record: Record, context: RowContext) -> Row:
     tests = record.texts("test_list")
     imports = "\n".join(record.values.get("test_imports") or ())
     setup = record.values.get("test_setup_code") or imports
-    plus = record.values.get("test")  # MBPP+
+    plus = record.values.get("test")  # only MBPP+ has this column
     return Row(
         data_source=DATA_SOURCE,
         prompt=chat(f"{text}\n\n{context.instruction}\n\n```python\n{tests[0]}\n```"),

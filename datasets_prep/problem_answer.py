@@ -16,8 +16,8 @@ Raw columns (if several are listed, the first one that exists is used):
     minerva     problem, question       answer, box in solution      type, idx
 
 If there is a column `solution`, it is used as the reference solution. Rows without an answer, such as proofs
-and rows with the answer `notfound`, are skipped and counted. DAPO contains each row about a hundred times;
-duplicates are dropped. Chat prompts are not changed unless you pass --instruction or --template.
+and rows with the answer `notfound`, are skipped and counted. DAPO contains each row about a hundred times.
+Duplicates are dropped. Chat prompts are not changed unless you pass --instruction or --template.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def _answer(family: Family, record: Record) -> str:
             return text
     columns = ("solution" if name == "boxed" else name.split(".")[0] for name in family.answer)
     if not any(name in record.values for name in columns):
-        record.value(family.answer[0])  # raises an error that lists the existing columns
+        record.value(family.answer[0])  # this raises an error that lists the existing columns
     raise LeftOutError("no answer found")
 
 

@@ -57,7 +57,7 @@ class QA:
     """Data source of the rows, by default the dataset's name on the hub. `{source}` is replaced by the value
     of the raw column `data_source`."""
     context: str = ""
-    """Column with the text that the question refers to, or empty if there is none."""
+    """Column with the text to which the question refers, or empty if the dataset has no such column."""
     expand: Callable[[Record], Iterator[Record]] | None = None
     layout: SplitLayout = SplitLayout(ALL_THREE, validation_is_test=True)  # noqa: RUF009  (frozen)
     tool: str = "search"
@@ -167,7 +167,7 @@ def _texts(value: Any, record: Record) -> AcceptedAnswers:
 
 
 def _nested(record: Record) -> Iterator[Record]:
-    """Yield the questions nested in a record from an original SQuAD or DROP file, or a flat record as is."""
+    """Yield the questions nested in a record from an original SQuAD or DROP file, or a flat record itself."""
     values = record.values
     if isinstance(values.get("paragraphs"), list):
         yield from _numbered(record, _squad_questions(values))

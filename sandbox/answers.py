@@ -1,4 +1,4 @@
-"""Reads the results of calls and assertions from their processes, and defines the budget that they share."""
+"""Parses the results of calls and assertions, and defines the budget that the runs of a solution share."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Answer:
     error: str | None = None
     """One line about the exception that was raised, or about why there is no result."""
     cpu_s: float = 0.0
-    """CPU time in seconds of the run that ended during this call. For all other calls it is 0, because their
-    own CPU time is not measured."""
+    """CPU time of the whole run in seconds, if the run ended during this call. Otherwise it is 0, because the
+    CPU time of a single call is not measured."""
     unusable: str | None = None
     """Reason why an assertion cannot be run at all, for any program."""
 
@@ -36,7 +36,7 @@ class SolutionBudget:
     """CPU time left for failed runs, in seconds. This limit stops a program early if it loops in every
     test."""
     ends: float = float("inf")
-    """Time on `time.monotonic()` by which all runs must have ended."""
+    """Time, as reported by `time.monotonic()`, by which all runs must have ended."""
 
     def spend(self, outcome: Outcome, *, failed: bool = False) -> None:
         """Subtract a run's CPU time, or its elapsed time if it was stopped for idling."""

@@ -1,6 +1,6 @@
 """`Sandbox` runs programs, function calls and assertions on fork servers, which it starts and replaces.
 
-Only one thread at a time may use a sandbox. `pool.py` shares several sandboxes between callers. If a server
+Only one thread at a time may use a sandbox. `pool.py` shares several sandboxes among callers. If a server
 dies, its run is repeated on a new server.
 """
 
@@ -34,7 +34,7 @@ _USED_UP = ("cpu_timeout", "idle_timeout", "memory_limit", "output_limit")
 
 
 class Sandbox:
-    """A few warm fork servers at one isolation level. Usable as a context manager.
+    """A few warm fork servers at one isolation level. A sandbox can be used as a context manager.
 
     Raises:
         SandboxUnavailable: This host cannot provide the requested level.
@@ -69,7 +69,7 @@ class Sandbox:
         Args:
             program: Source of the program.
             stdin: The whole standard input.
-            limits: Limits of the run.
+            limits: Limits for the run.
             prelude: True to let a Python program use names from common modules without importing them.
             language: Language of the program, under any common name (docs/sandbox.md). Later runs of the same
                 program reuse its build.
@@ -150,7 +150,7 @@ class Sandbox:
             program: Python source.
             function: Name of the function. `Solution().name` means the method of a new `Solution` object.
             cases: Positional arguments of each call.
-            limits: Limits of each call.
+            limits: Limits for each call.
             keywords: Keyword arguments of each call.
             budget: Limits that all calls share. Once the budget is spent, the remaining cases get no answer,
                 so the returned list is shorter.
@@ -192,7 +192,7 @@ class Sandbox:
         """Run the assertions in `tests` in one jailed child process, while `program` runs in another.
 
         Names that neither the tests nor `setup` define are looked up in the program. `__candidate__('name')`
-        always looks a name up in the program, and `import solution` imports the program as a module. Status
+        always looks up a name in the program, and `import solution` imports the program as a module. Status
         `ok` means that a test passed.
 
         Args:
@@ -228,7 +228,8 @@ class Sandbox:
     ) -> list[Answer]:
         """Run tests until either child ends. If a child ends early, the last answer describes how."""
         request = json.dumps({"setup": setup, "tests": tests}).encode()
-        start_s = _PYTEST_S if RUN_TEST in request else 0.0  # does not count towards the tests' time
+        # Starting pytest does not count towards the tests' time.
+        start_s = _PYTEST_S if RUN_TEST in request else 0.0
         budget.cpu_s += start_s
         budget.failures_s += start_s
         checking = replace(limits, idle_s=None, cpu_s=limits.cpu_s + start_s)
@@ -255,7 +256,7 @@ class Sandbox:
             self._begin(one, candidate)
             self._begin(two, checker)
             for end in ends:
-                end.close()  # so that each child notices when the other exits
+                end.close()  # otherwise a child would not notice that the other child has exited
             checked = two.finish()
             one.cancel()  # the program has no more calls to answer
             answered = one.finish()
@@ -269,7 +270,7 @@ class Sandbox:
                 if answered.status == "cancelled" and not self._cancelled:
                     ended = replace(answered, status="runtime_error", exit_code=None)
                 break
-        # Repeat the test that was running with the full limits, unless it already had them.
+        # The test that was running is repeated with the full limits, unless it already had the full limits.
         all_done = len(answers) == count or (bool(answers) and ended.status in _USED_UP)
         budget.spend(checked, failed=not all_done)
         budget.spend(answered, failed=not all_done)
@@ -310,19 +311,22 @@ class Sandbox:
                 worker.cancel()
 
     def arm(self) -> None:
-        """Clear an earlier cancellation, because the work that it was meant for has ended."""
+        """Clear an earlier cancellation, which applied only to work that has since ended."""
         with self._lock:
             self._cancelled = False
 
     def cancel(self) -> None:
-        """Kill the current runs, and any runs that start before `arm` is called. Callable from any thread."""
+        """Kill the current runs, and any runs that start before `arm` is called.
+
+        Any thread may call this method.
+        """
         with self._lock:
             self._cancelled = True
             for worker in self._busy:
                 worker.cancel()
 
     def kill(self) -> None:
-        """Kill the servers of the current runs, and prevent new runs. Callable from any thread."""
+        """Kill the servers of the current runs, and prevent new runs. Any thread may call this method."""
         with self._lock:
             self._closed = True
             for worker in self._busy:

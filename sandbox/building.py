@@ -1,7 +1,7 @@
 """Builds a program in the jail, once for all of its tests, and turns each test into a run of the result.
 
-A build consists of ordinary jailed runs, because the source that a compiler reads may be hostile too. The
-result of a build is a byte string in the driver's memory, and is executed only in the jail.
+A build consists of ordinary jailed runs, because the source code that a compiler reads may also be hostile.
+The result of a build is a byte string in the driver's memory, and is executed only in the jail.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _KEPT = 64
 _NO_VERDICT = ("sandbox_error", "cancelled", "wall_timeout")
 """Build statuses that depend on the host rather than on the program."""
 _ENDED = ("ok", "runtime_error")
-"""Statuses of a build step whose compiler exited by itself."""
+"""Statuses of build steps in which the compiler exited by itself."""
 _HELLO_LIMITS = Limits(cpu_s=10.0, wall_s=300.0)
 
 RunJob = Callable[[Job], Outcome]
@@ -74,7 +74,7 @@ class Build:
 
 
 class Builds:
-    """Cache of the most recent builds, by content, and of the languages found to work. Thread-safe."""
+    """Thread-safe cache of the most recent builds, by content, and of the languages found to work."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -99,7 +99,7 @@ class Builds:
     def prove(self, language: Language, level: IsolationLevel, run: RunJob) -> Toolchain:
         """Build and run a small program in a language, and return the language's toolchain.
 
-        Languages that differ only in the standard that they pass to the same compiler share one test.
+        Languages that differ only in the standard that is passed to the compiler share one test.
 
         Raises:
             LanguageUnavailable: The toolchain is missing or does not work in the jail.
@@ -182,7 +182,8 @@ def _unproved(language: Language, tools: Toolchain, outcome: Outcome) -> str:
 def build(language: Language, tools: Toolchain, job: Job, run: RunJob) -> Build | Outcome:
     """Build a job's program in a folder with the job's files. Try each list of steps until one succeeds.
 
-    If a limit stops a compiler, no further list is tried, because another standard would take just as long.
+    If a limit stops a compiler, no further list is tried, because compiling for another language standard
+    would take just as long.
     """
     source = job.program.decode("utf-8", "surrogateescape")
     made = Build(language, tools, source, job.program)

@@ -1,4 +1,4 @@
-"""Answers SandboxFusion's `/run_code` requests with this sandbox. `fusion_client.py` is a client for them.
+"""Answers SandboxFusion's `/run_code` requests with this sandbox. `fusion_client.py` is a client.
 
 Any SandboxFusion client can use this sandbox, for example verl through `sandbox_fusion.url`. The field names
 are those of github.com/bytedance/SandboxFusion. The additional key `rewardkit` contains limits and
@@ -168,7 +168,7 @@ def _fetch(given: object) -> tuple[str, ...]:
 
 
 def _path(name: str) -> str:
-    """Convert a path in a request to one relative to the working directory, which is also /tmp and /mnt.
+    """Convert a path in a request to a relative path in the working directory, which is also /tmp and /mnt.
 
     Raises:
         ValueError: The path is invalid or leads out of the working directory.
@@ -184,7 +184,7 @@ def _path(name: str) -> str:
 def _limits(body: Mapping[str, Any], extension: Mapping[str, Any]) -> Limits:
     """Return the limits for a request.
 
-    The request itself limits elapsed time. The default CPU limit allows a few cores to be busy all that time.
+    The request itself limits elapsed time. The default CPU limit allows a few cores to be busy throughout.
     """
     timeout_s = _number(body, "run_timeout", 10.0, _MAX_TIMEOUT_S)
     memory = body.get("memory_limit_MB")

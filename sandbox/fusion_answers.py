@@ -1,7 +1,7 @@
-"""Function calls and assertions in a field of `/run_code` that only rewardkit's client and server use.
+"""Defines a field of `/run_code`, used only by rewardkit, for function calls and assertions.
 
-The server passes them to `Sandbox.call` and `Sandbox.check`, so the program and the assertions run in
-separate jailed child processes.
+The server passes the calls and assertions to `Sandbox.call` and `Sandbox.check`, so the program and the
+assertions run in separate jailed child processes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _FOREVER_S = 1e9
 
 
 class CallRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Arguments of `Sandbox.call`. Those of the called function are encoded as in `jail/values.py`."""
+    """Arguments of `Sandbox.call`. The called function's arguments are encoded by `jail/values.py`."""
 
     function: str
     cases: list[list[Any]]
@@ -47,7 +47,10 @@ class BudgetLeft(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class AnswersRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """Tests in a request, besides its program and limits. If `call` and `check` are None, nothing runs."""
+    """Tests in a request, apart from the program and its limits.
+
+    If `call` and `check` are None, nothing runs.
+    """
 
     call: CallRequest | None = None
     check: CheckRequest | None = None

@@ -2,8 +2,8 @@
 
 The service receives the program and the arguments of one call, but never the expected result.
 `jail/calls.py`, which is part of the whole program, makes the call. In the output, the result follows a mark
-that is random for each run, and all other output is ignored. A program that writes the mark itself only
-chooses its own answer, which it could also do by returning a value.
+that is random for each run, and all other output is ignored. A program gains nothing by writing the mark
+itself, because it could choose its answer just as well by returning a value.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _modules() -> list[tuple[str, str]]:
 
 
 def harness(source: str) -> str:
-    """Return a Python program that calls a function in `source` once, as its standard input describes."""
+    """Return a Python program that calls a function in `source` once, as described on its standard input."""
     return f"MODULES = {_modules()!r}\nSOURCE = {source!r}\n{_BOOTSTRAP}"
 
 

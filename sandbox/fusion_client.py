@@ -1,8 +1,8 @@
 """Runs programs on a `/run_code` service, which is SandboxFusion or `rewardkit serve --run-code`.
 
-Use it on hosts that cannot isolate programs themselves. A program's expected output never leaves this host.
-Assertions, which contain expected values, are sent only to rewardkit's own service (`fusion_answers.py`). Its
-server is in `fusion.py`.
+Use this module on hosts that cannot isolate programs themselves. A program's expected output never leaves
+this host. Assertions, which contain expected values, are sent only to rewardkit's own service
+(`fusion_answers.py`). The server is in `fusion.py`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _COMPILE_S = 60.0
 
 
 class FusionClient:
-    """Client that runs programs on a `/run_code` service, which isolates them. Thread-safe.
+    """Thread-safe client that runs programs on a `/run_code` service, which isolates them.
 
     rewardkit's own service applies the limits exactly. Other services measure elapsed time, so a program that
     exceeds its limit cannot be distinguished from a very busy service.
@@ -85,7 +85,7 @@ class FusionClient:
         Args:
             program: Source of the program.
             stdin: The whole standard input.
-            limits: Limits of the run.
+            limits: Limits for the run.
             prelude: True to let a Python program use names from common modules without importing them. Only
                 rewardkit's own service supports this.
             language: Name of the program's language in rewardkit.
@@ -196,7 +196,7 @@ class FusionClient:
         return [no_answer(replace(answer, status="sandbox_error") if answer.ok else answer)]
 
     def why_not_ours(self) -> str | None:
-        """Return None if the service is rewardkit's own, otherwise a message that says it is not.
+        """Return None if the service is rewardkit's own, or a message which says that it is not.
 
         Only rewardkit's own service hides expected values from the program.
 
@@ -218,7 +218,7 @@ class FusionClient:
         )
 
     def _prove_calls(self) -> Answer | None:
-        """Return None if a trial call succeeds on the service, otherwise the failure.
+        """Return None if a trial call succeeds on the service, or else the answer that describes the failure.
 
         The call fails, for example, if the service's Python is too old.
         """
@@ -233,7 +233,7 @@ class FusionClient:
     def _ask(self, program: str | bytes, body: bytes, wall_s: float) -> dict[str, Any] | Outcome:
         """Send a request, and retry it if the service is busy or unreachable.
 
-        If the service rejects the request because the program is too large, this counts as a failure of the
+        A request that the service rejects because the program is too large counts as a failure of the
         program.
         """
         failed: Outcome | SandboxUnavailable = Outcome("sandbox_error")
@@ -313,7 +313,7 @@ def _first_message(compiled: dict[str, Any], late: bool) -> str:
 
 
 def _measured(status: OutcomeStatus, result: dict[str, Any], detail: str | None) -> Outcome:
-    """Return the outcome of a run, with the measurements of rewardkit's own service if there are any."""
+    """Return the outcome of a run, including any measurements that rewardkit's own service sent."""
     extension = result.get(EXTENSION)
     ours = extension if isinstance(extension, dict) else {}
     elapsed = _seconds(result.get("execution_time"))

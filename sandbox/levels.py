@@ -162,7 +162,10 @@ def _canaries() -> Iterator[tuple[str, int]]:
 
 @functools.cache
 def why_not(level: IsolationLevel) -> str | None:
-    """Return the reason why `level` does not work on this host, or None if it works. Cached per process."""
+    """Return the reason why `level` does not work on this host, or None if it works.
+
+    The result is cached per process.
+    """
     try:
         failed = [f for f in prove(level) if not f.held]
     except (SandboxUnavailable, OSError) as error:

@@ -12,7 +12,9 @@ _sandboxes: dict[tuple[int, str], Sandbox] = {}
 
 
 def sandbox_of_process(level: LevelChoice = "auto", *, allow_unsafe: bool = False) -> Sandbox:
-    """Return this process's sandbox for a level. A fork gets its own. Only one thread at a time may use it.
+    """Return this process's sandbox for a level. Only one thread at a time may use it.
+
+    A forked process gets its own sandbox.
 
     Raises:
         SandboxUnavailable: The level does not work on this host.

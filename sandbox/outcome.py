@@ -8,8 +8,8 @@ from typing import Literal
 from rewardkit.errors import RewardkitError
 
 IsolationLevel = Literal["full", "warm", "guard", "none"]
-"""Isolation levels. `warm` combines namespaces of the worker with seccomp, Landlock and rlimits. `guard` does
-the same without namespaces. `full` is `warm` with new namespaces for every run. `none` does not isolate
+"""Isolation levels. `warm` combines namespaces for the worker with seccomp, Landlock and rlimits. `guard`
+does the same without namespaces. `full` is `warm` with new namespaces for every run. `none` does not isolate
 programs."""
 
 OutcomeStatus = Literal[
@@ -47,14 +47,14 @@ class Limits:
     wall_s: float | None = None
     """Elapsed time in seconds, including any wait for a busy CPU. None means five times `cpu_s`."""
     memory_mb: int = 1024
-    """Address space of each process in MiB, in addition to the interpreter's own. For runtimes that reserve
-    much more memory than they use, this is a limit on memory in use instead. The same is true for shell
-    scripts, including all their processes."""
+    """Address space of each process in MiB, in addition to the interpreter's own. For shell scripts, and for
+    runtimes that reserve much more memory than they use, the limit applies to memory in use instead. A shell
+    script's limit covers all of its processes."""
     output_bytes: int = 4 << 20
     """Maximum size of stdout, of stderr and of each written file, in bytes."""
     processes: int = 0
-    """Number of additional processes that the run may start. Requires level `warm` or `full`. A Python
-    program can never execute another program."""
+    """Number of additional processes that the run may start. Any number above 0 requires level `warm` or
+    `full`. A Python program can never execute another program."""
     threads: int = 64
     idle_s: float | None = None
     """Time in seconds that the run may spend sleeping or waiting for events, rather than running or waiting
@@ -71,13 +71,13 @@ DEFAULT_LIMITS = Limits()
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Result of one run, as measured outside of its process."""
+    """Result of one run, as measured outside its process."""
 
     status: OutcomeStatus
     stdout: bytes = b""
     stderr: bytes = b""
     exit_code: int | None = None
-    """Exit status as in `subprocess`, which is negative if a signal ended the run. None if nothing was
+    """Exit status as in `subprocess`, which is negative if a signal ended the run, or None if nothing was
     run."""
     cpu_s: float = 0.0
     wall_s: float = 0.0

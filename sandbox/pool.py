@@ -1,4 +1,4 @@
-"""`Pool` shares one sandbox per core between any number of threads and event loops.
+"""`Pool` shares one sandbox per core among any number of threads and event loops.
 
 Callers take turns, no matter how many runs each of them has queued. Cancelled runs are killed. Each sandbox
 has its own thread, which blocks while it waits, so the pool never polls.
@@ -51,11 +51,11 @@ class Ticket(Future[T]):
 
 
 class Pool:
-    """Sandboxes that run jobs in parallel. Usable as a context manager and from any thread.
+    """Sandboxes that run jobs in parallel. A pool can be used from any thread, and as a context manager.
 
     Args:
         size: Number of parallel runs. None means the number of cores that this process may use.
-        level: Isolation level, as for `Sandbox`, which is checked before the pool starts.
+        level: Isolation level, as for `Sandbox`. The level is checked before the pool starts.
         queue_size: Maximum number of waiting runs. Callers wait while the queue is full.
 
     Raises:
@@ -74,7 +74,7 @@ class Pool:
         self.size = size or len(os.sched_getaffinity(0))
         self.queue_size = queue_size
         self._allow_unsafe = allow_unsafe
-        self._builds = Builds()  # shared, so that a program is built only once for all sandboxes
+        self._builds = Builds()  # the sandboxes share their builds, so that a program is built only once
         self._changed = threading.Condition()
         self._queues: dict[Hashable, deque[Ticket[Any]]] = {}
         self._turns: deque[Hashable] = deque()
@@ -168,7 +168,7 @@ class Pool:
             ticket.sandbox = None
 
     def _next(self) -> Ticket[Any] | None:
-        """Wait for a run and return it, taking callers in turn. Return None if the pool is closed."""
+        """Wait for a queued run and return it, taking callers in turn. Return None if the pool is closed."""
         with self._changed:
             self._changed.wait_for(lambda: self._turns or self._closed)
             if self._closed:

@@ -1,8 +1,8 @@
 """Starts and stops one fork server, sends it jobs and reads their outcomes.
 
-A worker is not thread-safe and runs one job at a time. `pool.py` shares several workers between callers. The
-server is started with `posix_spawn` or `vfork`, so that the caller's memory is never copied, and does not
-inherit the caller's environment variables.
+A worker is not thread-safe and runs one job at a time. `pool.py` shares several workers among callers. The
+server does not inherit the caller's environment variables. It is started with `posix_spawn` or `vfork`, so
+that the caller's memory is never copied.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _BASE_MODULES = (
 RUN_TEST = b"__run_test__("
 """Start of the call that runs one pytest or unittest test, as it appears in the source of the tests."""
 _PRELOADED = {"numpy": ("numpy",), "pytest": ("jail.pytesting",)}
-"""Additional modules that servers of each flavour load when they start."""
+"""Additional modules that a server loads when it starts, by flavour."""
 _NUMPY_IMPORT = re.compile(rb"^[ \t]*(?:import|from)[ \t]+(?:numpy|scipy|pandas)\b", re.MULTILINE)
 _OUT_OF_MEMORY = re.compile(
     rb"std::bad_alloc|memory allocation of \d+ bytes failed|fatal error: runtime: .*out of memory"
@@ -281,7 +281,7 @@ class Worker:
         return report
 
     def cancel(self) -> None:
-        """Kill the current run, whose status is then `cancelled`. Callable from any thread."""
+        """Kill the current run, whose status is then `cancelled`. Any thread may call this method."""
         with contextlib.suppress(OSError):
             self._control.send(protocol.CANCEL)
 
@@ -294,7 +294,7 @@ class Worker:
         """Stop the server and all of its processes. Repeated calls have no effect."""
         self._abandon()
         self._control.close()
-        if os.getpid() != self.owner:  # this is a fork of the driver, not the server's parent
+        if os.getpid() != self.owner:  # this process is a fork of the driver, not the server's parent
             return
         with contextlib.suppress(ProcessLookupError):
             self._process.send_signal(signal.SIGKILL)
@@ -372,7 +372,7 @@ class _Running:
 
 
 def _files_plan(job: Job) -> bytes:
-    """Return an `execute.ExecutionPlan` for a script's files in JSON, or nothing if there are no files."""
+    """Return the JSON of an `execute.ExecutionPlan` for a script's files, or b"" if there are no files."""
     if not job.files and not job.fetch:
         return b""
     return json.dumps({"files": encoded(job.files), "fetch": job.fetch}).encode()
@@ -402,7 +402,7 @@ def _status(exit_code: int, stderr: bytes, cpu_s: float, limits: Limits) -> Outc
         return "output_limit"
     last = _last_line(stderr)
     if last.startswith("MemoryError") or exit_code == -signal.SIGKILL or _OUT_OF_MEMORY.search(stderr):
-        return "memory_limit"  # only the kernel sends SIGKILL to a run, when memory runs out
+        return "memory_limit"  # a run receives SIGKILL only from the kernel, when memory runs out
     if "can't start new thread" in last:
         return "process_limit"
     return "runtime_error"

@@ -47,12 +47,12 @@ def schema_for(schema: pa.Schema, settings: PrepSettings) -> pa.Schema:
 def multi_turn(
     batches: Iterable[pa.RecordBatch], schema: pa.Schema, tool: str, settings: PrepSettings
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows with the agent and interaction in the settings, or unchanged if there is neither.
+    """Add the agent and interaction in the settings, if any, to the rows, and yield the rows.
 
     Args:
         batches: Batches of the dataset's rows.
         schema: Result of `schema_for`.
-        tool: Tool of the dataset, one of `TOOLS`.
+        tool: Tool for the dataset, one of `TOOLS`.
         settings: Settings for the run.
     """
     if settings.agent is None and settings.interaction is None:

@@ -36,7 +36,7 @@ class SplitLayout:
     splits: Mapping[str, str] = field(default_factory=lambda: TRAIN_AND_TEST)
     """Split for each word that may occur in a file or folder name. The innermost matching name decides."""
     alone: str = "train"
-    """Split for files whose paths contain none of these words."""
+    """Split for files whose paths contain none of the words in `splits`."""
     ignore: tuple[str, ...] = ()
     """Words in the paths of files that are not part of the dataset."""
     validation_is_test: bool = False
@@ -53,7 +53,7 @@ class Found:
     """Raw files found under a path."""
 
     splits: dict[str, list[Input]]
-    """Files by split, in the order train, validation, test, followed by all other splits."""
+    """Files by split. The splits train, validation and test come before all other splits."""
     unread: tuple[str, ...]
     """Files that were left out, each with the reason."""
     nameless: tuple[str, ...] = ()
@@ -114,7 +114,7 @@ def _candidates(raw: str | Path, layout: SplitLayout) -> tuple[list[Input], list
 
 
 def named_files(raw: str | Path) -> list[Input]:
-    """Return all files under a path, glob pattern or URL.
+    """Return all files at a path or URL, or matching a glob pattern.
 
     For a folder, the result includes files in unknown formats, which are later reported as unread, but no
     hidden files.

@@ -120,7 +120,8 @@ def prepare(
             splits that take less than a minute to verify, and `off` for all other splits.
         dedup: Kind of duplicates to drop, `exact` or `near`, or the minimum similarity of the duplicates to
             drop. None keeps duplicates.
-        decontaminate: Files of evaluation sets. Rows in train that contain their questions are left out.
+        decontaminate: Files of evaluation sets. Rows that contain a question from these files are left out of
+            the training split.
         on_progress: Progress callback (see `OnRows`).
         settings: Options of `rewardkit prep DATASET`, such as `raw="FOLDER"`, `limit=100` or `level="easy"`.
 
@@ -228,11 +229,12 @@ class QualityOptions:
     """Options that determine which rows are left out and which solutions are scored."""
 
     verify: VerifyMode | None
-    """Verification mode. None means `keep` for splits that can be scored quickly, and `off` for others."""
+    """Verification mode. None means `keep` for splits that can be scored quickly, and `off` for all other
+    splits."""
     dedup: float | None = None
     """Minimum similarity of duplicates, or None to keep duplicates."""
     against: tuple[str, ...] = ()
-    """Files of evaluation sets whose questions are left out of train."""
+    """Files of evaluation sets, whose questions must not appear in the training split."""
 
     @classmethod
     def of(

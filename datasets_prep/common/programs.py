@@ -1,4 +1,4 @@
-"""Shared code for datasets of programming problems, which creates their prompts and rows.
+"""Creates the prompts and rows for datasets of programming problems.
 
 Each dataset interprets its own columns. Solutions and packed tests are read but never executed.
 """
@@ -56,7 +56,7 @@ class ProblemSet:
     """Raw columns to keep as metadata."""
     problem: Callable[[Record, int | None], ProgramProblem]
     """Function that reads the problem in a record. The second argument is the maximum number of tests, or
-    None for all tests. Raises InputError if the record cannot be used."""
+    None for all tests. The function raises InputError if the record cannot be used."""
     data_source: str = ""
     """Data source of the rows. If empty, the dataset's name on the hub is used."""
     layout: SplitLayout = field(default_factory=SplitLayout)
@@ -146,7 +146,7 @@ _PYTHON2_METHODS = {"iteritems", "itervalues", "iterkeys", "has_key"}
 
 
 def is_python3(program: str) -> bool:
-    """Return True if a program appears to be written in Python 3, based on its syntax and names.
+    """Return True if a program appears to be written in Python 3, judging by its syntax and names.
 
     Older datasets contain many solutions in Python 2. The program is parsed but not executed.
     """

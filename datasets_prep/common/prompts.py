@@ -1,6 +1,6 @@
 """Builds prompts from a question, an instruction, the user's template and a system message.
 
-Also finds the question in a prompt that is published as a chat.
+The module also finds the question in a prompt that is published as a chat.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def pieces(template: str, values: Mapping[str, object]) -> list[tuple[str, str |
     for match in _FIELD.finditer(template):
         if match[1] not in values:
             if _LATEX.search(template[: match.start()]):
-                continue  # an argument of a LaTeX command, as in \boxed{x}
+                continue  # the match is an argument of a LaTeX command, as in \boxed{x}
             known = ", ".join(values)
             raise InputError(f"the template has an unknown field {match[0]}; fields: {known}")
         found.append((template[done : match.start()], match[1]))

@@ -1,10 +1,10 @@
-"""Publishes a folder of new files in one step. Even after a kill, readers see either all new files or none.
+"""Publishes a folder of new files atomically. Even if the process is killed, readers see all files or none.
 
 New files are written to a hidden folder next to the target. If the target does not exist, a single rename
-creates it. If it exists, the files to keep are linked into the new folder, and the two folders are exchanged
-with `renameat2`. If an exchange is impossible (the target is a mount or the current folder, or contains other
-folders), the files are renamed one by one according to a journal. After an interruption, the next run
-completes the journal. This module does not depend on parquet.
+creates it. If it exists, the files to keep are linked into the new folder, and
+the two folders are exchanged with `renameat2`. If an exchange is impossible (the target is a mount or the
+current folder, or contains other folders), the files are renamed one by one according to a journal. After an
+interruption, the next run completes the journal. This module does not depend on parquet.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def _stale_files(new: Path, out: Path) -> set[Path]:
 
 
 def _exchange(new: Path, out: Path, stale: set[Path]) -> bool:
-    """Link the files to keep into the new folder and exchange the folders. Return False if impossible."""
+    """Link the files to keep into the new folder and exchange the folders. Return False if this fails."""
     shutil.copymode(out, new)
     try:
         for path in _files(out):
@@ -227,7 +227,7 @@ def _finish_journal(work: Path, out: Path) -> None:
     plan = json.loads(journal.read_text())
     for name in plan["moves"]:
         (out / name).parent.mkdir(parents=True, exist_ok=True)
-        with contextlib.suppress(FileNotFoundError):  # already moved by the interrupted run
+        with contextlib.suppress(FileNotFoundError):  # the interrupted run has already moved the file
             os.replace(work / _NEW / name, out / name)
     for name in plan["removes"]:
         (out / name).unlink(missing_ok=True)

@@ -30,7 +30,7 @@ class LeftOutError(InputError):
 
 @dataclass(slots=True)
 class BadRows:
-    """Policy for unusable rows, which either stops the run or drops and counts the rows."""
+    """Policy that either stops the run at the first unusable row, or drops and counts unusable rows."""
 
     skip: bool = False
     dropped: int = 0

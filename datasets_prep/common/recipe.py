@@ -55,7 +55,7 @@ class RowContext:
 
 
 ToRow = Callable[[Record, RowContext], Row]
-"""Function that converts a record to a row. Raises InputError if the record cannot be used."""
+"""Function that converts a record to a row. It raises InputError if the record cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +189,8 @@ def publish(
     """
     template = read_template(settings.template)
     wanted = settings.recorded() | ({"template": template} if template is not None else {})
-    if settings.like is not None:  # includes the release, because plain `verl` may later mean a newer one
+    # The recorded name includes the release, because plain `verl` may later mean a newer release.
+    if settings.like is not None:
         wanted["like"] = row_forms.form_of(dataset, settings.like).name
     provenance = {
         "dataset": dataset,
@@ -230,7 +231,7 @@ def _is_train(split: str) -> bool:
 
 
 def named(source: Source, split_name: str | None) -> Source:
-    """Return a source with its only split renamed to `split_name`, or unchanged if `split_name` is None.
+    """Return a source with its only split renamed to `split_name`, unless `split_name` is None.
 
     Raises:
         InputError: The source has several splits.
@@ -247,7 +248,7 @@ def named(source: Source, split_name: str | None) -> Source:
 
 
 def without_repeats(rows: Mapping[str, Iterable[Located]], bad: BadRows) -> dict[str, Iterable[Located]]:
-    """Return the rows of all splits without rows that repeat an earlier question. These rows are counted."""
+    """Return the rows of all splits without rows that repeat an earlier question. Count the repeats."""
     seen: set[bytes] = set()
 
     def new(found: Iterable[Located]) -> Iterator[Located]:

@@ -33,8 +33,8 @@ class RowForm:
 
 
 FindForm = Callable[[str, str], RowForm]
-"""Function that returns the row format for the name of a dataset and the value of `--like`. Raises InputError
-if the format is unknown."""
+"""Function that returns the row format for the name of a dataset and the value of `--like`. It raises
+InputError if the format is unknown."""
 
 PROJECTS: Table[FindForm] = Table("row_forms", object, {})
 """Functions that find a row format, by project. The project is the first word in the value of `--like`."""

@@ -100,9 +100,10 @@ class Row:
     metadata: Mapping[str, object] = field(default_factory=dict)
     """Additional published values, which must be JSON-ready."""
     alternatives: tuple[str, ...] = ()
-    """Additional solutions in the form of responses, not written to the file (see `verification`)."""
+    """Additional solutions in the form of responses. They are not written to the file (see
+    `verification`)."""
     style: str = "rule"
-    """Kind of scoring, which is `rule`, or `model` if no rule can score the row."""
+    """Kind of scoring, either `rule`, or `model` if no rule can score the row."""
     images: tuple[bytes, ...] | None = None
     """Contents of the image files, one for each `<image>` in the prompt, or None in a text dataset."""
 

@@ -87,17 +87,17 @@ class PrepSettings:
             self.refuse(f"--like {self.like}", "instruction", "system", "template", "agent", "interaction")
 
     def refuse(self, dataset: str, *names: str) -> None:
-        """Check that settings that a dataset does not support have their default values.
+        """Check that the settings which a dataset does not support have their default values.
 
         Raises:
-            InputError: One of these settings was changed. The error message names the first one.
+            InputError: One of these settings was changed. The error message names the first such setting.
         """
         for name in names:
             if getattr(self, name) != next(f.default for f in fields(self) if f.name == name):
                 raise InputError(f"{dataset} has no option --{name.replace('_', '-')}")
 
     def recorded(self) -> dict[str, object]:
-        """Return the settings for the provenance, which affect the rows and differ from the defaults."""
+        """Return the settings that affect the rows and differ from the defaults, for the provenance."""
         values = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _NOT_RECORDED}
         if self.tokenizer is not None:
             values["tokenizer"] = self.tokenizer.name

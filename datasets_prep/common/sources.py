@@ -101,7 +101,7 @@ class Hub:
     raw_files: str
     """Description of the files to download manually, for error messages."""
     script: bool = False
-    """True if the dataset is published as a loading script. `datasets` no longer runs such scripts, and the
+    """True if the dataset is published as a loading script. `datasets` no longer runs such scripts, so the
     hub's parquet version is loaded instead."""
 
 

@@ -132,7 +132,7 @@ def parted(batches: Batches, size: float, seed: int, path: Path) -> Iterator[tup
 
     Args:
         batches: Batches of the split.
-        size: Number of rows in `val`, or the fraction of the rows if below 1.
+        size: Number of rows in `val` or, if it is below 1, their fraction of all rows.
         seed: Random seed for the choice of rows.
         path: Path of a temporary file.
 
@@ -280,7 +280,7 @@ def in_processes(make: Callable[[Record], T], records: Iterable[Record], process
 
 
 _made: list[Callable[[Record], Any]] = []
-"""Function to apply. In a worker process, the list has exactly one item."""
+"""List whose only item, in a worker process, is the function to apply."""
 
 
 def _start(packed: bytes) -> None:

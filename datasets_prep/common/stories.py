@@ -109,7 +109,7 @@ class _Story:
         self.worked: list[str] = []
 
     def add(self, sentence: Callable[[_Story], bool]) -> bool:
-        """Add a sentence unless it does not fit or is of the last kind again. Return True if it was added."""
+        """Add a sentence unless it does not fit or repeats the last kind. Return True if it was added."""
         kind = sentence.__name__.strip("_")
         if self.template and self.template[-1] == kind and kind != "line":
             return False

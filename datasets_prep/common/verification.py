@@ -43,9 +43,9 @@ _ROWS = 64
 """Number of rows checked or scored together. It is small because a row may contain megabytes of tests."""
 
 
-# Choice of the solution that becomes a row's answer. Without verification, it is the first solution. With
-# verification, it is the first solution that is scored as correct, because some collected datasets contain
-# programs that fail their own tests.
+# One of the published solutions becomes a row's answer. Without verification, this is the first solution.
+# With verification, this is the first solution that is scored as correct, because some collected datasets
+# contain programs that fail their own tests.
 
 
 @contextlib.contextmanager
@@ -74,7 +74,7 @@ def chosen(rows: Iterable[Located]) -> Iterator[Located]:
 
 
 def _right_ones(rows: list[Row], scorer: Scorer) -> list[Row]:
-    """Return the rows. In rows with several solutions, the answer becomes the first correct solution."""
+    """Return the rows, with the first correct solution as the answer in rows with several solutions."""
     open_places = [i for i, row in enumerate(rows) if row.alternatives]
     tried = {i: (rows[i].answer, *rows[i].alternatives)[:MOST] for i in open_places}
     made = list(rows)
@@ -178,7 +178,8 @@ def refused(
 
 
 def _can_be_tried(name: str) -> bool:
-    reward = REGISTRY.by_name(name)  # by name, because a composition's name is not a data source
+    # This searches by name, because a composition's name is not a data source.
+    reward = REGISTRY.by_name(name)
     if reward is None:
         return False
     cheap = reward.running.runs in ("inline", "process") and not reward.running.batch
@@ -194,7 +195,7 @@ def _unread_tests(ground_truth: str) -> str:
 
 
 def _no_answer(reward: str, ground_truth: str, expected: str) -> str:
-    """Return an error message if the ground truth for a maths reward is a JSON object, otherwise ""."""
+    """Return an error message if the ground truth for a maths reward is a JSON object, or else ""."""
     if reward not in _OF_ANSWERS or not ground_truth.lstrip().startswith("{"):
         return ""
     try:
@@ -215,7 +216,7 @@ def _no_answer(reward: str, ground_truth: str, expected: str) -> str:
 _COLUMNS = ["data_source", "ground_truth", "extra_info"]
 _QUICK_S = 60.0
 _ROW_S = {"inline": 1e-4, "process": 1e-3, "sandbox": 0.05, "model": 1.0}
-"""Approximate maximum time to score a solution, in seconds, depending on where the reward runs."""
+"""Approximate maximum time to score a solution, in seconds, by the place where the reward runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,7 +309,7 @@ def verify_records(records: Sequence[dict[str, Any]], scorer: Scorer) -> tuple[i
 
 
 def _batches(path: Path) -> Iterator[list[dict[str, Any]]]:
-    """Yield the rows of a file in batches within its row groups, whose size the writer limits."""
+    """Yield the rows of a file in batches that never span two row groups, whose size the writer limits."""
     with pq.ParquetFile(path, pre_buffer=False) as file:
         for group in range(file.num_row_groups):
             for batch in file.iter_batches(batch_size=1024, row_groups=[group], columns=_COLUMNS):

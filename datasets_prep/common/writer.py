@@ -48,14 +48,14 @@ requested. The argument is a folder for temporary files."""
 
 
 class Screen(Protocol):
-    """Filter that examines rows before they are published and may leave some out."""
+    """Filter that examines rows before they are published and may leave out some of them."""
 
     def keep(self, split: str, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return the rows to keep."""
         ...
 
     def finish(self) -> None:
-        """Finish after the last row and before any file is published.
+        """Complete the filtering after the last row and before any file is published.
 
         Raises:
             InputError: The files must not be published.
@@ -90,7 +90,7 @@ def screen_of_this_run() -> Screen | None:
 
 @dataclass(frozen=True, slots=True)
 class WrittenFile:
-    """Published split."""
+    """A published split."""
 
     path: Path
     """File of the split, or folder of its shards."""
@@ -122,8 +122,9 @@ class Writing:
 def write_splits(out_dir: Path, splits: Splits, writing: Writing) -> dict[str, WrittenFile]:
     """Write each split in turn to `out_dir/<split>.parquet`, or as shards to `out_dir/<split>/`.
 
-    Every file is written to a separate folder and synced to disk. All files are then published in one step
-    (see `publishing`). Their bytes depend only on the rows, the provenance and the version of pyarrow.
+    All files are first written to a separate folder and synced to disk, and then published in one step
+    (see `publishing`). The content of the files depends only on the rows, the provenance and the version of
+    pyarrow.
 
     Raises:
         InputError: The output folder cannot be written, the disk is full, a split has no rows, the screen

@@ -1,7 +1,7 @@
 """Reads raw files of any size in blocks of columns, a few megabytes at a time.
 
-Arrow parses JSON lines. If the columns of a block do not have the types that Arrow expects, its lines are
-parsed one by one, which finds bad lines and allows mixed types.
+Arrow parses JSON lines. If the columns of a block do not have the types that Arrow expects, the lines of the
+block are parsed one by one, which finds bad lines and allows mixed types.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def _filled(table: pa.Table) -> frozenset[str]:
 
 
 def _schema_of(lines: Sequence[bytes], roots: Sequence[str]) -> pa.Schema:
-    """Return a schema for columns in JSON lines, based on the first line.
+    """Return a schema for the columns in JSON lines, based on the first line.
 
     Arrow's own type inference would convert some strings to dates.
     """

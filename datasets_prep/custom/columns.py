@@ -186,7 +186,7 @@ def _assembled(
 
 
 def _texts(values: dict[str, Values], expression: Expression) -> pa.Array:
-    """Return the values of an expression as strings, with null for null cells and if a step finds nothing."""
+    """Return the values of an expression as strings, or null if a cell is null or a step finds nothing."""
     texts = _as_text(_column(values, expression.column))
     if not expression.steps:
         return texts

@@ -205,7 +205,7 @@ def _option_columns(free: Collection[str]) -> tuple[str, ...]:
 
 
 def _series(names: Collection[str]) -> list[tuple[str, ...]]:
-    """Return series of columns such as `option_1`, `option_2`, whose suffixes count from a, A, 0 or 1."""
+    """Return series of columns, such as `option_1` and `option_2`, whose suffixes count from a, A, 0 or 1."""
     ends: dict[str, dict[str, str]] = {}
     for name in sorted(names):
         if len(name) > 1 and (name[-1].isdigit() or name[-1].isalpha()):

@@ -55,7 +55,7 @@ class RowSources:
     """Data source of all rows, or None if a column contains the data sources."""
     column: Expression | None = None
     prefix: str = ""
-    """Prefix for the names of data sources, before the values in the column. It may be empty."""
+    """Prefix, possibly empty, that is added to the values in the column to form the names of data sources."""
     rewards: Mapping[str, str] = field(default_factory=dict)
     """Rewards that the user specified for values in the column."""
     composed: list[dict[str, Any]] = field(default_factory=list)
@@ -75,7 +75,7 @@ class RowSources:
         return self._found[word]
 
     def overlooked(self, column: str) -> str:
-        """Return a message if rows appear to have several data sources but are scored as one, or ""."""
+        """Return a message if rows appear to have several data sources but are scored as one, or else ""."""
         others = sorted(word for word in self.seen if self.one and _differs(word, self.one.reward))
         if not others or len(self.seen) < 2 or self.one is None:
             return ""
@@ -133,7 +133,7 @@ def sources_of(said: Mapping[str, Any]) -> RowSources:
 
 
 def scored_by(data_source: str | None, reward: str | None) -> tuple[RowSource, dict[str, Any] | None]:
-    """Return a data source with its reward, and the composition if the name is new, otherwise None.
+    """Return a data source with its reward, and its composition, which is None unless the name is new.
 
     Raises:
         InputError: Neither argument is given, or another reward already scores the data source.
@@ -150,7 +150,7 @@ def scored_by(data_source: str | None, reward: str | None) -> tuple[RowSource, d
     if data_source is None:
         return RowSource(reward, named), None
     known = _scoring(data_source)
-    if known is None:  # new, or registered by an earlier run in this process
+    if known is None:  # the data source is new, or an earlier run in this process has registered it
         composed = {"data_sources": [data_source], "reward": named}
         compose(data_source, composed)
         return RowSource(data_source, named), composed
@@ -163,7 +163,7 @@ def scored_by(data_source: str | None, reward: str | None) -> tuple[RowSource, d
 
 
 def _scoring(data_source: str) -> str | None:
-    """Return the reward of a data source, or None if it is new or a composition of a single reward."""
+    """Return the reward for a data source, or None if the data source is new or composes a single reward."""
     try:
         known = REGISTRY.resolve(data_source)
     except UnknownDataSourceError:

@@ -1,4 +1,4 @@
-"""Published formats that cannot be converted with a mapping of columns alone, with advice for each format."""
+"""Lists published formats that a mapping of columns alone cannot convert, with advice for each format."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FORMS: tuple[tuple[frozenset[str], frozenset[str], str], ...] = (
 
 
 def why_unfit(there: Sequence[str]) -> str:
-    """Return advice if a mapping alone cannot convert a file with these columns, otherwise ""."""
+    """Return advice if a mapping alone cannot convert a file with these columns, or else ""."""
     for has, lacks, why in _FORMS:
         if has <= set(there) and lacks.isdisjoint(there):
             return why.format(prompt="prompt" if "prompt" in there else "chosen")

@@ -62,7 +62,7 @@ class Stage(Protocol):
         ...
 
     def finish(self) -> None:
-        """Finish after the last row and before any file is published.
+        """Complete the stage after the last row and before any file is published.
 
         Raises:
             InputError: The files must not be published.
@@ -133,7 +133,7 @@ class QualityScreen:
 
 
 def places_of(batch: pa.RecordBatch, seen: int) -> list[int]:
-    """Return the index of each row in the raw split, or among all rows of the split if it is unknown."""
+    """Return the index of each row in the raw split, or among all rows of the split if unknown."""
     if "extra_info" in batch.schema.names:
         places: list[int] = batch.column("extra_info").field("index").to_pylist()
         return places

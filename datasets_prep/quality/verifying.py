@@ -16,7 +16,7 @@ _SCORED_ROWS = 1_024
 
 
 class Unverified(InputError):
-    """Error for rows with solutions that are not scored as correct, raised with `--verify fail`."""
+    """Raised with `--verify fail` if solutions are not scored as correct."""
 
     def __init__(self, rows: Sequence[Dropped]) -> None:
         super().__init__(
@@ -47,7 +47,7 @@ class Verifier:
         return {} if self._fail else failed
 
     def finish(self) -> None:
-        """Check that no row has failed, if failures are errors.
+        """Raise an error if failures are errors and any row has failed.
 
         Raises:
             Unverified: At least one solution was not scored as correct.

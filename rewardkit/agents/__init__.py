@@ -1,1 +1,1 @@
-"""Agents: multi-turn episodes, the loops that drive them, tools and interactions. None of it needs torch."""
+"""Plays multi-turn episodes with loops, tools and interactions. This package does not need torch."""

@@ -1,4 +1,4 @@
-"""Agent files: YAML files that register the user's own loops and provide settings for loops.
+"""Reads agent files, which are YAML files that register the user's own loops and contain settings for loops.
 
 As in verl, an agent file is a list of entries with `name` and `_target_`. An entry without `_target_` refers
 to an existing loop by name.

@@ -67,6 +67,6 @@ class TextEncoder:
         pieces: list[str] = []
         start = 0
         while self._markers and (found := self._markers.search(text, start)):
-            pieces.append(text[start : found.start() + 1])  # up to and including the marker's first character
+            pieces.append(text[start : found.start() + 1])  # the piece ends with the marker's first character
             start = found.start() + 1
         return [*pieces, text[start:]]

@@ -1,4 +1,4 @@
-"""An episode: its turns as messages and as token ids, its limits, and the reason for its end.
+"""Defines an episode, with its turns as messages and token ids, its limits, and the reason for its end.
 
 Loops drive an episode with four methods: `generate`, `execute`, `respond` and `append`. Each raises
 `EpisodeEnded` when a limit is reached, so loops need not check limits. `runner.py` creates and ends episodes.
@@ -105,21 +105,24 @@ class Episode:
         self.tools_as_text = tools_as_text
         self.interaction = interaction
         self.prompt_ids: list[int] = []
-        """Token ids of the prompt. Empty before the first turn, and always with a ChatModel."""
+        """Token ids of the prompt. The list is empty before the first turn, and always empty with a
+        ChatModel."""
         self.response_ids: list[int] = []
-        """Ids of generated tokens and of tokens appended between turns. Empty with a ChatModel."""
+        """Ids of generated tokens and of tokens appended between turns. The list is empty with a
+        ChatModel."""
         self.response_mask: list[int] = []
         """1 for a token that the model generated, 0 for an appended token."""
         self.log_probs: list[float] = []
-        """Log-probabilities in nats, as reported by the engine. 0.0 for appended tokens, and for all tokens
-        if the engine reports none."""
+        """Log-probabilities in nats, as reported by the engine. They are 0.0 for appended tokens, and for all
+        tokens if the engine reports none."""
         self.weight_versions: list[int] = []
-        """Versions as in `Reply.weight_versions`. 0 for appended tokens, and for all tokens if unknown."""
+        """Versions as in `Reply.weight_versions`. They are 0 for appended tokens, and for all tokens if
+        unknown."""
         self.turns: list[Turn] = []
         self.state: dict[str, Any] = {}
         """Data for the loop's own use."""
         self.ended: str | None = None
-        """Reason for the end of the episode, one of `ENDED`. None while the episode is running."""
+        """Reason for the end of the episode, one of `ENDED`, or None while the episode is running."""
         self.status: Status = "ok"
         """`ok` if the episode can be scored. Any other status is a failure not caused by the model."""
         self.detail: str | None = None
@@ -151,7 +154,7 @@ class Episode:
 
     @property
     def answer(self) -> str:
-        """Text of the model's last turn, or an empty string before the first turn."""
+        """Return the text of the model's last turn, or an empty string before the first turn."""
         return next((turn.text for turn in reversed(self.turns) if turn.role == "assistant"), "")
 
     def count(self, *roles: str) -> int:
@@ -294,7 +297,10 @@ class Episode:
         self._append(messages, "tool" if messages[0]["role"] == "tool" else "user", [])
 
     def why_answered(self) -> str:
-        """Return why the episode ends after its loop returns: `answered`, or the limit that was reached."""
+        """Return the reason why the episode ends after its loop returns.
+
+        The reason is `answered` or the limit that was reached.
+        """
         last = self.turns[-1] if self.turns else None
         if last is None or last.finish_reason != "length":
             return "answered"

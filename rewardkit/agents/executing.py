@@ -99,7 +99,7 @@ async def within(work: Awaitable[T], seconds: float | None) -> T:
     if not done:
         await _stop(task)
         raise TimeoutError
-    if task.cancelled():  # the task cancelled itself; the episode was not cancelled
+    if task.cancelled():  # the task cancelled itself, and the episode was not cancelled
         raise RuntimeError("the call cancelled itself")
     return task.result()
 

@@ -52,7 +52,7 @@ INTERACTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """Properties of a kind of object that can be loaded: tools or interactions."""
+    """Properties of one kind of object that can be loaded, either tools or interactions."""
 
     what: str
     """Singular name of the kind, for messages."""
@@ -87,12 +87,12 @@ class Toolbox:
 
     @property
     def schemas(self) -> list[Mapping[str, Any]]:
-        """OpenAI function schemas of the tools."""
+        """Return the OpenAI function schemas of the tools."""
         return [kind.schema for kind in self.kinds.values()]
 
     @property
     def makers(self) -> dict[str, Callable[[], OpenTool]]:
-        """Functions that create a new tool for an episode, by name."""
+        """Return functions that create a new tool for an episode, by name."""
         return {name: kind.open for name, kind in self.kinds.items()}
 
     def open(self, names: Iterable[str] | None = None) -> list[OpenTool]:

@@ -25,7 +25,7 @@ class Speaking:
 
     model: TokenModel | ChatModel
     transcript: Transcript | None
-    """Tokenizer and chat template of a TokenModel. None if the model is a ChatModel."""
+    """Tokenizer and chat template of a TokenModel, or None if the model is a ChatModel."""
     calls: str = "hermes"
     """Format of calls in the text of a turn. See `tool_calls/formats.py`."""
     stop: tuple[str, ...] = ()
@@ -60,7 +60,8 @@ def turn_seed(seed: int, turn: int) -> int:
 
 def branch_seed(seed: int, branch: int) -> int:
     """Return the seed for the branch with the index `branch`. The first branch uses the episode's seed."""
-    return turn_seed(turn_seed(seed, branch), branch)  # hashed twice, to differ from every turn's seed
+    # Hashing twice makes the result differ from every turn's seed.
+    return turn_seed(turn_seed(seed, branch), branch)
 
 
 async def continue_ids(speaking: Speaking, ids: Sequence[int], wanted: TurnRequest) -> Reply:
@@ -122,12 +123,13 @@ def parse(format: str, text: str) -> tuple[str, list[Call]]:
 
 
 def _until(stop: Sequence[str], ids: Sequence[int], transcript: Transcript) -> int:
-    """Return the number of leading `ids` to keep: up to the end of the first stop text, or all of them."""
+    """Return the number of leading `ids` to keep, which end with the first stop text if there is one."""
     text = transcript.text_of(ids, special=True)
     if not any(one in text for one in stop):
         return len(ids)
     low, high = 1, len(ids)
-    while low < high:  # binary search: if a prefix contains a stop text, so does every longer prefix
+    # Binary search is possible, because if a prefix contains a stop text, so does every longer prefix.
+    while low < high:
         middle = (low + high) // 2
         text = transcript.text_of(ids[:middle], special=True)
         low, high = (low, middle) if any(one in text for one in stop) else (middle + 1, high)

@@ -1,4 +1,4 @@
-"""Tests at the start of a run which turns a chat template can append and which earlier turns it rewrites.
+"""Tests, at the start of a run, which turns a chat template can append and which earlier turns it rewrites.
 
 A template that cannot render the turns of the run's agents is rejected with a reason. If a template rewrites
 earlier turns, a message describes the changes and says that episodes keep the turns as generated.
@@ -121,7 +121,7 @@ def _rewrites(transcript: Transcript) -> Iterable[tuple[str, str]]:
             alone = _rendered(transcript, [_ASKED, *said], schemas, prompt=False)
             whole = _rendered(transcript, [_ASKED, *said, *new], schemas)
         except TemplateError:
-            continue  # reported in `refused`, or the template does not support a field
+            continue  # `refused` contains this error, or the template does not support a field
         lost = "zqthought" in alone and "zqthought" not in whole
         if lost:
             yield kind, "dropped when a turn follows"

@@ -42,28 +42,29 @@ class Agent:
     loop: Loop
     """Function that drives one episode. The episode ends when the function returns."""
     tools: ToolsBy = "template"
-    """Way in which tools are presented to the model. `template`: by the chat template, which must support
-    tool messages. `text`: in the text that `prepare` writes. `program`: by the chat template, with tools from
-    a program or an environment. `none`: not at all. `program` and `none` do not use the run's tools."""
+    """Way in which tools are presented to the model. With `template`, the chat template presents them and
+    must support tool messages. With `text`, `prepare` writes a text that presents them. With `program`, the
+    chat template presents the tools of a program or an environment. With `none`, the model has no tools.
+    `program` and `none` do not use the run's tools."""
     prepare: Prepare | None = None
     """Function that takes messages and tool schemas, and returns the messages of the prompt. It must be pure,
     since prompts are also built only to count their tokens."""
     calls: str | None = None
-    """Format in which the model must write calls for this loop. None for the run's format."""
+    """Format in which the model must write calls for this loop. None means the run's format."""
     interaction: bool = True
     """True if the loop uses the row's interaction. If False, no interaction is created."""
     opens: Callable[[EpisodeRow, str], Interaction] | None = None
     """Function that takes a row and the run's environment, and creates an interaction without starting it."""
     summary: str = ""
     settings: Callable[..., Any] | None = None
-    """Function that creates the loop's second argument from the loop's entry in an agent file. It raises
-    ConfigError for invalid values. None if the loop takes only an episode."""
+    """Function that creates the loop's second argument from the loop's entry in an agent file, or None if the
+    loop takes only an episode. It raises ConfigError for invalid values."""
     given: Any = None
-    """Value that `settings` returned. None if the agent has no settings or no entry in an agent file."""
+    """Value that `settings` returned, or None if the agent has no settings or no entry in an agent file."""
 
     @property
     def takes_tools(self) -> bool:
-        """True if the agent uses the tools of the run."""
+        """Return True if the agent uses the tools of the run."""
         return self.tools in ("template", "text")
 
     async def play(self, episode: Episode) -> None:

@@ -1,4 +1,4 @@
-"""Resolves rows to episodes: determines the agent, tools and interaction for each row.
+"""Resolves rows to episodes by determining the agent, tools and interaction for each row.
 
 The settings of a run apply to every row, and the keys of a row select from the run's tools and interactions.
 It is an error if a row names a tool or interaction that the run does not have, or if no row uses a tool,
@@ -34,7 +34,7 @@ class EpisodeSetup:
 
     limits: EpisodeLimits
     transcript: Transcript | None = None
-    """Tokenizer and chat template of the model. None for a ChatModel."""
+    """Tokenizer and chat template of the model, or None for a ChatModel."""
     tools: Mapping[str, Callable[[], Tool]] = field(default_factory=dict)
     """Functions that create a new tool for an episode, by name."""
     interactions: Mapping[str, Callable[[], Interaction]] = field(default_factory=dict)
@@ -86,8 +86,8 @@ def resolve(row: EpisodeRow, setting: EpisodeSetup) -> ResolvedEpisode:
     """Resolve a row to the agent, tools and interaction for its episode.
 
     Raises:
-        InputError: The row names an unknown agent, tool or interaction, or names no interaction although the
-            run has several. Also raised if the agent needs settings that no agent file provides.
+        InputError: The row names an unknown agent, tool or interaction, the row names no interaction although
+            the run has several, or the agent needs settings that no agent file provides.
     """
     named, kwargs = interaction_of(row.extra_info)
     agent = _agent(row, setting, interaction=bool(named or setting.interactions))

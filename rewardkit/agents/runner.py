@@ -1,4 +1,4 @@
-"""Runs episodes: creates the tools for each episode, runs the episode's loop, and then releases the tools.
+"""Runs episodes. For each episode, this module creates the tools, runs the loop and releases the tools.
 
 All episodes share one model. Each episode is a coroutine, so a slow tool delays only its own episode. Tools
 are released even after an error, a timeout or a cancellation, and also on SIGTERM if `drive` runs the
@@ -207,7 +207,7 @@ async def run_episodes(
     concurrency: int | None = None,
     ended: Callable[[int, Episode], None] | None = None,
 ) -> list[Episode]:
-    """Run an episode for each row concurrently, and return the episodes in the order of the rows.
+    """Run episodes for all rows concurrently, and return the episodes in the order of the rows.
 
     Args:
         rows: Rows to play.

@@ -24,7 +24,7 @@ _SAID = "zqsaidqz"
 """Placeholder for the text of an assistant turn, or for the argument of a call."""
 _HEARD = "zqheard{}qz"
 """Placeholder for the content of an appended message."""
-_CALL_ID = "call0000{}"  # nine alphanumeric characters, since some templates reject other ids
+_CALL_ID = "call0000{}"  # ids have nine alphanumeric characters, because some templates reject other ids
 
 
 class TemplateError(ConfigError):
@@ -40,7 +40,7 @@ class Skeleton:
     closing: tuple[int, ...]
     """Token ids at the start of the first part that close the assistant turn."""
     contents: tuple[Callable[[str], str], ...]
-    """Functions that change each content as the template does: identity, trimming or JSON encoding."""
+    """Functions that change each content as the template does. They keep, trim or JSON-encode the content."""
 
 
 @dataclass
@@ -93,8 +93,8 @@ class Transcript:
     ) -> list[int]:
         """Return the token ids to append after an assistant turn.
 
-        They consist of the rest of the turn's closing, the messages, and the opening of the next assistant
-        turn. No part of a message's content becomes a template marker.
+        These are the rest of the turn's closing, the messages, and the opening of the next assistant turn. No
+        part of a message's content becomes a template marker.
 
         Args:
             produced: Token ids that end with the assistant turn.

@@ -1,4 +1,4 @@
-"""Data types and protocols for episodes: limits, models, tools, interactions and turns.
+"""Defines data types and protocols for episodes, such as limits, models, tools, interactions and turns.
 
 `episode.py` defines the episode itself, and `loops/` contains the loops that drive it.
 """
@@ -49,10 +49,11 @@ class EpisodeLimits:
     """Time limit for the whole episode in seconds. It is checked between turns and also applies to waiting
     for a tool or an interaction, but it does not interrupt a turn of the model."""
     parallel_calls: int = 1
-    """Maximum number of calls in one turn that are executed, concurrently. For each further call, the
-    observation says that the call was not executed."""
+    """Maximum number of calls in one turn that are executed. These calls run concurrently. For each further
+    call, the observation says that the call was not executed."""
     tool_response_chars: int = 256
-    """Maximum number of characters in an observation before truncation. verl's `max_tool_response_length`."""
+    """Maximum number of characters in an observation before truncation, as in verl's
+    `max_tool_response_length`."""
     tool_response_truncate_side: Literal["left", "middle", "right"] = "middle"
     tool_seconds: float = 30.0
     """Time limit in seconds for one execution of a tool, or for one reply from an interaction."""
@@ -66,18 +67,18 @@ class Reply:
 
     text: str
     token_ids: Sequence[int] = ()
-    """Token ids as generated, including the end token. Empty if the engine does not return token ids."""
+    """Token ids as generated, including the end token, or () if the engine does not return token ids."""
     log_probs: Sequence[float] | None = None
     finish_reason: Literal["stop", "length", "aborted"] = "stop"
     calls: Sequence[Call] | None = None
-    """Calls parsed by the engine, such as a chat endpoint. None if the calls are still in the text."""
+    """Calls parsed by the engine, such as a chat endpoint, or None if the calls are still in the text."""
     tokens: int | None = None
     """Number of tokens in the turn, if the engine returns this number instead of token ids."""
     weight_versions: Sequence[int] | None = None
     """Version of the weights with which each token was sampled, if the weights may change during a turn."""
     routed_experts: Any = None
     """Experts chosen for each token of the prompt and the turn except the last token, as an integer array of
-    shape (tokens - 1, layers, experts). None if the engine does not report the experts."""
+    shape (tokens - 1, layers, experts), or None if the engine does not report the experts."""
 
 
 class TokenModel(Protocol):
@@ -111,12 +112,12 @@ class Observation:
 
     text: str
     reward: float | None = None
-    """Reward to add to the turn that made the call. None for no reward."""
+    """Reward to add to the turn that made the call, or None for no reward."""
     done: bool = False
     """True if the observation ends the episode."""
     status: Literal["ok", "bad_call", "error", "timeout"] = "ok"
-    """`bad_call` for a mistake by the model, such as an unknown tool or invalid arguments. `error` or
-    `timeout` if the tool failed, even after retries."""
+    """Outcome of the call. `bad_call` means a mistake by the model, such as an unknown tool or invalid
+    arguments. `error` and `timeout` mean that the tool failed, even after retries."""
     metrics: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -155,7 +156,7 @@ class UserTurn:
     text: str = ""
     """Text of the next user turn. The model does not see it if `done` is True."""
     reward: float | None = None
-    """Reward to add to the model's turn. None for no reward."""
+    """Reward to add to the model's turn, or None for no reward."""
     done: bool = False
     metrics: Mapping[str, float] = field(default_factory=dict)
 

@@ -1,4 +1,4 @@
-"""Support for code written for verl: adapters for tool and interaction classes, and stand-ins for modules.
+"""Supports code written for verl, with adapters for tool and interaction classes and stand-ins for modules.
 
 As in verl, all episodes share one object and are distinguished by an instance id. Unlike in verl, `create`
 and `release` are called once per episode instead of once per call, so that state is kept between calls. The
@@ -124,7 +124,7 @@ def function_declared(one: Any) -> Declared:
 
 
 def _answering_as_verl(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function to return text as in verl: dicts as JSON, and other values converted with `str`."""
+    """Wrap a function so that it returns text as in verl, with dicts as JSON and other values as strings."""
     if inspect.iscoroutinefunction(function):
 
         @functools.wraps(function)

@@ -1,4 +1,4 @@
-"""Rewards written for other projects. They are used unchanged and run outside rewardkit's processes.
+"""Runs rewards that were written for other projects, unchanged and outside rewardkit's processes.
 
 `spec` parses the specs that name these rewards. `entries` reads entries in YAML files.
 """

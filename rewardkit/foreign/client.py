@@ -31,7 +31,7 @@ _NOTE_S = 5.0
 """Time in seconds after which a warning about an import that is still running is logged."""
 
 _PIPE_BYTES = 1 << 15
-"""Maximum number of bytes in unanswered requests. A pipe has room for twice as much, so that the client never
+"""Maximum number of bytes in unanswered requests. A pipe has room for twice as much, so the client never
 blocks while it sends to a host that is itself blocked until its answers are read."""
 
 _FOLDER = Path(__file__).with_name("host")
@@ -189,7 +189,7 @@ class RewardHost:
             )
 
     def ask(self, rows: Sequence[HostRow]) -> list[HostScore]:
-        """Return the scores for the rows in a single call.
+        """Score the rows in a single call.
 
         Raises:
             SystemExit: The host has died, and the worker must exit as well.
@@ -228,7 +228,7 @@ class RewardHost:
                 yield [_score(answer.results[0]) for answer in found]
 
     async def ask_at_once(self, rows: Sequence[HostRow]) -> list[HostScore]:
-        """Return the scores for the rows in a single call to an `async` function.
+        """Score the rows in a single call to an `async` function.
 
         Many calls may run concurrently, but all of them must use the same event loop.
 

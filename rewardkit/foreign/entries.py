@@ -1,4 +1,4 @@
-"""Entries in YAML files that import third-party rewards, and the conversion of these entries to specs."""
+"""Defines the entries in YAML files that import third-party rewards, and converts them to specs."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Wraps third-party Python rewards as `Reward` objects that run in hosts.
 
 A function is inspected once, in a temporary host. Each worker then starts its own host, which runs the source
-code that the temporary host has read.
+code that the temporary host read.
 """
 
 from __future__ import annotations

@@ -27,9 +27,10 @@ _kept: dict[asyncio.AbstractEventLoop, aiohttp.ClientSession] = {}
 
 
 class ServiceError(RuntimeError):
-    """Error for a server that cannot be reached or returns an unusable response.
+    """Raised if a server cannot be reached or returns an unusable response.
 
-    The message contains the reason. `status` is the HTTP status of the response, or 0 without a response.
+    The message contains the reason. `status` is the HTTP status of the response, or 0 if there is no
+    response.
     """
 
     def __init__(self, message: str, status: int = 0) -> None:

@@ -1,4 +1,4 @@
-"""Specs for third-party rewards, and the table of their kinds. `load_reward` loads the spec in `--reward`.
+"""Parses specs for third-party rewards, and lists their kinds. `load_reward` loads the spec in `--reward`.
 
 This module does not import the target of a spec. Each kind creates a `Reward` that runs outside this process.
 """
@@ -198,7 +198,7 @@ def load_reward(text: str, registry: Registry = REGISTRY) -> list[Reward]:
 
 
 def _is_ours(spec: str) -> bool:
-    """Return True if a spec names a Python file written for rewardkit, that is, a file that imports it."""
+    """Return True if a spec names a Python file that imports rewardkit, and is thus written for it."""
     path = spec.partition("?")[0].partition(":")[0]
     if not path.endswith(".py"):
         return False

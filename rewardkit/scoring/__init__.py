@@ -1,1 +1,1 @@
-"""Execution of rewards: the Scorer, its pools of worker processes, and the workers."""
+"""Runs rewards, with the Scorer, its pools of worker processes, and the workers."""

@@ -1,4 +1,4 @@
-"""Samples in flight in one worker. A new sample starts as soon as another sample ends.
+"""Tracks the samples in flight in one worker. A new sample starts as soon as another sample ends.
 
 Flights are used for asynchronous rewards with dedicated processes, such as judges. The module `pool` chooses
 the worker for a sample and handles failures of the worker.
@@ -46,7 +46,7 @@ class Flights:
         return gone
 
     def take_all(self) -> list[Chunk]:
-        """Remove and return all samples, since their worker is lost."""
+        """Remove and return all samples, because their worker has been lost."""
         chunks = list(self._chunks.values())
         self._chunks.clear()
         return chunks

@@ -1,4 +1,4 @@
-"""Units of work for the workers: jobs, chunks of samples, and the future that collects their scores.
+"""Defines jobs, the chunks of samples that workers process, and the future that collects the scores.
 
 The module `pool` chooses the worker for a chunk and handles failures of the worker.
 """
@@ -30,7 +30,8 @@ MODEL_CHUNK = 256
 """Number of samples sent to a neural model at once, so that it can sort them by length and fill batches."""
 
 UNKNOWN_S = 0.25
-"""Expected worker time of a sample before any is measured. It is high, since samples may be expensive."""
+"""Expected worker time of a sample before any sample is measured. It is high because samples may be
+expensive."""
 
 _LEARNING_RATE = 0.1
 """Weight of the newest sample in the moving average of worker time."""
@@ -51,7 +52,7 @@ ValueError."""
 
 
 class WorkerJob:
-    """Definition of one kind of work, sent to each worker once. The base class processes pieces of bytes.
+    """Definition of one kind of work, which is sent to each worker once. The base class processes bytes.
 
     Args:
         job_id: Number that is unique in the job's pool.
@@ -67,7 +68,7 @@ class WorkerJob:
     """True if the worker sends a result after each sample, so that the deadline applies to each sample."""
     costly = False
     """True if each new worker loads a model. Chunks are then never split, and a worker with a cancelled chunk
-    is not killed, since the chunk ends soon anyway."""
+    is not killed, because the chunk ends soon anyway."""
     whole = True
     """True if chunks of this job are never split."""
     sandboxed = False
@@ -110,7 +111,7 @@ class WorkerJob:
 
     @property
     def patience_s(self) -> float:
-        """Time limit, in seconds, for each answer from a worker."""
+        """Return the time limit for each answer from a worker, in seconds."""
         return self.timeout_s + (_GRACE_S if self.concurrent else 0.0)
 
 
@@ -153,7 +154,7 @@ class ScoringTurn(NamedTuple):
 
 
 NOBODY = ScoringTurn()
-"""Turn of callers that name no client. Together they count as one request from one client."""
+"""Turn for callers that name no client. Together, these callers count as one request from one client."""
 
 
 class Chunk:
@@ -231,7 +232,7 @@ class Chunk:
 
 
 class Scores(Future[list[Score]]):
-    """Future with all scores of a `submit` call. Cancelling it kills the workers that score its samples.
+    """Future with all scores for a `submit` call. Cancelling the future kills the workers involved.
 
     For pieces of work, the results are the bytes that the workers return, and a Score for each failed piece.
     """
@@ -243,7 +244,7 @@ class Scores(Future[list[Score]]):
 
 
 class IncomingScores:
-    """Collector of the scores of a `submit` call, with the future that receives all of them."""
+    """Collector of the scores for a `submit` call, with the future that receives all of them."""
 
     def __init__(self, size: int) -> None:
         self.future = Scores(size)
@@ -274,7 +275,7 @@ def encode(sample: Sample) -> msgspec.Raw:
 
 
 def misfit(sample: Sample) -> str:
-    """Return a message about the first field with a wrong type or an unencodable value, or an empty text."""
+    """Return a message about the first field with a wrong type or an unencodable value, or else ""."""
     for field in msgspec.structs.fields(Sample):
         try:
             msgspec.convert(value := getattr(sample, field.name), field.type)

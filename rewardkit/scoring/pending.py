@@ -1,7 +1,7 @@
-"""A batch that is being scored, partly in the calling thread and partly in workers.
+"""Scores a batch, partly in the calling thread and partly in workers.
 
-The batch is split once by data source. Both blocking callers and event loops can wait for it. The scorer
-provides the workers and the `ScoringPlan` for each data source.
+The batch is split once by data source. Both blocking callers and event loops can wait for the scores. The
+scorer provides the workers and the `ScoringPlan` for each data source.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class ScoringPlan:
     """Plan for scoring the samples of one data source.
 
     Args:
-        reward: Reward of the data source.
+        reward: Reward for the data source.
         runner: Runner that scores samples in this process.
         make_job: Function that creates the job for the workers, called when the first sample is sent to them.
     """
@@ -46,12 +46,12 @@ class ScoringPlan:
         self.reward = reward
         self.runner = runner
         self.by_group = reward.running.by_group
-        """True if all samples of one prompt have to be scored together."""
+        """True if all samples for one prompt have to be scored together."""
         self._make_job = make_job
 
     @cached_property
     def job(self) -> ScoringJob:
-        """Job with which the workers score the samples."""
+        """Return the job with which the workers score the samples."""
         return self._make_job()
 
 
@@ -66,7 +66,7 @@ class Pending:
     """A batch whose scores are being computed."""
 
     def __init__(self, samples: Sequence[Sample], plan_of: PlanOf, send: Send, *, fit: bool) -> None:
-        """Create a batch. Nothing is scored yet.
+        """Create a batch without scoring anything.
 
         Args:
             samples: Samples to score.
@@ -85,7 +85,7 @@ class Pending:
     # --- blocking callers ----------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Send the workers their samples, then score the remaining samples in this thread."""
+        """Send the workers their samples, and then score the remaining samples in this thread."""
         for _ in self._start():
             pass
 
@@ -97,7 +97,7 @@ class Pending:
                 `timeout`, and their workers are killed. If None, there is no limit.
 
         Raises:
-            ScoringError: The scorer was closed in the meantime.
+            ScoringError: The scorer was closed before all samples were scored.
         """
         if not wait_for(self.futures, timeout_s).not_done:
             for _ in self._collect():
@@ -106,11 +106,11 @@ class Pending:
 
     @property
     def futures(self) -> list[Scores]:
-        """Futures of the scores that workers compute, one for each data source."""
+        """Return the futures for the scores that workers compute, one for each data source."""
         return [future for _, future in self._sent]
 
     def cancel(self) -> list[Score | None]:
-        """Stop scoring, kill the workers that are busy with this batch, and return the scores so far."""
+        """Stop scoring, kill the workers that are busy with this batch, and return the available scores."""
         for places, future in self._sent:
             future.cancel()
             for i, score in zip(places, future.so_far, strict=True):
@@ -170,7 +170,7 @@ class Pending:
                 here.append((plan, short))
             if rest:
                 yield from self._score_in_workers(plan, rest)
-        for plan, mine in here:  # last, so that the workers run at the same time
+        for plan, mine in here:  # these samples come last, so that the workers run at the same time
             yield from self._score_here(plan, mine)
 
     def _make_exact(self) -> Iterator[None]:

@@ -1,14 +1,14 @@
 """Pool of worker processes that can be killed, for rewards that may hang or crash.
 
 One thread per pool starts, supplies, monitors and kills the workers. The pool can therefore be used from any
-thread or event loop, and the thread that is the workers' parent lives as long as they do. The pool does not
-use signals, does not `fork` the caller's memory, and does not depend on the main thread.
+thread or event loop, and the thread that is the workers' parent lives as long as the workers do. The pool
+does not use signals, does not `fork` the caller's memory, and does not depend on the main thread.
 
 If a worker dies or exceeds its deadline, its chunk is split and the unscored samples run again one by one. A
 single sample that exceeds the deadline gets the status `timeout`. A single sample whose worker dies runs once
-more, and gets the status `error` if the worker dies again. Chunks for a neural model are an exception: they
-fail, or run once more, as a whole, since each new worker would have to load the model again, which can take
-minutes.
+more, and gets the status `error` if the worker dies again. Chunks for a neural model are an exception. Such a
+chunk fails, or runs once more, as a whole, because each new worker would have to load the model again, which
+can take minutes.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class WorkerPool:
         chunk_size: int,
         turn: ScoringTurn = NOBODY,
     ) -> Scores:
-        """Send encoded samples or pieces of work to the workers, and return a future of the results.
+        """Send encoded samples or pieces of work to the workers, and return a future for the results.
 
         Cancelling the future kills workers that are busy only with this batch.
 
@@ -182,7 +182,8 @@ class _Loop:
             while self._take_inbox():
                 self._assign()
                 self._wait()
-        except Exception as error:  # for example, no process can be started; callers must not wait forever
+        # This happens, for example, if no process can be started. Callers must not wait forever.
+        except Exception as error:
             self.stopped_by = error
         finally:
             for worker in list(self.workers):
@@ -257,7 +258,7 @@ class _Loop:
         return chunk
 
     def _cheap_chunk(self, busy: list[WorkerProcess]) -> Chunk | None:
-        """Remove and return a cheap chunk for an express worker, or None.
+        """Remove and return a cheap chunk for an express worker, or return None if no chunk qualifies.
 
         Express workers are used only while all other workers are busy with expensive chunks.
         """
@@ -344,7 +345,8 @@ class _Loop:
 
     def _scored(self, worker: WorkerProcess, chunk: Chunk, message: Scored) -> None:
         if chunk.done + len(message.scores) == len(chunk.samples):
-            chunk.end("ok")  # before the last score is delivered, since the caller then continues
+            # The chunk must end before the last score is delivered, because the caller then continues.
+            chunk.end("ok")
         for answer in message.scores:
             if isinstance(answer, Score):
                 self._learn(chunk, answer)
@@ -390,7 +392,7 @@ class _Loop:
             self.waiting.add(one)
 
     def _alone(self, chunk: Chunk, status: Status, detail: str) -> None:
-        """Retry a sample alone, since one of the samples in flight made the worker fail.
+        """Retry a sample alone, because one of the samples in flight made the worker fail.
 
         If the worker also fails on this sample alone, the sample gets a failure.
         """
@@ -438,7 +440,7 @@ class _Loop:
             self.waiting.add_first(chunk)
 
     def _died_loading(self, chunk: Chunk, died: str) -> None:
-        """Retry with a new worker, up to a limit, since no sample caused the failure."""
+        """Retry with a new worker, up to a limit, because no sample caused the failure."""
         if chunk.job.load_deaths < chunk.job.max_load_deaths:
             self.waiting.add_first(chunk)
         else:

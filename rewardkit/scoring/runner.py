@@ -1,7 +1,7 @@
-"""Execution of a reward in the current process. Whatever the reward returns or raises becomes a Score.
+"""Runs a reward in the current process, and turns any value or exception from the reward into a Score.
 
-The Score contains the reward's name and version. Deadlines of synchronous rewards and processes are handled
-elsewhere. The scorer and its workers both use this module, so that a reward behaves the same everywhere.
+The Score contains the reward's name and version. Other modules enforce the deadlines of synchronous rewards
+and processes. The scorer and its workers both use this module, so that a reward behaves the same everywhere.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from rewardkit.types import STATUSES, UNDECIDED, VERDICT_FIELDS, Sample, Score, 
 from rewardkit.users_code import Raised, raised, report, running
 
 if TYPE_CHECKING:
-    import asyncio  # takes a quarter of a worker's start time, so it is imported only for `async` rewards
+    # Importing asyncio takes a quarter of a worker's start time, so only `async` rewards import it.
+    import asyncio
 
 INLINE_CHARACTERS = 10_000
 """Maximum number of characters of a response that is scored inline. Longer responses are scored in a worker,
@@ -53,7 +54,7 @@ class RewardRunner:
         # Inline, `sys.exit` would end the caller's process. A worker may exit, and the pool then reports it.
         self._caught = (Exception, SystemExit) if self.inline else (Exception,)
         self._who = "" if _is_ours(reward) else reward.name
-        """Name put before each line that the reward prints. Empty for rewardkit's own rewards."""
+        """Name to put before each line that the reward prints. It is empty for rewardkit's own rewards."""
         self._call = bound(reward.function, batch=bool(reward.running.batch))
         self._loop: asyncio.Runner | None = None
         self._beside: asyncio.AbstractEventLoop | None = None
@@ -79,7 +80,7 @@ class RewardRunner:
         return running(self._who) if self._who else nullcontext()
 
     def run(self, samples: Sequence[Sample]) -> list[Score]:
-        """Score samples: one after another, in one call for a batch reward, or concurrently if `async`.
+        """Score samples one after another, in one call (batch rewards), or concurrently (`async` rewards).
 
         Errors in the reward are never raised. An exception, a non-finite score or an unusable result becomes
         a Score with status `error`.
@@ -125,9 +126,9 @@ class RewardRunner:
     def _undecided(self, sample: Sample, error: BaseException) -> Score | None:
         """Score a response as wrong if it makes one of rewardkit's own rewards raise an exception.
 
-        Otherwise a response could choose its own status. The result is None if the response is not the cause:
-        the reward is not part of rewardkit, the machine lacks a resource, or the reward also raises an
-        exception for harmless responses to the same row.
+        Otherwise a response could choose its own status. The result is None if the response is not the cause,
+        which is the case if the reward is not part of rewardkit, if the machine lacks a resource, or if the
+        reward also raises an exception for harmless responses to the same row.
         """
         ours = self.reward.target.__module__ == _OURS and self.reward.running.runs in ("inline", "process")
         if not ours or not isinstance(error, Exception) or isinstance(error, _OF_THE_MACHINE):
@@ -178,7 +179,7 @@ class RewardRunner:
         return self._finished([(result, perf_counter() - start)])[0]
 
     def begin(self, number: int, sample: Sample, put: Callable[[Score], None]) -> None:
-        """Start scoring a sample with an `async` reward while others are in flight.
+        """Start scoring a sample with an `async` reward while other samples are in flight.
 
         Args:
             number: Number to pass to `stop` to cancel the sample.
@@ -234,9 +235,9 @@ class RewardRunner:
         return self._raised(raised(error), seconds)
 
     def _raised(self, error: Raised, seconds: float) -> Score:
-        """Return the Score for an exception in the reward: a failure or a wrong answer (see `on_exception`).
+        """Return the Score for an exception in the reward, which is a failure or a wrong answer.
 
-        Running out of memory is always a failure.
+        The reward's setting `on_exception` determines the result. Running out of memory is always a failure.
         """
         report(self.reward.name, error)
         if self.reward.running.on_exception == "error" or error.kind == "MemoryError":
@@ -271,7 +272,7 @@ class RewardRunner:
 
     def _made(self, result: Any, seconds: float) -> Score:
         """Convert a result to a Score with the reward's name and version, or to a failure."""
-        if isinstance(result, Raised):  # the process of an imported function reports an exception
+        if isinstance(result, Raised):  # the process that runs an imported function has reported an exception
             return self._raised(result, seconds)
         try:
             score = _to_score(result)

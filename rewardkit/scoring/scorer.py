@@ -55,8 +55,8 @@ class Scorer:
     Args:
         options: Options by data source, glob of data sources, or reward name. All entries that match a data
             source are merged. For the same option, the exact data source takes precedence over a glob, and a
-            glob over the reward's name. The reward's aliases and its other declared data sources count as
-            its name. A glob that matches no data source is not an error.
+            glob over the reward's name. The reward's aliases and its other declared data sources are treated
+            like its name. A glob that matches no data source is not an error.
         workers: Maximum number of worker processes, by default one per core. They start when needed.
         timeout_s: Time limit for one sample in seconds, by default each reward's own time limit.
         express: True to allow two more processes, for cheap samples that would otherwise wait for expensive
@@ -122,14 +122,14 @@ class Scorer:
 
         Raises:
             InputError: A value is not a Sample.
-            ScoringError: The scorer is closed, or was closed in the meantime.
+            ScoringError: The scorer is closed, or was closed before all samples were scored.
         """
         return self._scored_here(samples) or self.submit(samples).wait()
 
     def submit(self, samples: Sequence[Sample]) -> Pending:
         """Start scoring samples in the workers and return without waiting. `Pending.wait` returns the scores.
 
-        Samples of inline rewards are scored before the method returns.
+        Samples for inline rewards are scored before the method returns.
 
         Raises:
             InputError: A value is not a Sample.
@@ -174,7 +174,7 @@ class Scorer:
         return failure("invalid", why, scorer=self.reward_for(sample.data_source).scorer)
 
     def scores_here(self, sample: Sample) -> bool:
-        """Return True if a sample is scored in the calling thread, as are samples of unknown data sources.
+        """Return True if a sample is scored in the calling thread, as are samples from unknown data sources.
 
         Raises:
             InputError: The value is not a Sample.
@@ -185,7 +185,7 @@ class Scorer:
 
     @property
     def worker_counts(self) -> Counts:
-        """Total counts of worker events in all pools so far."""
+        """Return the total counts of worker events in all pools so far."""
         total = Counts()
         for pool in list(self._pools.values()):
             total.started += pool.counts.started
@@ -232,8 +232,8 @@ class Scorer:
     def explain(self, sample: Sample) -> object | None:
         """Return an explanation of how a sample is scored, or None if its reward provides no explanation.
 
-        The explanation prints as text, and its public fields contain the same facts as data. It is created in
-        the calling thread.
+        The explanation can be printed as text, and its public fields contain the same facts as data. It is
+        created in the calling thread.
 
         Raises:
             UnknownDataSourceError: The data source has no reward.
@@ -410,7 +410,10 @@ class Scorer:
         return ScoringPlan(reward, RewardRunner(reward, options), partial(self._job, reward, options))
 
     def _job(self, reward: Reward, options: Any) -> ScoringJob:
-        """Return the job for a reward with these options. Data sources that share both share one job."""
+        """Return the job for a reward with these options.
+
+        Data sources with the same reward and options share one job.
+        """
         key = (reward.scorer, reward.running.on_exception, repr(revealed(options)))
         with self._making:
             if key not in self._jobs:
@@ -448,7 +451,7 @@ class Scorer:
 
 
 def options_rank(key: str, data_source: str, names: set[str]) -> int | None:
-    """Return how closely a key of options matches a data source.
+    """Rank how closely a key of options matches a data source.
 
     Args:
         key: Data source, glob of data sources, or name of a reward.

@@ -1,9 +1,9 @@
 """Fair queue of the chunks that wait for a worker, across clients and their requests.
 
-The queue uses weighted fair queueing. All clients get the same share of the workers' time, however much work
-they send, and all requests from a client get the same share of the client's time. Short requests finish soon,
-and no request waits forever. Chunks without a client count as one request from one client, in order of
-arrival.
+The queue uses weighted fair queueing. All clients get the same share of the workers' time, regardless of how
+much work they send, and all requests from a client get the same share of the client's time. Short requests
+finish soon, and no request waits forever. Chunks without a client count as one request from one client, in
+order of arrival.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class _Client:
 
 
 class Waiting:
-    """Queue of chunks that is fair among clients and their requests. Not thread-safe."""
+    """Queue of chunks that is fair among clients and their requests. It is not thread-safe."""
 
     def __init__(self) -> None:
         self._first: deque[Chunk] = deque()
@@ -67,7 +67,8 @@ class Waiting:
         self._clients: dict[Hashable, _Client] = {}
         self._order = itertools.count()
         self._turns: list[tuple[float, int, _Client]] = []
-        """Heap of the clients with chunks. Entries with a tag other than the client's are out of date."""
+        """Heap of the clients with chunks. Entries with a tag other than the client's current tag are out of
+        date."""
         self._clock = 0.0
 
     def __iter__(self) -> Iterator[Chunk]:
@@ -85,11 +86,11 @@ class Waiting:
         client.add(chunk, next(self._order))
 
     def add_first(self, chunk: Chunk) -> None:
-        """Add a chunk before all others, since it has already had its turn."""
+        """Add a chunk before all others, because it has already had its turn."""
         self._first.appendleft(chunk)
 
     def first(self) -> Chunk | None:
-        """Return the chunk whose turn it is, or None. Cancelled chunks before it are dropped."""
+        """Drop cancelled chunks, and return the chunk whose turn it is, or None if no chunk is left."""
         while self._first:
             if not self._first[0].cancelled():
                 return self._first[0]
@@ -110,17 +111,17 @@ class Waiting:
         return self._take(client, cost=True)
 
     def pop_cheap(self, below_s: float, *, unknown: bool) -> Chunk | None:
-        """Remove and return a cheap chunk out of turn, or None. Only the next chunk of each client qualifies.
+        """Remove and return a cheap chunk out of turn, or return None if no chunk qualifies.
 
         Args:
             below_s: Maximum expected worker time of a cheap chunk in seconds.
-            unknown: True to also accept a chunk whose cost is unknown.
+            unknown: True to accept a chunk whose cost is unknown as well.
         """
         if self._first:
             return None
         for client in list(self._clients.values()):
             chunk = client.chunks[0][2]
-            cost_s = len(chunk.samples) * chunk.job.expected_s  # uses the latest estimate
+            cost_s = len(chunk.samples) * chunk.job.expected_s  # this uses the latest estimate
             cheap = cost_s <= below_s if chunk.job.seen else unknown
             if cheap and not chunk.cancelled():
                 return self._take(client, cost=True)

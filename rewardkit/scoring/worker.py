@@ -19,10 +19,10 @@ from rewardkit.user_files import UserFile, import_as_read
 from rewardkit.users_code import Raised, keep_reports, take_reports, told
 
 Work = Sample | bytes
-"""Unit of work: a sample, or a piece of other work."""
+"""Unit of work, either a sample or a piece of other work."""
 
 WorkResult = Score | bytes
-"""Result of a unit of work: a Score for a sample, bytes for a piece."""
+"""Result of a unit of work, either a Score for a sample or bytes for a piece."""
 
 
 class Runner(Protocol):
@@ -48,14 +48,17 @@ class FlightRunner(Protocol):
     """Runner of a job that has several samples in flight."""
 
     def begin(self, number: int, sample: Sample, put: Callable[[Score], None], /) -> None:
-        """Start scoring a sample while others are in flight. Another thread calls `put` with the Score."""
+        """Start scoring a sample while other samples are in flight.
+
+        Another thread calls `put` with the Score.
+        """
 
     def stop(self, number: int, /) -> None:
         """Cancel the sample that was started with this number, if it has not finished."""
 
 
 class Load(msgspec.Struct, tag="load"):
-    """Request from the parent to load a job. `pickled` is a function that creates the job's runner."""
+    """Request from the parent to load a job. `pickled` contains a function that creates the job's runner."""
 
     job_id: int
     pickled: bytes
@@ -71,7 +74,7 @@ class WorkerRun(msgspec.Struct, tag="run"):
 
 
 class WorkerFlight(msgspec.Struct, tag="flight"):
-    """Request to score a sample while others are in flight, or to stop sample `number` (no `sample`)."""
+    """Request to score a sample while other samples are in flight or, without `sample`, to stop a sample."""
 
     job_id: int
     number: int
@@ -116,13 +119,14 @@ def frame(message: msgspec.Struct) -> bytes:
 
 
 def main(parent: int) -> None:
-    """Process requests from the parent until it closes the pipe."""
+    """Process requests from the parent until the parent closes the pipe."""
     global _own_pid
     if not processes.die_with_parent(parent):
         os._exit(1)
     _own_pid = os.getpid()
     keep_reports()
-    for sig in (signal.SIGTERM, signal.SIGINT):  # sent to the whole group, but only the parent ends workers
+    # The whole group receives these signals, but only the parent may end workers.
+    for sig in (signal.SIGTERM, signal.SIGINT):
         signal.signal(sig, lambda number, frame: None)  # child processes would inherit SIG_IGN
     requests, answers = processes.take_standard_streams()
     runners: dict[int, Runner] = {}

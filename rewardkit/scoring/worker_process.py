@@ -64,7 +64,7 @@ class WorkerProcess:
             self.deadline = self.since + job.load_timeout_s
 
     def fly(self, chunk: Chunk) -> None:
-        """Start a sample while others are in flight."""
+        """Start a sample while other samples are in flight."""
         job = chunk.job
         number = self.flights.add(chunk)
         encoded = cast("Sample", chunk.samples[0])
@@ -78,14 +78,14 @@ class WorkerProcess:
         self.outgoing = memoryview(bytes(self.outgoing) + more)
 
     def drop_cancelled(self, job_id: int) -> None:
-        """Stop the samples in flight that were cancelled."""
+        """Stop the cancelled samples that are in flight."""
         for number in self.flights.drop_cancelled():
             self.outgoing = memoryview(bytes(self.outgoing) + frame(WorkerFlight(job_id, number)))
         if self.chunk is None and not self.flights:
             self.deadline = float("inf")
 
     def take_all(self) -> list[Chunk]:
-        """Remove and return the chunks of this process, since the process is lost."""
+        """Remove and return the chunks of this process, because the process has been lost."""
         chunks = [*([self.chunk] if self.chunk is not None else []), *self.flights.take_all()]
         self.chunk = None
         return chunks

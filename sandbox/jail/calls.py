@@ -68,9 +68,9 @@ def own_name(module: types.ModuleType, name: str) -> bool:
 
 
 def find(module: types.ModuleType, name: str) -> Callable[..., Any]:
-    """Return the module's own function with this name or else the method of a new `Solution()`.
+    """Return the module's own function with this name, or else the method of a new `Solution()`.
 
-    The name may also include the object, as in `Solution().name`.
+    The name may also include the class, as in `Solution().name`.
     """
     if of_object := _METHOD.fullmatch(name):
         found = getattr(getattr(module, of_object[1])(), of_object[2])
@@ -87,13 +87,13 @@ def _line(module: types.ModuleType, function: str, case: Any, keywords: dict[str
     try:
         named = {name: values.decode(value) for name, value in keywords.items()}
         answer = {"value": values.encode(find(module, function)(*values.decode(case), **named))}
-    except BaseException as error:  # includes SystemExit, which must fail only this case
+    except BaseException as error:  # BaseException includes SystemExit, which must fail only this case
         answer = {"error": describe(error)}
     return values.line(answer) + b"\n"
 
 
 class Borrowed:
-    """Stand-in, in the program's process, for an object of the tests. Operations are sent to the tests."""
+    """Stand-in, in the program's process, for one of the tests' objects. It sends operations to the tests."""
 
     def __init__(self, channel: Channel, number: int, name: str = "") -> None:
         self._channel = channel

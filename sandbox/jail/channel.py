@@ -51,8 +51,7 @@ class Channel:
         self.fd = fd
         self.operations = operations
         self.objects: list[Any] = []
-        """Objects lent to the other side, by number. They are kept alive, so that their ids are not
-        reused."""
+        """Objects lent to the other side, by number. They are kept alive so that their ids are not reused."""
         self._numbers: dict[int, int] = {}
         self.states: dict[str, Any] = {}
         """States of the objects that the current message sends by content, collected by `foreign`."""
@@ -162,7 +161,7 @@ class Channel:
             self.states = self.changed()
             message: dict[str, Any] = {"value": self.encode(value)}
             for i, (arg, old) in enumerate(zip(args, before, strict=True)):
-                # The operation changed an argument in place, and the caller must see that.
+                # The operation changed an argument in place, and the caller must see the change.
                 if old and values.line({"a": (new := self.encode(arg))}) != old:
                     message.setdefault("args", []).append([i, new])
             self.finish()

@@ -80,7 +80,7 @@ def check(source: bytes, module: types.ModuleType) -> None:
         sys.modules[name] = remote.Candidate(name)
     by_pytest = any(test.startswith("__run_test__(") for _, test in request["tests"])
     if by_pytest:
-        from . import pytesting  # preloaded by the servers that run such tests
+        from . import pytesting  # the servers that run such tests have preloaded this module
 
         pytesting.adapt()
     setup = _outcome(request["setup"], names)

@@ -84,7 +84,7 @@ class Jail:
 
 
 _hard: dict[int, int] = {}
-"""Hard limits that the server started with."""
+"""Hard limits in effect when the server started, by resource."""
 
 
 def prepare() -> None:
@@ -99,7 +99,7 @@ def prepare() -> None:
     sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr  # type: ignore[misc]
     sys.argv = [_MAIN]
     signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # Python ignores this signal, but it must end the run
-    for name in ("exit", "quit"):  # names that `site` would have added
+    for name in ("exit", "quit"):  # the module `site`, which is not loaded, would have added these names
         setattr(builtins, name, _sitebuiltins.Quitter(name, "Ctrl-D"))
     prelude.prepare()
     changing = (
@@ -119,7 +119,7 @@ def prepare() -> None:
 
 
 def main(jail: Jail, job: JailJob) -> None:
-    """Run one program and exit the process. Never returns."""
+    """Run one program, and exit the process without returning."""
     code = 125
     try:
         program = _take_descriptors(job)
@@ -137,7 +137,7 @@ def main(jail: Jail, job: JailJob) -> None:
 
 
 def collect(jail: Jail, job: JailJob) -> None:
-    """Send back the requested files from a run's working directory, and exit the process. Never returns."""
+    """Send back the requested files from a run's working directory, and exit without returning."""
     try:
         _take_descriptors(job)
         plan = execute.read_plan()
@@ -177,7 +177,7 @@ def _enter(jail: Jail, job: JailJob, profile: seccomp.Profile) -> None:
     _set_limits(jail, job)
     if jail.isolated:
         _drop_rights(jail.uid)
-    kernel.die_with_parent()  # set only now, because a change of uid resets it
+    kernel.die_with_parent()  # this must follow the change of uid, which would undo it
     if os.getppid() != jail.server:
         os._exit(1)  # the server has already exited
     if jail.isolated:
@@ -193,7 +193,7 @@ def _drop_rights(uid: int | None) -> None:
         return
     os.setgroups([])
     os.setresgid(uid, uid, uid)
-    os.setresuid(uid, uid, uid)  # also drops the capabilities of root
+    os.setresuid(uid, uid, uid)  # this also drops the capabilities of root
 
 
 def _set_limits(jail: Jail, job: JailJob) -> None:

@@ -1,4 +1,4 @@
-"""Executes another program (a compiler, runtime or compiled program) in the jailed child, following a plan.
+"""Executes another program (a compiler, runtime or compiled program) in the jailed child as a plan describes.
 
 The plan and all names in it come from the driver. The program and its files may be hostile. Another jailed
 child collects the compiler's output, so that the server never reads it.
@@ -79,12 +79,12 @@ def run(plan: ExecutionPlan, program: int, entered: int) -> int:
     """Replace this process with the program. If that fails, return an exit status.
 
     If the program's own file cannot be executed, for example because of its interpreter line, the program has
-    failed. If a runtime cannot be executed, the sandbox has failed, which a second increment of `entered`
-    reports.
+    failed. If a runtime cannot be executed, the sandbox has failed, and `entered` is incremented a second
+    time to report this.
     """
     own = not plan.file
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
-        # Python ignores these signals, and the program would otherwise inherit that.
+        # Python ignores these signals. Without this call, the program would ignore them too.
         signal.signal(number, signal.SIG_DFL)
     if plan.profile == "shell":
         os.setsid()  # signals that the script sends to its process group must not reach the sandbox
@@ -101,7 +101,7 @@ def run(plan: ExecutionPlan, program: int, entered: int) -> int:
 
 
 def collect(plan: ExecutionPlan, results: int, most: int) -> None:
-    """Write the requested files or, if there are none, the compiler's output to `results`.
+    """Write the requested files or, if none are requested, the compiler's output to `results`.
 
     At most `most` bytes of requested files are written. If the compiler has left no output, nothing is
     written.

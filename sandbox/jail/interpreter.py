@@ -42,7 +42,7 @@ def prepare() -> None:
 
 
 def cap_thread_stacks(memory: int) -> None:
-    """Limit a thread's stack to a quarter of the memory, whatever size the program requests.
+    """Limit a thread's stack to a quarter of the memory, regardless of the size that the program requests.
 
     Programs often request a gigabyte, which would use up the whole address space.
     """
@@ -100,7 +100,7 @@ def _flush(stream: Any) -> None:
     """Flush a standard stream, which the program may have closed, detached or replaced by any object."""
     try:
         is_open = stream is not None and not stream.closed
-    except (AttributeError, ValueError):  # not a file, or a detached file
+    except (AttributeError, ValueError):  # the stream is not a file, or it is detached
         return
     if is_open:
         stream.flush()

@@ -1,4 +1,4 @@
-"""Linux calls that Python's `os` module lacks, for Landlock, seccomp, mounts and namespaces. Uses ctypes.
+"""Calls Linux through ctypes for Landlock, seccomp, mounts and namespaces, which the `os` module lacks.
 
 Each function raises OSError with the name of the call that failed. The callers decide on the policy.
 """
@@ -89,7 +89,7 @@ def unshare(flags: int) -> None:
 
 
 def drop_capabilities() -> None:
-    """Drop every capability of this thread. With no_new_privs, the thread can never regain them."""
+    """Drop every capability of this thread. With no_new_privs, the thread can never regain a capability."""
     header = ctypes.create_string_buffer(struct.pack("=Ii", 0x20080522, 0))
     syscall("capset", _CAPSET, header, ctypes.create_string_buffer(24))
 
@@ -179,12 +179,12 @@ def landlock_rules(version: int, rules: Iterable[tuple[str, int]]) -> int:
 
 
 def all_rights() -> int:
-    """Return all rights on files and directories. A ruleset ignores rights that the kernel does not know."""
+    """Return all rights on files and directories. A ruleset ignores rights that the kernel lacks."""
     return (1 << 16) - 1
 
 
 def restrict_self(ruleset: int) -> None:
-    """Enter a Landlock ruleset permanently. Requires no_new_privs."""
+    """Enter a Landlock ruleset permanently. The process must have set no_new_privs."""
     _checked("landlock_restrict_self", _call(_RESTRICT_SELF, ctypes.c_long(ruleset), _ZERO))
 
 
@@ -192,7 +192,8 @@ def no_new_privileges() -> None:
     _checked("prctl no_new_privs", _call(*_NO_NEW_PRIVS))
 
 
-# Arguments for the calls in every child, converted once because conversion takes longer than the calls.
+# Arguments for the calls in every child, converted once because conversion takes longer than the calls
+# themselves.
 _ZERO, _ONE = ctypes.c_long(0), ctypes.c_long(1)
 _NO_NEW_PRIVS = (
     ctypes.c_long(167 if _ARM else 157),
@@ -221,7 +222,7 @@ class Filter:
         )
 
     def install(self) -> None:
-        """Install the filter in this process, permanently. Requires no_new_privs."""
+        """Install the filter in this process permanently. The process must have set no_new_privs."""
         pid = struct.pack("=I", os.getpid())
         for offset in self._pids:
             ctypes.memmove(ctypes.addressof(self._code) + offset, pid, 4)

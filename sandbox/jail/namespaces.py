@@ -87,7 +87,7 @@ def build_root(readable: Sequence[str], box_mb: int) -> None:
         "sandbox", stage, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "size=1m,nr_inodes=2k,mode=0755"
     )
     for path in sorted(trees):
-        if not os.path.isdir(stage + path):  # unless it is inside a folder that is already mounted
+        if not os.path.isdir(stage + path):  # the path is not inside a folder that is already mounted
             os.makedirs(stage + path)
             kernel.attach_tree(trees.pop(path), stage + path, read_only=True)
     for tree in trees.values():

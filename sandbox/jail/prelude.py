@@ -22,7 +22,7 @@ _names: dict[str, object] = {}
 
 
 def prepare() -> None:
-    """Collect the names. The server calls this once."""
+    """Collect the names for the prelude. The server calls this function once."""
     for name in _STARRED:
         module = importlib.import_module(name)
         public = getattr(module, "__all__", None) or [n for n in vars(module) if not n.startswith("_")]
@@ -37,7 +37,7 @@ def gave(name: str, value: object) -> bool:
 
 
 def get(name: str) -> object:
-    """Return the prelude's object with this name, or None."""
+    """Return the prelude's object with this name, or None if the prelude has no such object."""
     return _names.get(name)
 
 

@@ -12,8 +12,8 @@ according to `execute.ExecutionPlan`. BUILD does the same and sends back the pro
 JOB = struct.Struct("=B?2xII6Q")
 """Fields of a job packet: mode, prelude, processes, threads, cpu_us, wall_us, idle_us (0 means no limit),
 memory, output, resident (bytes of memory in use at which the run is killed, 0 means no limit). The packet
-carries the descriptors of program, stdin, stdout and stderr. Modes other than SCRIPT, and scripts with files,
-add those that become the child's descriptors 3 and 4."""
+carries the descriptors of program, stdin, stdout and stderr. In modes other than SCRIPT, and for scripts with
+files, it also carries the descriptors that become 3 and 4 in the child."""
 
 REPORT = struct.Struct("=BxxxiQQQ")
 """Fields of a report packet: reason for stopping, wait status, cpu_us, wall_us, peak memory in KiB."""
@@ -21,7 +21,7 @@ REPORT = struct.Struct("=BxxxiQQQ")
 ENDED, CPU, WALL, IDLE, PROCESSES, CANCELLED, NOT_STARTED, MEMORY, OUTPUT = range(9)
 """Reasons for stopping a run. ENDED means that the run ended by itself, CANCELLED that the driver asked for
 the stop, NOT_STARTED that the jail could not be set up, MEMORY that too much memory was in use, and OUTPUT
-that the working directory became too large. The others name the limit that the run exceeded."""
+that the working directory became too large. The other reasons name the limit that the run exceeded."""
 
 CANCEL = b"cancel"
 HELLO = b"ready"

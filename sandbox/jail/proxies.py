@@ -201,7 +201,7 @@ def _equip() -> None:
     """Add the operator methods to `Proxy`."""
     for op in ("len", "bool", "int", "float", "complex", "round", "reversed"):
         setattr(Proxy, f"__{op}__", _asked(op))
-    for op in ("str", "repr", "format"):  # the program's class defines these, whatever the content is
+    for op in ("str", "repr", "format"):  # the program's class always defines these methods
         setattr(Proxy, f"__{op}__", _said(op))
     setattr(Proxy, "__index__", _item("index"))  # noqa: B010
     for name in ("lt", "le", "gt", "ge"):

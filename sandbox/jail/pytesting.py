@@ -109,7 +109,7 @@ class TestsByPytest:
         return True
 
     def pytest_make_parametrize_id(self, argname: str) -> str:
-        return argname  # leaves out the values, which may come from the program
+        return argname  # the id omits the values, which may come from the program
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool | None:

@@ -18,7 +18,7 @@ from .channel import Channel
 from .proxies import NOTHING, Proxy, RemoteClass, channel, number_of
 
 _KINDS = {"generator": types.GeneratorType, "function": types.FunctionType, "method": types.MethodType}
-"""Builtin types that a stand-in may pass for in the tests' `isinstance` checks."""
+"""Builtin types as which a stand-in may pass in the tests' `isinstance` checks."""
 
 
 class TestsChannel(Channel):
@@ -252,7 +252,7 @@ class Candidate(types.ModuleType):
 
 
 def run_coroutine(value: Any) -> Any:
-    """Run the coroutine that a test function returned, or return any other value unchanged."""
+    """Run a coroutine that a test function returned, and return its result. Return other values unchanged."""
     if not inspect.iscoroutine(value):
         return value
     import asyncio  # asyncio is large, and would take memory in every fork of the server

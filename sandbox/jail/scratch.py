@@ -1,7 +1,7 @@
 """Measures and empties the working directory of runs at levels without a file system of their own.
 
-The directory is a folder on the host's disk. Its content may be hostile. It may change while it is being
-counted, be nested more deeply than a path can be long, and have any mode.
+The directory is a folder on the host's disk. Its content may be hostile. Files and folders may have any mode,
+may change while they are being counted, and may be nested so deeply that their paths are too long to use.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ def _remove(name: str, top: int) -> None:
     try:
         for inner in os.listdir(folder):
             if _is_left(inner, folder):
-                os.close(_open_folder(inner, folder))  # sets the permissions needed to move the folder
+                # Opening a folder also gives it the permissions needed to move it.
+                os.close(_open_folder(inner, folder))
                 os.rename(inner, f"moved-{os.urandom(8).hex()}", src_dir_fd=folder, dst_dir_fd=top)
     finally:
         os.close(folder)
@@ -70,7 +71,7 @@ def _remove(name: str, top: int) -> None:
 
 
 def _is_left(name: str, folder: int) -> bool:
-    """Remove an entry that is not a folder. Return True if the entry is a folder."""
+    """Remove an entry unless it is a folder. Return True if the entry is a folder."""
     try:
         os.unlink(name, dir_fd=folder)
     except IsADirectoryError:

@@ -27,7 +27,7 @@ _KILL_PROCESS = 0x80000000
 _ERRNO = 0x00050000
 _DENY = _ERRNO | errno.EPERM
 _MISSING = _ERRNO | errno.ENOSYS
-_PRETEND = _ERRNO | 0  # reports success and does nothing
+_PRETEND = _ERRNO | 0  # this action reports success without executing the call
 
 _ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 _X32_BIT = 0x40000000
@@ -37,7 +37,7 @@ OWN_PID = 0x7E57_91D0
 
 # name: number on x86_64, number on aarch64 (asm/unistd_64.h, asm-generic/unistd.h of Linux 6.1).
 _PLAIN: dict[str, tuple[int | None, int | None]] = {
-    # files, by descriptor and by path (Landlock decides which files may be opened)
+    # calls on files, by descriptor and by path (Landlock decides which files may be opened)
     "read": (0, 63), "write": (1, 64), "close": (3, 57), "fstat": (5, 80), "stat": (4, None),
     "lstat": (6, None), "newfstatat": (262, 79), "statx": (332, 291), "lseek": (8, 62),
     "pread64": (17, 67), "pwrite64": (18, 68), "readv": (19, 65), "writev": (20, 66),
@@ -51,13 +51,13 @@ _PLAIN: dict[str, tuple[int | None, int | None]] = {
     "pipe": (22, None), "pipe2": (293, 59), "dup": (32, 23), "dup2": (33, None), "dup3": (292, 24),
     "close_range": (436, 436), "shutdown": (48, 210), "recvfrom": (45, 207),
     "getsockopt": (55, 209), "getsockname": (51, 204),
-    # waiting
+    # calls that wait
     "poll": (7, None), "ppoll": (271, 73), "select": (23, None), "pselect6": (270, 72),
     "epoll_create": (213, None), "epoll_create1": (291, 20), "epoll_ctl": (233, 21),
     "epoll_wait": (232, None), "epoll_pwait": (281, 22), "eventfd": (284, None),
     "eventfd2": (290, 19), "futex": (202, 98), "nanosleep": (35, 101), "clock_nanosleep": (230, 115),
     "pause": (34, None), "wait4": (61, 260), "waitid": (247, 95), "sched_yield": (24, 124),
-    # memory
+    # memory management
     "mmap": (9, 222), "munmap": (11, 215), "mprotect": (10, 226), "mremap": (25, 216),
     "madvise": (28, 233), "brk": (12, 214), "membarrier": (324, 283), "get_mempolicy": (239, 236),
     # the process's own signals and timers
@@ -65,7 +65,7 @@ _PLAIN: dict[str, tuple[int | None, int | None]] = {
     "rt_sigpending": (127, 136), "rt_sigtimedwait": (128, 137), "rt_sigsuspend": (130, 133),
     "sigaltstack": (131, 132), "restart_syscall": (219, 128), "getitimer": (36, 102),
     "setitimer": (38, 103), "alarm": (37, None),
-    # queries
+    # queries about the process and the system
     "clock_gettime": (228, 113), "clock_getres": (229, 114), "gettimeofday": (96, 169),
     "time": (201, None), "times": (100, 153), "getpid": (39, 172), "gettid": (186, 178),
     "getppid": (110, 173), "getuid": (102, 174), "geteuid": (107, 175), "getgid": (104, 176),
@@ -99,12 +99,14 @@ _PRETENDED: dict[str, tuple[int | None, int | None]] = {
     "chmod": (90, None), "fchmod": (91, 52), "fchmodat": (268, 53), "utime": (132, None),
     "utimes": (235, None), "utimensat": (280, 88),
 }  # fmt: skip
-# These are reported as missing, so that libraries fall back to older calls, whose flags a filter can check.
+# These calls are reported as missing, so that libraries fall back to older calls, whose flags a filter can
+# check.
 _ABSENT: dict[str, tuple[int | None, int | None]] = {
     "clone3": (435, 435), "openat2": (437, 437), "fchmodat2": (452, 452), "copy_file_range": (326, 285),
     "pkey_alloc": (330, 289), "io_uring_setup": (425, 425),
 }  # fmt: skip
-# These fail as on a file system without extended attributes, which programs that copy files can handle.
+# These calls fail as they would on a file system without extended attributes, which programs that copy files
+# can handle.
 _UNSUPPORTED: dict[str, tuple[int | None, int | None]] = {
     "setxattr": (188, 5), "lsetxattr": (189, 6), "fsetxattr": (190, 7), "getxattr": (191, 8),
     "lgetxattr": (192, 9), "fgetxattr": (193, 10), "listxattr": (194, 11), "llistxattr": (195, 12),
@@ -198,7 +200,7 @@ def _groups(
     yield (
         {"sendfile": (40, 71)},
         [_return(_ERRNO | errno.EINVAL)],
-    )  # the error for unsupported files, after which callers fall back to read and write
+    )  # this error means that the files are unsupported, and callers fall back to read and write
     yield _FORKS, [_return(_ALLOW if profile.fork else _DENY)]
     if profile.execute:
         yield _EXECUTES, [_return(_ALLOW)]
@@ -209,7 +211,7 @@ def _groups(
 def _checks(profile: Profile) -> dict[str, list[BpfInstruction]]:
     """Return the calls that are allowed only with certain arguments, each with the code that checks them."""
     own = _any_but_first() if profile == SHELL else _if_among(0, (OWN_PID,))
-    # This denies truncating a file that is opened for reading.
+    # A file that is opened only for reading must not be truncated.
     opening = _if_masked(1, _O_TRUNC | _O_ACCMODE, _O_TRUNC, _DENY, _ALLOW)
     thread = _if_masked(0, _CLONE_THREAD, _CLONE_THREAD, _ALLOW, _ALLOW if profile.fork else _DENY)
     return {
@@ -250,7 +252,7 @@ def _search(cover: list[tuple[int, list[BpfInstruction]]]) -> list[BpfInstructio
         return cover[0][1]
     middle = len(cover) // 2
     low, high = _search(cover[:middle]), _search(cover[middle:])
-    # A conditional jump reaches at most 255 instructions, an unconditional jump any number.
+    # A conditional jump can skip at most 255 instructions. An unconditional jump can skip any number.
     return [(_JUMP_AT_LEAST, 0, 1, cover[middle][0]), (_JUMP, 0, 0, len(low)), *low, *high]
 
 

@@ -1,4 +1,4 @@
-"""The fork server, which forks a child for each run, enforces its limits and reports how it ended.
+"""The fork server, which forks a child for each run, enforces limits and reports how the run ended.
 
 The server handles one run at a time, in one thread. It never has a run's data in memory, because programs and
 inputs arrive as descriptors that only the child reads. When the driver closes the socket or dies, the server
@@ -74,15 +74,15 @@ class Setup:
 
 
 def boot(arguments: str) -> None:
-    """Start the server with a Setup given as JSON. Called by the driver's `python -c`. Never returns."""
+    """Start the server with a Setup given as JSON, without returning. The driver's `python -c` calls this."""
     given = json.loads(arguments)
-    del given["home"]  # already read by the driver's `python -c`
+    del given["home"]  # the driver's `python -c` has already read this entry
     lists = {name: tuple(given[name]) for name in ("readable", "path", "preload")}
     main(Setup(**{**given, **lists}))
 
 
 def main(setup: Setup) -> None:
-    """Serve runs until the driver exits. Never returns."""
+    """Serve runs until the driver exits, and then exit the process."""
     control = socket.socket(fileno=_above_reserved(setup.socket))
     try:
         server = _JailServer(setup, control)
@@ -102,7 +102,10 @@ def main(setup: Setup) -> None:
 
 
 def _above_reserved(fd: int) -> int:
-    """Move `fd` above the reserved descriptors, and return it. Those then refer to the null device."""
+    """Move `fd` above the reserved descriptors and return its new number.
+
+    The reserved descriptors are redirected to the null device.
+    """
     moved = fd
     while moved < _RESERVED or moved == fd:
         moved = os.dup(fd)
@@ -214,7 +217,7 @@ class _JailServer:
         if pid == 0:
             child.collect(self.jail, own)
         self._await(pid, own, time.monotonic(), _COLLECT_S)
-        self.jail.was_entered()  # resets the counter that this other child has incremented
+        self.jail.was_entered()  # this resets the counter that the second child has incremented
 
     def _tidy(self) -> None:
         """Remove all files that a run left behind."""
@@ -257,7 +260,7 @@ class _JailServer:
                 return reason
 
     def _overfull(self) -> int:
-        """Return OUTPUT if the working directory exceeds the limits of level `warm`, otherwise ENDED."""
+        """Return OUTPUT if the working directory exceeds the limits of level `warm`, or else ENDED."""
         box_mb = self.setup.box_mb
         full = not self.warm and scratch.is_overfull(
             self.setup.scratch, box_mb << 20, namespaces.ENTRIES_A_MB * box_mb
@@ -320,7 +323,10 @@ def _address_space() -> int:
 
 
 def _kill_the_rest() -> None:
-    """Kill every remaining process of a run that may fork. As pid 1, the server reaches no other process."""
+    """Kill every remaining process of a run that may fork.
+
+    The server is pid 1, so the signal reaches no other process.
+    """
     with contextlib.suppress(ProcessLookupError):
         os.kill(-1, signal.SIGKILL)
     with contextlib.suppress(ChildProcessError):

@@ -62,7 +62,7 @@ _WRITE: dict[str, Callable[[Any], Any]] = {"random": random.setstate, "numpy": _
 
 
 def changed(seeds: Seeds) -> dict[str, Any]:
-    """Return the changes since the start, by name. Called in the tests' process."""
+    """Return the changes in the tests' process since its start, by name."""
     found: dict[str, Any] = {
         name: getattr(builtins, name)
         for name, original in _BUILTINS.items()

@@ -1,4 +1,4 @@
-"""Reads the resource usage and idle time of a run from /proc. Used by the run's server."""
+"""Reads the resource usage and idle time of a run from /proc, for the run's server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def excess(pid: int, job: child.JailJob) -> int:
     used = _usage(pid)
     if used.threads > job.threads:
         return PROCESSES
-    if job.processes:  # also count the run's child processes, the only others in this namespace
+    if job.processes:  # also count the child processes, which are the only others in this namespace
         everything = [_usage(int(name)) for name in os.listdir("/proc") if name.isdigit() and name != "1"]
         if sum(each.cpu_s for each in everything) > job.cpu_s:
             return CPU
@@ -37,7 +37,7 @@ def has_idled(pid: int, job: child.JailJob, elapsed: float, cpu_s: float) -> boo
         idle = max(_idled(pid, job, elapsed, cpu_s), _read_seconds(job.idle))
         os.pwrite(job.idle, _SECONDS.pack(idle), 0)
         return False
-    if not job.idle_s or elapsed - cpu_s <= job.idle_s:  # the usual case
+    if not job.idle_s or elapsed - cpu_s <= job.idle_s:  # this is the usual case
         return False
     idle = _idled(pid, job, elapsed, cpu_s)
     if job.mode == SERVE:

@@ -31,7 +31,7 @@ Foreign = Callable[[Any], Any]
 Local = Callable[[str, Any], Any]
 """Function that returns the value for a tag and its body, or raises KeyError if the tag is unknown."""
 
-# Reused because `json.dumps` would create an encoder for each message.
+# This encoder is reused, because `json.dumps` would create an encoder for each message.
 _encoder = json.JSONEncoder(separators=(",", ":"))
 
 
@@ -49,7 +49,7 @@ def encode(value: Any, foreign: Foreign | None = None, depth: int = 0) -> Any:
     """Return `value` as JSON data.
 
     Raises:
-        ValueError: The value is nested deeper than MAX_DEPTH, or contains itself.
+        ValueError: The value is nested more deeply than MAX_DEPTH, or contains itself.
     """
     kind: Any = type(value)
     if value is None or kind is bool or kind is str:
@@ -235,7 +235,7 @@ def _builtin_type(name: Any) -> type:
 
 
 def line(message: dict[str, Any]) -> bytes:
-    """Return a message, whose values are already encoded, as one line of JSON."""
+    """Return a message with already encoded values as one line of JSON."""
     return _encoder.encode(message).encode()
 
 

@@ -1,4 +1,4 @@
-"""Languages that programs may be written in. Python is built in and needs no definition.
+"""Defines the languages in which programs may be written. Python is built in and needs no definition.
 
 To add a language, define a `Language` in a new file in this folder and add it to `RUNNERS`, or write a
 package (docs/extending.md).
@@ -85,19 +85,20 @@ _STANDARDS = frozenset({"c", "c++", "cpp", "g++"})
 def find(name: str) -> str | None:
     """Return the canonical name of a language, or None if it is unknown.
 
-    Case is ignored. The names that contests use, with a release or a compiler, are also recognised, such as
-    `GNU C++17 7.3.0` and `PyPy 3-64`.
+    Case is ignored. Names that contests use, which may include a compiler or a release, such as `GNU C++17
+    7.3.0` and `PyPy 3-64`, are also recognised.
     """
     name = name.strip().casefold()
     if (known := _exactly(name)) is not None or (judges := _JUDGES.fullmatch(name)) is None:
         return known
-    # The number after C++ is the standard, which matters. After any other language, it is a release.
+    # The number after C++ is the standard, which matters. After the name of any other language, the number is
+    # a release.
     releases = judges["name"] not in _STANDARDS
     return _exactly(judges["name"] + judges["number"]) or (_exactly(judges["name"]) if releases else None)
 
 
 def find_runner(name: str) -> str | None:
-    """Return the canonical name of a language or test runner for `/run_code`, or None if unknown."""
+    """Return the canonical name of a language or test runner for `/run_code`, or None if it is unknown."""
     known = name.strip().casefold()
     return next((key for key, found in RUNNERS.items() if known in (key, *found.aliases)), None) or find(name)
 

@@ -85,7 +85,7 @@ class Language:
     cpu_factor: float = 1.0
     """Factor by which to multiply a test's CPU time limit, because such limits are usually meant for C++."""
     startup_s: float = 0.0
-    """CPU time that an empty program takes, in seconds, which is added to the limit."""
+    """CPU time in seconds that an empty program takes. It is added to the limit."""
     hello_input: str = "41\n"
     is_compiled: bool = False
     """True if programs are built before they are run."""

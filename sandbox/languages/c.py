@@ -99,7 +99,9 @@ def _steps(compiler: str, source: str, standard: str) -> Sequence[LanguageComman
 
 
 def steps(said: str, source: str) -> list[LanguageCommand]:
-    """Return the commands that a compiler driver lists for `-###`. Each reads the previous one's output.
+    """Return the commands that a compiler driver lists for `-###`.
+
+    Each command reads the output of the previous command.
 
     Raises:
         LanguageUnavailable: The output has an unknown format.

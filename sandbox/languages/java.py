@@ -23,7 +23,7 @@ from rewardkit.sandbox.languages.base import (
 )
 from rewardkit.sandbox.outcome import Limits
 
-# With the serial collector and no performance data, the VM starts fast, whatever the number of cores.
+# With the serial collector and no performance data, the VM starts fast, regardless of the number of cores.
 _VM = ("-XX:+UseSerialGC", "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
 _RUN_VM = ("-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xshare:auto", "-Xss64m", "-Djava.io.tmpdir=.")
 

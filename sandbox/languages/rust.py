@@ -1,7 +1,7 @@
-"""Rust. rustc compiles to an object file, and the linker is run with the arguments that rustc would use.
+"""Rust, compiled by rustc to an object file and linked with the arguments that rustc would use.
 
-rustc builds a small program once to show which files it links. They are the standard library and an object
-that rustc generates to connect a program to the allocator.
+rustc builds a small program once to show which files it links. These files are the standard library and an
+object file that rustc generates to connect a program to the allocator.
 """
 
 from __future__ import annotations

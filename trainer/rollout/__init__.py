@@ -1,1 +1,1 @@
-"""Engines that generate responses to prompts. Each implements the `RolloutEngine` protocol in `base.py`."""
+"""Engines that generate responses to prompts and implement the protocol `RolloutEngine` in `base.py`."""

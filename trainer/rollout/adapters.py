@@ -82,7 +82,8 @@ class AdapterPublisher:
         self._world = world
         self._in_use = in_use
         self._kept: dict[str, TemporaryDirectory[str]] = {}
-        """Folder of each version that the servers have loaded. Empty in all processes but the first."""
+        """Folder of each version that the servers have loaded. The mapping is empty in all processes but the
+        first."""
 
     def publish(
         self, named_tensors: Iterable[tuple[str, Tensor]], version: str, urls: Sequence[str]
@@ -103,7 +104,7 @@ class AdapterPublisher:
         return dict(self._world.gather(failed)[0])
 
     def forget(self) -> None:
-        """See `Publisher.forget`. Does nothing, because this publisher keeps no connections."""
+        """See `Publisher.forget`. This method does nothing, because the publisher keeps no connections."""
 
     def _load(
         self, tensors: Mapping[str, Tensor], version: str, urls: Sequence[str], in_use: Collection[str]
@@ -117,6 +118,6 @@ class AdapterPublisher:
         return ask_all(urls, lambda url: post(f"{url}/v1/load_lora_adapter", given))
 
     def _drop(self, name: str, urls: Sequence[str]) -> None:
-        """Unload a version from the servers. Ignore failures, as a restarted server lacks the version."""
+        """Unload a version from the servers. Ignore failures, because a restarted server does not have it."""
         ask_all(urls, lambda url: post(f"{url}/v1/unload_lora_adapter", {"lora_name": name}))
         self._kept.pop(name).cleanup()

@@ -1,4 +1,4 @@
-"""Interface for rollout engines, with its argument and result types. Each engine has its own file."""
+"""Defines the interface for rollout engines, with argument and result types. Each engine has its own file."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class Sampling:
     n: int = 1
     """Number of responses per prompt."""
     do_sample: bool = True
-    """If False, decode greedily and ignore temperature, top_k and top_p."""
+    """False to decode greedily and ignore temperature, top_k and top_p."""
     temperature: float = 1.0
     top_k: int = -1
     """Number of most likely tokens to sample from, or -1 for all tokens."""
     top_p: float = 1.0
     """Cumulative probability of the most likely tokens to sample from."""
     log_probs: bool = True
-    """If True, return the log-probabilities of the sampled tokens."""
+    """True to return the log-probabilities of the sampled tokens."""
 
     @property
     def unrestricted(self) -> bool:
@@ -49,8 +49,8 @@ class Rollout:
     """(B * n, T) int64: 1 up to and including the first end-of-sequence token, then 0."""
     rollout_log_probs: Tensor | None
     """(B * n, T) float32: log-probability of each token under the distribution from which it was sampled
-    (for greedy decoding, the distribution at temperature 1), and 0 on padding. None if `Sampling.log_probs`
-    is False."""
+    (for greedy decoding, the distribution at temperature 1), and 0 on padding. The value is None if
+    `Sampling.log_probs` is False."""
     weight_versions: Tensor | None = None
     """(B * n, T) int64: version of the weights that generated each token, if the engine can generate during
     a sync."""
@@ -148,7 +148,7 @@ class RolloutEngine(Protocol):
         ...
 
     def close(self) -> None:
-        """Shut the engine down. All processes must call this method before the process group is destroyed."""
+        """Shut down the engine. All processes must call this method before the process group is destroyed."""
         ...
 
 
@@ -162,7 +162,7 @@ class EngineSetup:
     parameters are on the meta device. `whole_copy` in `models/load.py` copies the model in both cases."""
     device: torch.device
     eos_ids: list[int]
-    """Tokens that end a response. Empty if `rollout.ignore_eos` is set."""
+    """Tokens that end a response. The list is empty if `rollout.ignore_eos` is set."""
     pad_id: int
 
 
@@ -171,15 +171,16 @@ class Engine:
     """Entry in the table in `engines.py`. Its module must import quickly, because preflight imports it."""
 
     check: Callable[[Config, int], list[str]]
-    """Function that takes the config and the number of processes. Returns a message about each setting that
-    has no effect with this engine. Raises ConfigError or MissingDependencyError if the engine cannot run."""
+    """Function that takes the config and the number of processes. It returns a message about each setting
+    that has no effect with this engine, and raises ConfigError or MissingDependencyError if the engine cannot
+    run."""
     why_not: Callable[[Mapping[str, Any], Config], str | None]
     """Function that takes the model's config.json (empty if the model is not on this machine yet) and the
-    run's config. Returns the reason why the engine cannot generate with this model, as a sentence fragment,
-    or None if no reason is known."""
+    run's config. It returns the reason why the engine cannot generate with this model, as a sentence
+    fragment, or None if no reason is known."""
     memory: Callable[[Config, Shape, int], dict[str, float]]
-    """Function that takes the config, the policy's shape and the number of processes. Returns the bytes that
-    the engine occupies in each process while the policy trains, by purpose."""
+    """Function that takes the config, the policy's shape and the number of processes. It returns the bytes
+    that the engine occupies in each process while the policy trains, by purpose."""
     open: Callable[[EngineSetup], RolloutEngine]
 
 
@@ -213,7 +214,7 @@ def as_rollout(
     *,
     log_probs: bool,
 ) -> Rollout:
-    """Convert single-turn replies to a rollout of padded tensors."""
+    """Convert single-turn replies to a rollout with padded tensors."""
     shape = (len(replies), response_length)
     responses = torch.full(shape, pad_id, dtype=torch.int64)
     mask = torch.zeros(shape, dtype=torch.int64)

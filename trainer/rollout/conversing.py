@@ -22,7 +22,7 @@ R = TypeVar("R")
 
 @dataclass(eq=False)
 class Ask:
-    """Request by an episode for one turn from the model."""
+    """Request from an episode for one turn of the model."""
 
     place: int
     """Index of the episode."""
@@ -58,7 +58,7 @@ class Answers(Protocol):
         ...
 
     def withdraw(self, ask: Ask) -> None:
-        """Cancel a request that its episode is no longer waiting for."""
+        """Cancel a request for which its episode is no longer waiting."""
         ...
 
 
@@ -183,7 +183,8 @@ class Rounds:
         self._draw = draw
         self._waiting: list[Ask] = []
         self.error: Exception | None = None
-        """Error that stopped the engine, if any. Episodes cannot distinguish it from an error in a tool."""
+        """Error that stopped the engine, if any. Episodes cannot distinguish this error from an error in a
+        tool."""
 
     def ask(self, ask: Ask) -> None:
         """See `Answers.ask`."""
@@ -209,7 +210,7 @@ class Rounds:
 
     def _round(self) -> None:
         if not self._waiting or len(self._waiting) < self._playing:
-            return  # a request was withdrawn after scheduling; its episode will either ask again or end
+            return  # a request was withdrawn after scheduling, and its episode will either ask again or end
         asks = sorted(self._waiting, key=lambda ask: ask.place)
         self._waiting = []
         try:

@@ -66,7 +66,7 @@ class ShmReceiver(WeightTransferEngine):  # type: ignore[misc]
         self.receive_weights(self.parse_update_info(update_info))
 
     def receive_weights(self, update_info: ShmUpdate) -> None:
-        """See `WeightTransferEngine`. Copies the tensors, because the file is deleted after this call."""
+        """See `WeightTransferEngine`. The tensors are copied, because the file is deleted after this call."""
         with safe_open(update_info.path, "pt") as file:
             self.model.load_weights((name, file.get_tensor(name).clone()) for name in update_info.names)
 
@@ -107,7 +107,7 @@ class ShmSender(TrainerWeightTransferEngine):  # type: ignore[misc]
         return made
 
     def send_weights(self) -> None:
-        """See `TrainerWeightTransferEngine`. Keeps only one bucket at a time in memory and on disk."""
+        """See `TrainerWeightTransferEngine`. Only one bucket at a time is kept in memory and on disk."""
         if not self.is_sender:
             for _ in self.source:
                 pass

@@ -2,7 +2,7 @@
 
 transformers copies its cache for every token, repeats keys and values for every query head if there is a
 mask, and keeps computing finished rows until the longest row ends. If every layer attends to all earlier
-tokens, this module avoids all three. It also computes a prompt that several rows share only once.
+tokens, this module avoids all three. If several rows share a prompt, it also computes the prompt only once.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Seen:
     """Object that a model passes to its layers instead of a mask while it computes one token per row."""
 
     bias: Tensor | None
-    """(B, 1, 1, L): 0 for tokens to attend to, -inf on padding. None if there is no padding."""
+    """(B, 1, 1, L): 0 for tokens to attend to, -inf on padding. The value is None if there is no padding."""
 
 
 _seen: ContextVar[Seen | None] = ContextVar("seen", default=None)
@@ -91,7 +91,7 @@ class _GrowingLayer(DynamicLayer):  # type: ignore[misc]
         super().__init__()
         self._most = most
         self._space: tuple[Tensor, Tensor] | None = None
-        """Memory allocated for keys and values. None until the prompts have been computed."""
+        """Memory allocated for keys and values, or None until the prompts have been computed."""
 
     def update(
         self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any
@@ -183,7 +183,7 @@ class BatchDecoder:
             return self._logits(tokens[:, None], self._position, None)
 
     def drop(self, over: Tensor) -> Tensor | None:
-        """Remove the rows where `over`, (B,) bool, is True, and return the indices of the remaining rows.
+        """Remove the rows for which `over`, (B,) bool, is True. Return the indices of the remaining rows.
 
         The indices are in the new order of the rows. Return None if no row was removed. Some models' caches
         cannot remove rows.

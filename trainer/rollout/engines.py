@@ -1,4 +1,4 @@
-"""Rollout engines by their names in `actor_rollout_ref.rollout.name`, and checks for all engines.
+"""Lists the rollout engines by their names in `actor_rollout_ref.rollout.name`, and checks their settings.
 
 To add an engine, add a file to this folder and a row to the table below (docs/extending_trainer.md).
 """
@@ -37,7 +37,7 @@ def fall_back(config: Config) -> list[str]:
     """Switch to the engine `hf` if the configured engine cannot generate with the model.
 
     Returns:
-        One message if the engine was switched, else an empty list.
+        A list with one message if the engine was switched, or else an empty list.
     """
     policy = config.actor_rollout_ref
     reason = _why_not(config)

@@ -1,4 +1,4 @@
-"""Rollout engine without extra dependencies, which consists of a Hugging Face model and a loop over tokens.
+"""Rollout engine that consists of a Hugging Face model and a loop over tokens, without extra dependencies.
 
 The loop replaces transformers' `generate`. Each response has its own random numbers, which do not depend on
 the batch, the process or the order. The loop leaves global random states unchanged, and computes
@@ -72,7 +72,7 @@ def check(config: Config, processes: int) -> list[str]:
 
 
 def memory(config: Config, shape: Shape, processes: int) -> dict[str, float]:
-    """See `Engine.memory`. Counts a copy of the weights and the KV cache for concurrent responses."""
+    """See `Engine.memory`. The engine needs a copy of the weights and a KV cache for concurrent responses."""
     rollout = config.actor_rollout_ref.rollout
     width = getattr(torch, DTYPE_NAMES[rollout.dtype]).itemsize
     at_once = rollout.micro_batch_size or config.data.train_batch_size * rollout.n // processes
@@ -84,13 +84,13 @@ def memory(config: Config, shape: Shape, processes: int) -> dict[str, float]:
 
 
 Over = Callable[[Tensor, Tensor, int], Tensor]
-"""Function that takes tokens, their rows and their index in the response. Returns a (B,) bool tensor that is
-True for tokens that end a response."""
+"""Function that takes tokens, their rows and their index in the response. It returns a (B,) bool tensor that
+is True for tokens that end a response."""
 
 
 def open_engine(setup: EngineSetup, kind: type[HfRollout] | None = None) -> HfRollout:
     """See `Engine.open`. `kind` is the engine's class, `HfRollout` by default."""
-    # Imported late because transformers takes seconds to import.
+    # This import is local, because transformers takes seconds to import.
     from rewardkit.trainer.models.load import DTYPES, whole_copy
 
     rollout = setup.policy.rollout
@@ -117,7 +117,7 @@ class HfRollout:
         micro_batch_size: int | None = None,
     ) -> None:
         """Create an engine that generates `micro_batch_size` responses at a time, or all if it is None."""
-        # Imported late because transformers takes seconds to import, and preflight imports this file.
+        # This import is local, because transformers takes seconds to import and preflight imports this file.
         from rewardkit.trainer.rollout.decoding import make_plain
 
         self.model = model.eval().requires_grad_(False)
@@ -291,10 +291,10 @@ class HfRollout:
             mine[name].copy_(tensor)
 
     def release(self) -> None:
-        """See `RolloutEngine.release`. Does nothing, as only the weights remain in memory between calls."""
+        """See `RolloutEngine.release`. Nothing is freed, because only the weights are kept between calls."""
 
     def close(self) -> None:
-        """See `RolloutEngine.close`. Does nothing."""
+        """See `RolloutEngine.close`. This method does nothing."""
 
 
 def draw(logits: Tensor, sampling: Sampling, uniforms: Tensor | None) -> tuple[Tensor, Tensor]:
@@ -305,7 +305,7 @@ def draw(logits: Tensor, sampling: Sampling, uniforms: Tensor | None) -> tuple[T
         uniforms: Random numbers in [0, 1), (B,) float64, or None for greedy decoding.
 
     Returns:
-        Tokens, (B,), and their log-probabilities, (B,), under the distribution that they were sampled from.
+        Tokens, (B,), and their log-probabilities, (B,), under the distribution from which they were sampled.
     """
     logits = logits.float()
     if uniforms is None:
@@ -334,14 +334,15 @@ def _find(probabilities: Tensor, uniforms: Tensor) -> Tensor:
     block = torch.searchsorted(running, target, right=True).clamp(max=sums.shape[1] - 1)
     within = blocks[torch.arange(rows, device=block.device), block[:, 0]].double().cumsum(-1)
     rest = target - (running - sums).gather(1, block)
-    # Rounding errors must not move the result before the block's first probability or past its last.
+    # Rounding errors must not move the result before the block's first probability or past the last one.
     rest = rest.clamp(min=0.0).minimum(torch.nextafter(within[:, -1:], torch.zeros_like(rest)))
     place = torch.searchsorted(within, rest, right=True).clamp(max=BLOCK - 1)
-    return (block * BLOCK + place).squeeze(-1).clamp(max=size - 1)  # in case of NaN probabilities
+    # NaN probabilities would otherwise give an index that is too large.
+    return (block * BLOCK + place).squeeze(-1).clamp(max=size - 1)
 
 
 def restrict(logits: Tensor, top_k: int, top_p: float) -> Tensor:
-    """Set all logits to -inf except for the `top_k` likeliest tokens within the probability mass `top_p`."""
+    """Set all logits to -inf except those of the `top_k` likeliest tokens within the mass `top_p`."""
     if 0 < top_k < logits.shape[-1]:
         threshold = logits.topk(top_k, dim=-1).values[:, -1:]
         logits = logits.masked_fill(logits < threshold, -torch.inf)

@@ -188,7 +188,7 @@ class ServedRollout:
 
     @property
     def turn_costs(self) -> TurnCosts:
-        """See `RolloutEngine.turn_costs`. Considers only calls in the current thread."""
+        """See `RolloutEngine.turn_costs`. Only calls in the current thread are considered."""
         found: TurnCosts = getattr(self._of_thread, "costs", TurnCosts())
         return found
 
@@ -248,19 +248,20 @@ class ServedRollout:
         return found, asking.costs
 
     def sync_weights(self, named_tensors: Iterable[tuple[str, Tensor]], version: int = 0) -> None:
-        """See `RolloutEngine.sync_weights`. Also updates lost servers that answer again.
+        """See `RolloutEngine.sync_weights`. Lost servers that answer again are also updated.
 
         Turns may be running in other threads. Without adapters, they continue with the new weights.
 
         Raises:
-            RewardkitError: No server accepted the weights. Raised in all processes.
+            RewardkitError: No server accepted the weights. The error is raised in all processes.
         """
         fleet = self.fleet
         if any(self._world.gather([server.url for server in fleet.servers if not server.lives])):
             self._publisher.forget()
-        name = f"{self._run}.{len(fleet.published) + 1}"  # unique across runs
+        name = f"{self._run}.{len(fleet.published) + 1}"  # this name is unique across runs
         urls: list[str] = self._world.gather(self._ready() if self._world.is_main else None)[0]
-        fleet.published[name] = version  # set first, as a turn may use this version during publishing
+        # The version is recorded first, because a turn may use it while it is being published.
+        fleet.published[name] = version
         failed = self._publisher.publish(named_tensors, name, urls)
         with fleet.lock:
             fleet.current = name
@@ -270,7 +271,7 @@ class ServedRollout:
                 _say(f"lost a rollout server: {url} did not accept the weights: {why}")
             for one in self._processes:
                 if one.url in failed:
-                    one.process.kill()  # the weights are incomplete; the next sync restarts the server
+                    one.process.kill()  # the weights are incomplete, and the next sync restarts the server
         if len(failed) == len(urls):
             raise RewardkitError(
                 f"no rollout server accepted the policy's weights: {failed or 'no server answers'}"
@@ -288,10 +289,10 @@ class ServedRollout:
         self.fleet.servers = found
 
     def release(self) -> None:
-        """See `RolloutEngine.release`. Does nothing, as the servers manage their own memory."""
+        """See `RolloutEngine.release`. Nothing is freed, because the servers manage their own memory."""
 
     def close(self) -> None:
-        """See `RolloutEngine.close`. Stops only the servers that this run started."""
+        """See `RolloutEngine.close`. Only the servers that this run started are stopped."""
         self._end()
 
     def _found_by_all(self) -> list[str]:

@@ -58,7 +58,8 @@ class ServerProcess:
 
     def last_lines(self) -> list[str]:
         """Return the last lines of the server's output."""
-        opened_anew = Path(f"/proc/self/fd/{self.log.fileno()}")  # for a separate file position
+        # Opening the file again gives a separate file position.
+        opened_anew = Path(f"/proc/self/fd/{self.log.fileno()}")
         return opened_anew.read_text(errors="replace").strip().splitlines()[-15:]
 
     def stop(self) -> None:
@@ -197,14 +198,14 @@ def _switches(arguments: Mapping[str, Any]) -> list[str]:
 
 def _environment(config: RolloutConfig, number: int, *, on_cpu: bool) -> dict[str, str]:
     ours = child_environment() | {
-        "VLLM_SERVER_DEV_MODE": "1",  # enables the routes for weights
+        "VLLM_SERVER_DEV_MODE": "1",  # this enables the routes for weights
         "VLLM_NO_USAGE_STATS": "1",
-        "VLLM_ALLOW_RUNTIME_LORA_UPDATING": "1",  # enables the routes for adapters
+        "VLLM_ALLOW_RUNTIME_LORA_UPDATING": "1",  # this enables the routes for adapters
     }
     size = config.tensor_model_parallel_size
     if on_cpu:  # by default, every server would bind to the same cores
         threads = max(1, len(os.sched_getaffinity(0)) // (config.servers * size))
-        one_less = {"VLLM_ENABLE_V1_MULTIPROCESSING": "0"}  # avoids a process that only binds threads
+        one_less = {"VLLM_ENABLE_V1_MULTIPROCESSING": "0"}  # this avoids a process that only binds threads
         return ours | one_less | {"VLLM_CPU_OMP_THREADS_BIND": "nobind", "OMP_NUM_THREADS": str(threads)}
     given = os.environ.get("CUDA_VISIBLE_DEVICES")
     first = int(os.environ.get("LOCAL_WORLD_SIZE", "1")) + number * size

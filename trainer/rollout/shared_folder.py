@@ -1,4 +1,4 @@
-"""Folders for sending weights to local servers. This module is small, because vLLM's workers import it."""
+"""Creates folders for sending weights to local servers. This module is small, as vLLM's workers import it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SHARED_MEMORY = Path("/dev/shm")
 
 
 def shared_folder(needed: int) -> tempfile.TemporaryDirectory[str]:
-    """Create a temporary folder for `needed` bytes, in shared memory if there is enough space, else on disk.
+    """Create a temporary folder for `needed` bytes, in shared memory if possible, or else on disk.
 
     A container has only 64 MiB of shared memory by default.
     """

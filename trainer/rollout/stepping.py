@@ -46,7 +46,7 @@ class AddTurn:
 
 @dataclass(frozen=True, slots=True)
 class Abort:
-    """Command to abort a turn that its episode is no longer waiting for."""
+    """Command to abort a turn for which its episode is no longer waiting."""
 
     name: str
 
@@ -89,7 +89,7 @@ class Stepper:
             engine: vLLM's `LLMEngine` in this process.
             group: Group of the processes that share the engine. It has the attributes `rank_in_group` and
                 `world_size`, and the method `broadcast_object`.
-            parameters: Function that takes a seed, a maximum number of tokens and stop token ids. Returns
+            parameters: Function that takes a seed, a maximum number of tokens and stop token ids. It returns
                 vLLM's sampling parameters for a turn.
             told: Callback that receives the index and the result of each episode that ends, in all processes.
             at_work: Function that returns a context manager. The engine's steps run inside this context.
@@ -108,7 +108,8 @@ class Stepper:
         self._error: Exception | None = None
         """Error that stopped the engine, if any."""
         self._where: TracebackType | None = None
-        """Original traceback of `_error`. The error's own traceback grows whenever an episode raises it."""
+        """Original traceback of `_error`. The error's own traceback grows whenever an episode raises the
+        error."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self.costs = TurnCosts()
 
@@ -116,7 +117,7 @@ class Stepper:
         """Play the episodes of all processes in the group, and return the results in every process.
 
         Raises:
-            Exception: An episode or the engine failed. Raised in all processes.
+            Exception: An episode or the engine failed. The error is raised in all processes.
         """
         if self._group.rank_in_group == 0:
             return self._lead(play, episodes)
@@ -152,7 +153,7 @@ class Stepper:
         finally:
             self._commands.put(End(error))
             thread.join()
-            if self._error is not None:  # episodes cannot distinguish it from their own errors
+            if self._error is not None:  # episodes cannot distinguish this error from their own errors
                 raise self._error.with_traceback(self._where)
 
     async def _play(self, play: Play[E, R], episodes: Sequence[E]) -> list[R]:
@@ -238,7 +239,7 @@ class Stepper:
             cached = output.num_cached_tokens or 0
             read = len(output.prompt_token_ids)
             self.costs = TurnCosts(costs.turns + 1, costs.prompt_tokens + read, costs.cached_tokens + cached)
-            name = output.request_id.partition("-")[0]  # without vLLM's suffix
+            name = output.request_id.partition("-")[0]  # vLLM appends a suffix to the name
             settled.append((name, _reply(output.outputs[0])))
         if settled and self._loop is not None:
             self._loop.call_soon_threadsafe(self._settle_all, settled)

@@ -33,7 +33,7 @@ class PolicySource(WeightSource):  # type: ignore[misc]
     """Source of the policy's weights for vLLM. The publisher sets `tensors` before each sync."""
 
     def __init__(self, model: Any, dtype: torch.dtype, *, sends: bool) -> None:
-        """Record the shapes of a model that is not yet sharded.
+        """Create a source for a model that is not sharded yet, and record the model's shapes.
 
         Args:
             sends: True if this process sends the weights. Other processes iterate over the weights only to

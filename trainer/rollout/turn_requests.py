@@ -41,7 +41,7 @@ LOWEST = -9000.0
 
 
 class LostTurn(Exception):
-    """Error raised if a server does not return a valid turn."""
+    """Raised if a server does not return a valid turn."""
 
 
 @dataclass(eq=False)
@@ -59,8 +59,8 @@ class Fleet:
 
     servers: list[RolloutServer]
     published: dict[str, int] = field(default_factory=dict)
-    """Trainer's version for each name of weights on the servers, oldest first. Includes weights that are
-    still being sent."""
+    """Trainer's version for each name of weights on the servers, oldest first. Weights that are still being
+    sent are included."""
     current: str = ""
     """Name of the latest weights whose publication is complete."""
     adapters: bool = False
@@ -90,7 +90,8 @@ class Fleet:
     def since(self, name: str) -> set[str]:
         """Return the name of these weights and the names of all later weights."""
         found = set()
-        for one in reversed(self.published):  # newest first, as `name` is nearly always recent
+        # The search starts with the newest weights, because `name` is nearly always recent.
+        for one in reversed(self.published):
             found.add(one)
             if one == name:
                 break
@@ -184,7 +185,8 @@ class Asking:
         self._busy: Counter[RolloutServer] = Counter()
         """Number of turns per server that are running or waiting for a slot."""
         self.error: Exception | None = None
-        """Error that stopped all turns, if any. Episodes cannot distinguish it from an error in a tool."""
+        """Error that stopped all turns, if any. Episodes cannot distinguish this error from an error in a
+        tool."""
         self.costs = TurnCosts()
 
     async def run(self, play: Play[E, R], episodes: Sequence[E], told: Callable[[int, R], None]) -> list[R]:
@@ -276,7 +278,8 @@ class Asking:
         """Return the status and body of the response.
 
         Raises:
-            LostTurn: The request failed, or the server did not accept new weights in the meantime.
+            LostTurn: The request failed, or the server did not accept new weights while the request was
+                pending.
         """
         waiting = asyncio.ensure_future(self._post(server, ask, begun))
         try:

@@ -125,7 +125,7 @@ def refuse_without_compiler() -> None:
 
 
 def memory(config: Config, shape: Shape, processes: int) -> dict[str, float]:
-    """See `Engine.memory`. Returns {} on a GPU, where the engine frees its memory while the models train."""
+    """See `Engine.memory`. Return {} on a GPU, where the engine frees its memory while the models train."""
     if not is_on_cpu(config):
         return {}
     rollout = at_once(config, processes)
@@ -179,7 +179,7 @@ class VllmRollout:
         eos_ids: Sequence[int],
         pad_id: int,
     ) -> None:
-        """Start the engine. The process group must exist, as vLLM would otherwise create one of size 1.
+        """Start the engine. The process group must exist, or vLLM would create a group of size 1.
 
         Args:
             model_path: Hugging Face folder of the model.
@@ -203,7 +203,8 @@ class VllmRollout:
             own_shared_memory() if shares else nullcontext(),
             large_imports(),
         ):
-            with large_imports():  # separate, since starting an engine runs the garbage collector three times
+            # The import has its own block, because starting an engine runs the garbage collector three times.
+            with large_imports():
                 from vllm import LLM
 
             here = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
@@ -215,7 +216,7 @@ class VllmRollout:
                     f"{KEY}.name=vllm: vLLM cannot start with {model_path}: {reason_of(error)}; "
                     f"fix this, or set {KEY}.name=hf"
                 ) from error
-        # vLLM's finalizer would destroy the process group of the training run; `close` cleans up instead.
+        # vLLM's finalizer would destroy the process group of the training run. `close` cleans up instead.
         self.llm.llm_engine.engine_core._finalizer.detach()
         self.release()
 
@@ -262,7 +263,8 @@ class VllmRollout:
         prompts = [{"prompt_token_ids": prompt} for prompt, _ in requests]
         with self._at_work():
             names = self.llm.enqueue(prompts, parameters, use_tqdm=False)
-            rows = {name.partition("-")[0]: row for row, name in enumerate(names)}  # without vLLM's suffix
+            # vLLM appends a suffix to each name.
+            rows = {name.partition("-")[0]: row for row, name in enumerate(names)}
             outputs: dict[int, Any] = {}
             while self.llm.llm_engine.has_unfinished_requests():
                 done = {rows[r.request_id]: r.outputs[0] for r in self.llm.llm_engine.step() if r.finished}
@@ -322,17 +324,18 @@ class VllmRollout:
         sent = complete(named_tensors, self._weight_names)
         weight_sync.reload(self.llm, weight_sync.as_saved(self._model, sent))
         if self._asleep:
-            self.llm.wake_up(tags=["kv_cache"])  # only now, because the sync has freed its buffers
+            # The cache comes last, because only now has the sync freed its buffers.
+            self.llm.wake_up(tags=["kv_cache"])
         self._asleep = False
 
     def release(self) -> None:
-        """See `RolloutEngine.release`. Discards the weights, because a sync always follows."""
+        """See `RolloutEngine.release`. The weights are discarded, because a sync always follows."""
         if self._sleeps and not self._asleep:
             self.llm.sleep(level=2)
             self._asleep = True
 
     def close(self) -> None:
-        """See `RolloutEngine.close`. Destroys vLLM's process groups, so that a later engine can start."""
+        """See `RolloutEngine.close`. Destroy vLLM's process groups, so that a later engine can start."""
         from vllm.distributed import parallel_state
         from vllm.model_executor.layers import rotary_embedding
 
@@ -362,7 +365,7 @@ def drawing(sampling: Sampling, seed: int, max_tokens: int, stop_token_ids: Sequ
         "max_tokens": max_tokens,
         "stop_token_ids": list(stop_token_ids),
         "ignore_eos": True,  # the list above already contains the end-of-sequence tokens
-        "logprobs": 0 if sampling.log_probs else None,  # 0: only the sampled token
+        "logprobs": 0 if sampling.log_probs else None,  # 0 means only the sampled token
         "detokenize": False,
     }
 
@@ -389,7 +392,7 @@ def engine_arguments(
     )
     arguments |= {
         "distributed_executor_backend": "external_launcher",
-        "logprobs_mode": "processed_logprobs",  # from the distribution after temperature, top_k and top_p
+        "logprobs_mode": "processed_logprobs",  # after temperature, top_k and top_p are applied
         "skip_tokenizer_init": True,
         "load_format": config.load_format,
         "enable_prefix_caching": config.enable_prefix_caching,
@@ -407,7 +410,7 @@ def engine_arguments(
 
 
 def cpu_cache_bytes(config: RolloutConfig, token_bytes: int, engines: int) -> int:
-    """Return the KV cache size for `max_num_seqs` full sequences, at most an engine's share of free memory.
+    """Return the KV cache size for `max_num_seqs` full sequences, capped at an engine's share of free memory.
 
     By default, vLLM would reserve 0.92 of the machine's memory in every process.
     """

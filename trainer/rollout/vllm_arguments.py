@@ -1,4 +1,4 @@
-"""Arguments for `vllm.LLM` that training and `rewardkit generate` share."""
+"""Builds the arguments for `vllm.LLM` that training and `rewardkit generate` share."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def llm_arguments(
         "tensor_parallel_size": tensor_parallel_size,
         "max_model_len": max_model_len,
         "max_num_seqs": max_num_seqs,
-        "seed": seed % 2**32,  # numpy accepts only 32 bits; every request has its own seed anyway
+        "seed": seed % 2**32,  # numpy accepts only 32 bits, and every request has its own seed anyway
         "generation_config": "vllm",  # ignore the sampling defaults in the model's folder
     }
     if cpu_cache_bytes is None:

@@ -1,4 +1,4 @@
-"""Detects which models vLLM cannot run, from their config.json and without importing vLLM."""
+"""Uses a model's config.json to detect that vLLM cannot run the model, without importing vLLM."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def no_compiling(eager: bool) -> Any:
 
 @contextmanager
 def own_shared_memory() -> Iterator[None]:
-    """Give the memory that an engine's processes share on a CPU a unique name within the block.
+    """Use a unique name, within the block, for the memory that an engine's processes share on a CPU.
 
     All processes must enter the block together. vLLM 0.32 uses the same name in every run that torchrun
     starts. Without a unique name, a run could not start next to another run on the same machine, or after a
@@ -87,7 +87,7 @@ def own_shared_memory() -> Iterator[None]:
 
 @contextmanager
 def own_classes(model: nn.Module) -> Iterator[None]:
-    """Restrict changes that vLLM makes to a model's classes in the block to vLLM's own instances.
+    """Limit the changes that vLLM makes to a model's classes in the block to vLLM's own instances.
 
     If vLLM does not implement an architecture, it uses the class from transformers and modifies that class.
     Without this restriction, the next forward pass of the policy, which has the same class, would fail, and

@@ -39,10 +39,11 @@ def as_saved(model: Any, named_tensors: Iterable[tuple[str, Tensor]]) -> Iterato
     Args:
         model: Hugging Face model to which the parameters belong.
     """
-    from transformers.conversion_mapping import get_model_conversion_mapping  # takes seconds to import
+    # Importing transformers takes seconds.
+    from transformers.conversion_mapping import get_model_conversion_mapping
     from transformers.core_model_loading import revert_weight_conversion
 
-    if not get_model_conversion_mapping(model, add_legacy=False):  # avoids a lookup per tensor
+    if not get_model_conversion_mapping(model, add_legacy=False):  # this avoids a lookup per tensor
         yield from named_tensors
         return
     for name, tensor in named_tensors:

@@ -96,7 +96,7 @@ def leave_out_lone(run: TrainingRun, batch: Batch) -> dict[str, float]:
 
 
 def add_distillation(run: TrainingRun, batch: Batch) -> dict[str, float]:
-    """Subtract the distance between policy and teacher from the advantages, if configured as a reward.
+    """Subtract the distance between policy and teacher from the advantages, if distillation is a reward.
 
     With every estimator, a token is responsible only for its own distance (discount 0). Distances are not
     whitened.
@@ -114,7 +114,7 @@ def add_distillation(run: TrainingRun, batch: Batch) -> dict[str, float]:
 
 
 def mask_truncated(run: TrainingRun, batch: Batch) -> dict[str, float]:
-    """Exclude truncated responses from the loss, if configured. They still affect the advantages.
+    """Exclude truncated responses from the loss, if configured. Truncated responses still affect advantages.
 
     A response whose last possible token is an end-of-sequence token is not truncated. For episodes, the batch
     contains `truncated`.
@@ -162,7 +162,7 @@ def penalize(run: TrainingRun, batch: Batch) -> dict[str, float]:
     batch["token_level_rewards"] = batch["token_level_scores"] - coef * kl
     per_response = summarize({"kl": masked_row_means(kl, mask)[batch["scored"]]}, run.world)
     if not per_response:
-        return {}  # no response is left, because after failures each was alone in its group
+        return {}  # no response is left, because after failures each response was alone in its group
     run.kl.update(per_response["kl/mean"], len(batch) * run.world.size)
     return {"actor/reward_kl_penalty": per_response["kl/mean"], "actor/reward_kl_penalty_coeff": coef}
 

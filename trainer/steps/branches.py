@@ -61,7 +61,7 @@ def _further(run: TrainingRun, batch: Batch, owners: list[int], filled: list[int
     """Return rows for the branches, with all tensors that the update needs.
 
     Args:
-        owners: Row in `batch` of each branch's episode.
+        owners: Index of the row in `batch` that contains each branch's episode.
         filled: Index of the branch in each row, or -1 for a copy of an episode that is not trained on.
     """
     histories = [history for row in batch.rows for history in row.branches]
@@ -114,5 +114,5 @@ def _kept(run: TrainingRun, batch: Batch) -> Tensor:
 
 
 def _of_episodes(advantages: Tensor) -> Tensor:
-    """Return the advantage of each episode, (B, T) -> (B,). All tokens from the policy share it."""
+    """Return the advantage that all of an episode's tokens from the policy share, (B, T) -> (B,)."""
     return advantages.gather(1, advantages.abs().argmax(dim=1, keepdim=True)).squeeze(1)

@@ -1,4 +1,4 @@
-"""Applies the rollout correction to a step with importance weights and by excluding tokens from the loss."""
+"""Applies the rollout correction to a step by weighting tokens and by excluding tokens from the loss."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def staleness_metrics(batch: Batch, step: int, world: World) -> dict[str, float]
 
     Returns:
         `staleness/mean` and `staleness/max`, in steps, and `staleness/stale_share`, the share of tokens from
-        older weights. All are computed over the tokens in all processes.
+        older weights. All three values are computed over the tokens in all processes.
     """
     steps = (step - 1 - batch["weight_versions"])[batch["response_mask"].bool()].float()
     found = summarize({"steps": steps, "stale": (steps > 0).float()}, world)

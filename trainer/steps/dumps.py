@@ -36,7 +36,7 @@ def record(run: TrainingRun, scored: Sequence[ScoredRollout], step: int) -> dict
 
 
 def part_means(scores: Sequence[Score], world: World) -> dict[str, float]:
-    """Return `reward/part/<name>`, means over the scored responses in all processes that have this part."""
+    """Return `reward/part/<name>`, the means over all processes' scored responses that have this part."""
     mine: dict[str, tuple[float, int]] = {}
     for score in scores:
         for name, value in score.parts.items() if score.ok else ():
@@ -74,7 +74,7 @@ def gather_rows(scored: Sequence[ScoredRollout], n: int, step: int, world: World
     """
     mine = [_plain(one, step) for one in scored]
     groups = [[rows[i : i + n] for i in range(0, len(rows), n)] for rows in world.to_main(mine)]
-    # Prompts were assigned to processes one by one in turn, so they are collected in the same order.
+    # Prompts were assigned to the processes in turn, one at a time, and are collected in the same order.
     in_order: Iterator[list[dict[str, Any]]] = chain.from_iterable(zip_longest(*groups, fillvalue=[]))
     return list(chain.from_iterable(in_order))
 
@@ -99,7 +99,7 @@ def _plain(scored: ScoredRollout, step: int) -> dict[str, Any]:
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> pa.Table:
-    """Convert the rows to a table. Its `parts` contain the parts for all data sources, null if missing."""
+    """Convert the rows to a table in which each row has all parts of all data sources, null if missing."""
     parts = sorted({part for row in rows for part in row["parts"]})
     full = [{**row, "parts": {part: row["parts"].get(part) for part in parts} or None} for row in rows]
     return pa.Table.from_pylist(full)
@@ -114,7 +114,7 @@ def has_samples(step: int) -> bool:
 
 
 def few(scores: Iterable[float | None], n: int = 4) -> list[int]:
-    """Return the indices of up to `n` scores to show, first missing scores, then from worst to best."""
+    """Return the indices of up to `n` scores to show, with missing scores first and the best score last."""
     order = [i for i, _ in sorted(enumerate(scores), key=lambda one: (one[1] is not None, one[1] or 0.0))]
     if len(order) <= n:
         return order

@@ -1,4 +1,4 @@
-"""DAPO's dynamic sampling (Yu et al. 2025, arXiv:2503.14476, section 3.2).
+"""Implements DAPO's dynamic sampling (Yu et al. 2025, arXiv:2503.14476, section 3.2).
 
 Prompts whose responses all have the same outcome are replaced, because they contribute no gradient.
 """
@@ -34,7 +34,7 @@ def sample_dynamically(run: TrainingRun, step: int, clock: Clock) -> tuple[Batch
     processes.
 
     Raises:
-        ScoringError: There were too few differing groups in `max_num_gen_batches` batches.
+        ScoringError: `max_num_gen_batches` batches contained too few differing groups.
     """
     wanted = run.config.data.train_batch_size
     drawn: list[Batch] = []

@@ -1,7 +1,7 @@
 """Plays episodes on the rollout engine and converts them to rows of a batch.
 
-A batch of episodes contains the same tensors as a batch of responses, and tensors for observations and turns
-(`batch.py`).
+A batch of episodes contains the same tensors as a batch of responses, and additional tensors for observations
+and turns (`batch.py`).
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def play_rows(
     seeds: Sequence[int],
     ended: OnPlayed | None = None,
 ) -> tuple[list[Played], TurnCosts]:
-    """Play an episode for each row concurrently. Return the episodes, and the costs of their turns."""
+    """Play episodes for all rows concurrently. Return the episodes, and the costs of their turns."""
     given = [(episode_row(row), seed) for row, seed in zip(rows, seeds, strict=True)]
     played = rollout.converse(player(setting), given, sampling, ended)
     return played, rollout.turn_costs
@@ -275,7 +275,7 @@ def episode_metrics(played: Sequence[Played], costs: TurnCosts, world: World) ->
 
 
 def reward_by_turn(prefix: str, episodes: Sequence[Sequence[float | None]], world: World) -> dict[str, float]:
-    """Return the mean rewards for the first and last model turns, which show if feedback helps the model.
+    """Return the mean rewards for the first and last model turns, to show whether feedback helps the model.
 
     Args:
         episodes: Rewards for the turns in each episode. Episodes without any reward are excluded. In all

@@ -1,4 +1,4 @@
-"""PF-PPO (Shen et al. 2024, arXiv:2409.06957), which trains more on responses with reliable scores.
+"""Implements PF-PPO (Shen et al. 2024, arXiv:2409.06957), which favours responses with reliable scores.
 
 The responses from all processes in a step are resampled according to their scores.
 """
@@ -24,7 +24,7 @@ def filtered(run: TrainingRun, batch: Batch) -> Batch:
     world = run.world
     mine = (batch["token_level_scores"].sum(dim=1).cpu(), batch["scored"].bool().cpu(), batch["seeds"].cpu())
     scores, scored, seeds = (torch.cat(share) for share in zip(*world.gather(mine), strict=True))
-    order = seeds.argsort(stable=True)  # an order that does not depend on the number of processes
+    order = seeds.argsort(stable=True)  # this order does not depend on the number of processes
     how = run.config.algorithm.pf_ppo
     seed = int(seeds.min())
     drawn = order[draw(scores[order], scored[order], how.reweight_method, how.weight_pow, seed)]

@@ -28,8 +28,8 @@ from rewardkit.trainer.training_run import TrainingRun
 TRAINING = 0
 """First part of the seed key for training responses. For validation responses, it is 1."""
 FIRST_PROOFS = 2
-"""Number of syncs that are verified at the start. The first is into a new engine, and the second into an
-engine that was released."""
+"""Number of syncs that are verified at the start. The first sync is into a new engine, and the second sync is
+into an engine that has been released."""
 PROOF_EVERY = 20
 """Number of syncs after which a sync is verified again. Verification doubles the time for a sync."""
 
@@ -37,7 +37,7 @@ PROOF_EVERY = 20
 def generate(
     run: TrainingRun, prompts: Sequence[PromptRow], step: int, first: int = 0
 ) -> tuple[Batch, PendingScores]:
-    """Return this process's batch, with `rollout.n` responses to each of its prompts, and pending scores.
+    """Return this process's batch, with `rollout.n` responses to each of its prompts, and the pending scores.
 
     The batch contains `seeds`, and `groups`, the number of each prompt in the step, counted from `first`.
     """
@@ -120,9 +120,9 @@ class PolicyWeights:
     model: nn.Module
     dtype: torch.dtype
     as_nan: bool = False
-    """If True, all numbers are replaced by NaN."""
+    """True to replace all numbers by NaN."""
     adapter: bool = False
-    """If True, yield only the adapter's tensors, with their names in an adapter file."""
+    """True to yield only the adapter's tensors, with their names in an adapter file."""
 
     def __iter__(self) -> Iterator[tuple[str, Tensor]]:
         if self.adapter:
@@ -178,7 +178,7 @@ def _as_batch(rows: Sequence[PromptRow], ids: Tensor, mask: Tensor, drawn: Rollo
 class GreedyResponses:
     """Greedy response to each prompt in a batch, and its pending score.
 
-    Used for ReMax's baseline (Li et al. 2024, arXiv:2310.10505).
+    ReMax uses these scores as its baseline (Li et al. 2024, arXiv:2310.10505).
     """
 
     batch: Batch

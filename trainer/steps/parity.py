@@ -19,7 +19,8 @@ from rewardkit.trainer.training_run import TrainingRun
 N_PROBES = 2
 """Number of prompts per process in a probe."""
 PROBE_TOKENS = 32
-"""Number of tokens per response that is generated only for the probe, enough to detect wrong weights."""
+"""Number of tokens per response that is generated only for the probe. This is enough to detect
+wrong weights."""
 PROBE = 2
 """First part of the seed key for probes. It is 0 for training and 1 for validation."""
 FLOAT32_LIMITS = (1e-7, 1e-5)
@@ -38,8 +39,9 @@ def draw_probe(run: TrainingRun, batch: Batch) -> Batch:
     """Return responses from the engine whose log-probabilities must equal the policy's, usually `batch`.
 
     With greedy, top_k or top_p sampling, log-probabilities are for another distribution. In a batch that was
-    begun earlier, they are from other weights. In both cases, a few responses are generated for the probe. If
-    the policy's log-probabilities are not needed for the whole batch, the probe is a part of the batch.
+    begun earlier, the log-probabilities are from other weights. In both cases, a few responses are generated
+    for the probe. If the policy's log-probabilities are not needed for the whole batch, the probe is a part
+    of the batch.
     """
     config = run.config.actor_rollout_ref.rollout
     restricted = not Sampling(config.n, config.do_sample, 1.0, config.top_k, config.top_p).unrestricted
@@ -76,7 +78,7 @@ def check_parity(run: TrainingRun, probe: Batch, step: int) -> dict[str, float]:
         `training/rollout_actor_diff_max`, the largest absolute difference between two log-probabilities.
 
     Raises:
-        ParityError: k3 exceeds `rollout.parity_error` in a process. Raised in all processes.
+        ParityError: k3 exceeds `rollout.parity_error` in a process. The error is raised in all processes.
     """
     world = run.world
     mine = probe["old_log_probs"] if "old_log_probs" in probe.tensors else run.actor.log_probs(probe)
@@ -118,7 +120,7 @@ def _check_limits(run: TrainingRun, worst: float, step: int) -> None:
 
 
 def limits(config: ActorRolloutRefConfig, first: float | None = None) -> tuple[float, float]:
-    """Return the limits on k3 for a warning and an error. If not configured, they depend on the dtype.
+    """Return the limits on k3 for a warning and an error. By default, the limits depend on the dtype.
 
     Args:
         first: k3 from the run's first comparison, with newly loaded weights.

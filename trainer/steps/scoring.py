@@ -42,7 +42,8 @@ class PendingScores:
         self._tokenizer = tokenizer
         self._rows = rows
         self._timeout_s = timeout_s
-        self._decoder = ThreadPoolExecutor(1, thread_name_prefix="decoding")  # one thread, to keep the order
+        # A single thread preserves the order.
+        self._decoder = ThreadPoolExecutor(1, thread_name_prefix="decoding")
         self._decoded: list[Future[None]] = []
         self._submitted: list[tuple[list[int], ScoreFuture]] = []
         self._held: list[int] = []
@@ -50,7 +51,7 @@ class PendingScores:
         self._deadline = monotonic() + timeout_s
         self._error: RewardkitError | None = None
         self._scores: dict[int, Score] = {}
-        """Scores, by row, that are known without a reward."""
+        """Scores that are known without calling a reward, by row."""
         self.episodes: dict[int, Played] = {}
         """Episodes by row."""
         self.costs = TurnCosts()
@@ -119,7 +120,7 @@ class PendingScores:
     def _end_decoding(self) -> None:
         self._decoder.shutdown()
         for one in self._decoded:
-            one.result()  # raises errors from decoding
+            one.result()  # this raises errors from decoding
 
     def _scored(self, row: int, score: Score) -> ScoredRollout:
         played = self.episodes.get(row)
@@ -157,7 +158,7 @@ def collect_scores(
 def place_scores(
     batch: Batch, scores: Sequence[Score], world: World, config: RewardConfig
 ) -> dict[str, float]:
-    """Place each score on the last token from the policy in its response, and mask responses without a score.
+    """Place each score on the policy's last token in the response, and mask responses without a score.
 
     This function sets `token_level_scores`, `scored` and `correct`. A response with a status other than `ok`
     gets `reward.error_value` if `reward.on_error` is `value`. Otherwise, its `response_mask` is cleared. The

@@ -1,4 +1,4 @@
-"""Metrics on the sources of advantages in a step. `rewardkit gradient` shows the same for a rollout file."""
+"""Computes metrics on the sources of advantages in a step. `rewardkit gradient` does so for rollout files."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def outcome_metrics(
 
     Returns:
         `ledger/failed`, `signal/<data_source>/undecided` if the reward reports it and, for the kept groups,
-        `ledger/right`. If scores are compared in groups, also `ledger/equal`. If the estimator is also in
-        `evaluation.gradient`, `ledger/failures` and `signal/<data_source>/part/<name>` for each component of
-        the score.
+        `ledger/right`. If scores are compared in groups, the result also has `ledger/equal`. If the estimator
+        is also in `evaluation.gradient`, the result has `ledger/failures` and, for each component of the
+        score, `signal/<data_source>/part/<name>`.
     """
     places = zip(batch["groups"].tolist(), policy_lengths(batch).tolist(), scored, strict=True)
     mine = [(group, _plain(group, length, one)) for group, length, one in places]
@@ -84,8 +84,8 @@ def signal_metrics(run: TrainingRun, batch: Batch) -> dict[str, float]:
         For each data source, shares of the sum over responses of the mean |advantage| of their tokens.
         `signal/<data_source>/nobody_right`, `mixed` and `everybody_right` are the shares of groups of that
         kind. `long_quarter` is the share of the longest responses, with each response weighted by its length.
-        Over all data sources, `ledger/nobody_right`, `format` and `length`. The result is empty if each
-        prompt has only one response.
+        `ledger/nobody_right`, `format` and `length` are shares over all data sources. The result is empty if
+        each prompt has only one response.
     """
     if run.config.actor_rollout_ref.rollout.n == 1:
         return {}

@@ -1,4 +1,4 @@
-"""Branches of an episode whose message history is managed by an external program.
+"""Manages the branches of an episode in which an external program controls the message history.
 
 Each branch is an `Episode`, with turns, limits and tokens as in an episode that a built-in loop drives. If
 the messages in a request begin with all messages of a branch, the request continues the branch with exactly
@@ -25,7 +25,7 @@ from rewardkit.types import Message
 TOO_LONG = "context_length_exceeded"
 """Error code that tells programs to shorten their history."""
 Key = tuple[str, str, tuple[tuple[str, str], ...]]
-"""Parts of a message that are compared: the role, the text and the calls."""
+"""Role, text and calls of a message, which are the parts that are compared."""
 
 
 @dataclass
@@ -87,12 +87,12 @@ class EpisodeBranches:
 
     @property
     def made(self) -> int:
-        """Number of turns that the model generated in all branches."""
+        """Return the number of turns that the model generated in all branches."""
         return sum(branch.made for branch in self.all)
 
     @property
     def full(self) -> bool:
-        """True if no further branch may begin."""
+        """Return True if no further branch may begin."""
         return len(self.all) >= self._most
 
     def find(self, asked: AskedTurn) -> tuple[EpisodeBranch, list[Message]] | None:
@@ -179,7 +179,7 @@ class EpisodeBranches:
 
 
 def key_of(message: Message) -> Key:
-    """Return the parts of a message to compare, without details that clients change when they resend it."""
+    """Return the parts of a message to compare, without details that clients change in resent messages."""
     text = message_text(message)
     if message["role"] != "assistant":
         return message["role"], text, ()

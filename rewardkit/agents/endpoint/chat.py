@@ -1,4 +1,4 @@
-"""OpenAI's chat completions API: parses requests, and writes responses and streams."""
+"""Parses requests and writes responses and streams for OpenAI's chat completions API."""
 
 from __future__ import annotations
 

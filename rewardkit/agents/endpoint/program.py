@@ -40,8 +40,8 @@ class HarnessProgram:
     """Command line as a list of words. The program receives the row as JSON on its standard input.
     OPENAI_BASE_URL, OPENAI_API_KEY and OPENAI_MODEL are set in its environment."""
     function: str = ""
-    """Alternative to `command`: `FILE.py:name`, a coroutine function that takes the base URL and the row and
-    runs in this process."""
+    """Alternative to `command`, in the form `FILE.py:name`. The coroutine function takes the base URL and the
+    row, and runs in this process."""
     timeout_s: float = 600.0
     """Time limit for an episode in seconds. The program's process group is killed after this time."""
     max_branches: int = 16
@@ -69,7 +69,7 @@ class HarnessProgram:
             load_function(self.function)
 
     async def run(self, base_url: str, row: EpisodeRow) -> str | None:
-        """Run the program until it exits. If it fails, return the reason in one line, or else None."""
+        """Run the program until it exits. Return the reason in one line if it failed, or else None."""
         given = {"prompt": list(row.messages), "data_source": row.data_source, "extra_info": row.extra_info}
         plain = json.loads(json.dumps(given, default=_plain))
         if self.function:
@@ -172,7 +172,7 @@ class _ErrorOutput:
     def close(self) -> bytes:
         """Close the pipe and return the last bytes that were written to it."""
         os.close(self.writing)
-        for _ in range(64):  # enough to empty the pipe; the limit is needed if a process keeps writing
+        for _ in range(64):  # 64 reads empty the pipe, and the limit is needed if a process keeps writing
             if not self._take():
                 break
         self._loop.remove_reader(self.reading)

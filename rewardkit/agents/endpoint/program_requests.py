@@ -1,4 +1,4 @@
-"""Requests from a program to the endpoint, in the form that both APIs share.
+"""Defines the form of a program's requests to the endpoint that both APIs share.
 
 A field in a request is either honoured, overridden by the run's own setting, or rejected. `chat.py` and
 `responses.py` define the two request formats.
@@ -84,7 +84,7 @@ def refuse_others(body: Mapping[str, Any], honoured: Mapping[str, Any]) -> None:
 
     Args:
         body: Fields of the request.
-        honoured: Supported values by field name, or None if any value is supported.
+        honoured: Supported values of each supported field, by name. None means that any value is supported.
 
     Raises:
         ApiError: A field or its value is not supported.
@@ -190,7 +190,7 @@ def schema_of(tool: Mapping[str, Any], function: Any) -> dict[str, Any]:
 
 
 def named(messages: Sequence[Message]) -> list[Message]:
-    """Return the messages, with the tool's name added to each tool message whose call is in the messages."""
+    """Add the tool's name to each tool message whose call is among the messages, and return the messages."""
     names: dict[str, str] = {}
     found: list[Message] = []
     for message in messages:

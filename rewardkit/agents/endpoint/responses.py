@@ -1,4 +1,4 @@
-"""OpenAI's responses API: converts requests to chat messages, and writes responses and streams."""
+"""Converts requests to chat messages and writes responses and streams for OpenAI's responses API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Session for one episode that an external program plays: the order of its turns, its limits and its end."""
+"""Manages an episode that an external program plays, including the order of turns, the limits and the end."""
 
 from __future__ import annotations
 
@@ -66,7 +66,8 @@ class ProgramSession:
                 branch, said = await self._speak(asked)
             except ApiError:
                 raise
-            except Exception as error:  # an error in the engine or in rewardkit, which the loop raises again
+            # The error is in the engine or in rewardkit, and the loop raises it again.
+            except Exception as error:
                 self.failed = error
                 self.over.set()
                 raise ApiError(f"the episode has failed: {describe(error)}") from error

@@ -30,7 +30,8 @@ class EnvironmentSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str = ""
     """Name of an environment on a server that has several. If empty, the first environment is used."""
     reward: Literal["last", "sum"] = "last"
-    """Reward for the episode: the last reward for a step, or the sum of the rewards for all steps."""
+    """Kind of reward for the episode, either the last reward for a step or the sum of the rewards for all
+    steps."""
     without_reward: float | None = None
     """Reward for an episode whose steps have no rewards. If None, the episode is `invalid` and not scored."""
     python: str = ""
@@ -44,7 +45,8 @@ class Opening:
     """Prompt and tools that an environment provides at the start of an episode."""
 
     messages: Sequence[Message] = ()
-    """Messages that replace the row's prompt, except its system message. Empty to keep the row's prompt."""
+    """Messages that replace the row's prompt, except its system message. If empty, the row's prompt is
+    kept."""
     text: str = ""
     """Text that is appended to the row's prompt."""
     tools: Sequence[Mapping[str, Any]] = ()
@@ -93,7 +95,7 @@ KINDS: Table[MakeEnvironment] = Table(
 
 
 def spec_of(row: EpisodeRow, of_run: str) -> EnvironmentSpec:
-    """Return the environment for a row: the run's environment, or else the row's own `extra_info.env`.
+    """Return the environment for a row, which is the run's environment or else the row's `extra_info.env`.
 
     Args:
         row: Row of the episode.

@@ -2,7 +2,7 @@
 
 The model's output becomes an action in one of three ways. If the server has MCP tools, the model can call
 them. If the only required field of an action is a string, each turn of the model becomes the value of this
-field. Otherwise, the model can call a single tool, `step`, whose schema is that of an action.
+field. Otherwise, the model can call a single tool, `step`, whose schema is the schema of an action.
 """
 
 from __future__ import annotations
@@ -167,7 +167,10 @@ def _schema(name: str, description: Any, parameters: Any) -> dict[str, Any]:
 
 
 def _text(observation: Any) -> str:
-    """Convert an observation to text: its only value if that is a string, or else all values as JSON."""
+    """Convert an observation to text.
+
+    Return its only value if this value is a string, or else all values as JSON.
+    """
     if not isinstance(observation, Mapping):
         return "" if observation is None else str(observation)
     shown = {name: value for name, value in observation.items() if value not in (None, "", [], {})}

@@ -1,4 +1,4 @@
-"""Adapter through which an environment provides the prompt, tools, replies and final reward for an episode.
+"""Connects an environment to an episode. The environment provides the prompt, tools, replies and reward.
 
 After a failure or an interrupted step, no further requests are sent to the environment, since a step must not
 be applied twice.
@@ -28,7 +28,7 @@ class EnvironmentSession:
     """Interaction with an environment. `begin` passes the environment's prompt and tools to the episode."""
 
     def __init__(self, row: EpisodeRow, of_run: str) -> None:
-        """Create the environment that the run or the row names, without contacting it.
+        """Create the environment that the run or the row names, without contacting the environment.
 
         Raises:
             InputError: Neither the run nor the row names an environment that can be created.
@@ -100,7 +100,7 @@ class EnvironmentSession:
             raise self._broken
         self._broken = TimeoutError(
             "an earlier step of the environment was interrupted, so the environment can no longer be used"
-        )  # replaced below if the request fails or completes
+        )  # this error is replaced below if the request fails or completes
         try:
             found = await work
         except Exception as error:

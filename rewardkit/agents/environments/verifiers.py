@@ -2,7 +2,8 @@
 
 The model has one turn, and the task's own rewards score its answer. Tasks are listed and scored in the Python
 interpreter that the setting `python` names, which must have verifiers installed. Tasks that need a runtime or
-a harness from verifiers are not supported. Their status is `invalid`, and they are never scored as 0.
+a harness from verifiers are not supported. Episodes for such tasks get the status `invalid`, and never the
+score 0.
 """
 
 from __future__ import annotations

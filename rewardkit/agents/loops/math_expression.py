@@ -1,4 +1,4 @@
-"""Example loop for tutorials: the model reaches a number by arithmetic, with a reward for each step.
+"""Example loop for tutorials, in which the model computes a number step by step and each step has a reward.
 
 The row's question contains numbers, and `ground_truth` is the target. Each turn of the model is one step,
 such as `7 * 6`, and the loop replies with the result. A step may use the given numbers and the results of

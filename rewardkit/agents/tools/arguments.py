@@ -134,7 +134,7 @@ def _from_text(text: str, boolean: bool) -> Any:
 
 
 def _any_of(choices: Sequence[Any], value: Any, place: str, named: Mapping[str, Any], depth: int) -> Any:
-    """Convert the value to the first choice that it matches. Choices with its own type are tried first."""
+    """Convert the value to the first choice that it matches. Try choices with the value's type first."""
     problem = BadCall(f"argument '{place}' has none of the allowed types")
     for choice in sorted(choices, key=lambda one: not _is(value, str(one.get("type", "")))):
         try:

@@ -142,7 +142,7 @@ def tool(
         name: Name of the tool. If None, the function's name, or the class's name in snake case, is used.
         inline: True to run the tool in the event loop instead of a thread. This requires a pure function that
             takes only microseconds.
-        parameters: JSON schema of the arguments, if type hints cannot express it.
+        parameters: JSON schema of the arguments, if type hints cannot express the schema.
 
     Example:
         >>> @tool

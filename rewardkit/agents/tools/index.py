@@ -152,7 +152,7 @@ def _library() -> Any:
 def _without_numba() -> Iterator[None]:
     """Prevent the import of numba within the block, so that bm25s uses only numpy.
 
-    vLLM (0.32) cannot start in a process that has imported numba's compiler. It reads every attribute of
+    vLLM (0.32) cannot start in a process that has imported numba's compiler. vLLM reads every attribute of
     every imported module, which fails for an attribute of llvmlite.
     """
     if "numba" in sys.modules:

@@ -49,7 +49,7 @@ class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def secrets(self) -> set[str]:
-        """Values that are sent to the server and must not appear in messages."""
+        """Return the values that are sent to the server and must not appear in messages."""
         key = self.auth_token or ""
         words = {word for value in self.headers.values() for word in (value, value.partition(" ")[2])}
         return {key, *words, *self.env.values()}

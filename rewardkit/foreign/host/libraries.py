@@ -48,7 +48,7 @@ def _verl(request: LoadRequest) -> FunctionCall:
 
 
 class SkyrlGym(LibraryCall):
-    """Environment from skyrl-gym that is done after one step."""
+    """Environment from skyrl-gym that ends after one step."""
 
     def __init__(self, request: LoadRequest) -> None:
         gym, make = load_object(request._replace(target="skyrl_gym:make"))
@@ -86,7 +86,7 @@ def _verifiers(request: LoadRequest) -> LibraryCall:
         module, of_type = load_object(request._replace(target="verifiers.v1.utils.loaders:task_type"))
         return TaskRewards(module.__name__, of_type(request.target), request)
     module, found = load_object(request)
-    if inspect.isfunction(found):  # a factory such as `load_environment`
+    if inspect.isfunction(found):  # the target is a factory, such as `load_environment`
         found = found(**request.options)
     found = getattr(found, "rubric", found)
     if hasattr(found, "data_type") or hasattr(found, "task_type"):
@@ -120,7 +120,7 @@ class TaskRewards(LibraryCall):
         return {"reward": trace.reward, **dict(trace.metrics), **weighted}
 
     def _data(self, row: CallRow) -> dict[str, Any]:
-        """Return the data for a task from `extra_info`. A single missing field gets the ground truth."""
+        """Return the data for a task from `extra_info`. A single missing field is set to the ground truth."""
         fields = self.function.data_type().model_fields
         data: dict[str, Any] = {"prompt": GETTERS["chat_prompt"](row), "name": row["data_source"]}
         data.update({name: value for name, value in row["extra_info"].items() if name in fields})

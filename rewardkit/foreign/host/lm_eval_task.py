@@ -1,6 +1,7 @@
 """Scores a response with a task from lm-evaluation-harness, using the task's filters and metrics.
 
-The row's `extra_info` is the document. lm-eval receives it instead of the dataset that the task would load.
+The row's `extra_info` is the document. lm-eval receives this document instead of the dataset that the task
+would load.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from .shapes import GETTERS, CallNotes, CallRow, LackingError, LibraryCall, NoRe
 
 
 class LmEvalTask(LibraryCall):
-    """Reward from an lm-eval task. The score is one metric for one filter, and other numbers are parts."""
+    """Reward from an lm-eval task. The score is one metric for one filter. All other numbers are parts."""
 
     def __init__(self, request: LoadRequest) -> None:
         import lm_eval.tasks  # type: ignore[import-not-found]
@@ -107,7 +108,7 @@ class _EverySplit(dict):  # type: ignore[type-arg]
 
 
 def _path_of(target: str, folder: str) -> str:
-    """Return the YAML file for a task, either the target itself or lm-eval's first file with its name."""
+    """Return the YAML file for a task, either the target or lm-eval's first file that defines the task."""
     if target.endswith((".yaml", ".yml")):
         return os.path.abspath(target)
     wanted = re.compile(rb"^task:\s*[\"']?%s[\"']?\s*$" % re.escape(target).encode(), re.MULTILINE)

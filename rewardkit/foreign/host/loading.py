@@ -1,6 +1,6 @@
 """Finds the target of a spec, which is a function in a file or module, or the product of a class or factory.
 
-Also finds the source files of the target.
+The module also finds the source files of the target.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Sources = dict[str, tuple[str, str]]
 
 MAIN = "rewardkit_imported_"
 _ENTRY_NAMES = ("compute_score", "reward_func", "reward_fn")
-"""Common names for the reward function in a file, for specs without the name of a function."""
+"""Common names for the reward function in a file, for specs that do not name a function."""
 
 
 class LoadRequest(NamedTuple):
@@ -89,7 +89,7 @@ class _TextLoader(SourceFileLoader):
         return self.text.encode("utf-8", "surrogateescape")
 
     def path_stats(self, path: str) -> Any:
-        raise OSError  # prevents bytecode from being read or written
+        raise OSError  # this prevents bytecode from being read or written
 
 
 def _spec(name: str, path: str, text: str) -> ModuleSpec:
@@ -206,7 +206,7 @@ def _has_relative_imports(source: str) -> bool:
 
 
 def _search_in(*folders: str) -> None:
-    """Append folders to the module search path. Being last, they do not hide any installed module."""
+    """Append folders to the end of the module search path, so that they hide no installed module."""
     sys.path.extend(folder for folder in folders if folder not in sys.path)
 
 
@@ -231,7 +231,7 @@ def with_help(error: BaseException) -> Raised:
 
 
 def require(package: str, shown: str) -> None:
-    """Check that a package is installed by searching for the module with the same name.
+    """Search for the module with a package's name, and raise an error if the package is not installed.
 
     Raises:
         NoRewardError: The package is not installed.
@@ -278,7 +278,7 @@ def _only(module: ModuleType, target: str, kind: str) -> Any:
 
 
 def _instance(found: Any, options: Mapping[str, Any]) -> Any:
-    """Create an instance of a class. Pass the options as `args` if it requires its trainer's arguments."""
+    """Create an instance of a class. Pass the options as `args` if the class requires trainer arguments."""
     parameters = FunctionParameters(found)
     if "args" in parameters.names and "args" not in options and (options or "args" in parameters.required):
         return found(SimpleNamespace(**options))
@@ -333,11 +333,12 @@ def _is_installed(path: str) -> bool:
 
 
 def distribution_of(module: str) -> str:
-    """Return the name and version of a module's distribution, or only the module's name if unknown."""
+    """Return the name and version of a module's distribution, or the module's name if there is none."""
     from importlib import metadata
 
     top = module.partition(".")[0]
-    of_packages: dict[str, list[str]] = getattr(metadata, "packages_distributions", dict)()  # since 3.10
+    # This function has been available since Python 3.10.
+    of_packages: dict[str, list[str]] = getattr(metadata, "packages_distributions", dict)()
     names = of_packages.get(top) or [top]
     try:
         return f"{names[0]} {metadata.version(names[0])}"

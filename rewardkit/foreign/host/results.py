@@ -136,7 +136,7 @@ def _nth(value: Any, i: int, n: int) -> Any:
 
 
 def _flat(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace values that are mappings with the entries of the mappings."""
+    """Replace each value that is a mapping with the entries of that mapping."""
     flat: dict[str, Any] = {}
     for name, value in fields.items():
         flat.update({str(k): v for k, v in value.items()} if isinstance(value, Mapping) else {name: value})
@@ -178,7 +178,7 @@ def _words(fields: Mapping[str, Any]) -> str:
 
 
 def _shown(value: Any) -> str:
-    """Format a value as one short line. Of a large value, show only the type and the length."""
+    """Format a value as one short line. For a large value, show only the type and the length."""
     if isinstance(value, (str, bytes)):
         value = value[:LONGEST]
     elif hasattr(value, "__len__") and len(value) > LONGEST:

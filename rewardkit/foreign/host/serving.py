@@ -1,4 +1,4 @@
-"""Host side of the protocol with the client. Each request and each answer is one line of JSON.
+"""Implements the host's side of the protocol, in which each request and each answer is one line of JSON.
 
 The first request specifies the reward to load. Each later request contains the rows for a call. A function is
 called on the main thread, where it can set signal handlers. Calls to an `async` function run concurrently.

@@ -1,4 +1,4 @@
-"""Call shapes for other projects' reward functions: the identifying parameters and arguments for each kind.
+"""Defines call shapes, which describe the parameters and arguments of other projects' reward functions.
 
 A row is a mapping with the fields `data_source, response, ground_truth, prompt, extra_info` of a `Sample`.
 The additional field `prompt_text` contains the text of the prompt's messages on successive lines.
@@ -18,11 +18,11 @@ Getter = Callable[[CallRow], Any]
 
 
 class NoRewardError(Exception):
-    """Error for a target that cannot be used as a reward. The message contains the reason."""
+    """Raised if a target cannot be used as a reward. The message contains the reason."""
 
 
 class LackingError(Exception):
-    """Error for a row that has no value for a parameter."""
+    """Raised if a row has no value for a parameter."""
 
 
 class CallShape(NamedTuple):
@@ -176,7 +176,7 @@ class FunctionParameters:
 
 
 def shape_of(target: Any, parameters: FunctionParameters) -> CallShape | None:
-    """Return the call shape that a callable's class or parameters identify, or None if there is none."""
+    """Return the call shape that a callable's class or parameters identify, or None if they identify none."""
     if any(base.__name__ in ("ORM", "AsyncORM") for base in type(target).__mro__):
         return BY_KIND["swift"]
     names = set(parameters.names)
@@ -234,7 +234,7 @@ class FunctionCall:
         self.gives[name] = field
 
     def _guess(self) -> None:
-        """Pass the response or ground truth to the only unknown parameter if it is not passed elsewhere."""
+        """Pass the response or ground truth, if not passed elsewhere, to the only unknown parameter."""
         given = self._roles()
         left = [] if "sample" in given else [one for one in ("response", "ground_truth") if one not in given]
         if len(self.open) == 1 and len(left) == 1:
@@ -256,7 +256,7 @@ class FunctionCall:
         return {_SHOWS.get(field, field) for name, field in self.gives.items() if name in known}
 
     def on(self, rows: Sequence[CallRow], notes: CallNotes) -> Any:
-        """Call the function with the values from the rows. The caller must await an awaitable return value.
+        """Call the function with the values from the rows. The caller must await an awaitable result.
 
         Raises:
             LackingError: A row has no value for a required parameter.
@@ -318,7 +318,7 @@ class LibraryCall:
 
 
 _SHOWS = {"reward_input": "sample", "task_info": "ground_truth"}
-"""Field of the row that the value of each of these getters contains. `sample` stands for all fields."""
+"""Field of the row that is contained in the value from each getter. `sample` stands for all fields."""
 _OF_THE_TRAINER = ("trainer_state", "log_extra", "log_metric", "environments")
 
 
