@@ -233,7 +233,11 @@ def made_private(kind: type, value: Any) -> Any:
 
 
 def shown(value: Any) -> Any:
-    """Return a value as plain data, with addresses and request fields reduced to their public parts."""
+    """Return a copy of a value in which addresses and request fields are reduced to their public parts.
+
+    Mappings and dataclasses become dicts, and tuples become lists. Values of other types are returned as they
+    are.
+    """
     if isinstance(value, RequestFields):
         return value.recorded
     if isinstance(value, str):

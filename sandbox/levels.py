@@ -176,10 +176,11 @@ def why_not(level: IsolationLevel) -> str | None:
 
 
 def choose(level: LevelChoice = "auto", *, allow_unsafe: bool = False) -> IsolationLevel:
-    """Return `level` itself or, for `auto`, the strongest level that works on this host.
+    """Return `level` itself or, for `auto`, the strongest level in `SECURE` that works on this host.
 
     Raises:
-        SandboxUnavailable: The level does not work on this host, or it is `none` without `allow_unsafe`.
+        SandboxUnavailable: The level (for `auto`, every level in `SECURE`) does not work on this host, or it is
+            `none` without `allow_unsafe`.
     """
     if level == "none":
         if not allow_unsafe:

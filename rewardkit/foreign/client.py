@@ -263,7 +263,10 @@ class RewardHost:
             self._read()
 
     def _answers(self) -> list[_HostAnswer]:
-        """Block until the host sends data, and return the answers that are complete."""
+        """Block until the host sends data, and return the answers that are complete, which may be none.
+
+        The host is reported as dead if its output is closed.
+        """
         assert self.process.stdout is not None
         data = os.read(self.process.stdout.fileno(), 1 << 20)
         if not data:

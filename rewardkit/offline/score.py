@@ -293,7 +293,7 @@ class _FileRun:
         return tuple(name for name in carried_fields(layouts[0].response_name) if name in to_add)
 
     def _refuse_taken_names(self, file: RowFile, layout: RowLayout) -> None:
-        """Report which of a file's own columns are renamed.
+        """Refuse a file that already has scores with this prefix, and report which of its columns are renamed.
 
         Raises:
             InputError: The file already has scores with this prefix.

@@ -150,7 +150,8 @@ def make_environment(spec: EnvironmentSpec, row: EpisodeRow) -> Environment:
 def row_arguments(row: EpisodeRow) -> dict[str, Any]:
     """Return the arguments that a row passes to its environment.
 
-    These are `env_kwargs` in `extra_info`, or else `split` and `index`.
+    These are `env_kwargs` in `extra_info`, a mapping or its JSON text, or else `split` and `index`. Arguments
+    that are None are left out.
     """
     given = row.extra_info.get("env_kwargs")
     if isinstance(given, str) and given:

@@ -404,7 +404,10 @@ def boxes(text: str) -> Iterator[Frame]:
 
 
 def _box_at(text: str, start: int) -> tuple[str | None, int]:
-    """Return the content and the end of the box at `start`, or None and `start` if the box never closes."""
+    """Return the content and the end of the box at `start`, with braces, without them, or of box tokens.
+
+    The result is None and `start` if the box is malformed or does not close within `_LONGEST` characters.
+    """
     box = _BOX.match(text, start)
     if box is None:
         inside = start + len(_BOX_TOKENS[0])

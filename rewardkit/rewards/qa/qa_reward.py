@@ -61,8 +61,9 @@ class QaOptions:
 def score(sample: Sample, options: QaOptions) -> Score:
     """Score a response according to the rules in this module's docstring.
 
-    `parts["f1"]` is the F1 between the answer and the nearest accepted answer. The status is `invalid` if the
-    ground truth contains no answer that can be compared.
+    `parts["f1"]` is the F1 between the answer and the nearest accepted answer, the lowest one if the response
+    gives several answers. With `metric=contains` or `compat=verl`, it is 0 or 1. The status is `invalid` if
+    the ground truth contains no answer that can be compared.
     """
     if options.compat == "verl":
         value, right, found = verl_score(sample.response, sample.ground_truth)
