@@ -179,8 +179,8 @@ def choose(level: LevelChoice = "auto", *, allow_unsafe: bool = False) -> Isolat
     """Return `level` itself or, for `auto`, the strongest level in `SECURE` that works on this host.
 
     Raises:
-        SandboxUnavailable: The level (for `auto`, every level in `SECURE`) does not work on this host, or it is
-            `none` without `allow_unsafe`.
+        SandboxUnavailable: The level (for `auto`, every level in `SECURE`) does not work on this host, or it
+            is `none` without `allow_unsafe`.
     """
     if level == "none":
         if not allow_unsafe:

@@ -293,7 +293,7 @@ class _FileRun:
         return tuple(name for name in carried_fields(layouts[0].response_name) if name in to_add)
 
     def _refuse_taken_names(self, file: RowFile, layout: RowLayout) -> None:
-        """Refuse a file that already has scores with this prefix, and report which of its columns are renamed.
+        """Refuse a file that has scores with this prefix, and report which of its own columns are renamed.
 
         Raises:
             InputError: The file already has scores with this prefix.

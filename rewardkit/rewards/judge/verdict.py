@@ -48,15 +48,18 @@ _VALUE_OF_WORD = {
     for words in _NUMBER_WORDS
     for value, word in zip((0, *range(2, 11)), words.split(), strict=True)
 }
-_A_NUMBER = re.compile(rf"-?\d+(?:\.\d+)?|[{''.join(_NUMBER_WORDS[-1].split())}]|[^\W\d_]+")
+_A_NUMBER = re.compile(
+    r"(?P<digits>\d+(?:[.,]\d+)?(?![½¼¾⅓⅔]))|(?P<sign>[½¼¾⅓⅔①-⑳])"
+    rf"|(?P<word>[{''.join(_NUMBER_WORDS[-1].split())}]|[^\W\d_]+)"
+)
 
-_OPENING = r"(?:\\boxed\{|<\w{1,20}>|[\s*`\"'“‘„«$(\[{])*+"
+_OPENING = r"(?:\\boxed\{|<[a-zA-Z]\w{0,19}>|[\s*`\"'“‘„«$(\[{])*+"
 _CLOSING = r"(?:</\w{1,20}>|[\s*`\"'”’“»$)\]}])*+"
 _END = re.compile(rf"{_CLOSING}[.!。！]?{_CLOSING}\Z")
 _SENTENCE_END = re.compile(
-    r"(?<=\s)[-–—](?=\s+[^\W\d_])|[.!](?=[*_`\"'”’“»)\]}]*(?:\s|\Z|</))|[。！]|\((?=\s*[^\W\d_])"
+    r"[.!](?:[*_`\"'”’“»)\]}]|</\w{1,20}>)*(?:\Z|\s*\n|\s+(?=[^\w\s]|[^\W\d_a-z]))|[。！]"
 )
-"""Pattern of the end of a sentence after a verdict, or the start of a remark in brackets or after a dash."""
+"""End of a sentence after a verdict. The next sentence on the line begins with a capital."""
 _ON_SCALE = re.compile(
     rf"{_OPENING}(?P<score>{_NUMBER}){_POINTS}"
     rf"(?:{_CLOSING}(?:{_SCALE}(?P<high>{_NUMBER})|(?P<percent>%)){_POINTS})?"
@@ -99,7 +102,7 @@ def read_verdict(answer: str, marker: str, options: JudgeOptions) -> JudgeVerdic
     else:
         text, before = _at_the_end(said, marker, options)
     value = _value(text, options)
-    _check_earlier(before, marker, value, options)
+    _check_earlier(before, marker, text, options)
     return JudgeVerdict(text, value, scaled(value, options), one_line(before))
 
 
@@ -211,17 +214,22 @@ def _at_the_end(said: str, marker: str, options: JudgeOptions) -> tuple[str, str
 
 
 def _only_value(made: dict[str, Any], options: JudgeOptions) -> str:
-    """Return the only verdict among the values of a JSON object, as text."""
+    """Return the only verdict among the values of a JSON object, as text.
+
+    All other values must be texts without another verdict, such as a reason.
+    """
     words = {str(word).casefold() for word in options.verdicts}
-    values = [json.dumps(value) if isinstance(value, bool) else value for value in made.values()]
-    found = [
-        str(value)
-        for value in values
-        if (str(value).strip().casefold() in words if words else isinstance(value, int | float))
-    ]
-    if len(found) != 1 or any(isinstance(value, list | dict) for value in values):
-        raise NoVerdictError(f"expected exactly one verdict in the JSON object, found {str(made)[:160]!r}")
-    return found[0].strip()
+    found, others = [], []
+    for value in made.values():
+        text = json.dumps(value) if isinstance(value, bool) else str(value).strip()
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        is_verdict = text.casefold() in words if words else is_number
+        (found if is_verdict else others).append(text if is_verdict else value)
+    if len(found) == 1 and not any(
+        not isinstance(value, str) or _other_verdict(value, found[0], options) for value in others
+    ):
+        return found[0]
+    raise NoVerdictError(f"expected exactly one verdict in the JSON object, found {str(made)[:160]!r}")
 
 
 def _verdict_before_prose(after: str, options: JudgeOptions) -> str:
@@ -233,8 +241,10 @@ def _verdict_before_prose(after: str, options: JudgeOptions) -> str:
     closing = re.compile(_CLOSING).match(after, end)
     assert closing is not None  # The pattern also matches the empty string.
     prose = after[closing.end() :]
-    ends = not prose or "\n" in closing[0] or _SENTENCE_END.match(after, closing.end())
-    if not ends:
+    sentence = _SENTENCE_END.match(after, closing.end())
+    if sentence and "\n" in after[:end] and "\n" not in sentence[0] and after[sentence.end() :].strip():
+        sentence = None  # "1. Accurate" on a line of its own is an item of a list
+    if prose and "\n" not in closing[0] and not sentence:
         raise NoVerdictError(f"expected only a verdict after the marker, found {start_of(after)!r}")
     if other := _other_verdict(prose, text, options):
         raise NoVerdictError(f"the text after the verdict {text!r} contains {other!r}: {start_of(after)!r}")
@@ -263,6 +273,8 @@ def _verdict_at_start(text: str, options: JudgeOptions) -> tuple[str, int]:
             raise NoVerdictError(
                 f"expected exactly one of {', '.join(words)}, found {start_of(text) or 'nothing'!r}"
             )
+        if _other_verdict(text[: found.start("score")], found["score"], options):
+            raise NoVerdictError(f"expected exactly one of {', '.join(words)}, found {start_of(text)!r}")
         return found["score"], found.end()
     found = _ON_SCALE.match(text)
     if found is None:
@@ -277,15 +289,19 @@ def _other_verdict(prose: str, text: str, options: JudgeOptions) -> str | None:
     """Return the first word or number in prose that could be a verdict other than `text`, or None."""
     if options.verdicts:
         others = [word for word in map(str, options.verdicts) if word.casefold() != text.casefold()]
-        pattern = rf"(?<!\w)(?:{'|'.join(map(re.escape, others))})(?!\w)"
+        pattern = rf"(?<![^\W_])(?:{'|'.join(map(re.escape, others))})(?![^\W_])"
         found = re.search(pattern, prose, re.IGNORECASE) if others else None
         return found and found[0]
     low, high = options.score_range
     for number in _A_NUMBER.finditer(prose):
-        word = number[0]
-        value = _VALUE_OF_WORD.get(word.casefold()) if not word[-1].isdigit() else float(word)
-        if value is not None and low <= value <= high and value != float(text):
-            return word
+        if number["word"] is not None:
+            value = _VALUE_OF_WORD.get(number[0].casefold())
+        elif number["digits"] is not None:
+            value = float(number[0].replace(",", "."))
+        else:
+            return number[0]  # a fraction, or a digit in another form
+        if value is not None and min(low, 0) <= value <= high and value != abs(float(text)):
+            return number[0]
     return None
 
 
@@ -303,7 +319,7 @@ def _match(said: str, marker: str, options: JudgeOptions) -> tuple[str, str]:
     return found[-1]["score"].strip(), before or after[: found[-1].start()]
 
 
-def _check_earlier(before: str, marker: str, value: float, options: JudgeOptions) -> None:
+def _check_earlier(before: str, marker: str, text: str, options: JudgeOptions) -> None:
     """Check that no different verdict precedes the last verdict.
 
     Earlier markers without a verdict are ignored as mere mentions.
@@ -311,17 +327,15 @@ def _check_earlier(before: str, marker: str, value: float, options: JudgeOptions
     Raises:
         NoVerdictError: An earlier verdict is different.
     """
-    words = "|".join(re.escape(str(word)) for word in options.verdicts) or _NUMBER
-    begins = re.compile(rf"{_OPENING}(?P<score>{words})(?!\w)", re.IGNORECASE)
     for piece in before.split(marker)[1:] if marker else ():
-        found = begins.match(piece)
-        with contextlib.suppress(NoVerdictError):
-            earlier = _value(found["score"], options) if found else value
-            if earlier != value:
-                break
-    else:
-        return
-    raise NoVerdictError(f"the judge gave two different verdicts, {earlier:g} and {value:g}")
+        head = piece.strip()[:_HEAD].partition("\n")[0]
+        first = head if head[:1] in ("{", "<", "[") else " ".join(head.split()[:2])
+        if _other_verdict(first, text, options):
+            raise NoVerdictError(f"the judge gave another verdict before {text!r}: {start_of(head)!r}")
+
+
+_HEAD = 80
+"""Number of characters after an earlier marker that are searched for a verdict."""
 
 
 def _value(text: str, options: JudgeOptions) -> float:

@@ -60,8 +60,8 @@ READ = [
     "{n} von 10", "{n} sur 10", "{n} из 10", "\\boxed{{{n}}}", "{n}</verdict>", "{n}\n```",
     "{n} points", "{n} out of 10 points", "{n} points out of 10", "{n}分", "<b>{n}</b>", "{n}<|im_end|>", "{n}<|eot_id|>\n",
     "{n}. The response is good but short.", "**{n}**. Good.", "{n}/10. It was written in 1987.", "{n}\n\nI hope this helps!",
-    "{n}\n\n**Reason:** the dates are missing.", "{n} (good)", "{n} - a step is missing", "{n}。回答很好", '{{"score": {n}}}',
-    '```json\n{{"reason": "short", "score": {n}}}\n```', "\n```json\n{{\"score\": {n}}}\n```\n", "{n}\nA {n} is fair.",
+    "{n}\n\n**Reason:** the dates are missing.", "{n}。回答很好", '{{"score": {n}}}',
+    '```json\n{{"reason": "short", "score": {n}}}\n```', "\n```json\n{{\"score\": {n}}}\n```\n", "{n}\nA {n} is fair.", "{n}\nThe term x² is missing.", "{n}!\n",
 ]  # fmt: skip
 """What may stand behind the marker where {n} is the verdict."""
 
@@ -72,6 +72,9 @@ UNREADABLE = [
     "{n}e1", "{n}k", "{n}th", "{n}x", "{n}_", "{n},5", "1.{n}.2", "{n} %", "{n}%", "between {n} and 9", "x{n}", "-{n}1", "N/A, else {n}",
     "{n} on style, 2 on content", "2 + {n}", "{n}/ten 4", "VIII or {n}", "{n}\nNo: six.", "{n}\nConfidence: 9",
     "{n}. No, six.", "{n}. Nein, sechs.", "{n}.\nNon, six.", "{n} (or 4)", "{n} - or eight", "{n}\n\nOn reflection, 5.", "{n}\nИли шесть.",
+    "{n} (good)", "{n} - a step is missing", "{n} - one", "{n} (minus one)", "{n} (out of 20)", "{n}. 25", "{n}\nMaybe 7-8.",
+    "{n}\nBesser 8,75.", "\n{n}. Accurate\n{n}. Clear", "{n}. of mistakes", "{n}\nRather 7½.", '{{"score": "6/10", "confidence": {n}}}',
+    '{{"score": null, "confidence": {n}}}', '{{"score": "5", "max": {n}}}',
     '{{"score": {n}, "style": 2}}', '{{"score": {n}}} 4', '{{"scores": [{n}]}}', "{n}.. ", "{n}. 4", "{n}; 6", "{n} 分、または六", "{n} maybe",
 ]  # fmt: skip
 """What no number can be read from, whatever {n} is."""
@@ -104,7 +107,7 @@ def test_without_a_marker_the_verdict_is_the_last_line() -> None:
 
 
 def test_two_verdicts_are_none() -> None:
-    with pytest.raises(NoVerdictError, match="verdicts, 9 and 3"):
+    with pytest.raises(NoVerdictError, match="another verdict before '3'"):
         read_verdict("V: 9, I mean\nV: 3", "V:", options())
     assert read("V: 3, I mean\nV: 3") == 3.0
     assert read("I will end with V: and a number.\nV: 3") == 3.0
@@ -148,3 +151,19 @@ def test_what_is_no_verdict_says_why() -> None:
             with pytest.raises(NoVerdictError) as caught:
                 read_verdict(text, "V:", options(**FORMS[form]))
             assert re.search(r"\w", str(caught.value)) and "\n" not in str(caught.value)
+
+
+def test_an_earlier_verdict_in_another_form_is_seen() -> None:
+    for answer in ('V: {"score": 3}\nV: 7', "V: three\nV: 7", "V: <3>\nV: 7", "V: <3>\n7", "V: 3/10\nV: 7"):
+        assert read(answer) is None, answer
+    for answer in (
+        'V: {"verdict": "no"}\nV: yes',
+        "V: <no>\nyes",
+        "V: no\n_Yes_, I mean.",
+        'V: {"verdict": "no, it differs", "formatted": "yes"}',
+        'V: {"correct": false, "clear": "yes"}',
+        "V: yes (not really)",
+        "V: yes - not!",
+        "V: No. of mistakes: 3",
+    ):
+        assert read(answer, **FORMS["words"]) is None, answer
