@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from rewardkit.rewards.math.comparing.grade import MathVerdict
 from rewardkit.rewards.math.guards import budget
@@ -21,6 +21,7 @@ from rewardkit.rewards.math.policies import MathOptions
 from rewardkit.rewards.math.reading.extraction import Extraction, extract
 from rewardkit.rewards.math.reading.phrases import prose_words
 from rewardkit.rewards.math.reading.prepared import prepare_answer
+from rewardkit.rewards.math.reading.words import LEADS
 
 __all__ = ["MathAnswer", "MathVerdict", "explain", "parse", "verify"]
 
@@ -46,7 +47,7 @@ _BARE = 200
 """Maximum length of a text that is an answer as a whole, in characters."""
 _TAG = re.compile(r"<[^<>]*>")
 
-Answers = str | MathAnswer | Sequence[str | MathAnswer]
+Answers = str | int | float | MathAnswer | Sequence[str | int | float | MathAnswer]
 """One answer or several; a text is an answer as it stands, or contains one."""
 
 
@@ -75,19 +76,19 @@ def parse(
     Raises:
         ValueError: `extraction_config` is given, or as `raise_on_error` says.
     """
+    if not isinstance(pred, str):
+        raise ValueError(f"expected a text, found {type(pred).__name__}")
+    if preset not in get_args(Preset):
+        raise ValueError(f"unknown preset '{preset}'; expected {' or '.join(get_args(Preset))}")
     if extraction_config is not None:
         raise ValueError(
             "extraction_config is not supported; pass preset='strict' to read only boxes and tags"
         )
     found = extract(pred, MathOptions(preset=preset))
-    bare = found.answer is None or (found.method not in _FRAMED and _is_mathematics(pred))
-    if (
-        bare
-        and fallback_mode == "first_match"
-        and 0 < len(pred.strip()) <= _BARE
-        and "\n" not in pred.strip()
-    ):
-        found = Extraction(pred.strip(), "whole")
+    text = pred.strip()
+    may_be_bare = fallback_mode == "first_match" and found.method not in _FRAMED and _is_short_line(text)
+    if may_be_bare and (found.answer is None or _is_bare(text)):
+        found = Extraction(text, "whole")
     if found.answer is None:
         if raise_on_error:
             raise ValueError(f"no answer in {pred!r:.80}: {found.method}")
@@ -135,7 +136,7 @@ def verify(
     found = explain(
         gold, target, preset=preset, float_rounding=float_rounding, timeout_seconds=timeout_seconds
     )
-    if raise_on_error and found.outcome == "undecided":
+    if raise_on_error and (found.outcome == "undecided" or found.tier == "none"):
         raise ValueError(f"not decided: {found.reason}")
     return found.equal
 
@@ -154,7 +155,7 @@ def explain(
     verdict = MathVerdict("not_equal", "none", "there is no answer to compare")
     with budget(timeout_seconds):
         for answer in _each(target):
-            for one in parse(answer, preset=preset) if isinstance(answer, str) else [answer]:
+            for one in [answer] if isinstance(answer, MathAnswer) else parse(str(answer), preset=preset):
                 found = best_verdict(golds, one.extraction, options)
                 if found.equal:
                     return found
@@ -162,14 +163,42 @@ def explain(
     return verdict
 
 
-def _is_mathematics(text: str) -> bool:
-    """Return True if a text has no words but products of variables, as in `xy = 6`."""
-    return all(len(word) <= 2 for word in prose_words(_TAG.sub("", text)))
+def _is_short_line(text: str) -> bool:
+    return 0 < len(text) <= _BARE and "\n" not in text
 
 
-def _each(answers: Answers) -> Sequence[str | MathAnswer]:
-    return [answers] if isinstance(answers, str | MathAnswer) else answers
+def _is_bare(text: str) -> bool:
+    """Return True if a line is an answer, with its unit or a few words, and not a sentence about one."""
+    inner = text[1:-1] if text[0] == text[-1] == "$" else text
+    words = [word.casefold() for word in prose_words(_TAG.sub("", text))]
+    if not words:
+        return True
+    if any(mark in inner for mark in _DELIMITERS) or (text[-1] in ".!?" and text[-2:-1].isalnum()):
+        return False
+    first = _FIRST_WORD.match(text)
+    return len(words) <= _WORDS and (first is None or first[0].casefold() not in LEADS | _SUBJECTS)
 
 
-def _text(answer: str | MathAnswer) -> str:
-    return answer if isinstance(answer, str) else answer.text
+_DELIMITERS = ("$", "\\(", "\\[")
+_WORDS = 4
+"""Maximum number of words of a bare answer, such as `at least 7 apples`."""
+_SUBJECTS = frozenset(("it", "we", "i", "as", "then", "this", "that"))
+_FIRST_WORD = re.compile(r"[A-Za-z]+")
+
+
+def _each(answers: Answers) -> Sequence[str | int | float | MathAnswer]:
+    """Return the answers as a sequence.
+
+    Raises:
+        ValueError: An answer is of another type.
+    """
+    single = isinstance(answers, str | int | float | MathAnswer)
+    found = [answers] if single else list(answers) if isinstance(answers, Sequence) else [None]
+    for one in found:
+        if not isinstance(one, str | int | float | MathAnswer):
+            raise ValueError(f"expected a text or the result of parse, found {type(answers).__name__}")
+    return found  # type: ignore[return-value]
+
+
+def _text(answer: str | float | MathAnswer) -> str:
+    return answer.text if isinstance(answer, MathAnswer) else str(answer)

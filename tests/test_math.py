@@ -25,6 +25,16 @@ from rewardkit.math import explain, parse, verify
         ("\\sin^2 x", "1-\\cos^2 x", True),
         ("hello", "hello", True),
         ("3", "no idea", False),
+        ("7 miles", "7 km", False),
+        ("7 hours", "7 seconds", False),
+        ("5 USD", "5 EUR", False),
+        ("at least 7", "at most 7", False),
+        ("7", "7 and a half", False),
+        ("7", "x is not 7", False),
+        ("$\\frac12$", "It is 0.5.", True),
+        ("7", "It is $7$.", True),
+        ("7", "So $x = 7$.", True),
+        ("700 cm", "7 meters", True),
     ],
 )
 def test_two_answers_are_compared_as_the_reward_compares_them(gold: str, target: str, equal: bool) -> None:
@@ -54,6 +64,10 @@ def test_the_arguments_of_math_verify_are_used_or_refused() -> None:
         lambda: parse("1", extraction_config=[]),  # type: ignore[arg-type]
         lambda: parse("", raise_on_error=True),
         lambda: verify("x^2+", "3", raise_on_error=True),
+        lambda: verify("3", [], raise_on_error=True),
+        lambda: parse(None),  # type: ignore[arg-type]
+        lambda: parse("5", preset="lenient"),  # type: ignore[arg-type]
+        lambda: verify(object(), "5"),  # type: ignore[arg-type]
     ]
     for call in refused:
         with pytest.raises(ValueError, match=r"\w"):

@@ -253,6 +253,8 @@ class ChoiceList:
 
     def called(self, text: str) -> int | None:
         """Return the index of the only option whose text has the same value as `text`, or None."""
+        if self.shown.count(exact := text.strip()) == 1:
+            return self.shown.index(exact)
         if (at := self.texts.get(text_key(text))) is not None:
             return at
         found = [i for i, shown in enumerate(self.shown) if same_value(text, shown)]
@@ -337,7 +339,7 @@ _NO_CHOICES = ChoiceList(tuple(LETTERS), (), {})
 
 def _right(ground_truth: str, choices: ChoiceList) -> frozenset[int] | None:
     plain = ground_truth.strip()
-    if plain.startswith("["):
+    if plain.startswith("[") and plain not in choices.shown:
         try:
             found = [_one_right(str(item), choices) for item in msgspec.json.decode(plain.encode())]
         except (msgspec.DecodeError, TypeError, UnicodeEncodeError):
@@ -365,7 +367,9 @@ def readings(ground_truth: str, labels: Sequence[str], texts: Sequence[str]) -> 
         found[known.index(label)] = "label"
     elif label.isdecimal() and label.isascii() and int(label[:4]) < len(labels):
         found[int(label[:4])] = "index"
-    named = [i for i, text in enumerate(texts) if same_value(ground_truth, text)]
+    plain = ground_truth.strip()
+    named = [i for i, text in enumerate(texts) if text.strip() == plain]
+    named = named or [i for i, text in enumerate(texts) if same_value(ground_truth, text)]
     if len(named) == 1:
         found.setdefault(named[0], "text")
     return found

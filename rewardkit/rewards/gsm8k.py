@@ -91,10 +91,10 @@ def _why_wrong(
     """Return the reason for a score below that of a right answer. It depends only on the excerpt."""
     place = "after ####" if in_format else "last number"
     if found is None and options.method == "strict":
-        last = last_number(text.rpartition("####")[2])
-        if last is None:
+        last = _last_number(text.rpartition("####")[2])
+        if not last:
             return 'no "#### NUMBER", and no other number'
-        return f'no "#### NUMBER"; the last number is {last.text}, which method=flexible reads'
+        return f'no "#### NUMBER"; the last number is {last}, which method=flexible reads'
     if found is None:
         return "no number in the response"
     if found.value is None:
@@ -121,8 +121,13 @@ def excerpts(responses: Sequence[str], options: Gsm8kOptions) -> list[str | None
     return found
 
 
+_LONGEST_SHOWN = 60
+
+
 def _last_number(text: str) -> str:
-    found = last_number(text)
+    """Return the last number in a text as written, or "". At most the last 60 characters of it are read."""
+    end = max(map(text.rfind, "0123456789")) + 1
+    found = last_number(text[max(0, end - _LONGEST_SHOWN) : end])
     return found.text if found is not None else ""
 
 

@@ -166,6 +166,10 @@ def test_the_options_of_a_prepared_row_are_read_from_its_metadata() -> None:
         (["2", "\\sqrt{2}", "4", "8"], "√2", "B"),
         (["1/3", "\\frac12", "2", "3"], "1/2", "B"),
         (["120", "1200", "12", "1"], "1,200", "B"),
+        (["0.5%", "50%", "5%", "500%"], "50\\%", "B"),
+        (["(1, 2)", "[1, 2]", "(1, 2]", "[1, 2)"], "[1, 2]", "B"),
+        (["Aa", "AA", "aa", "AaBb"], "AA", "B"),
+        (["A+", "A-", "O+", "O-"], "A-", "B"),
     ],
 )
 def test_symbols_and_notations_of_an_options_text(choices: list[str], said: str, right: str) -> None:
@@ -187,3 +191,5 @@ def test_a_truth_that_names_two_options_is_invalid() -> None:
     assert scored("C", "2.2", numbers).correct and scored("C", "C", numbers).correct
     assert scored("A", "A", {"choices": ["B", "A"]}).status == "invalid"
     assert scored("B", "1", {"choices": ["0", "1"]}).correct, "index and text agree"
+    assert scored("B", "[1, 2]", {"choices": ["(1, 2)", "[1, 2]"]}).correct
+    assert scored("B", "12 hours", {"choices": ["720 minutes", "12 hours"]}).correct

@@ -86,7 +86,7 @@ def _counts(token: str, is_prose: bool) -> bool:
 def _is_sign(tokens: list[str], at: int) -> bool:
     """Return True if a dash or slash is arithmetic, that is, neither last nor between two words."""
     if at + 1 == len(tokens):
-        return False
+        return not any(map(_OF_PROSE.fullmatch, tokens))
     return at == 0 or not (_OF_PROSE.fullmatch(tokens[at - 1]) and _OF_PROSE.fullmatch(tokens[at + 1]))
 
 
@@ -99,10 +99,16 @@ def is_mathematics(text: str) -> bool:
     return all(word in FUNCTIONS for word in _PROSE.findall(_COMMAND.sub("", without_latex(text))))
 
 
+def _is_percent(text: str) -> bool:
+    return "%" in text or "percent" in text.casefold()
+
+
 def _same_mathematics(first: str, second: str) -> bool:
     if max(len(first), len(second)) > LONGEST:
         return False
-    if _DIGIT.search(first) and _DIGIT.search(second):
+    if _is_percent(first) != _is_percent(second):
+        return False
+    if _DIGIT.search(first) and _DIGIT.search(second) and "!" not in first + second:
         value, unit = measured(first)
         other, other_unit = measured(second)
         if value is not None and other is not None:

@@ -219,12 +219,16 @@ def _only_value(made: dict[str, Any], options: JudgeOptions) -> str:
     All other values must be texts without another verdict, such as a reason.
     """
     words = {str(word).casefold() for word in options.verdicts}
-    found, others = [], []
+    found: list[str] = []
+    others: list[Any] = []
     for value in made.values():
         text = json.dumps(value) if isinstance(value, bool) else str(value).strip()
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         is_verdict = text.casefold() in words if words else is_number
-        (found if is_verdict else others).append(text if is_verdict else value)
+        if is_verdict:
+            found.append(text)
+        else:
+            others.append(value)
     if len(found) == 1 and not any(
         not isinstance(value, str) or _other_verdict(value, found[0], options) for value in others
     ):
