@@ -80,19 +80,19 @@ def _correct(found: Sequence[tuple[CompositionNode, Score]]) -> bool | None:
     return all(said) if said else None
 
 
+def _score(
+    value: float, correct: bool | None, found: Sequence[tuple[CompositionNode, Score]], detail: str
+) -> Score:
+    """Return the score of a node with the first extracted answer of its items."""
+    return Score(value, "ok", correct, _extracted(found), _parts(correct, found), detail)
+
+
 def _sum(node: Combine, lookup: Lookup) -> Score | None:
     found = _below(node.items, lookup)
     if not isinstance(found, list):
         return found
     total = sum(item.weight * score.score for item, score in found)
-    correct = _correct(found)
-    return Score(
-        total,
-        correct=correct,
-        extracted=_extracted(found),
-        parts=_parts(correct, found),
-        detail=f"sum of {len(found)}",
-    )
+    return _score(total, _correct(found), found, f"sum of {len(found)}")
 
 
 def _product(node: Combine, lookup: Lookup) -> Score | None:
@@ -100,14 +100,7 @@ def _product(node: Combine, lookup: Lookup) -> Score | None:
     if not isinstance(found, list):
         return found
     value = prod(item.weight * score.score for item, score in found)
-    correct = _correct(found)
-    return Score(
-        value,
-        correct=correct,
-        extracted=_extracted(found),
-        parts=_parts(correct, found),
-        detail=f"product of {len(found)}",
-    )
+    return _score(value, _correct(found), found, f"product of {len(found)}")
 
 
 def _min(node: Combine, lookup: Lookup) -> Score | None:
@@ -139,13 +132,7 @@ def _all(node: Combine, lookup: Lookup) -> Score | None:
         return found
     wrong = next((item.path for item, score in found if not is_right(score, node.threshold)), None)
     detail = f"{wrong} is wrong" if wrong else "all items are right"
-    return Score(
-        float(wrong is None),
-        correct=wrong is None,
-        extracted=_extracted(found),
-        parts=_parts(wrong is None, found),
-        detail=detail,
-    )
+    return _score(float(wrong is None), wrong is None, found, detail)
 
 
 def _any(node: Combine, lookup: Lookup) -> Score | None:
@@ -154,13 +141,7 @@ def _any(node: Combine, lookup: Lookup) -> Score | None:
         return found
     right = next(((i, s) for i, s in found if is_right(s, node.threshold)), None)
     if right is None:
-        return Score(
-            0.0,
-            correct=False,
-            extracted=_extracted(found),
-            parts=_parts(False, found),
-            detail="no item is right",
-        )
+        return _score(0.0, False, found, "no item is right")
     return Score(1.0, correct=True, extracted=right[1].extracted, detail=f"{right[0].path} is right")
 
 
@@ -172,13 +153,7 @@ def _vote(node: Combine, lookup: Lookup) -> Score | None:
     votes = sum(item.weight for item, score in found if is_right(score, node.threshold))
     total = sum(item.weight for item, _ in found)
     right = votes > total - votes
-    return Score(
-        float(right),
-        correct=right,
-        extracted=_extracted(found),
-        parts=_parts(right, found),
-        detail=f"{votes:g} of {total:g} votes for right",
-    )
+    return _score(float(right), right, found, f"{votes:g} of {total:g} votes for right")
 
 
 def _first(node: Combine, lookup: Lookup) -> Score | None:

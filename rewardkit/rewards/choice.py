@@ -147,9 +147,11 @@ def _named(text: str, choices: ChoiceList, in_sentence: bool) -> Named:
     label = _LABEL.match(plain)
     if label and (named := _labelled_by(label, choices)):
         rest = plain[label.end() :]
+        if _IS_WRONG.match(rest):
+            return _NONE
         is_sentence = not in_sentence and not SENTENCE_WORDS.isdisjoint(text_key(rest).split())
         return _NONE if is_sentence or _names_others(rest, named, choices) else named
-    bracketed = set(_BRACKETED.findall(plain)) if in_sentence else ()
+    bracketed = set(_BRACKETED.findall(plain)) if in_sentence and not _DENIES.search(plain) else ()
     named = _of_labels(bracketed, choices) if len(bracketed) == 1 else _NONE
     return _NONE if _names_others(plain, named, choices) else named
 
@@ -229,6 +231,12 @@ def _plain(text: str) -> str:
     return without_latex(text).rstrip(DECORATION).lstrip(_BEFORE)
 
 
+_DENIES = re.compile(r"\b(?:not|never|cannot|wrong|incorrect|false|except|but)\b|n['’]t\b", re.IGNORECASE)
+"""Words with which a sentence denies the option that it names: "It can't be (B)"."""
+_IS_WRONG = re.compile(
+    r"\s*(?:is|are|was)\s(?:not|wrong|incorrect|false)\b|\s*[(\[](?:wrong|incorrect|false)\b", re.I
+)
+"""Text after a label that denies its option: "B is wrong"."""
 _NEGATIONS = ("!", "¬", "~", "≠")
 _AROUND = " \t\r\n*_`\"'“”‘’.:：,;!。，…()[]（）–—-"
 

@@ -29,6 +29,7 @@ _ASCII_SYMBOLS = frozenset("%#@&^+-/<=>|~!")
 _BRACKETS = frozenset("()[]{}")
 _DASHES = {0x2212: "-", 0x2013: "-", 0x2014: "-", ord("&"): " and "}
 _MATHEMATICAL = re.compile(r"[\^+*/<=>\\√≤≥≠∪∩∈π∞±×·÷|!()\[\]{}-]")
+_NAMED = re.compile(r"\s*([a-zA-Z])\s*=(?!=)")
 _DIGIT = re.compile(r"\d")
 LONGEST = 200
 """Maximum length of a text that is compared as a number or as mathematics, in characters."""
@@ -106,6 +107,9 @@ def _is_percent(text: str) -> bool:
 def _same_mathematics(first: str, second: str) -> bool:
     if max(len(first), len(second)) > LONGEST:
         return False
+    named = _NAMED.match(first), _NAMED.match(second)
+    if named[0] and named[1] and named[0][1] != named[1][1]:
+        return False  # `x = 5` is not `y = 5`
     if _is_percent(first) != _is_percent(second):
         return False
     if _DIGIT.search(first) and _DIGIT.search(second) and "!" not in first + second:
