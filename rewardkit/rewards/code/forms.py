@@ -170,7 +170,7 @@ def _source(test: str) -> CodeProblem:
     source = test.replace("#<INSERT>", "")
     found = pytest_tests(source)
     if found is not None:
-        require("these tests", "pytest", "code")
+        require("a test file for pytest", "pytest", "code")
         return CodeProblem(tuple(AssertTest(name) for name in found), setup=source)
     return CodeProblem(tuple(AssertTest(s, before) for before, s in script_tests(source)))
 
