@@ -30,7 +30,7 @@ from rewardkit.evaluation.chat import chat_lines, is_chat
 from rewardkit.evaluation.html.report import write_report
 from rewardkit.evaluation.html.run_page import METRICS, write_run_page
 from rewardkit.evaluation.listing import ORDERS, PromptSummary, by_prompt, in_order
-from rewardkit.evaluation.reasons import frequent_reasons
+from rewardkit.evaluation.reasons import earns, frequent_reasons
 from rewardkit.evaluation.scored import ScoredRow, dumps_in, read_rows, status_of
 from rewardkit.messages import message_text
 from rewardkit.offline import ReadOptions
@@ -192,7 +192,11 @@ def _table(rows: Iterator[ScoredRow], name: str, limit: int) -> Iterator[str]:
 
 def _print_reasons(rows: Iterator[ScoredRow], limit: int, as_json: bool) -> None:
     """Print the reasons of all responses that are not right, with their shares and an example."""
-    wrong = [(row["row"], row.get("detail") or status_of(row)) for row in rows if not _is_right(row)]
+    wrong = [
+        (row["row"], row.get("detail") or status_of(row))
+        for row in rows
+        if status_of(row) != "ok" or not earns(row.get("correct"), row.get("score"))
+    ]
     found = frequent_reasons(wrong, limit or None)
     if as_json:
         for one in found:
@@ -202,11 +206,6 @@ def _print_reasons(rows: Iterator[ScoredRow], limit: int, as_json: bool) -> None
         share = f"{one.count:>7,}  {one.count / len(wrong):4.0%}"
         click.echo(f"{share}  {printable(one.example)}  (row {one.row})")
     click.echo(f"\n{counted(len(wrong), 'response')} not right; --row N shows one in full")
-
-
-def _is_right(row: ScoredRow) -> bool:
-    correct = row.get("correct")
-    return bool(correct) if correct is not None else status_of(row) == "ok" and (row.get("score") or 0.0) > 0
 
 
 def _print_prompts(found: list[PromptSummary], name: str, limit: int, as_json: bool) -> None:

@@ -28,6 +28,11 @@ class Reason:
     """Row of the example, or None if it is not known."""
 
 
+def earns(correct: bool | None, score: float | None) -> bool:
+    """Return True if a response is right or, if correctness is not decided, has a score above 0."""
+    return (score or 0.0) > 0 if correct is None else correct
+
+
 def reason_of(detail: str | None) -> str:
     """Return the reason in a detail, without its quotations and numbers."""
     text = _NUMBER.sub("N", _QUOTED.sub('"…"', detail or NO_DETAIL))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import torch
@@ -12,7 +12,7 @@ from rewardkit.agents.resolving import EpisodeSetup
 from rewardkit.checks.which_reward import other_rewards
 from rewardkit.errors import RewardkitError
 from rewardkit.evaluation.metrics import group_metrics
-from rewardkit.evaluation.reasons import frequent_reasons
+from rewardkit.evaluation.reasons import earns, frequent_reasons
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.trainer.batch import PromptRow, ScoredRollout, pad_prompts
 from rewardkit.trainer.distributed import World
@@ -51,18 +51,27 @@ def validate(run: TrainingRun, step: int) -> dict[str, float]:
         # Every process sends its rows, but not more rows than are shown.
         rows = gather_rows(scored[: shown * given.n], given.n, step, run.world)
         run.logger.generations(rows[:shown], step)
-    metrics = validation_metrics(scored, given.n, run.world)
+    earning = {one.row.data_source for one in scored if one.score.ok and _earns(one)}
+    everywhere = set().union(*run.world.to_main(earning))
     if run.world.is_main:
-        for line in why_nothing(scored):
+        for line in why_nothing(scored, everywhere):
             run.logger.warn(line)
-    return metrics
+    return validation_metrics(scored, given.n, run.world)
 
 
-def why_nothing(scored: Sequence[ScoredRollout]) -> list[str]:
+def _earns(one: ScoredRollout) -> bool:
+    return earns(one.score.correct, one.score.score)
+
+
+def why_nothing(scored: Sequence[ScoredRollout], earning: Collection[str] = ()) -> list[str]:
     """Return lines of explanation for each data source without a single right response.
 
     The lines name the three most frequent reasons, and other rewards that score some of the responses as
     right. The result is empty for a data source without scored responses.
+
+    Args:
+        scored: This process's responses.
+        earning: Data sources that have a right response in any process.
     """
     by_source: dict[str, list[ScoredRollout]] = defaultdict(list)
     for one in scored:
@@ -70,7 +79,7 @@ def why_nothing(scored: Sequence[ScoredRollout]) -> list[str]:
             by_source[one.row.data_source].append(one)
     lines = []
     for source, found in sorted(by_source.items()):
-        if any(one.score.correct if one.score.correct is not None else one.score.score > 0 for one in found):
+        if source in earning or any(map(_earns, found)):
             continue
         reasons = frequent_reasons(((None, one.score.detail) for one in found), 3)
         said = "; ".join(f"{reason.count} of {len(found)}: {reason.example}" for reason in reasons)

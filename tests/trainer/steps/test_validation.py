@@ -144,3 +144,4 @@ def test_a_validation_without_a_right_response_says_why_and_what_would_score_it(
     assert why_nothing([response("gsm8k", one) for one in (wrong, right)]) == []
     assert len(why_nothing([response("somebody's own", wrong)])) == 1
     assert why_nothing([response("gsm8k", failure("timeout", "slow"))]) == []
+    assert why_nothing([response("gsm8k", wrong)], {"gsm8k"}) == [], "another process has a right response"
