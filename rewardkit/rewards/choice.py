@@ -30,7 +30,7 @@ import msgspec
 from rewardkit.rewards.answers import reasons
 from rewardkit.rewards.answers.number import DENIED_FIRST, SENTENCE_WORDS
 from rewardkit.rewards.answers.place import FRAME_KINDS, Group, last_group, own_text
-from rewardkit.rewards.answers.same_value import DECORATION, same_value, text_key, without_latex
+from rewardkit.rewards.answers.same_value import DECORATION, matching, text_key, without_latex
 from rewardkit.types import Sample, Score, failure
 
 
@@ -68,18 +68,16 @@ def score(sample: Sample, options: ChoiceOptions) -> Score:
     )
     value = options.score if correct else options.format_score if kind and named else options.wrong_score
     shown = ",".join(choices.labels[i] for i in sorted(named)) or None
-    why = reasons.place(kind or "whole response or last line")
-    if not correct:
-        why = _why_wrong(text, group, named, choices, right)
+    where = reasons.place(kind or "whole response or last line")
+    why = where if correct else _why_wrong(text, where, group, named, choices, right)
     return Score(value, "ok", correct, shown, {"format": float(kind is not None)}, why)
 
 
 def _why_wrong(
-    text: str, group: Group, named: frozenset[int], choices: ChoiceList, right: frozenset[int]
+    text: str, where: str, group: Group, named: frozenset[int], choices: ChoiceList, right: frozenset[int]
 ) -> str:
     """Return the reason why a response is wrong: the chosen options, or the text that names no option."""
     wanted = ", ".join(choices.labels[i] for i in sorted(right))
-    where = reasons.place(group[-1].kind if group else "whole response or last line")
     if named:
         return f"{where}: {', '.join(choices.labels[i] for i in sorted(named))} is not {wanted}"
     if group:
@@ -261,11 +259,10 @@ class ChoiceList:
 
     def called(self, text: str) -> int | None:
         """Return the index of the only option whose text has the same value as `text`, or None."""
-        if self.shown.count(exact := text.strip()) == 1:
-            return self.shown.index(exact)
-        if (at := self.texts.get(text_key(text))) is not None:
+        at = self.texts.get(text_key(text))
+        if at is not None and text.strip() not in self.shown:
             return at
-        found = [i for i, shown in enumerate(self.shown) if same_value(text, shown)]
+        found = matching(text, self.shown)
         return found[0] if len(found) == 1 else None
 
 
@@ -375,9 +372,7 @@ def readings(ground_truth: str, labels: Sequence[str], texts: Sequence[str]) -> 
         found[known.index(label)] = "label"
     elif label.isdecimal() and label.isascii() and int(label[:4]) < len(labels):
         found[int(label[:4])] = "index"
-    plain = ground_truth.strip()
-    named = [i for i, text in enumerate(texts) if text.strip() == plain]
-    named = named or [i for i, text in enumerate(texts) if same_value(ground_truth, text)]
+    named = matching(ground_truth, texts)
     if len(named) == 1:
         found.setdefault(named[0], "text")
     return found

@@ -121,13 +121,9 @@ def excerpts(responses: Sequence[str], options: Gsm8kOptions) -> list[str | None
     return found
 
 
-_LONGEST_SHOWN = 60
-
-
 def _last_number(text: str) -> str:
-    """Return the last number in a text as written, or "". At most the last 60 characters of it are read."""
-    end = max(map(text.rfind, "0123456789")) + 1
-    found = last_number(text[max(0, end - _LONGEST_SHOWN) : end])
+    """Return the last number in a text as written, or ""."""
+    found = last_number(text)
     return found.text if found is not None else ""
 
 

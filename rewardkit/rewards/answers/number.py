@@ -44,6 +44,8 @@ _NUMBER = rf"(?P<number>{_UNSIGNED}){_TAIL}"
 _LEAD = r"(?:[\s*_`\"'(\[{:$€£¥₹≈]|(?:US|HK|[AC])(?=\$)|USD|EUR|GBP|Rs\.?)*+"
 _FIRST = re.compile(rf"{_LEAD}(?P<sign>[-+]?){_LEAD}{_NUMBER}")
 _ANY = re.compile(rf"(?<![\w.])(?P<sign>(?:(?<![\w)])[-+]|)[$€£¥₹]?)?{_NUMBER}")
+_OF_NUMBERS = "0123456789.,'_\u00a0\u2009\u202feE+-×*·xX^({)}/ $€£¥₹"
+"""Characters that `_ANY` matches. The last number lies within the run of them at the end of a text."""
 _DIGIT = re.compile(r"\d")
 _SEPARATORS = re.compile(_SEPARATOR)
 _CALCULATED = re.compile(r"<<[^<>\n]*>>")
@@ -149,8 +151,11 @@ def last_number(text: str) -> StatedNumber | None:
     last_digit = max(map(text.rfind, "0123456789０１２３４５６７８９"))
     if last_digit < 0:
         return None
-    near = text[max(0, last_digit - 2 * _MAX_FRACTION_DIGITS) : last_digit + 1].translate(_FULL_WIDTH)
-    found = list(_ANY.finditer(near))
+    near = text[max(0, last_digit - 2 * _MAX_FRACTION_DIGITS) : last_digit + 1]
+    if not near.isascii():
+        near = near.translate(_FULL_WIDTH)
+    run = near[max(0, len(near.rstrip(_OF_NUMBERS)) - 1) :]
+    found = list(_ANY.finditer(run)) or list(_ANY.finditer(near))
     return StatedNumber(_value(found[-1]), found[-1][0]) if found else None
 
 

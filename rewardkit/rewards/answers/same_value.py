@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 
@@ -45,6 +46,20 @@ def same_value(first: str, second: str) -> bool:
     return (bool(key) and key == text_key(second)) or _same_mathematics(first.strip(), second.strip())
 
 
+def matching(text: str, texts: Sequence[str]) -> list[int]:
+    """Return the indices of the texts that are equal to a text or, if there are none, have the same value."""
+    plain = text.strip()
+    if exact := [i for i, other in enumerate(texts) if other.strip() == plain]:
+        return exact
+    key = text_key(text)
+    is_compared = _DIGIT.search(plain) is not None or is_mathematics(plain)
+    return [
+        i
+        for i, other in enumerate(texts)
+        if (key and key == text_key(other)) or (is_compared and _same_mathematics(plain, other.strip()))
+    ]
+
+
 def without_latex(text: str) -> str:
     """Remove LaTeX formatting from a text. Braces remain if the text has a command such as `\\frac`."""
     if "\\" not in text and "$" not in text:
@@ -77,9 +92,7 @@ def _counts(token: str, is_prose: bool) -> bool:
     """Return True for words, numbers and symbols, and for brackets and `!` outside prose."""
     if len(token) > 1 or token.isalnum():
         return True
-    if token in _BRACKETS:
-        return not is_prose
-    if token == "!":
+    if token in _BRACKETS or token == "!":
         return not is_prose
     return token in _ASCII_SYMBOLS or unicodedata.category(token) in ("Sm", "Sc")
 
@@ -91,6 +104,7 @@ def _is_sign(tokens: list[str], at: int) -> bool:
     return at == 0 or not (_OF_PROSE.fullmatch(tokens[at - 1]) and _OF_PROSE.fullmatch(tokens[at + 1]))
 
 
+@lru_cache(maxsize=65_536)
 def is_mathematics(text: str) -> bool:
     """Return True if a text has an operator, a relation or a LaTeX command, and no words except functions."""
     if not _MATHEMATICAL.search(text):
