@@ -192,12 +192,13 @@ def _each(answers: Answers) -> Sequence[str | int | float | MathAnswer]:
     Raises:
         ValueError: An answer is of another type.
     """
-    single = isinstance(answers, str | int | float | MathAnswer)
-    found = [answers] if single else list(answers) if isinstance(answers, Sequence) else [None]
-    for one in found:
-        if not isinstance(one, str | int | float | MathAnswer):
-            raise ValueError(f"expected a text or the result of parse, found {type(answers).__name__}")
-    return found  # type: ignore[return-value]
+    if isinstance(answers, str | int | float | MathAnswer):
+        return [answers]
+    if isinstance(answers, Sequence) and all(
+        isinstance(one, str | int | float | MathAnswer) for one in answers
+    ):
+        return answers
+    raise ValueError(f"expected a text or the result of parse, found {type(answers).__name__}")
 
 
 def _text(answer: str | float | MathAnswer) -> str:

@@ -55,6 +55,7 @@ _A_NUMBER = re.compile(
 
 _OPENING = r"(?:\\boxed\{|<[a-zA-Z]\w{0,19}>|[\s*`\"'“‘„«$(\[{])*+"
 _CLOSING = r"(?:</\w{1,20}>|[\s*`\"'”’“»$)\]}])*+"
+_CLOSING_MARKS = re.compile(_CLOSING)
 _END = re.compile(rf"{_CLOSING}[.!。！]?{_CLOSING}\Z")
 _SENTENCE_END = re.compile(
     r"[.!](?:[*_`\"'”’“»)\]}]|</\w{1,20}>)*(?:\Z|\s*\n|\s+(?=[^\w\s]|[^\W\d_a-z]))|[。！]"
@@ -242,7 +243,7 @@ def _verdict_before_prose(after: str, options: JudgeOptions) -> str:
     The verdict must end its line or sentence, and the prose after it must contain no other verdict.
     """
     text, end = _verdict_at_start(after, options)
-    closing = re.compile(_CLOSING).match(after, end)
+    closing = _CLOSING_MARKS.match(after, end)
     assert closing is not None  # The pattern also matches the empty string.
     prose = after[closing.end() :]
     sentence = _SENTENCE_END.match(after, closing.end())

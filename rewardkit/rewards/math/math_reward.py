@@ -10,7 +10,7 @@ from functools import lru_cache
 import msgspec
 
 from rewardkit.rewards.answers.place import own_text, question_of
-from rewardkit.rewards.answers.reasons import no_answer, quoted
+from rewardkit.rewards.answers.reasons import no_answer, place, quoted
 from rewardkit.rewards.math.comparing.grade import MathVerdict, compare_prepared
 from rewardkit.rewards.math.guards import AnswerBudget, budget
 from rewardkit.rewards.math.policies import DEFAULT, Compat, MathOptions
@@ -81,8 +81,8 @@ def score(sample: Sample, options: MathOptions = DEFAULT) -> Score:
 
 
 _PLACES: dict[str, str] = {
-    "tags": "in <answer> tags",
-    "boxed": "in \\boxed{}",
+    "tags": place("tags"),
+    "boxed": place("box"),
     "marker": 'after #### or "Answer:"',
     "display": "in a displayed formula at the end",
     "inline": "in an inline formula at the end",
