@@ -38,10 +38,11 @@ NOT_HERE = (
     *("prime_trainer", "spin_trainer", "sppo_trainer", "on_policy_distill", "rob_", "deepeyes", "geo3k"),
     *(
         "gsm8k_multiturn_grpo_server",
+        "split_placement",
         "v0.4.1/recipe/entropy",
     ),
 )
-"""In the names of files for other backends, algorithms of recipes and images, which are refused."""
+"""In the names of refused files: other backends, algorithms of recipes, images, and checkpoints copied to HDFS."""
 
 
 @cache
