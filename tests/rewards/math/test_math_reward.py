@@ -191,7 +191,7 @@ def test_a_ground_truth_that_can_be_repeated_is_scored(ground_truth: str) -> Non
     assert score(Sample("math", "\\boxed{5}", ground_truth)).status == "ok"
 
 
-@pytest.mark.parametrize("answer", ["x^2+", "\\frac{1}{", "3 \\heartsuit 4", "\\begin{matrix} 1"])
+@pytest.mark.parametrize("answer", ["x^2+", "\\frac{1}{", "3 \\unheardof 4", "\\begin{matrix} 1"])
 def test_an_answer_that_cannot_be_read_is_undecided_and_a_wrong_one_is_not(answer: str) -> None:
     unread = score(Sample("math", f"<answer>{answer}</answer>", "34"))
     assert (unread.score, unread.correct, unread.parts["undecided"]) == (0.0, False, 1.0)

@@ -25,7 +25,11 @@ _FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!=", "~
 """Relations between numbers, each mapped to the equivalent relation with the sides swapped."""
 _TURNED = _FLIPPED | {
     "sub": "sup", "sup": "sub", "subeq": "supeq", "supeq": "subeq", "par": "par", "perp": "perp",
-    "prop": "prop", "iff": "iff",
+    "prop": "prop", "iff": "iff", "subsetneq": "supsetneq", "supsetneq": "subsetneq", "prec": "succ",
+    "succ": "prec",
+    "preceq": "succeq", "succeq": "preceq", "npar": "npar", "niff": "niff", "asymp": "asymp",
+    "nsub": "nsup", "nsup": "nsub",
+    "nsubeq": "nsupeq", "nsupeq": "nsubeq",
 }  # fmt: skip
 """All relations that can be swapped, each mapped to its swapped form. Arrows and memberships cannot."""
 

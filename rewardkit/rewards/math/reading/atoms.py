@@ -230,6 +230,11 @@ def currency(parser: Parser) -> Node:
     return Quantity(parser.unary(), sign)
 
 
+def operation(parser: Parser) -> Node:
+    r"""Parse the sign of an operation that stands for a value, such as the star in `x^\star`."""
+    return Sym(parser.advance().value)
+
+
 def prefixed(parser: Parser) -> Node:
     r"""Parse a prefix and its letters, such as `\angle APC` or `\triangle ABC`, as one name."""
     parts = [parser.advance().value]
@@ -500,5 +505,5 @@ RULES: dict[str, Callable[[Parser], Node]] = {
     "currency": currency, "prefix": prefixed, "wrap": wrapped, "group": group,
     "open": bracketed, "close": reversed_bracket, "bar": bars_around, "frac": fraction, "binom": binomial,
     "sqrt": root, "fn": function, "big": structures.big, "begin": structures.environment,
-    "text": wording, "dots": ellipsis,
+    "text": wording, "dots": ellipsis, "binary": operation,
 }  # fmt: skip

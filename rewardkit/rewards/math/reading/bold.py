@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 
-from rewardkit.rewards.math.reading.normalise import UNIT_VECTORS
+from rewardkit.rewards.math.reading.tokens import unit_vector
 from rewardkit.rewards.math.tree.nodes import Add, Div, Fn, Linear, Mul, Node, Pow, Sym, children, walk
 from rewardkit.rewards.math.tree.rebuild import rebuild
 
 _BOLD = re.compile(
-    r"\\(?P<mark>mathbf|vec|overrightarrow|hat|widehat) ?"
+    r"\\(?P<mark>mathbf|vec|hat) ?"
     r"(?:\{(?P<group>[^{}]*(?:\{[^{}]*\}[^{}]*)*)\}|(?P<letter>\\?[a-zA-Z]))"
 )
 _LETTER = re.compile(r"\\?[a-zA-Z]+|[a-zA-Z]")
@@ -29,14 +29,15 @@ def names_in_bold(text: str) -> frozenset[str]:
         found.add("nabla")
     for one in _BOLD.finditer(text):
         inner = (one["group"] or one["letter"] or "").strip()
-        if one["mark"].endswith("hat") and inner not in UNIT_VECTORS:
+        if (vector := unit_vector(inner)) is not None:
+            found.add(vector)
+        elif one["mark"].endswith("hat"):
             continue
-        if one["mark"] == "mathbf":
+        elif one["mark"] == "mathbf":
             for word in _LETTER.findall(inner):
                 found |= {word[1:]} if word.startswith("\\") else set(word)
         else:
-            name = inner.removeprefix("\\")
-            found.add(f"hat {name}" if one["mark"].endswith("hat") else name)
+            found.add(inner.removeprefix("\\"))
     return frozenset(found)
 
 

@@ -10,9 +10,9 @@ import re
 import unicodedata
 
 from rewardkit.rewards.math.guards import MAX_ANSWER_CHARS
-from rewardkit.rewards.math.reading.macros import CURRENCY, GAP, SPELLINGS, THIN, without_layout
+from rewardkit.rewards.math.reading.macros import CURRENCY, GAP, THIN, expand, is_command
 from rewardkit.rewards.math.reading.nouns import harmless
-from rewardkit.rewards.math.units import is_prefix, is_unit
+from rewardkit.rewards.math.units import is_unit
 
 _SUPERSCRIPTS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "0123456789+-n", strict=True))
 _SUBSCRIPTS = dict(zip("₀₁₂₃₄₅₆₇₈₉", "0123456789", strict=True))
@@ -49,41 +49,28 @@ _TYPOGRAPHY = {
     **dict.fromkeys([0xA0, 0x3000, *range(0x2000, 0x200B), 0x202F, 0x205F], " "),
 }
 
-_COMMAND = re.compile(r"\\(?:[a-zA-Z]+\*?|.)", re.DOTALL)
-_DOUBLED = re.compile(
-    r"(?<!\\)\\\\(?=(?:[dt]?frac|text|sqrt|boxed|leq?|geq?|neq?|in|infty|cup|begin|end|pi|left|right|cdot|times"
-    r"|quad|mathbb|mathrm|circ|pm|ldots|angle|theta)(?![a-zA-Z]))"
-)
+_DOUBLED = re.compile(r"(?<!\\)\\(?=\\([a-zA-Z]{2,}))")
 _GROUPED_DIGITS = re.compile(r"(?<=\d)\u2009(?=\d{3}(?!\d))")
 _SINGLE_BACKSLASH = re.compile(r"\\(?=[-+\d\s.(])")
-_NEGATIVE_SPACE = re.compile(r"\\! ?")
 _BRACED_WORD = re.compile(r"(?<=\d) ?\{([a-zA-Z]{2,12})\}")
 _REPEATING = re.compile(r"(\d{0,20})\.(\d{0,20}) ?\\(?:overline|bar|dot) ?\{(\d{1,20})\}")
-_SI_COMMANDS = ("\\SI", "\\qty", "\\num")
-_SI = re.compile(
-    r"\\(?:SI|qty|num) ?(?:\[[^\]]{0,80}\])? ?\{(?P<value>[^{}]{1,40})\}(?: ?\{(?P<unit>[^{}]{1,80})\})?"
-)
-_SI_NAME = re.compile(r"\\([a-zA-Z]+) ?")
-_WIDE_SPACE = re.compile(r"\\q?quad *")
-_COMMA_GROUP = re.compile(r"(?<=\d) ?\{ ?, ?\} ?(?=\d{3})")
+_COMMA_GROUP = re.compile(r"(?<=\d) ?(?:\\text ?)?\{ ?, ?\} ?(?=\d{3})")
+_BRACED_POINT = re.compile(r"(?<=\d) ?(?:\\text ?)?\{ ?\. ?\} ?(?=\d)")
 _BRACED_THOUSANDS = re.compile(r"(?<!\\)\{(\d{1,3}(?:,\d{3})+)\}")
-_OPEN_SYSTEM = re.compile(r"\\\{ ?\\begin ?\{array\} ?\{[lcr|]{1,6}\}")
+_OPEN_SYSTEM = re.compile(
+    r"\\\{ ?\\begin ?\{(?P<name>array|(?:small)?matrix|aligned|align\*?|gathered|split)\}"
+    r"(?: ?\{[lcr|@{}]{1,12}\})?"
+    r"(?P<rows>.*)\\end ?\{(?P=name)\}",
+    re.DOTALL,
+)
 _COUNTRY = re.compile(rf"(?<![A-Za-z])(?:US|AU|CA|HK|NZ|[AC]) ?(?=\\?[${CURRENCY}] ?\d)")
 _EMPTY_GROUP = re.compile(r"(?<=[A-Za-z\d})]) ?\{\}")
 _INCHES = re.compile(r"(?<=\d)\"")
 _MINUS_WORD = re.compile(r"\b(?:[Nn]egative|[Mm]inus) (?=[\d\\])")
-_NULL_DELIMITER = re.compile(r"\\(?:left|right)\s?\.(?!\d)")
+_GLUED = re.compile(r"\\q?quad(?=[a-zA-Z])")
 _SPACE_RUN = re.compile(r"\s+")
-UNIT_VECTORS = "ijk"
-"""Letters that denote unit vectors if they are bold, hatted or under an arrow."""
-_UNIT_VECTOR = re.compile(
-    r"\\(?:mathbf|boldsymbol|bm|pmb|textbf|hat|widehat|vec|overrightarrow) ?"
-    rf"(?:\{{ ?(?P<braced>\\hat\{{[{UNIT_VECTORS}]\}}|[{UNIT_VECTORS}]|\\[ij]math) ?\}}"
-    rf"|(?P<bare>[{UNIT_VECTORS}]|\\[ij]math)(?![a-zA-Z]))"
-    rf"|\{{ ?\\(?:bf|boldmath) (?P<switched>[{UNIT_VECTORS}]) ?\}}"
-)
-_UNIT_HINTS = ("bf", "bold", "\\bm", "pmb", "hat", "vec", "arrow")
-"""Parts of commands. Every unit vector contains at least one of them."""
+_SWITCHED = re.compile(r"\{\s?\\(?:bf|bfseries|boldmath)\s+(?=[a-zA-Z]\s?\})")
+r"""Pattern of the switch to bold before a single letter, `{\bf A}`."""
 _CURRENCY_BEHIND = re.compile(r"^\s*([-+]?)(\d[\d,.]{0,40})\s?([€£¥])[\s.]*$")
 _EDGES = ' \t\r\n.,;:!。*`"\\~'
 
@@ -108,6 +95,8 @@ def clean(text: str) -> str:
         text = text.replace("...", "\\ldots ")
     text = text.replace("$", "").replace("~", " ").replace("**", "^" if _is_power(text) else "")
     if "{" in text:
+        if "." in text:
+            text = _BRACED_POINT.sub(".", text)
         if "," in text:
             text = _COMMA_GROUP.sub(",", text)
             text = _BRACED_THOUSANDS.sub(lambda m: "{" + m.group(1).replace(",", "") + "}", text)
@@ -132,33 +121,22 @@ def _in_braces(small: re.Match[str]) -> str:
 
 
 def _clean_commands(text: str) -> str:
-    text = without_layout(text)
     if "\\\\" in text:
-        text = _DOUBLED.sub(r"\\", text)
+        text = _DOUBLED.sub(lambda found: "" if is_command(found[1]) else "\\", text)
     if "\\{" in text and "\\begin" in text and "\\}" not in text:
-        text = _OPEN_SYSTEM.sub(r"\\begin{cases}", text)
+        text = _OPEN_SYSTEM.sub(r"\\begin{cases}\g<rows>\\end{cases}", text)
     if ("matrix}" in text or "array}" in text) and "\\\\" not in text:
         text = _SINGLE_BACKSLASH.sub(r"\\\\", text)  # Unescaping left one backslash between rows.
-    if any(map(text.__contains__, _SI_COMMANDS)):
-        text = _SI.sub(_with_unit, text)
-    if "quad" in text:
-        text = _WIDE_SPACE.sub(GAP if text.count("=") > 1 else " ", text)
-    if "\\left" in text or "\\right" in text:
-        text = _NULL_DELIMITER.sub(" ", text)
     if "\\overline" in text or "\\dot" in text or "\\bar" in text:
         text = _REPEATING.sub(_repeating_fraction, text)
-    if any(map(text.__contains__, _UNIT_HINTS)):
-        # The second pass handles a hat over a bold letter.
-        text = _UNIT_VECTOR.sub(_unit_vector, _UNIT_VECTOR.sub(_unit_vector, text))
-    text = _NEGATIVE_SPACE.sub("", text)
-    text = _COMMAND.sub(lambda m: SPELLINGS.get(m.group(), m.group()), text)
+    if "\\b" in text:
+        text = _SWITCHED.sub(r"{\\mathbf ", text)
+    if "quad" in text:
+        text = _GLUED.sub(r"\g<0> ", text)
+    text = expand(text)
+    if GAP in text and text.count("=") < 2:
+        text = text.replace(GAP, " ")
     return _GROUPED_DIGITS.sub("", text).replace(THIN, " ")
-
-
-def _with_unit(found: re.Match[str]) -> str:
-    r"""Return a siunitx quantity, such as `\qty{5}{\kilo\metre\per\second}`, as a number and a `\text`."""
-    unit = _SI_NAME.sub(lambda name: name[1] if is_prefix(name[1]) else f"{name[1]} ", found["unit"] or "")
-    return f"{found['value']}\\text{{ {unit}}}" if unit else found["value"]
 
 
 def _repeating_fraction(found: re.Match[str]) -> str:
@@ -166,12 +144,6 @@ def _repeating_fraction(found: re.Match[str]) -> str:
     whole, fixed, repeated = found.groups()
     top = int(whole + fixed + repeated) - int((whole + fixed) or 0)
     return f"\\frac{{{top}}}{{{(10 ** len(repeated) - 1) * 10 ** len(fixed)}}}"
-
-
-def _unit_vector(found: re.Match[str]) -> str:
-    r"""Return a unit vector in its canonical spelling, `\hat{i}`."""
-    inner = found["braced"] or found["bare"] or found["switched"]
-    return inner if inner.startswith("\\hat") else f"\\hat{{{inner.strip(chr(92))[0]}}}"
 
 
 def _as_text(braced: re.Match[str]) -> str:

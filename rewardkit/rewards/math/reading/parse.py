@@ -17,6 +17,7 @@ from rewardkit.rewards.math.reading.tokens import END, Token, tokenize
 from rewardkit.rewards.math.reading.words import LEADS, table
 from rewardkit.rewards.math.tree.nodes import (
     Add,
+    App,
     Degree,
     Div,
     Fn,
@@ -36,6 +37,7 @@ from rewardkit.rewards.math.tree.nodes import (
 )
 
 _STARTS_FACTOR = table("num sym const fn frac sqrt binom open bar big begin group set wrap prefix currency")
+_NESTING = table("binary bmod choose")
 _AFTER_AN_INTERVAL = ("", "sep", "conn", "setop", "rel")
 ANYTHING = Sym("?")
 """Subject of a congruence without a stated subject, such as `1 (mod 4)`."""
@@ -230,8 +232,9 @@ class _Descent:
             return Rel(("mod", "modulus"), (ANYTHING, first, self.modulus()))
         operators: list[str] = []
         sides = [first]
-        while self.kind() == "rel":
-            operators.append(self.advance().value)
+        while self.kind() == "rel" or (self.kind() == "mid" and not self.in_builder):
+            token = self.advance()
+            operators.append("divides" if token.kind == "mid" else token.value)
             if self.kind() in ("", "sep", "conn"):
                 raise Unparsable("a relation without a right-hand side")
             sides.append(self.side())
@@ -341,10 +344,13 @@ class _Descent:
 
     def term(self) -> Node:
         """Parse a product or quotient from left to right. Adjacent factors are multiplied."""
-        result = self.unary()
-        factors = [result]
+        factors = [self.unary()]
+        nested = 0
         while True:
             token = self.peek()
+            nested += token.kind in _NESTING or token == ("op", "/")
+            if nested > MAX_DEPTH:
+                raise TooLarge(f"more than {MAX_DEPTH} operations in a row")
             if token.kind == "op" and token.value in "*×":
                 self.advance()
                 if token.value == "×" and self.bold and is_vector(factors[-1], self.bold):
@@ -354,6 +360,9 @@ class _Descent:
             elif token.kind == "op" and token.value == "/":
                 self.advance()
                 factors = [Div(_product(factors), self.unary())]
+            elif token.kind == "binary":
+                self.advance()
+                factors = [App(token.value, (_product(factors), self.unary()))]
             elif token.kind == "bmod":
                 self.advance()
                 factors = [Fn("mod", (_product(factors), self.unary()))]

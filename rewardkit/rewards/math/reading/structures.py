@@ -9,7 +9,7 @@ from rewardkit.rewards.math.reading.words import JOINTS, table
 from rewardkit.rewards.math.tree.nodes import BigOp, Cases, Fn, Logic, Matrix, Mul, Node, Num, Rel, Sym, Text
 
 _MATRICES = table("matrix pmatrix bmatrix Bmatrix vmatrix Vmatrix smallmatrix array")
-_ALIGNED = table("cases aligned align gathered split eqnarray")
+_ALIGNED = table("cases aligned align split eqnarray")
 
 
 def big(parser: Parser) -> Node:
@@ -56,8 +56,6 @@ def _integral(parser: Parser, lower: Node | None, upper: Node | None) -> Node:
 
 def environment(parser: Parser) -> Node:
     name = parser.advance().value
-    if name == "array":
-        parser.argument() if parser.at("open", "{") else None
     if name in _ALIGNED:
         _join_aligned(parser)
     rows: list[list[Node]] = [[]]

@@ -13,7 +13,15 @@ from rewardkit.rewards.math import units
 from rewardkit.rewards.math.guards import MAX_DIGITS, MAX_TOKENS, TooLarge, Unparsable
 from rewardkit.rewards.math.reading import words
 from rewardkit.rewards.math.reading.letters import FIGURES, end_an_item
-from rewardkit.rewards.math.reading.macros import CURRENCY, GAP, TOKENS
+from rewardkit.rewards.math.reading.macros import (
+    CURRENCY,
+    ENVIRONMENTS,
+    GAP,
+    OUTER,
+    TOKENS,
+    group_end,
+)
+from rewardkit.rewards.math.reading.words import table
 from rewardkit.rewards.math.units import ORDINALS, PLAIN_NOUNS
 
 
@@ -42,11 +50,21 @@ _SINGLE = {
 }  # fmt: skip
 _CURRENCIES = {"€": "€", "£": "£", "¥": "¥", CURRENCY: "$"}
 _TEXT_COMMANDS = {"text", "mathrm", "mathbf", "operatorname"}
+_FORMULA = re.compile(r"[+*/=<>^()|]|\b[a-zA-Z0-9]-[a-zA-Z0-9]\b")
+"""Pattern of the signs that distinguish a formula in upright or bold letters from words."""
+_MARKED = ("mathbf", "hat", "vec")
+_UNIT_VECTOR = re.compile(r"[\s{]*(?:\\(?:hat|vec|mathbf)[\s{]*)?(?:([ijk])|\\([ij])math)[\s}]*")
+_NO_WORDS = re.compile(r"[\\\d]|\A[\W\d_]*\Z")
+_SIGNS = table("op rel setop pm conn binary")
+"""Kinds of tokens that TeX puts between braces to change their spacing: `x{+}1`."""
 _BEGIN_UNITS = {"\\text", "\\mathrm", "\\operatorname", "\\frac", "\\mu", "\\Omega"}
 _VALUES = {"num", "close", "sym", "const", "text"}
 """Kinds of tokens that a unit of measure may follow. A word may be a scale, as in `5 thousand km`."""
 _PLAIN_LETTERS = frozenset(string.ascii_letters) - {"x"}
 """Letters whose meaning does not depend on the text after them."""
+_COMMAND = re.compile(r"\\(?:[a-zA-Z]+|.)", re.DOTALL)
+_COLUMNS = re.compile(r"\s*(?:\[[lcrtb]\]|\{[lcr|:@{}\s\d]{1,40}\})(?![a-zA-Z])")
+r"""Pattern of the columns behind the name of an environment: `\begin{array}{c|c}`."""
 _BRACKET = re.compile(r"\s*\(")
 _BASE = re.compile(r"(\d{1,3})(?=\s*\()")
 _POWER_OF_TEN = re.compile(r"\s*10\s*\^")
@@ -171,7 +189,13 @@ def _unit(text: str, start: int, kind: str, tokens: list[Token]) -> units.Run | 
 
 def _command(name: str, text: str, position: int, tokens: list[Token]) -> int:
     r"""Append the tokens for the command `\name`, and return the position after the command and its group."""
+    if name in _MARKED:
+        inner, end = _group_text(text, position)
+        if (vector := unit_vector(inner)) is not None:
+            tokens.append(Token("sym", vector))
+            return end
     if name in _TEXT_COMMANDS:
+        position += name == "operatorname" and text.startswith("*", position)
         inner, position = _group_text(text, position)
         if name == "mathbf" and inner.isupper() and inner.isalpha() and inner.isascii():
             tokens.extend(map(_letter, inner))  # The letters are a product of matrices.
@@ -180,7 +204,12 @@ def _command(name: str, text: str, position: int, tokens: list[Token]) -> int:
         return position
     if name in ("begin", "end"):
         environment, position = _group_text(text, position)
-        tokens.append(Token(name, environment.strip().rstrip("*")))
+        environment = environment.strip().rstrip("*")
+        environment = ENVIRONMENTS.get(environment, environment)
+        if environment not in OUTER:
+            tokens.append(Token(name, environment))
+        if name == "begin" and (columns := _COLUMNS.match(text, position)) is not None:
+            position = columns.end()
         return position
     if name == "mathbb":
         inner, position = _group_text(text, position)
@@ -193,14 +222,6 @@ def _command(name: str, text: str, position: int, tokens: list[Token]) -> int:
     if known is not None:
         if known[0] != "space":
             tokens.append(Token(*known))
-    elif f"\\{name}" in words.RELATIONS:
-        tokens.append(Token("rel", words.RELATIONS[f"\\{name}"]))
-    elif f"\\{name}" in words.SET_OPS:
-        tokens.append(Token("setop", words.SET_OPS[f"\\{name}"]))
-    elif f"\\{name}" in words.BIG_OPS:
-        tokens.append(Token("big", words.BIG_OPS[f"\\{name}"]))
-    elif f"\\{name}" in words.CONNECTIVES:
-        tokens.append(Token("conn", name))  # The name distinguishes a logic sign from "and" and "or".
     elif name in words.GREEK:
         tokens.append(Token("sym", name))
     elif name in words.FUNCTIONS:
@@ -213,21 +234,27 @@ def _command(name: str, text: str, position: int, tokens: list[Token]) -> int:
     return position
 
 
+def unit_vector(inner: str) -> str | None:
+    r"""Return the name of a unit vector, such as `hat i`, or None if the letters are no unit vector.
+
+    `i`, `j` and `k` denote unit vectors if they are bold, hatted or under an arrow.
+    """
+    found = _UNIT_VECTOR.fullmatch(inner)
+    return f"hat {found[1] or found[2]}" if found is not None else None
+
+
 def _group_text(text: str, position: int) -> tuple[str, int]:
-    """Return the raw text of the brace group or character at `position`, and the position after it."""
+    """Return the raw text of the group, command or character at `position`, and the position after it."""
     while position < len(text) and text[position].isspace():
         position += 1
     if position >= len(text) or text[position] != "{":
-        return text[position : position + 1], position + 1
-    depth = 0
-    for index in range(position, len(text)):
-        if text[index] == "{":
-            depth += 1
-        elif text[index] == "}":
-            depth -= 1
-            if depth == 0:
-                return text[position + 1 : index], index + 1
-    raise Unparsable("a brace is not closed")
+        command = _COMMAND.match(text, position)
+        end = position + 1 if command is None else command.end()
+        return text[position:end], end
+    end = group_end(text, position)
+    if end < 0:
+        raise Unparsable("a brace is not closed")
+    return text[position + 1 : end - 1], end
 
 
 def _text(inner: str, tokens: list[Token], *, bare: bool) -> None:
@@ -257,7 +284,7 @@ def _text(inner: str, tokens: list[Token], *, bare: bool) -> None:
         tokens.append(Token("degree", ""))
     elif (bare and len(inner) == 1) or (inner in words.FUNCTIONS and (bare or not units.is_unit(inner))):
         _word(inner, tokens) if inner.isalpha() and inner.isascii() else tokens.extend(tokenize(inner))
-    elif "\\" in inner or any(map(str.isdigit, inner)):
+    elif (bare and _FORMULA.search(inner)) or _NO_WORDS.search(inner):
         tokens.extend(tokenize(inner))
     else:
         noun, _, last = inner.strip(" ,.;:").rpartition(" ")
@@ -367,7 +394,10 @@ def _other(value: str, text: str, position: int, tokens: list[Token]) -> int:
         tokens.append(Token("currency", _CURRENCIES[value]))
     elif value in _SINGLE:
         kind = _SINGLE[value]
-        tokens.append(Token(kind, words.RELATIONS[value] if kind == "rel" else value))
+        if value == "}" and tokens and tokens[-1].kind in _SIGNS and _is_spaced(tokens):
+            tokens.pop(-2)
+        else:
+            tokens.append(Token(kind, words.RELATIONS[value] if kind == "rel" else value))
     elif value == "~" or (value == "." and (position >= len(text) or not text[position].isdigit())):
         pass
     elif value in '"`?@':
@@ -377,6 +407,11 @@ def _other(value: str, text: str, position: int, tokens: list[Token]) -> int:
     else:
         raise Unparsable(f"the character {value!r}")
     return position
+
+
+def _is_spaced(tokens: list[Token]) -> bool:
+    """Return True if a brace opens before the last token, and is not that of a script such as `R^{+}`."""
+    return tokens[-2:-1] == [("open", "{")] and tokens[-3:-2] not in ([("op", "^")], [("op", "_")])
 
 
 def _foreign_words(text: str, position: int, tokens: list[Token]) -> int:

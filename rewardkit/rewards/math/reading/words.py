@@ -28,24 +28,9 @@ CONSTANTS = {
 }  # fmt: skip
 RELATIONS = {
     "=": "=", "==": "=", ":=": "=", "<": "<", ">": ">", "<=": "<=", ">=": ">=", "=<": "<=", "!=": "!=",
-    "\\le": "<=", "\\ge": ">=", "\\ne": "!=", "\\lt": "<", "\\gt": ">", "\\approx": "~", "\\simeq": "~",
-    "\\doteq": "~", "\\sim": "~", "\\in": "in", "\\notin": "notin", "\\equiv": "mod", "\\cong": "~",
-    "\\subset": "sub", "\\subseteq": "subeq", "\\supset": "sup", "\\supseteq": "supeq",
-    "\\parallel": "par", "\\perp": "perp", "\\to": "to", "\\iff": "iff", "\\Leftrightarrow": "iff",
-    "\\leftrightarrow": "iff", "\\mapsto": "to", "\\propto": "prop",
-    "\\ll": "<", "\\gg": ">", "\\coloneqq": "=",
 }  # fmt: skip
-SET_OPS = {
-    "\\cup": "cup",
-    "\\cap": "cap",
-    "\\bigcup": "cup",
-    "\\bigcap": "cap",
-    "\\setminus": "minus",
-    "\\backslash": "minus",
-}
-BIG_OPS = {"\\sum": "sum", "\\prod": "prod", "\\int": "int", "\\lim": "lim", "\\iint": "int"}
 CONNECTIVES = {
-    "and": "and", "or": "or", "\\land": "and", "\\lor": "or", "或": "or", "或者": "or", "和": "and",
+    "and": "and", "or": "or", "或": "or", "或者": "or", "和": "and",
     "且": "and", "与": "and", "及": "and", "以及": "and", "et": "and", "ou": "or", "y": "and", "und": "and",
     "oder": "or",
 }  # fmt: skip
