@@ -269,11 +269,6 @@ _CHINESE = re.compile(
     r"【?(?:最终|正确|参考)?答案】?[*_ \t]{0,4}(?:应?该?[是为选][:：]?|[:：]|(?<=】))[*_ \t]{0,4}"
     r"|(?:故|因此|所以|应)选择?[:：]?[ \t]{0,4}(?=[(（]?[A-Za-z])"
 )
-_ABROAD = ("Antwort", "Respuesta", "Réponse", "Risposta", "Resposta", "Ответ", "答え", "정답")
-"""Words for "answer" in other languages. They count at the start of a line and before a colon."""
-_LINE_ABROAD = re.compile(
-    rf"^[\s>*_#]{{0,12}}(?:{'|'.join(_ABROAD)})[*_]{{0,3}}\s?[:：][*_ \t]{{0,4}}", re.MULTILINE
-)
 _ALONE = re.compile(
     r"(?:^|[.!?:;,)}\]$。！；，>\"'–—-]\s)(?P<lead>)(?:[^\w\n]|_){0,12}(?:text(?:bf)?\{)?"
     r"(?:(?:\d{1,2}[.)]|step \d{1,2}:)\s)?[*_]{0,3}(?:(?:so|thus|therefore|hence|then|and),?\s)?"
@@ -446,8 +441,6 @@ def _markers(text: str) -> Iterator[Frame]:
         found += _ANSWER.finditer(text)
     if "答案" in text or "选" in text:
         found += _CHINESE.finditer(text)
-    if any(map(text.__contains__, _ABROAD)):
-        found += _LINE_ABROAD.finditer(text)
     edge = len(text)
     for marker in sorted(found, key=re.Match.start, reverse=True):
         start = _announced_from(text, marker) if marker.re is _ANSWER else marker.start()

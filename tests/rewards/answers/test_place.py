@@ -119,7 +119,7 @@ def test_several_thoughts_may_stand_between_calls_and_programs() -> None:
         ("We see that the best answer is 5. It fits.", "marker", "5"), ("The answer (arabic numerals) is 5", "marker", "5"),
         ("The answer (among A through E) is D.", "marker", "D"), ("Answer: St. Petersburg. It is old.", "marker", "St. Petersburg"),
         ("Answer: J. K. Rowling", "marker", "J. K. Rowling"), ("答案是B。", "marker", "B"), ("【答案】B", "marker", "B"), ("故选：C", "marker", "C"),
-        ("Ответ: 36", "marker", "36"), ("Final Answer: The final answer is $5$. I hope it is correct.", "marker", "$5$"),
+        ("Final Answer: The final answer is $5$. I hope it is correct.", "marker", "$5$"),
         ('{"reasoning": "The answer is 4.", "answer": 1.50}', "json", "1.50"), ('Here:\n```json\n{"answer": "x"}\n```\nDone.', "json", "x"),
     ],
 )  # fmt: skip
