@@ -10,6 +10,7 @@ from family_pairs import ALL as FAMILIES
 from list_pairs import ALL as LISTS
 from name_pairs import ALL as NAMES
 
+from rewardkit.math import verify
 from rewardkit.rewards.math import MathOptions, compare, score
 from rewardkit.types import Sample
 
@@ -130,3 +131,10 @@ def test_default_never_denies_what_strict_pays(
 def test_what_is_written_round_a_value_does_not_hide_it(truth: str, answer: str) -> None:
     for options in PRESETS:
         assert compare(truth, answer, options).equal
+
+
+def test_an_improper_fraction_behind_a_whole_number_is_neither_a_mixed_number_nor_a_product() -> None:
+    for answer in ("1 5/3", r"1\frac{5}{3}"):
+        for gold in ("8/3", "5/3"):
+            assert not verify(gold, answer)
+    assert verify("4/3", r"1\frac{1}{3}")

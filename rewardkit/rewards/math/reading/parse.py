@@ -7,6 +7,8 @@ parses everything that binds more tightly than a product (numbers, brackets, fun
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from rewardkit.rewards.math import units
 from rewardkit.rewards.math.guards import MAX_DEPTH, MAX_TERMS, TooLarge, Unparsable
 from rewardkit.rewards.math.reading import atoms
@@ -403,8 +405,11 @@ class _Descent:
         # A sign after a mixed number applies to the entire number: 33 1/3 %.
         sign = type(factor) if isinstance(factor, (Percent, Degree)) else None
         part = factor.value if isinstance(factor, (Percent, Degree)) else factor
-        if mixed and (fraction_sign or number_first) and _proper(part):
+        quotient = _quotient(part) if mixed and (fraction_sign or number_first) else None
+        if quotient is not None:
             assert isinstance(last, Num)
+            if quotient >= 1:
+                raise Unparsable("an improper fraction behind a whole number")
             whole = Add((last, part if last.num >= 0 else negate(part)))
             factors[-1] = whole if sign is None else sign(whole)
         elif number_first:
@@ -450,13 +455,9 @@ def _product(factors: list[Node]) -> Node:
     return factors[0] if len(factors) == 1 else Mul(tuple(factors))
 
 
-def _proper(node: Node) -> bool:
-    """Return True if a node is a fraction of two positive integers."""
-    return (
-        isinstance(node, Div)
-        and isinstance(node.top, Num)
-        and isinstance(node.bottom, Num)
-        and node.top.den == node.bottom.den == 1
-        and node.top.num > 0
-        and node.bottom.num > 0
-    )
+def _quotient(node: Node) -> Fraction | None:
+    """Return the value of a fraction of two positive integers, or None for any other node."""
+    match node:
+        case Div(top=Num(num=top, den=1), bottom=Num(num=bottom, den=1)) if top > 0 and bottom > 0:
+            return Fraction(top, bottom)
+    return None
