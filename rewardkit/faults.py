@@ -11,6 +11,8 @@ from collections import Counter
 _MAX_KINDS = 1_000
 _SHOWN = 300
 """Maximum number of characters of the input in a log message."""
+_FRAMES = 20
+"""Number of frames in a log message. A `RecursionError` has a thousand."""
 
 Kind = tuple[str, str, str, int]
 """Place that recorded a fault, name of the exception's class, and file and line that raised the exception."""
@@ -31,6 +33,8 @@ def note(where: str, error: BaseException, given: str) -> None:
     COUNTS[kind] += 1
     if COUNTS[kind] == 1:
         import logging
+        import traceback
 
+        frames = "".join(traceback.format_exception(error, limit=-_FRAMES)).rstrip()
         log = logging.getLogger("rewardkit.faults")
-        log.error("%s raised %s on %.*r", where, type(error).__name__, _SHOWN, given, exc_info=error)
+        log.error("%s raised %s on %.*r\n%s", where, type(error).__name__, _SHOWN, given, frames)
