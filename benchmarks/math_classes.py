@@ -71,11 +71,10 @@ def signed(d: Draw) -> Fraction:
     return value * d.choice([1, 1, -1])
 
 def distinct(make: Callable[[], Any], count: int) -> list[Any]:
-    found: list[Any] = []
+    found: dict[Any, None] = {}
     while len(found) < count:
-        if (value := make()) not in found:
-            found.append(value)
-    return found
+        found[make()] = None
+    return list(found)
 
 def members(d: Draw) -> Members:
     """Return a value for each name that a template can use."""
@@ -102,7 +101,7 @@ def fill(template: str, values: Members) -> str:
 
     def spell(found: re.Match[str]) -> str:
         value = eval(found[1], {}, values)
-        return values["N"](value) if isinstance(value, Fraction) else str(value)  # type: ignore[no-any-return]
+        return str(values["N"](value) if isinstance(value, Fraction) else value)
 
     return re.sub(r"@([^@]+)@", spell, template)
 
@@ -117,20 +116,17 @@ def dress(d: Draw, text: str) -> str:
         text = re.sub(r",\s+(?!\\text)", lambda _: d.of([r",\ ", r",\;", r",\quad "], [r",~", r",\qquad ", r" , "]), text)
     if d.random() < 0.3:
         text = re.sub(r"\\(leq?|geq?)(?![a-z])", lambda found: rf"\{found[1][:2]}{d.of(['', 'q'], ['qslant'])} ", text)
-    if (
-        d.random() < 0.3
-        and text.count("(") + text.count("[") == text.count(")") + text.count("]")
-        and not re.search(r"pmod|\\ *[a-z]*[\[(]|\\\\|text|\([a-zA-Z0-9]\)|[（①]|begin", text)
-    ):
+    balanced = text.count("(") + text.count("[") == text.count(")") + text.count("]")
+    if balanced and d.random() < 0.3 and not re.search(r"pmod|\\ *[a-z]*[\[(]|\\\\|text|\([a-zA-Z0-9]\)|[（①]|begin", text):
         text = re.sub(r"(?<!\\)[)\]]", r"\\right\g<0>", re.sub(r"(?<!\\)[(\[]", r"\\left\g<0>", text))
-    return d.choice([text] * 4 + [f"${text}$", d.of([f"$ {text} $"], [rf"\({text}\)"])])
+    return str(d.choice([text] * 4 + [f"${text}$", d.of([f"$ {text} $"], [rf"\({text}\)"])]))
 
 class Shape:
     """Templates with the same meaning; makes equal pairs, and different ones by other members or wrong templates."""
 
     def __init__(self, golds: str, right: str = "", *, wrong: str = "", change: str = "", strict: bool = False, members: str = "") -> None:
         """Args:
-        golds: Templates of the ground truth, one a line; answers use them too.
+        golds: Templates of the ground truth, separated by ¦; answers use them too.
         right: Further templates of answers, for each ground truth.
         wrong: Templates of answers that differ with the same members.
         change: Names whose change makes a difference; two letters are exchanged.
@@ -139,7 +135,6 @@ class Shape:
         """
         self.golds, self.right, self.wrong = (_lines(text) for text in (golds, right, wrong))
         self.changes, self.strict, self.members = change.split(), strict, members
-
     def __call__(self, d: Draw, equal: bool) -> Pair:
         values = members(d)
         for name, expression in (item.split("=", 1) for item in self.members.split(";") if item):
@@ -159,10 +154,8 @@ def _lines(text: str) -> list[str]:
 
 # Macros: `#` is the text that a macro surrounds.
 _DIGITS = ([r"\text{#}", r"\mathbf{#}", r"\textbf{#}", r"\boldsymbol{#}"], [r"\textrm{#}", r"\bm{#}", r"\mbox{#}", r"\textit{#}"])
-_ANY = (
-    [r"{#}", r"\mathrm{#}", r"{\color{red}#}", r"\textcolor{blue}{#}", r"{\displaystyle #}", r"{\large #}", r"\,#\,", r"\!#", r"\;#\quad", r"{\rm #}", r"\mathit{#}"],
-    [r"{ # }", r"\mathsf{#}", r"\color{green}{#}", r"{\textstyle #}", r"{\Large #}", r"~#~", r"\ #\ ", r"\mathnormal{#}", r"\underline{#}", r"\hspace{2pt}#", r"\ensuremath{#}"],
-)
+_ANY = ([r"{#}", r"\mathrm{#}", r"{\color{red}#}", r"\textcolor{blue}{#}", r"{\displaystyle #}", r"{\large #}", r"\,#\,", r"\!#", r"\;#\quad", r"{\rm #}", r"\mathit{#}"],
+    [r"{ # }", r"\mathsf{#}", r"\color{green}{#}", r"{\textstyle #}", r"{\Large #}", r"~#~", r"\ #\ ", r"\mathnormal{#}", r"\underline{#}", r"\hspace{2pt}#", r"\ensuremath{#}"])
 _NODES = {
     "number": ["@A@"],
     "fraction": [r"\frac{@A@}{@B@}", r"\dfrac{@A@}{@B@}", r"\nicefrac{@A@}{@B@}", r"\frac{\displaystyle @A@}{@B@}"],
@@ -194,7 +187,7 @@ def macros(kinds: str) -> Maker:
                 first += 100  # never equal to the second number
             elif not equal:
                 second += 100
-        return Pair(*texts)
+        return Pair(texts[0], texts[1])
     return make
 
 def _pi(d: Draw, value: Fraction, letter: str = "") -> str:
@@ -220,10 +213,8 @@ def _progression(d: Draw, base: Fraction, period: Fraction, letter: str, unit: s
         return d.choice([rf"\pm {start}+{step}", rf"{step}\pm {start}"])
     return d.choice([f"{start}+{step}", f"{start} + {step}", f"{step}{'' if start[0] == '-' else '+'}{start}"])
 
-_DECLARED = (
-    [r", ?\in\mathbb{Z}", r", ? \in \mathbb Z", r" (?\in\mathbb{Z})", r"\text{ where }?\text{ is an integer}"],
-    [r",\quad ?\in\mathbf{Z}", r"\ (?\text{ is an integer})", r"\text{ for any integer }?", r"~(? \in \mathbb{Z})"],
-)
+_DECLARED = ([r", ?\in\mathbb{Z}", r", ? \in \mathbb Z", r" (?\in\mathbb{Z})", r"\text{ where }?\text{ is an integer}"],
+    [r",\quad ?\in\mathbf{Z}", r"\ (?\text{ is an integer})", r"\text{ for any integer }?", r"~(? \in \mathbb{Z})"])
 
 def families(units: str, signs: Sequence[str] = ("",)) -> Maker:
     def make(d: Draw, equal: bool) -> Pair:
@@ -258,7 +249,7 @@ def families(units: str, signs: Sequence[str] = ("",)) -> Maker:
             word = d.of([r"\text{ or }", ", "], [r"\text{ and }", r"\quad\text{or}\quad "])
             texts[1] = word.join(name + _progression(d, start * way, step, letter, unit) for way in (1, -1))
         whole = [text + end.replace("?", letter) for text, end, letter in zip(texts, declared, letters, strict=True)]
-        return Pair(*(dress(d, text) for text in whole))
+        return Pair(dress(d, whole[0]), dress(d, whole[1]))
     return make
 
 def _vector(d: Draw, parts: Sequence[Fraction]) -> str:
@@ -268,7 +259,7 @@ def _vector(d: Draw, parts: Sequence[Fraction]) -> str:
         return str(d.of([r"\langle #\rangle", "(#)"], [r"\left\langle #\right\rangle", r"\left( # \right)"])).replace("#", ", ".join(cells))
     if way < 0.7:
         kind = d.of(["pmatrix"], ["bmatrix"])
-        return rf"\begin{{{kind}}}" + d.of([r"\\", r" \\ "], [r"\\[4pt]", r"\\ "]).join(cells) + rf"\end{{{kind}}}"
+        return str(rf"\begin{{{kind}}}" + d.of([r"\\", r" \\ "], [r"\\[4pt]", r"\\ "]).join(cells) + rf"\end{{{kind}}}")
     unit = d.of([r"\mathbf{#}", r"\hat{#}", r"\mathbf #"], [r"\vec{#}", r"\hat{\mathbf{#}}", r"\boldsymbol{#}"])
     if unit == r"\hat{#}" and d.random() < 0.5:
         unit = r"\hat{\#math}"
@@ -297,17 +288,15 @@ def vectors(size: int) -> Maker:
                 return Pair(_vector(d, parts), number(d, d.choice([sum(parts, Fraction(0)), parts[0]])))
         texts = [name + _vector(d, parts), _vector(d, other)]
         d.shuffle(texts)
-        return Pair(*texts)
+        return Pair(texts[0], texts[1])
     return make
 
 _WORDS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine"}
 
 def _based(d: Draw, digits: str, base: int) -> str:
     zero = "0" * d.choice([0, 0, 0, 1, 2])
-    forms = d.of(
-        ["({0})_{1}", "({0})_{{{1}}}", "{0}_{1}", "{0}_{{{1}}}", r"{0}_{{\text{{{2}}}}}"],
-        [r"\left({0}\right)_{1}", "{{{0}}}_{1}", r"{0}_{{\mathrm{{{2}}}}}", r"\text{{{0}}}_{1}", r"\overline{{{0}}}_{1}"],
-    )
+    forms = d.of(["({0})_{1}", "({0})_{{{1}}}", "{0}_{1}", "{0}_{{{1}}}", r"{0}_{{\text{{{2}}}}}"],
+        [r"\left({0}\right)_{1}", "{{{0}}}_{1}", r"{0}_{{\mathrm{{{2}}}}}", r"\text{{{0}}}_{1}", r"\overline{{{0}}}_{1}"])
     return forms.format(zero + digits, base, _WORDS[base])  # type: ignore[no-any-return]
 
 def bases(d: Draw, equal: bool) -> Pair:
@@ -328,25 +317,21 @@ def bases(d: Draw, equal: bool) -> Pair:
 
 # A different pair has a changed member or a wrong template.
 DEVELOPMENT: dict[str, list[Maker]] = {
-    "names": [Shape(r"x_1=@u@, x_2=@v@ ¦ x_{1}=@u@, x_{2}=@v@ ¦ x_2=@v@, x_1=@u@ ¦ x_1=@u@\text{ and }x_2=@v@", wrong="x_1=@u@", change="u v"),
-        Shape(r"\angle ABC=@a@^\circ ¦ \angle ABC = @a@^{\circ}", r"@a@^\circ ¦ @a@", wrong="@a+1@", change="a"),
+    "names": [Shape(r"x_1=@u@, x_2=@v@ ¦ x_{1}=@u@, x_{2}=@v@ ¦ x_2=@v@, x_1=@u@ ¦ x_1=@u@\text{ and }x_2=@v@", wrong="x_1=@u@", change="u v"), Shape(r"\angle ABC=@a@^\circ ¦ \angle ABC = @a@^{\circ}", r"@a@^\circ ¦ @a@", wrong="@a+1@", change="a"),
         Shape("@x@=@u@", "@u@", wrong="@y@=@u@", change="u"),
         Shape(r"(@x@,@y@)=(@u@,@v@) ¦ @x@=@u@, @y@=@v@ ¦ @y@=@v@, @x@=@u@ ¦ @x@=@u@\text{ and }@y@=@v@ ¦ (@y@, @x@) = (@v@, @u@) ¦ \begin{cases}@x@=@u@\\@y@=@v@\end{cases} ¦ @x@=@u@; @y@=@v@ ¦ \left\{\begin{array}{l}@y@=@v@\\@x@=@u@\end{array}\right.", wrong="@x@=@u@, @z@=@v@ ¦ @x@=@u@", change="u v uv"),
         Shape("(@x@,@y@)=(@u@,@v@) ¦ @x@=@u@, @y@=@v@", "(@u@, @v@) ¦ @u@, @v@", change="u v uv", wrong="(@v@,@u@) ¦ @v@, @u@"),
         Shape("@x@=@u@, @y@=@v@, @z@=@w@ ¦ (@x@,@y@,@z@)=(@u@,@v@,@w@) ¦ @z@=@w@, @x@=@u@, @y@=@v@", wrong="@x@=@u@, @y@=@v@ ¦ (@x@,@z@,@y@)=(@u@,@v@,@w@)", change="u v w uv vw"),
-        Shape("f(x)=@a@x+@b@ ¦ f(x)=@b@+@a@x", "y=@a@x+@b@ ¦ @a@x+@b@", change="a b ab", wrong="f(x)=@a@x-@b@"),
-        Shape(r"\text{Area}=@a@ ¦ \text{Area} = @a@ ¦ \mathrm{Area}=@a@", "@a@", wrong="@a+1@ ¦ -@a@", change="a")],
+        Shape("f(x)=@a@x+@b@ ¦ f(x)=@b@+@a@x", "y=@a@x+@b@ ¦ @a@x+@b@", change="a b ab", wrong="f(x)=@a@x-@b@"), Shape(r"\text{Area}=@a@ ¦ \text{Area} = @a@ ¦ \mathrm{Area}=@a@", "@a@", wrong="@a+1@ ¦ -@a@", change="a")],
     "parts": [Shape(r"(a): @u@, (b): @v@ ¦ Part (a): @u@; Part (b): @v@ ¦ (a) @u@⏎(b) @v@ ¦ \text{(a)}\ @u@ \quad \text{(b)}\ @v@ ¦ 1) @u@, 2) @v@ ¦ (a) $@u@$; (b) $@v@$ ¦ (a) $@u@$ and (b) $@v@$", wrong="(b): @v@ ¦ 1) @v@, 2) @u@", change="u v uv"),
         Shape(r"(1) @u@; (2) \{@p@,@q@\} ¦ (a) @u@ (b) \{@q@,@p@\} ¦ （2）\{@p@,@q@\}；（1）@u@", change="u", wrong=r"(1) @u@; (2) \{@p@\}"),
         Shape(r"(a) @u@, (b) @v@ ¦ (a) @u@ (b) @v@ ¦ (1) @u@, (2) @v@ ¦ (1) @u@; (2) @v@ ¦ (i) @u@, (ii) @v@ ¦ （1）@u@；（2）@v@ ¦ (b) @v@, (a) @u@ ¦ (2) @v@; (1) @u@ ¦ \text{(a) }@u@,\ \text{(b) }@v@", wrong="(a) @u@ ¦ (a) @v@, (b) @u@ ¦ (1) @v@; (2) @u@", change="u v uv"),
         Shape("(a) @u@, (b) @v@, (c) @w@ ¦ (1) @u@; (2) @v@; (3) @w@ ¦ (c) @w@, (a) @u@, (b) @v@ ¦ (i) @u@ (ii) @v@ (iii) @w@", wrong="(a) @u@, (c) @w@ ¦ (1) @u@; (2) @v@", change="u v w uv vw"),
-        Shape("(a) @u@, (b) @v@", "@u@, @v@", wrong="@v@, @u@ ¦ @u@", change="u v"),
-        Shape(r"(1) x>@p@; (2) @u@ ¦ (1) (@p@,\infty); (2) @u@ ¦ （1）$x>@p@$；（2）$@u@$", change="u", wrong="(1) x<@p@; (2) @u@")],
+        Shape("(a) @u@, (b) @v@", "@u@, @v@", wrong="@v@, @u@ ¦ @u@", change="u v"), Shape(r"(1) x>@p@; (2) @u@ ¦ (1) (@p@,\infty); (2) @u@ ¦ （1）$x>@p@$；（2）$@u@$", change="u", wrong="(1) x<@p@; (2) @u@")],
     "macros": [macros("number fraction root power interval set matrix equation")],
     "families": [families("pi degrees integers"), families("pi degrees integers"), families("pi degrees", ["±"])],
     "vectors": [Shape(r"\vec{v}=@a@\mathbf{i}-@b@\mathbf{j} ¦ \vec v=\langle @a@,-@b@\rangle ¦ (@a@,-@b@)^T ¦ \begin{bmatrix}@a@\\-@b@\end{bmatrix} ¦ -@b@\mathbf{j}+@a@\mathbf{i}", wrong=r"@a@-@b@ ¦ \langle @a@,@b@\rangle ¦ -@b@\mathbf{i}+@a@\mathbf{j}", change="a b ab"),
-        vectors(2), vectors(3),
-        Shape(r"\mathbf{a}\cdot\mathbf{b} ¦ \vec{a}\cdot\vec{b} ¦ \vec b\cdot\vec a", wrong=r"\mathbf{a}\times\mathbf{b} ¦ \vec{a}\times\vec{b} ¦ \vec a\cdot\vec c"),
+        vectors(2), vectors(3), Shape(r"\mathbf{a}\cdot\mathbf{b} ¦ \vec{a}\cdot\vec{b} ¦ \vec b\cdot\vec a", wrong=r"\mathbf{a}\times\mathbf{b} ¦ \vec{a}\times\vec{b} ¦ \vec a\cdot\vec c"),
         Shape(r"\mathbf{a}\times\mathbf{b} ¦ \vec{a}\times\vec{b} ¦ -\vec b\times\vec a ¦ -(\mathbf{b}\times\mathbf{a})", wrong=r"\mathbf{b}\times\mathbf{a} ¦ \vec a\cdot\vec b ¦ \vec b\times\vec a")],
     "congruences": [Shape(r"x\equiv@h@\pmod{@m@} ¦ x \equiv @h@ \pmod {@m@} ¦ x\equiv @h+m@\pmod{@m@} ¦ x=@m@k+@h@, k\in\mathbb{Z} ¦ x = @h@ + @m@n, n \in \mathbb{Z} ¦ x\equiv@h@\ (\text{mod }@m@) ¦ x\equiv @h-m@ \pmod{@m@} ¦ x \equiv @h@ (\bmod @m@) ¦ x ≡ @h@ (mod @m@)", r"@h@ \pmod{@m@}", wrong=r"x\equiv@h@\pmod{@2*m@} ¦ x\equiv@j@\pmod{@m@} ¦ x=@m@k+@j@, k\in\mathbb{Z}", change="h m"),
         Shape(r"@h@\pmod{@m@} ¦ @h+m@ \pmod{@m@} ¦ @h@ (mod @m@) ¦ @h@\ (\mathrm{mod}\ @m@)", wrong=r"@h@ ¦ @j@ (mod @m@) ¦ @h@ \pmod{@2*m@}", change="h"),
@@ -356,17 +341,13 @@ DEVELOPMENT: dict[str, list[Maker]] = {
         Shape(r"\{x\in\mathbb Z : @p@\le x\le @p+3@\} ¦ \{@p@,@p+1@,@p+2@,@p+3@\} ¦ \{x\in\mathbb{Z}\mid @p@\leq x\leq @p+3@\} ¦ \{x \mid x\in\mathbb{Z}, @p@\leq x < @p+4@\} ¦ \{x\in\mathbb Z : @p-1@< x\le @p+3@\}", wrong=r"\{x\in\mathbb Z : @p@<x\le @p+3@\} ¦ \{x\in\mathbb R : @p@\le x\le @p+3@\} ¦ [@p@,@p+3@] ¦ \{@p@,@p+3@\}"),
         Shape(r"(@p@,@q@]\cup[@r@,@s@) ¦ [@r@,@s@)\cup(@p@,@q@] ¦ @p@<x\le @q@\text{ or }@r@\le x<@s@ ¦ x\in(@p@,@q@]\cup[@r@,@s@) ¦ \{x : @p@<x\leq @q@ \text{ or } @r@\le x<@s@\}", wrong=r"[@p@,@q@]\cup[@r@,@s@) ¦ (@p@,@q@)\cup[@r@,@s@) ¦ (@p@,@q@] ¦ (@p@,@s@) ¦ @p@<x\le @q@\text{ or }@r@<x<@s@"),
         Shape(r"\mathbb R\setminus\{@p@\} ¦ (-\infty,@p@)\cup(@p@,\infty) ¦ x\ne @p@ ¦ \{x\in\mathbb{R}: x\neq @p@\} ¦ x<@p@\text{ or }x>@p@ ¦ \mathbb{R}-\{@p@\}", wrong=r"\mathbb R ¦ \mathbb{R}\setminus\{@q@\} ¦ (-\infty,@p@]\cup(@p@,\infty) ¦ \{@p@\} ¦ x=@p@"),
-        Shape(r"\emptyset ¦ \varnothing ¦ \{\} ¦ \{ \} ¦ ∅", wrong=r"\{0\} ¦ 0 ¦ \{\emptyset\} ¦ \mathbb{R} ¦ \{@p@\}"),
-        Shape(r"\{\{@a@\},\{@b@,@c@\}\} ¦ \{\{@c@,@b@\},\{@a@\}\}", wrong=r"\{@a@,@b@,@c@\} ¦ \{@a@,\{@b@,@c@\}\}", change="a b ab")],
+        Shape(r"\emptyset ¦ \varnothing ¦ \{\} ¦ \{ \} ¦ ∅", wrong=r"\{0\} ¦ 0 ¦ \{\emptyset\} ¦ \mathbb{R} ¦ \{@p@\}"), Shape(r"\{\{@a@\},\{@b@,@c@\}\} ¦ \{\{@c@,@b@\},\{@a@\}\}", wrong=r"\{@a@,@b@,@c@\} ¦ \{@a@,\{@b@,@c@\}\}", change="a b ab")],
     "bases": [bases],
-    "units": [Shape(r"@a@.50 dollars ¦ \$@a@.50 ¦ US\$@a@.5", "@a@.5 ¦ @a@50 cents", wrong=r"@a@.50 cents ¦ €@a@.50 ¦ \$@a@.05"),
-        Shape(r"@a@\text{ apples} ¦ @a@ apples", "@a@", wrong=r"@a@\text{ oranges} ¦ @a+1@", change="a"),
+    "units": [Shape(r"@a@.50 dollars ¦ \$@a@.50 ¦ US\$@a@.5", "@a@.5 ¦ @a@50 cents", wrong=r"@a@.50 cents ¦ €@a@.50 ¦ \$@a@.05"), Shape(r"@a@\text{ apples} ¦ @a@ apples", "@a@", wrong=r"@a@\text{ oranges} ¦ @a+1@", change="a"),
         Shape(r"@a@\frac{1}{2}\text{ hours} ¦ @a@.5 hours ¦ @60*a+30@ minutes ¦ @a@ hours 30 minutes ¦ @a@ hours and 30 minutes", wrong="@a@ hours ¦ @a*30@ minutes"),
         Shape(r"@a@\text{ cm} ¦ @a@cm ¦ @a@ cm ¦ @a@\,\mathrm{cm} ¦ @a@ \text{ centimeters}", r"@a@ ¦ @10*a@\text{ mm} ¦ @F(a,100)@\text{ m}", wrong=r"@a@\text{ m} ¦ @a@\text{ cm}^2 ¦ @a@ kg", change="a"),
-        Shape(r"@a@\text{ cm} ¦ @a@ cm ¦ @a@\ \text{cm}", wrong="@a@ ¦ @a+1@", change="a", strict=True),
-        Shape(r"@a@\% ¦ @a@\text{\%} ¦ @a@% ¦ @a@ percent", "@a@ ¦ 0.@'%02d' % a@", wrong=r"@a+1@\% ¦ 0.00@a@ ¦ @a/10@\%"),
-        Shape("0.@'%02d' % a@", r"@a@\% ¦ @a@\text{\%}", wrong=r"@a+1@\% ¦ @a@ ¦ 0.@a@\%"),
-        Shape(r"@a@\% ¦ @a@% ¦ @a@\ \%", wrong=r"@a@ ¦ @a+1@\%", strict=True),
+        Shape(r"@a@\text{ cm} ¦ @a@ cm ¦ @a@\ \text{cm}", wrong="@a@ ¦ @a+1@", change="a", strict=True), Shape(r"@a@\% ¦ @a@\text{\%} ¦ @a@% ¦ @a@ percent", "@a@ ¦ 0.@'%02d' % a@", wrong=r"@a+1@\% ¦ 0.00@a@ ¦ @a/10@\%"),
+        Shape("0.@'%02d' % a@", r"@a@\% ¦ @a@\text{\%}", wrong=r"@a+1@\% ¦ @a@ ¦ 0.@a@\%"), Shape(r"@a@\% ¦ @a@% ¦ @a@\ \%", wrong=r"@a@ ¦ @a+1@\%", strict=True),
         Shape(r"@k@ hours and @e@ minutes ¦ @k@ hours @e@ minutes ¦ @k@ h @e@ min ¦ @60*k+e@ minutes ¦ @k@\text{ hours }@e@\text{ minutes} ¦ @60*k+e@\text{ min}", wrong="@k+1@ hours and @e@ minutes ¦ @k@ hours ¦ @k+e@ minutes ¦ @60*k+e@ hours ¦ @60*k-e@ minutes", members="k=range(2,9);e=range(5,59)"),
         Shape(r"@k@ feet @e@ inches ¦ @k@ feet and @e@ inches ¦ @k@ ft @e@ in ¦ @12*k+e@ inches ¦ @k@\text{ ft }@e@\text{ in}", wrong="@k@ feet ¦ @k@ feet @e+1@ inches ¦ @k+e@ inches ¦ @12*k+e@ feet", members="k=range(2,9);e=range(2,11)"),
         Shape(r"US\$@a@ ¦ \$@a@ ¦ @a@ dollars ¦ \$@a@.00 ¦ USD @a@", "@a@", wrong=r"€@a@ ¦ @a@ cents ¦ \$@a+1@ ¦ £@a@"),
@@ -376,17 +357,14 @@ DEVELOPMENT: dict[str, list[Maker]] = {
         Shape(r"\Pr(A)=@F(a,61)@ ¦ P(A)=@F(a,61)@ ¦ \Pr(A) = @F(2*a,122)@", "@F(a,61)@", wrong=r"\Pr(A)=@F(61-a,61)@ ¦ @F(61-a,61)@", change="a"),
         Shape(r"@a@x^3-\cos x+C ¦ -\cos x+@a@x^3+C ¦ @a@x^3 - \cos(x) + C ¦ C+@a@x^3-\cos x", r"@a@x^3-\cos x+@b@+C", wrong=r"@a@x^3+\cos x+C ¦ @a@x^2-\cos x+C ¦ @3*a@x^2+\sin x+C", change="a"),
         Shape(r"\frac{(x+@a@)^2}{2}+C ¦ \frac{x^2}{2}+@a@x+C ¦ \frac12x^2+@a@x+C ¦ \frac{x^2+@2*a@x}{2}+C", wrong=r"\frac{x^2}{2}+C ¦ \frac{(x-@a@)^2}{2}+C", change="a"),
-        Shape(r"A and C ¦ C and A ¦ A \text{ and } C ¦ \text{A and C}", wrong=r"A or C ¦ A \text{ or } C ¦ A and B ¦ A"),
-        Shape(r"p\land q ¦ q\land p ¦ p \wedge q", wrong=r"p\lor q ¦ p\land\neg q ¦ p\to q")],
+        Shape(r"A and C ¦ C and A ¦ A \text{ and } C ¦ \text{A and C}", wrong=r"A or C ¦ A \text{ or } C ¦ A and B ¦ A"), Shape(r"p\land q ¦ q\land p ¦ p \wedge q", wrong=r"p\lor q ¦ p\land\neg q ¦ p\to q")],
 }
 
 HELD_OUT: dict[str, list[Maker]] = {
-    "names": [Shape(r"a_1=@u@, d=@v@ ¦ d=@v@,\ a_1=@u@ ¦ a_{1}=@u@\text{ and }d=@v@", wrong="a_1=@v@, d=@u@ ¦ d=@v@", change="u v"),
-        Shape(r"|AB|=@a@ ¦ |AB| = @a@ ¦ \left|AB\right|=@a@", "@a@", change="a"),
+    "names": [Shape(r"a_1=@u@, d=@v@ ¦ d=@v@,\ a_1=@u@ ¦ a_{1}=@u@\text{ and }d=@v@", wrong="a_1=@v@, d=@u@ ¦ d=@v@", change="u v"), Shape(r"|AB|=@a@ ¦ |AB| = @a@ ¦ \left|AB\right|=@a@", "@a@", change="a"),
         Shape(r"@x@=@u@,\quad @y@=@v@ ¦ \left(@x@, @y@\right)=\left(@u@, @v@\right) ¦ \{@y@=@v@, @x@=@u@\} ¦ @y@=@v@ \text{ and } @x@=@u@ ¦ @x@=@u@\text{, }@y@=@v@ ¦ \begin{aligned}@x@&=@u@\\@y@&=@v@\end{aligned} ¦ (@x@, @y@) = (@u@, @v@)", wrong="(@x@,@z@)=(@u@,@v@) ¦ @y@=@v@", change="u v uv"),
         Shape(r"\left(@x@,@y@,@z@\right)=\left(@u@,@v@,@w@\right) ¦ @x@=@u@,\ @y@=@v@,\ @z@=@w@", "(@u@,@v@,@w@) ¦ @u@, @v@, @w@ ¦ @z@=@w@,@y@=@v@,@x@=@u@", change="u v w uv vw uw", wrong="@z@=@w@,@y@=@v@"),
-        Shape("g(x)=@a@x^2-@b@x ¦ g(x)=-@b@x+@a@x^2 ¦ g(x)=x(@a@x-@b@)", "@a@x^2-@b@x ¦ y=@a@x^2-@b@x", change="a b ab", wrong="g(x)=@a@x^2+@b@x"),
-        Shape(r"\text{Volume} = @a@ ¦ \text{Volume}=@a@ ¦ \textrm{Volume}=@a@", "@a@", change="a", wrong="@a*a@"),
+        Shape("g(x)=@a@x^2-@b@x ¦ g(x)=-@b@x+@a@x^2 ¦ g(x)=x(@a@x-@b@)", "@a@x^2-@b@x ¦ y=@a@x^2-@b@x", change="a b ab", wrong="g(x)=@a@x^2+@b@x"), Shape(r"\text{Volume} = @a@ ¦ \text{Volume}=@a@ ¦ \textrm{Volume}=@a@", "@a@", change="a", wrong="@a*a@"),
         Shape(r"\text{Perimeter}=@a@", r"@a@ ¦ \text{perimeter}=@a@", change="a")],
     "parts": [Shape("(i): @u@; (ii): @v@ ¦ Part A: @u@; Part B: @v@ ¦ (A): @u@, (B): @v@ ¦ (II) @v@ (I) @u@", wrong="(A): @v@, (B): @u@ ¦ (ii): @v@", change="u v uv"),
         Shape(r"(A) @u@; (B) @v@ ¦ a) @u@, b) @v@ ¦ (I) @u@; (II) @v@ ¦ ①@u@②@v@ ¦ (a) $@u@$, (b) $@v@$ ¦ (a) @u@ and (b) @v@ ¦ (b) @v@; (a) @u@ ¦ (a)@u@⏎(b)@v@ ¦ \textbf{(a)}\ @u@\quad\textbf{(b)}\ @v@", wrong="(b) @v@ ¦ (B) @u@; (A) @v@ ¦ (II) @u@; (I) @v@", change="u v uv"),
@@ -394,8 +372,7 @@ HELD_OUT: dict[str, list[Maker]] = {
         Shape(r"(a) @x@=@u@; (b) @p@<@x@<@q@ ¦ (1) @x@=@u@, (2) (@p@,@q@) ¦ (i) @u@ (ii) @x@\in(@p@,@q@)", change="u", wrong=r"(a) @x@=@u@; (b) @p@<@x@\le @q@")],
     "macros": [macros("number fraction root power interval set matrix equation")],
     "families": [families("pi degrees integers"), families("pi degrees integers"), families("pi degrees", ["±"])],
-    "vectors": [Shape(r"@a@\vec{i}+@2*a@\vec{j} ¦ @a@(\vec{i}+2\vec{j}) ¦ @a@\langle 1,2\rangle ¦ (@a@,@2*a@) ¦ \begin{pmatrix}@a@\\@2*a@\end{pmatrix}", wrong=r"@2*a@\vec i+@a@\vec j ¦ @3*a@", change="a"),
-        vectors(2), vectors(3),
+    "vectors": [Shape(r"@a@\vec{i}+@2*a@\vec{j} ¦ @a@(\vec{i}+2\vec{j}) ¦ @a@\langle 1,2\rangle ¦ (@a@,@2*a@) ¦ \begin{pmatrix}@a@\\@2*a@\end{pmatrix}", wrong=r"@2*a@\vec i+@a@\vec j ¦ @3*a@", change="a"), vectors(2), vectors(3),
         Shape(r"\mathbf{u}\cdot\mathbf{v} ¦ \mathbf v\cdot\mathbf u ¦ \boldsymbol{u}\cdot\boldsymbol{v}", wrong=r"\mathbf u\times\mathbf v ¦ \boldsymbol{u}\times\boldsymbol{v} ¦ \mathbf{u}\cdot\mathbf{w}"),
         Shape(r"\overrightarrow{u}\times\overrightarrow{v} ¦ \vec u\times\vec v ¦ -\left(\vec v\times\vec u\right)", wrong=r"\vec v\times\vec u ¦ \overrightarrow{u}\cdot\overrightarrow{v}")],
     "congruences": [Shape(r"@x@\equiv @h@\mod @m@ ¦ @x@\equiv@h@\bmod{@m@} ¦ @x@ \equiv @h@\;(\operatorname{mod} @m@) ¦ @x@=@h@+@m@t, t\in\mathbb Z ¦ @x@\equiv @h+2*m@\pmod{@m@} ¦ @x@=@m@t-@m-h@\text{ where }t\text{ is an integer} ¦ @x@\equiv@h@\;(\mathrm{mod}\;@m@)", r"@h@\;(\text{mod }@m@)", wrong=r"@x@\equiv@h@\pmod{@3*m@} ¦ @x@\equiv@j@\mod @m@ ¦ @x@=@3*m@t+@h@, t\in\mathbb Z", change="h m"),
@@ -410,31 +387,38 @@ HELD_OUT: dict[str, list[Maker]] = {
     "bases": [bases],
     "units": [Shape(r"@a@\text{ marbles} ¦ @a@ marbles ¦ @a@\ \text{marbles}", "@a@", wrong=r"@a@\text{ books} ¦ @a-1@", change="a"),
         Shape(r"@a@\text{ kg} ¦ @a@kg ¦ @a@\;\mathrm{kg} ¦ @a@ kilograms ¦ @a@\textrm{ kg}", r"@a@ ¦ @1000*a@\text{ grams}", wrong=r"@a@\text{ g} ¦ @a@ km ¦ @a@\text{ lb}", change="a"),
-        Shape(r"@a@\text{ km/h} ¦ @a@ kilometers per hour ¦ @a@\,\frac{\text{km}}{\text{h}} ¦ @a@ km/h", "@a@", wrong=r"@a@\text{ m/s} ¦ @a@\text{ km} ¦ @a@ mph", change="a"),
-        Shape(r"@a@ kg ¦ @a@\mathrm{~kg}", wrong="@a@ ¦ @a+1@ kg", strict=True),
+        Shape(r"@a@\text{ km/h} ¦ @a@ kilometers per hour ¦ @a@\,\frac{\text{km}}{\text{h}} ¦ @a@ km/h", "@a@", wrong=r"@a@\text{ m/s} ¦ @a@\text{ km} ¦ @a@ mph", change="a"), Shape(r"@a@ kg ¦ @a@\mathrm{~kg}", wrong="@a@ ¦ @a+1@ kg", strict=True),
         Shape(r"@a@\,\% ¦ @a@\text{ percent} ¦ @F(a,100)@ ¦ @a@\text{ }\%", wrong=r"@a+1@\% ¦ @F(a,1000)@ ¦ 0.@a@\%"),
         Shape(r"@k@ minutes and @e@ seconds ¦ @k@ min @e@ s ¦ @60*k+e@ seconds ¦ @k@\text{ min }@e@\text{ sec}", wrong="@k@ minutes ¦ @k+e@ seconds ¦ @k@ hours and @e@ seconds ¦ @60*k+e+1@ seconds", members="k=range(2,30);e=range(3,59)"),
         Shape(r"@k@ pounds @e@ ounces ¦ @k@ lb @e@ oz ¦ @16*k+e@ ounces ¦ @k@\text{ pounds and }@e@\text{ ounces}", wrong="@k@ pounds ¦ @16*k+e@ pounds ¦ @k+e@ ounces", members="k=range(2,30);e=range(3,15)"),
-        Shape(r"£@a@ ¦ \pounds@a@ ¦ £ @a@ ¦ £@a@.00", "@a@", wrong=r"\$@a@ ¦ €@a@ ¦ £@a+1@"),
-        Shape(r"@a@\text{ m}^3 ¦ @a@ m^3 ¦ @a@ cubic meters ¦ @a@\,\mathrm{m^3}", "@a@", wrong=r"@a@\text{ m}^2 ¦ @a@ m ¦ @a@\text{ cm}^3", change="a"),
+        Shape(r"£@a@ ¦ \pounds@a@ ¦ £ @a@ ¦ £@a@.00", "@a@", wrong=r"\$@a@ ¦ €@a@ ¦ £@a+1@"), Shape(r"@a@\text{ m}^3 ¦ @a@ m^3 ¦ @a@ cubic meters ¦ @a@\,\mathrm{m^3}", "@a@", wrong=r"@a@\text{ m}^2 ¦ @a@ m ¦ @a@\text{ cm}^3", change="a"),
         Shape(r"@a@\text{ days later} ¦ @a@ days later ¦ @a@\text{ days from now}", wrong=r"@a@\text{ days ago} ¦ @a@ days earlier ¦ @a@ hours later", change="a")],
     "forms": [Shape(r"g(t)=\begin{cases}@a@ & t\le @p@\\ @a@+t^2 & t>@p@\end{cases} ¦ g(t)=\begin{cases}t^2+@a@, & t>@p@,\\ @a@, & t\le @p@.\end{cases} ¦ \begin{cases}@a@ & \text{for } t\leq @p@\\ t^2+@a@ & \text{for } t>@p@\end{cases} ¦ g(t)=\begin{cases}@a@ & \text{if $t\le @p@$}\\ t^2+@a@ & \text{if $t>@p@$}\end{cases}", wrong=r"g(t)=\begin{cases}@a@ & t>@p@\\ @a@+t^2 & t\le @p@\end{cases} ¦ g(t)=\begin{cases}@a@ & t\le @q@\\ @a@+t^2 & t>@q@\end{cases}", change="a"),
         Shape(r"\mathbb{P}(X>1)=@F(a,67)@ ¦ \operatorname{Pr}(X>1)=@F(a,67)@ ¦ P(X > 1) = @F(a,67)@", "@F(a,67)@ ¦ @F(3*a,201)@", wrong="P(X>1)=@F(67-a,67)@ ¦ @F(67-a,67)@", change="a"),
         Shape(r"@a@\ln|x|+e^x+C ¦ e^{x}+@a@\ln|x|+C ¦ @a@\ln\left|x\right|+e^x+C ¦ @a@\log|x|+e^x+C", r"@a@\ln|@b@x|+e^x+C", wrong=r"@a@\ln|x|-e^x+C ¦ \frac{@a@}{x}+e^x+C", change="a"),
-        Shape(r"\sin^2 x+@a@x+C ¦ @a@x-\cos^2x+C ¦ @a@x-\frac{\cos 2x}{2}+C", wrong=r"\sin^2 x-@a@x+C ¦ \cos^2x+@a@x+C", change="a"),
-        Shape(r"B and D ¦ D and B ¦ \text{B and D} ¦ B \text{ and } D", wrong=r"B or D ¦ B ¦ C and D ¦ \text{D or B}"),
+        Shape(r"\sin^2 x+@a@x+C ¦ @a@x-\cos^2x+C ¦ @a@x-\frac{\cos 2x}{2}+C", wrong=r"\sin^2 x-@a@x+C ¦ \cos^2x+@a@x+C", change="a"), Shape(r"B and D ¦ D and B ¦ \text{B and D} ¦ B \text{ and } D", wrong=r"B or D ¦ B ¦ C and D ¦ \text{D or B}"),
         Shape(r"p\lor\neg q ¦ \lnot q\vee p ¦ p \vee \neg q", wrong=r"p\land\neg q ¦ p\lor q ¦ \neg p\lor q")],
 }
+# fmt: on
+
 
 def main() -> None:
     options = argparse.ArgumentParser(description="Measure the comparison of maths answers by class.")
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--pairs", type=int, default=2000, help="pairs of each class")
-    options.add_argument("--held-out", action="store_true", help="use the templates and members that are kept for the end")
-    options.add_argument("--examples", type=int, nargs="?", const=5, default=0, help="examples of each fault (5)")
-    options.add_argument("--only", nargs="+", choices=list(DEVELOPMENT), default=list(DEVELOPMENT), help="classes")
+    options.add_argument(
+        "--held-out", action="store_true", help="use the templates and members that are kept for the end"
+    )
+    options.add_argument(
+        "--examples", type=int, nargs="?", const=5, default=0, help="examples of each fault (5)"
+    )
+    options.add_argument(
+        "--only", nargs="+", choices=list(DEVELOPMENT), default=list(DEVELOPMENT), help="classes"
+    )
     args = options.parse_args()
-    print(f"{'class':12} {'pairs':>6} {'paid though different':>22} {'denied though equal':>20} {'ms a pair':>10}")
+    print(
+        f"{'class':12} {'pairs':>6} {'paid though different':>22} {'denied though equal':>20} {'ms a pair':>10}"
+    )
     shown: list[str] = []
     for name in args.only:
         draw = Draw(f"{args.seed} {name}")
@@ -451,10 +435,8 @@ def main() -> None:
                 faults[equal].append(pair)
             seconds += time.perf_counter() - start
         paid, denied = (f"{200 * len(faults[equal]) / args.pairs:.1f} %" for equal in (False, True))
-        print(
-            f"{name:12} {args.pairs:6} {paid:>22} {denied:>20} {1000 * seconds / args.pairs:10.1f}",
-            flush=True,
-        )
+        row = f"{name:12} {args.pairs:6} {paid:>22} {denied:>20} {1000 * seconds / args.pairs:10.1f}"
+        print(row, flush=True)
         for equal, fault in ((False, "paid though different"), (True, "denied though equal")):
             found = [f"{pair.gold}  <-  {pair.answer}{'  (strict)' * pair.strict}" for pair in faults[equal]]
             shown += [f"{name}: {fault}: {text!r}" for text in found[: args.examples]]

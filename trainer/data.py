@@ -6,6 +6,7 @@ half a gigabyte per process.
 
 from __future__ import annotations
 
+import hashlib
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -150,14 +151,19 @@ def agent_names(path: Path, prompt_key: str) -> set[str | None]:
 class PromptRows(Sequence[PromptRow]):
     """The prompts from several files, as one sequence."""
 
-    def __init__(self, files: Sequence[PromptFile], token_ids: pa.Array) -> None:
+    def __init__(
+        self, files: Sequence[PromptFile], token_ids: pa.Array, digests: Sequence[tuple[str, str]] = ()
+    ) -> None:
         """Create the sequence of prompts in these files.
 
         Args:
             files: Prompt files, in order.
             token_ids: Token ids (int32 lists) of the prompts in the first rows of all files together. Null
                 marks a row that is left out.
+            digests: See `PromptRows.digests`.
         """
+        self.digests = digests
+        """Path of each file, and a digest of its rows in their order."""
         self._files = files
         self._ends = list(accumulate(len(file.table) for file in files))
         self._ids = token_ids
@@ -229,13 +235,24 @@ def load_rows(
     spans = _spans(opened, max_samples, world.size)
     number = sum(stop - start for _, start, stop in spans)
 
-    def piece(k: int) -> pa.Array:
+    def piece(k: int) -> tuple[pa.Array, bytes]:
         file, start, stop = spans[k]
-        named = ((f"{file.path}, row {i}", raw) for i, raw in enumerate(file.rows(start, stop), start))
-        return pa.array([_fit(_templated(ids_of, raw, at), config, at) for at, raw in named], TOKEN_IDS)
+        ids, marks = [], []
+        for i, raw in enumerate(file.rows(start, stop), start):
+            at = f"{file.path}, row {i}"
+            ids.append(_fit(_templated(ids_of, raw, at), config, at))
+            marks.append(hashlib.blake2b(repr(raw).encode("utf-8", "surrogatepass"), digest_size=16).digest())
+        return pa.array(ids, TOKEN_IDS), b"".join(marks)
 
     pieces = world.spread(piece, len(spans))
-    rows = PromptRows(opened, pa.concat_arrays([pa.array([], TOKEN_IDS), *pieces]))
+    marks = {id(file): hashlib.sha256() for file in opened}
+    for (file, _, _), (_, of_rows) in zip(spans, pieces, strict=True):
+        marks[id(file)].update(of_rows)
+    rows = PromptRows(
+        opened,
+        pa.concat_arrays([pa.array([], TOKEN_IDS), *(ids for ids, _ in pieces)]),
+        [(str(file.path), marks[id(file)].hexdigest()) for file in opened],
+    )
     if len(rows) < number:
         names = ", ".join(str(path) for path in file_list(files))
         say(
@@ -323,7 +340,23 @@ class PromptLoader(Generic[LoadedRow]):
     The order of the rows depends only on the seed.
     """
 
-    def __init__(self, rows: Sequence[LoadedRow], batch_size: int, *, shuffle: bool, seed: int) -> None:
+    def __init__(
+        self,
+        rows: Sequence[LoadedRow],
+        batch_size: int,
+        *,
+        shuffle: bool,
+        seed: int,
+        files: Sequence[tuple[str, str]] = (),
+    ) -> None:
+        """Create a loader at the first row.
+
+        Args:
+            files: Path and digest of each file that the rows are from, in order.
+
+        Raises:
+            InputError: There are fewer rows than a batch needs.
+        """
         if not rows:
             raise InputError(
                 "data.train_files has no row to train on (those that are too long are not counted); name "
@@ -338,6 +371,7 @@ class PromptLoader(Generic[LoadedRow]):
         self._batch_size = batch_size
         self._shuffle = shuffle
         self._seed = seed
+        self._files = [list(file) for file in files]
         self.steps_per_epoch = len(rows) // batch_size
         self.epoch = 0
         """Epoch of the last batch returned, counted from 0."""
@@ -361,15 +395,26 @@ class PromptLoader(Generic[LoadedRow]):
         self._served += self._batch_size
         return chosen
 
-    def state_dict(self) -> dict[str, int]:
-        """Return the position: the epoch, the number of rows used in it, and the total number of rows."""
-        return {"epoch": self.epoch, "served": self._served, "rows": len(self.rows)}
+    def state_dict(self) -> dict[str, Any]:
+        """Return the position (the epoch and the number of rows used in it), and the rows and their order."""
+        return {
+            "epoch": self.epoch,
+            "served": self._served,
+            "rows": len(self.rows),
+            "files": self._files,
+            "order": self._order_settings,
+        }
 
-    def load_state_dict(self, state: Mapping[str, int]) -> None:
+    @property
+    def _order_settings(self) -> dict[str, Any]:
+        """Settings that determine the order of the rows. Without shuffling, the seed does not."""
+        return {"data.shuffle": self._shuffle, "data.seed": self._seed if self._shuffle else None}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore a position that `state_dict` returned.
 
         Raises:
-            InputError: The position was saved with a different number of rows.
+            InputError: The position was saved with other rows or with another order of the rows.
         """
         if state["rows"] != len(self.rows):
             raise InputError(
@@ -377,9 +422,31 @@ class PromptLoader(Generic[LoadedRow]):
                 f"now has {len(self.rows)}; use the same files, or start from scratch with "
                 "trainer.resume_mode=disable"
             )
+        self._refuse_other_rows(state)
         self.epoch = state["epoch"]
         self._served = state["served"]
         self._order = self._order_of(self.epoch)
+
+    def _refuse_other_rows(self, state: Mapping[str, Any]) -> None:
+        way_out = "or start from scratch with trainer.resume_mode=disable"
+        for key, value in self._order_settings.items():
+            if (then := state.get("order", self._order_settings)[key]) != value:
+                raise InputError(
+                    f"the checkpoint was saved with {key}={then}, which determines the order of the rows, "
+                    f"but it is now {value}; use the same value, {way_out}"
+                )
+        saved = state.get("files", self._files)
+        if len(saved) != len(self._files):
+            raise InputError(
+                f"the checkpoint was saved with {len(saved)} files in data.train_files, which now has "
+                f"{len(self._files)}; use the same files, {way_out}"
+            )
+        for (name, content), (now, other) in zip(saved, self._files, strict=True):
+            if content != other:
+                raise InputError(
+                    f"the rows of {now}, or their order, differ from those of {name} when the checkpoint was "
+                    f"saved; use the same file, {way_out}"
+                )
 
     def _order_of(self, epoch: int) -> list[int]:
         if not self._shuffle:

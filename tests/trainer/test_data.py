@@ -176,6 +176,29 @@ def test_each_epoch_is_another_order_and_the_seed_decides_it(parquet: Path, toke
     assert order(1, shuffle=False)[0] == [0, 1, 2, 3, 4]
 
 
+def test_the_digest_of_a_file_is_that_of_its_rows_and_their_order(
+    parquet: Path, tokenizer: Any, tmp_path: Path
+) -> None:
+    table = pq.read_table(parquet)
+
+    def digest_of(changed: pa.Table, samples: int = -1, **written: Any) -> str:
+        path = tmp_path / "changed.parquet"
+        pq.write_table(changed, path, **written)
+        ((name, found),) = load_rows(str(path), tokenizer, DATA, samples).digests
+        assert name == str(path)
+        return found
+
+    same = digest_of(table)
+    assert digest_of(table, compression="none", row_group_size=5) == same
+    assert digest_of(table.replace_schema_metadata({"made": "later"})) == same
+    assert digest_of(table.take([1, 0, *range(2, len(table))])) != same
+    sources = pa.array(["math", *table["data_source"].to_pylist()[1:]])
+    changed = table.set_column(table.schema.get_field_index("data_source"), "data_source", sources)
+    assert digest_of(changed) != same
+    other_end = table.slice(0, len(table) - 1)
+    assert digest_of(other_end, 5) == digest_of(table, 5)
+
+
 def test_fewer_prompts_than_a_batch_is_an_error(parquet: Path, tokenizer: Any) -> None:
     rows = load_rows(str(parquet), tokenizer, DATA)
     with pytest.raises(InputError, match=r"train_batch_size=64, .* 24 rows"):

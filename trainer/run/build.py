@@ -266,7 +266,9 @@ def _open_data(
     read: dict[str, Any] = {"say": say, "tokenise": reader, "world": world}
     train_rows = load_rows(data.train_files, tokenizer, data, data.train_max_samples, **read)
     val_rows = load_rows(data.val_files, tokenizer, data, data.val_max_samples, **read)
-    loader = PromptLoader(train_rows, data.train_batch_size, shuffle=data.shuffle, seed=data.seed)
+    loader = PromptLoader(
+        train_rows, data.train_batch_size, shuffle=data.shuffle, seed=data.seed, files=train_rows.digests
+    )
     require_validation(data.val_files, data.val_max_samples, val_rows)
     return _Data(
         loader,

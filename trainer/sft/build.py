@@ -35,7 +35,7 @@ from rewardkit.trainer.models.sharding import shard
 from rewardkit.trainer.models.without_weights import TrialModel, try_model
 from rewardkit.trainer.sft.checks import sharing, template_of
 from rewardkit.trainer.sft.config import SftConfig, actor_config
-from rewardkit.trainer.sft.data import SftRow, load_rows
+from rewardkit.trainer.sft.data import SftRow, digests, load_rows
 from rewardkit.trainer.training_run import StageRun
 from rewardkit.trainer.workers.actor import Actor
 from rewardkit.trainer.workers.batching import Batching
@@ -121,7 +121,9 @@ def _open_data(config: SftConfig, tokenizer: Any, world: World) -> _SftData:
     ends = end_token_ids(tokenizer, load_generation_config(config.model.path))
     rows = load_rows(data.train_files, tokenizer, data, data.train_max_samples, world, ends)
     val_rows = load_rows(data.val_files, tokenizer, data, data.val_max_samples, world)
-    loader = PromptLoader(rows, data.train_batch_size, shuffle=data.shuffle, seed=data.seed)
+    loader = PromptLoader(
+        rows, data.train_batch_size, shuffle=data.shuffle, seed=data.seed, files=digests(rows)
+    )
     require_validation(data.val_files, data.val_max_samples, val_rows)
     steps = config.trainer.total_epochs * loader.steps_per_epoch
     return _SftData(loader, val_rows, config.trainer.total_training_steps or steps)

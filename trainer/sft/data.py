@@ -7,10 +7,12 @@ instead.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from array import array
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
@@ -52,6 +54,8 @@ class SftRow:
     """Tokens from the first to the last trained token."""
     trained: list[bool]
     """True for each response token that is trained on."""
+    file: str = field(default="", compare=False)
+    """Path of the file that contains the row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +91,13 @@ def load_rows(
 
     def encoded(i: int) -> SftRow | InputError | None:
         where, given = read[i]
+        if isinstance(given, InputError):
+            return given
         try:
-            return given if isinstance(given, InputError) else encode(tokenizer, given, config, where)
+            row = encode(tokenizer, given, config, where)
         except InputError as error:
             return error
+        return None if row is None else replace(row, file=where.rpartition(", row ")[0])
 
     found = world.spread(encoded, len(read))
     if broken := [row for row in found if isinstance(row, InputError)]:
@@ -114,6 +121,16 @@ def load_rows(
             f"ends a response, so the model would not learn to stop; {instead}"
         )
     return rows
+
+
+def digests(rows: Iterable[SftRow]) -> list[tuple[str, str]]:
+    """Return the path of each file and a digest of the tokens of its rows, in their order."""
+    found: dict[str, Any] = {}
+    for row in rows:
+        content = found.setdefault(row.file, hashlib.sha256())
+        for values in (row.token_ids, row.response_ids, row.trained):
+            content.update(array("q", [len(values), *values]).tobytes())
+    return [(file, content.hexdigest()) for file, content in found.items()]
 
 
 def _read(path: str, config: SftDataConfig) -> Iterator[tuple[str, Conversation | InputError]]:

@@ -368,6 +368,26 @@ def test_a_restarted_process_goes_on_from_what_the_run_has_written(
     assert find.find_checkpoint(disabled) == find.find_checkpoint(given) == finished / "global_step_3"
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"files": [("a.parquet", "1"), ("c.parquet", "3")]}, "the rows of c.parquet, .* b.parquet when"),
+        ({"files": [("a.parquet", "1")]}, "saved with 2 files in data.train_files, which now has 1"),
+        ({"seed": 4}, "saved with data.seed=3, .* is now 4"),
+        ({"shuffle": False}, "saved with data.shuffle=True"),
+    ],
+)
+def test_a_loader_with_other_rows_or_another_order_does_not_go_on(given: dict[str, Any], said: str) -> None:
+    rows = [PromptRow("s", [], str(i), {}, []) for i in range(7)]
+    then: dict[str, Any] = {"shuffle": True, "seed": 3, "files": [("a.parquet", "1"), ("b.parquet", "2")]}
+    saved = json.loads(json.dumps(PromptLoader(rows, 2, **then).state_dict()))
+    PromptLoader(rows, 2, **then | {"files": [("moved.parquet", "1"), ("b.parquet", "2")]}).load_state_dict(
+        saved
+    )
+    with pytest.raises(InputError, match=said):
+        PromptLoader(rows, 2, **then | given).load_state_dict(saved)
+
+
 def test_the_loader_goes_on_in_mid_epoch_and_over_its_end() -> None:
     rows = [PromptRow("s", [], str(i), {}, []) for i in range(7)]
 
