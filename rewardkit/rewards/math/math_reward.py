@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import msgspec
 
-from rewardkit.rewards.answers.place import own_text, question_of
+from rewardkit.rewards.answers.place import Prompt, own_text, question_of
 from rewardkit.rewards.answers.reasons import no_answer, place, quoted
 from rewardkit.rewards.math.comparing.grade import MathVerdict, compare_prepared
 from rewardkit.rewards.math.guards import AnswerBudget, budget
@@ -58,9 +58,7 @@ def score(sample: Sample, options: MathOptions = DEFAULT) -> Score:
     if found.answer is None:
         return _score(options, False, None, in_format, _why_missing(found, sample, options))
     kind = str(sample.extra_info.get("answer_kind") or "")
-    verdict = best_verdict(ground_truths, found, options, kind)
-    if verdict.equal and "_" in found.answer and _in_unasked_base(found, ground_truths, sample, kind):
-        verdict = MathVerdict("not_equal", "tree", "in a base that the question does not ask for")
+    verdict = best_verdict(ground_truths, found, options, kind, sample.prompt)
     if (
         not verdict.equal
         and not found.beside
@@ -111,7 +109,7 @@ def _is_verbatim(slot: str, ground_truth: str) -> bool:
     return bool(slot) and slot.strip(_AROUND) == ground_truth.strip(_AROUND)
 
 
-def _in_unasked_base(found: Extraction, ground_truths: tuple[str, ...], sample: Sample, kind: str) -> bool:
+def _in_unasked_base(found: Extraction, ground_truths: tuple[str, ...], kind: str, prompt: Prompt) -> bool:
     """Return True if an answer is in a base other than ten that was not asked for: `12_3` for 12.
 
     A base was asked for if a ground truth is in a stated base or the question names the answer's base.
@@ -121,7 +119,7 @@ def _in_unasked_base(found: Extraction, ground_truths: tuple[str, ...], sample: 
         return False
     if any(isinstance(prepare(ground_truth, kind).reading, Based) for ground_truth in ground_truths):
         return False
-    question = question_of(sample.prompt).casefold()
+    question = question_of(prompt).casefold()
     name = _BASE_NAMES.get(reading.base)
     return not ((name and name in question) or ("base" in question and str(reading.base) in question))
 
@@ -191,22 +189,34 @@ _ESCAPED = re.compile(r"\\[\\{}]")
 
 
 def best_verdict(
-    ground_truths: tuple[str, ...], found: Extraction, options: MathOptions, kind: str = ""
+    ground_truths: tuple[str, ...],
+    found: Extraction,
+    options: MathOptions,
+    kind: str = "",
+    prompt: Prompt = None,
 ) -> MathVerdict:
     """Return the verdict for the first ground truth that matches, or else a failure or the last verdict.
 
     Adjacent boxes are a list unless all of them are equal. Adjacent frames of other kinds must be equal.
-    `kind` is `extra_info["answer_kind"]`.
+
+    Args:
+        kind: `extra_info["answer_kind"]`.
+        prompt: Question, which may name the base of the answer.
     """
-    if len(ground_truths) == 1 and not (found.slot or found.parts or found.beside):
-        return compare_prepared(prepare(ground_truths[0], kind), prepare_answer(found, kind), options)
     verdict = MathVerdict("not_equal", "none", "nothing to compare with")
-    with budget():
-        for ground_truth in ground_truths:
-            other = _verdict(prepare(ground_truth, kind), found, options, kind)
-            if other.equal:
-                return other
-            verdict = verdict if verdict.failure else other
+    if len(ground_truths) == 1 and not (found.slot or found.parts or found.beside):
+        verdict = compare_prepared(prepare(ground_truths[0], kind), prepare_answer(found, kind), options)
+    else:
+        with budget():
+            for ground_truth in ground_truths:
+                other = _verdict(prepare(ground_truth, kind), found, options, kind)
+                verdict = verdict if verdict.failure and not other.equal else other
+                if other.equal:
+                    break
+    answer = found.answer or ""
+    based = "_" in answer or "base" in answer
+    if verdict.equal and based and _in_unasked_base(found, ground_truths, kind, prompt):
+        return MathVerdict("not_equal", "tree", "in a base that the question does not ask for")
     return verdict
 
 

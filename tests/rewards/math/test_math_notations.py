@@ -138,3 +138,42 @@ def test_an_improper_fraction_behind_a_whole_number_is_neither_a_mixed_number_no
         for gold in ("8/3", "5/3"):
             assert not verify(gold, answer)
     assert verify("4/3", r"1\frac{1}{3}")
+
+
+@pytest.mark.parametrize(
+    ("gold", "answer", "equal"),
+    [
+        ("11_2", r"(11)_{\text{base 2}}", True),
+        ("11_2", "11_3", False),
+        (r"\frac12", r"\operatorname{Pr}(A)=\frac{1}{2}", True),
+        (r"\frac{x^2}{2}+C", r"\int x\,dx=\frac{x^2}{2}+C", True),
+        (r"\frac12", r"\int_0^1 x\,dx=\frac12", True),
+        (r"\frac12", r"\int_0^1 x\,dx=\frac13", False),
+        (r"A\text{ or }C", r"C\text{ or }A", True),
+        (r"A\text{ or }C", r"C\text{ and }A", False),
+        (r"\langle1,2\rangle", r"\left<1,2\right>", True),
+        (r"\langle1,2\rangle", "<2,1>", False),
+        (r"x\equiv3\pmod7", r"x\equiv 3 \bmod 7", True),
+        (r"x\equiv3\pmod7", r"x\equiv3(\bmod 7)", True),
+        (r"x\equiv3\pmod7", r"x\bmod7=3", True),
+        (r"x\equiv3\pmod7", r"x\bmod7=4", False),
+        (r"x\equiv3,5\pmod7", r"x\equiv3\text{ or }5\pmod7", True),
+        (r"x\equiv3,5\pmod7", r"x\equiv3\pmod7\text{ or }x\equiv5\pmod7", True),
+        (r"x\equiv3,5\pmod7", r"x\equiv3\pmod7\text{ or }x\equiv4\pmod7", False),
+        (r"x\equiv1\pmod2\text{ and }x\equiv2\pmod3", r"x\equiv1\pmod2\text{ or }x\equiv2\pmod3", False),
+        (r"\mathbb{R}-\{3\}", r"\mathbb{R}\setminus\{3\}", True),
+        (r"\mathbb{R}-\{3\}", r"x\ne3", True),
+        (r"\mathbb{R}-\{3\}", r"\mathbb{R}-\{4\}", False),
+        (r"12\text{ years ago}", "12 years ago", True),
+        (r"12\text{ years ago}", "12 years from now", False),
+        ("230 min", "3 h 50 min", True),
+        ("3 hours 50 minutes", "3 h 50 min", True),
+        ("3 hours 50 minutes", "3 h 51 min", False),
+        ("USD 15", r"\$15", True),
+        ("USD 15", r"\$16", False),
+        ("1010", "1010_2", False),
+        ("1010_2", "1010", True),
+    ],
+)
+def test_spellings_of_one_thing_are_equal_and_of_another_are_not(gold: str, answer: str, equal: bool) -> None:
+    assert verify(gold, answer) is equal

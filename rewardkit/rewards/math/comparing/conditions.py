@@ -13,8 +13,8 @@ from rewardkit.rewards.math.comparing.rule import Rule
 from rewardkit.rewards.math.comparing.sets import set_of_reals
 from rewardkit.rewards.math.guards import TooLarge
 from rewardkit.rewards.math.policies import MathOptions
+from rewardkit.rewards.math.reading.listing import ANYTHING
 from rewardkit.rewards.math.reading.nouns import harmless
-from rewardkit.rewards.math.reading.parse import ANYTHING
 from rewardkit.rewards.math.tree.nodes import (
     Add,
     Builder,

@@ -13,6 +13,7 @@ from rewardkit.rewards.math.reading.text import fold
 from rewardkit.rewards.math.reading.words import LEADS, table
 from rewardkit.rewards.math.tree.nodes import (
     App,
+    BigOp,
     Div,
     Fn,
     Logic,
@@ -34,9 +35,9 @@ _MEASURES = table("abs det max min sin cos tan cot sec csc deg dim gcd lcm floor
 
 
 def is_label(node: Node) -> bool:
-    """Return True if a node can name a result: a variable, f(x), AB, |AB|, (p, q) or V_1 : V_2."""
+    """Return True if a node can name a result: a variable, f(x), AB, |AB|, (p, q), an integral."""
     match node:
-        case Sym() | App() | Text():
+        case Sym() | App() | Text() | BigOp():
             return True
         case Mul(factors=factors):
             names = [f.name for f in factors if isinstance(f, Sym)]

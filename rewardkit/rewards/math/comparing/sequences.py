@@ -13,7 +13,7 @@ from rewardkit.rewards.math.comparing.rounding import as_decimal
 from rewardkit.rewards.math.comparing.rule import Rule
 from rewardkit.rewards.math.guards import MAX_TERMS, TooLarge
 from rewardkit.rewards.math.policies import MathOptions
-from rewardkit.rewards.math.reading.parse import ANYTHING
+from rewardkit.rewards.math.reading.listing import ANYTHING
 from rewardkit.rewards.math.reading.text import is_truth
 from rewardkit.rewards.math.tree.nodes import (
     Add,

@@ -19,6 +19,9 @@ from rewardkit.rewards.math.tree.nodes import (
     Sym,
 )
 
+ANYTHING = Sym("?")
+"""Subject of a congruence without a stated subject, such as `1 (mod 4)`."""
+
 
 def assemble(groups: list[list[Node]], joints: list[str], connectives: set[str]) -> Node:
     """Return the tree of a listing from its comma groups and the words or semicolons between them.
@@ -33,6 +36,9 @@ def assemble(groups: list[list[Node]], joints: list[str], connectives: set[str])
     if set(joints) == {"and"} and all(len(g) == 1 and isinstance(g[0], _VALUES) for g in groups[1:]):
         groups = [[item for group in groups for item in group]]  # as in x \\ne 1, 2 and 3
         joints = []
+    elif set(joints) == {"or"} and _has_no_subject(names[-1]):
+        groups = [names]  # as in x \\equiv 1 or 3 \\pmod 8
+        joints = []
     groups = [_shared(group) if len(group) > 1 else group for group in groups]
     if len(groups) == 1:
         items = groups[0]
@@ -43,12 +49,23 @@ def assemble(groups: list[list[Node]], joints: list[str], connectives: set[str])
     words = {JOINTS[j] for j in joints if j in JOINTS}
     single_relations = all(len(g) == 1 and isinstance(g[0], Rel) for g in groups)
     alternatives = words == {"or"} and len({item.sides[0] for item in flat if isinstance(item, Rel)}) > 1
-    if len(words) == 1 and single_relations and (alternatives or any(map(_is_condition, flat))):
+    residues = words == {"or"} and all(isinstance(item, Rel) and "modulus" in item.ops for item in flat)
+    if (
+        len(words) == 1
+        and single_relations
+        and (alternatives or any(map(_is_condition, flat)))
+        and not residues
+    ):
         return Logic(words.pop(), tuple(flat))
     sizes = {len(g) for g in groups}
     if sizes != {1} and len(sizes) == 1 and all(isinstance(item, Rel) for item in flat):
         return Seq("", "", tuple(Seq("(", ")", tuple(group)) for group in groups))
     return Seq("", "", tuple(flat))
+
+
+def _has_no_subject(node: Node) -> bool:
+    """Return True if a node is a residue without a number that has it: `3 \\pmod 8`."""
+    return isinstance(node, Rel) and node.ops == ("mod", "modulus") and node.sides[0] == ANYTHING
 
 
 def _shared(items: list[Node]) -> list[Node]:

@@ -68,6 +68,8 @@ _EMPTY_GROUP = re.compile(r"(?<=[A-Za-z\d})]) ?\{\}")
 _INCHES = re.compile(r"(?<=\d)\"")
 _MINUS_WORD = re.compile(r"\b(?:[Nn]egative|[Mm]inus) (?=[\d\\])")
 _GLUED = re.compile(r"\\q?quad(?=[a-zA-Z])")
+_ANGLES = re.compile(r"(\A|=)\s*<([^<>=]{1,400},[^<>=]{1,400})>(\s*)\Z")
+"""Pattern of the components of a vector between signs of inequality, `<1, 2>`."""
 _SPACE_RUN = re.compile(r"\s+")
 _SWITCHED = re.compile(r"\{\s?\\(?:bf|bfseries|boldmath)\s+(?=[a-zA-Z]\s?\})")
 r"""Pattern of the switch to bold before a single letter, `{\bf A}`."""
@@ -83,6 +85,8 @@ def clean(text: str) -> str:
         text = _CURRENCY_BEHIND.sub(r"\1\3\2", ascii_signs(text))
     if "\\" in text:
         text = _clean_commands(text)
+    if ">" in text and "<" in text:
+        text = _ANGLES.sub(r"\1\\langle \2\\rangle \3", text)
     if CURRENCY in text or "$" in text:
         text = _COUNTRY.sub("", text)
     if "{}" in text:

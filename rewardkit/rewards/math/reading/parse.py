@@ -13,13 +13,14 @@ from rewardkit.rewards.math import units
 from rewardkit.rewards.math.guards import MAX_DEPTH, MAX_TERMS, TooLarge, Unparsable
 from rewardkit.rewards.math.reading import atoms
 from rewardkit.rewards.math.reading.bold import is_vector, names_in_bold, with_products
-from rewardkit.rewards.math.reading.listing import assemble
+from rewardkit.rewards.math.reading.listing import ANYTHING, assemble
 from rewardkit.rewards.math.reading.postfixes import postfixed, with_words
 from rewardkit.rewards.math.reading.tokens import END, Token, tokenize
 from rewardkit.rewards.math.reading.words import LEADS, table
 from rewardkit.rewards.math.tree.nodes import (
     Add,
     App,
+    Const,
     Degree,
     Div,
     Fn,
@@ -32,6 +33,7 @@ from rewardkit.rewards.math.tree.nodes import (
     Quantity,
     Ratio,
     Rel,
+    Seq,
     SetOp,
     Sym,
     Text,
@@ -41,8 +43,6 @@ from rewardkit.rewards.math.tree.nodes import (
 _STARTS_FACTOR = table("num sym const fn frac sqrt binom open bar big begin group set wrap prefix currency")
 _NESTING = table("binary bmod choose")
 _AFTER_AN_INTERVAL = ("", "sep", "conn", "setop", "rel")
-ANYTHING = Sym("?")
-"""Subject of a congruence without a stated subject, such as `1 (mod 4)`."""
 
 
 def parse(text: str) -> Node:
@@ -160,7 +160,7 @@ class _Descent:
 
     def at_modulus(self) -> bool:
         r"""Return True if the next tokens are a modulus, such as `\pmod 7` or `(mod 7)`."""
-        return self.kind() == "pmod" or (self.at("open", "(") and self.peek(1).kind == "pmod")
+        return self.kind() == "pmod" or (self.at("open", "(") and self.peek(1).kind in ("pmod", "bmod"))
 
     def modulus(self) -> Node:
         if self.at("open", "("):
@@ -168,7 +168,7 @@ class _Descent:
             inner = self.modulus()
             self.expect("close", ")")
             return inner
-        self.expect("pmod")
+        self.expect("bmod" if self.kind() == "bmod" else "pmod")
         if self.at("open", "{"):
             return self.argument()
         return self.unary()
@@ -242,6 +242,12 @@ class _Descent:
             sides.append(self.side())
         if not operators:
             return first
+        if operators[-1] == "mod" and isinstance(last := sides[-1], Fn) and last.name == "mod":
+            sides[-1], modulus = last.args  # as in `x \equiv 3 \bmod 7`
+            return Rel((*operators, "modulus"), (*sides, modulus))
+        if operators == ["="] and isinstance(first, Fn) and first.name == "mod" and isinstance(sides[1], Num):
+            value, modulus = first.args  # as in `n \bmod 7 = 3`
+            return Rel(("mod", "modulus"), (value, sides[1], modulus))
         tree: Node = Rel(tuple(operators), tuple(sides))
         if self.at_modulus():
             congruent = ("mod" if operator == "=" else operator for operator in operators)
@@ -282,7 +288,7 @@ class _Descent:
             if self.kind() == "conn":
                 self.advance()
             value = self.sum()
-            if self.kind() != "text":
+            if self.kind() not in ("text", "letters"):
                 raise Unparsable("a number after a unit")
             parts.append(with_words(self, value))
         return parts[0] if len(parts) == 1 else Add(tuple(parts))
@@ -334,7 +340,10 @@ class _Descent:
             term = self.term()
             if token.kind == "pm":
                 term = Pm(term, flipped=token.value == "-")
-            terms.append(negate(term) if token == Token("op", "-") else term)
+            if token == Token("op", "-") and _is_set(term) and isinstance(terms[-1], (Const, Seq, SetOp)):
+                terms[-1] = SetOp("minus", (terms[-1], term))  # as in `\mathbb{R}-\{3\}`
+            else:
+                terms.append(negate(term) if token == Token("op", "-") else term)
             if len(terms) > MAX_TERMS:
                 raise TooLarge(f"a sum of more than {MAX_TERMS} terms")
         found = terms[0] if len(terms) == 1 else Add(tuple(terms))
@@ -453,6 +462,13 @@ class _Descent:
 
 def _product(factors: list[Node]) -> Node:
     return factors[0] if len(factors) == 1 else Mul(tuple(factors))
+
+
+def _is_set(node: Node) -> bool:
+    return node in _NAMED_SETS or (isinstance(node, Seq) and node.opening == "{")
+
+
+_NAMED_SETS = tuple(map(Const, "RZNQC"))
 
 
 def _quotient(node: Node) -> Fraction | None:

@@ -122,7 +122,8 @@ class PreparedAnswer:
             tree, problem = _tree(spelling)
             if tree is not None:
                 break
-        loose = self._is_phrase and not isinstance(tree, (Seq, Sym, Const, Quantity))
+        listed = isinstance(tree, Logic) and tree.op in ("both", "either")
+        loose = self._is_phrase and not listed and not isinstance(tree, (Seq, Sym, Const, Quantity))
         if loose or (self.is_wordy and self._has_meaning):
             return Text(self.words), ""
         return tree, problem
@@ -338,7 +339,7 @@ def _special(text: str) -> Node | None:
 
 
 _BASED = re.compile(
-    r"\(? ?(?P<digits>[0-9A-Fa-f]{1,30}) ?\)? ?(?:_ ?\(? ?|\(?(?:in )?base[- ])"
+    r"\(? ?(?P<digits>[0-9A-Fa-f]{1,30}) ?\)? ?(?:_ ?\(? ?(?:base[- ]?)?|\(?(?:in )?base[- ])"
     r"(?P<base>[a-z]{3,11}|\d{1,2})\)?"
 )
 """Pattern of a numeral in a stated base: `(1A)_{16}`, `1011 (base 2)`, `11_\\text{two}`."""

@@ -17,10 +17,13 @@ from rewardkit.rewards.math.reading.macros import (
     CURRENCY,
     ENVIRONMENTS,
     GAP,
+    MACROS,
     OUTER,
     TOKENS,
+    expand,
     group_end,
 )
+from rewardkit.rewards.math.reading.nouns import harmless
 from rewardkit.rewards.math.reading.words import table
 from rewardkit.rewards.math.units import ORDINALS, PLAIN_NOUNS
 
@@ -48,7 +51,7 @@ _SINGLE = {
     ";": "sep", ":": "colon", "|": "bar", "%": "percent", "&": "amp", CURRENCY: "currency", GAP: "gap",
     "#": "text",
 }  # fmt: skip
-_CURRENCIES = {"€": "€", "£": "£", "¥": "¥", CURRENCY: "$"}
+_CURRENCIES = {"€": "€", "£": "£", "¥": "¥", CURRENCY: "$", "USD": "$", "EUR": "€", "GBP": "£"}
 _TEXT_COMMANDS = {"text", "mathrm", "mathbf", "operatorname"}
 _FORMULA = re.compile(r"[+*/=<>^()|]|\b[a-zA-Z0-9]-[a-zA-Z0-9]\b")
 """Pattern of the signs that distinguish a formula in upright or bold letters from words."""
@@ -60,13 +63,16 @@ _SIGNS = table("op rel setop pm conn binary")
 _BEGIN_UNITS = {"\\text", "\\mathrm", "\\operatorname", "\\frac", "\\mu", "\\Omega"}
 _VALUES = {"num", "close", "sym", "const", "text"}
 """Kinds of tokens that a unit of measure may follow. A word may be a scale, as in `5 thousand km`."""
+_MEASURED = FIGURES | {"text", "letters"}
 _PLAIN_LETTERS = frozenset(string.ascii_letters) - {"x"}
 """Letters whose meaning does not depend on the text after them."""
 _COMMAND = re.compile(r"\\(?:[a-zA-Z]+|.)", re.DOTALL)
-_COLUMNS = re.compile(r"\s*(?:\[[lcrtb]\]|\{[lcr|:@{}\s\d]{1,40}\})(?![a-zA-Z])")
+_COLUMNS = re.compile(r"\s*(?:\[[lcrtb]\]|\{[\s|:@{}]*[lcr][lcr|:@{}\s]{0,40}\}(?![a-zA-Z]))")
 r"""Pattern of the columns behind the name of an environment: `\begin{array}{c|c}`."""
 _BRACKET = re.compile(r"\s*\(")
 _BASE = re.compile(r"(\d{1,3})(?=\s*\()")
+_NUMBER_NEXT = re.compile(r"\s*[-+]?\s*[\d.]")
+_UNIT_NEXT = re.compile(r"\s*\d[\d.]*\s*[a-zA-Z]{1,12}\s*$")
 _POWER_OF_TEN = re.compile(r"\s*10\s*\^")
 _BLACKBOARD = {"R": "R", "Z": "Z", "N": "N", "Q": "Q", "C": "C"}
 
@@ -183,8 +189,9 @@ def _unit(text: str, start: int, kind: str, tokens: list[Token]) -> units.Run | 
     unit = units.run(text, start)
     if unit is None or unit.certain:
         return unit
-    alone = last in ("num", "close") and unit.ends_text and all(token.kind in FIGURES for token in tokens)
-    return unit if alone else None
+    alone = last in ("num", "close") and all(token.kind in _MEASURED for token in tokens)
+    ends = unit.ends_text or _UNIT_NEXT.match(text, unit.end)  # as in `3 h 50 min`
+    return unit if alone and ends else None
 
 
 def _command(name: str, text: str, position: int, tokens: list[Token]) -> int:
@@ -197,7 +204,9 @@ def _command(name: str, text: str, position: int, tokens: list[Token]) -> int:
     if name in _TEXT_COMMANDS:
         position += name == "operatorname" and text.startswith("*", position)
         inner, position = _group_text(text, position)
-        if name == "mathbf" and inner.isupper() and inner.isalpha() and inner.isascii():
+        if name == "operatorname" and (inner in MACROS or inner in TOKENS):
+            tokens.extend(tokenize(expand(f"\\{inner}")))
+        elif name == "mathbf" and inner.isupper() and inner.isalpha() and inner.isascii():
             tokens.extend(map(_letter, inner))  # The letters are a product of matrices.
         else:
             _text(inner, tokens, bare=name != "text")
@@ -278,6 +287,8 @@ def _text(inner: str, tokens: list[Token], *, bare: bool) -> None:
         tokens.append(Token("conn", words.CONNECTIVES[folded]))
     elif folded == "mod":
         tokens.append(Token("pmod", "rest"))
+    elif inner in _CURRENCIES and not tokens:
+        tokens.append(Token("currency", _CURRENCIES[inner]))
     elif folded in words.PERCENT_WORDS or folded == "%":
         tokens.append(Token("percent", ""))
     elif folded in words.DEGREE_WORDS:
@@ -318,6 +329,8 @@ def _word_before(word: str, text: str, position: int, tokens: list[Token]) -> in
     """
     if word == "x" and tokens and tokens[-1].kind == "num" and _POWER_OF_TEN.match(text, position):
         tokens.append(Token("op", "×"))
+    elif word in _CURRENCIES and not tokens and _NUMBER_NEXT.match(text, position):
+        tokens.append(Token("currency", _CURRENCIES[word]))
     elif word == "log" and (base := _BASE.match(text, position)) is not None:
         tokens += [Token("fn", "log"), Token("op", "_"), Token("num", base[1])]
         return base.end(1)
@@ -365,7 +378,9 @@ def _word(word: str, tokens: list[Token]) -> None:
     elif function := words.called_of_x(word):
         _word(function, tokens)
         tokens.append(_letter("x"))
-    elif _is_word(word, folded, after_value):
+    elif _is_word(word, folded, after_value) or (
+        previous == "text" and tokens[0].kind == "num" and harmless(word)
+    ):
         tokens.append(Token("text", word))
     else:
         tokens.extend(_letter(letter) for letter in word)
