@@ -19,6 +19,8 @@ from rewardkit.rewards.math.guards import budget
 from rewardkit.rewards.math.math_reward import best_verdict
 from rewardkit.rewards.math.policies import MathOptions
 from rewardkit.rewards.math.reading.extraction import Extraction, extract
+from rewardkit.rewards.math.reading.normalise import clean
+from rewardkit.rewards.math.reading.parts import parts_of
 from rewardkit.rewards.math.reading.phrases import prose_words
 from rewardkit.rewards.math.reading.prepared import prepare_answer
 from rewardkit.rewards.math.reading.words import LEADS
@@ -66,8 +68,9 @@ def parse(
     Args:
         pred: A response, a ground truth or a bare expression.
         extraction_config: Must be None: the places of an answer are those of `preset`.
-        fallback_mode: With `first_match`, a line is an answer as a whole if it is mathematics or if no answer
-            is found in it. With `no_fallback`, an answer that is not mathematics is left out.
+        fallback_mode: With `first_match`, a line, or several labelled lines such as `(a) 3` and `(b) 5`, are
+            an answer as a whole if they are mathematics or if no answer is found in them. With
+            `no_fallback`, an answer that is not mathematics is left out.
         extraction_mode: Has no effect, because the last answer of a text counts.
         parsing_timeout: Has no effect, because reading is bounded by the length of the answer.
         raise_on_error: Raise ValueError if there is no answer or it is not mathematics.
@@ -86,7 +89,7 @@ def parse(
         )
     found = extract(pred, MathOptions(preset=preset))
     text = pred.strip()
-    may_be_bare = fallback_mode == "first_match" and found.method not in _FRAMED and _is_short_line(text)
+    may_be_bare = fallback_mode == "first_match" and found.method not in _FRAMED and _is_short(text)
     if may_be_bare and (found.answer is None or _is_bare(text)):
         found = Extraction(text, "whole")
     if found.answer is None:
@@ -163,8 +166,9 @@ def explain(
     return verdict
 
 
-def _is_short_line(text: str) -> bool:
-    return 0 < len(text) <= _BARE and "\n" not in text
+def _is_short(text: str) -> bool:
+    """Return True if a text is a short line, or short labelled lines: the answers to parts of a question."""
+    return 0 < len(text) <= _BARE and ("\n" not in text or len(parts_of(clean(text))) > 1)
 
 
 def _is_bare(text: str) -> bool:
@@ -173,13 +177,13 @@ def _is_bare(text: str) -> bool:
     words = [word.casefold() for word in prose_words(_TAG.sub("", text))]
     if not words:
         return True
-    if any(mark in inner for mark in _DELIMITERS) or (text[-1] in ".!?" and text[-2:-1].isalnum()):
+    if _DELIMITER.search(inner) or (text[-1] in ".!?" and text[-2:-1].isalnum()):
         return False
     first = _FIRST_WORD.match(text)
     return len(words) <= _WORDS and (first is None or first[0].casefold() not in LEADS | _SUBJECTS)
 
 
-_DELIMITERS = ("$", "\\(", "\\[")
+_DELIMITER = re.compile(r"\$|(?<!\\)\\[(\[]")
 _WORDS = 4
 """Maximum number of words of a bare answer, such as `at least 7 apples`."""
 _SUBJECTS = frozenset(("it", "we", "i", "as", "then", "this", "that"))

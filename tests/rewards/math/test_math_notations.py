@@ -177,3 +177,15 @@ def test_an_improper_fraction_behind_a_whole_number_is_neither_a_mixed_number_no
 )
 def test_spellings_of_one_thing_are_equal_and_of_another_are_not(gold: str, answer: str, equal: bool) -> None:
     assert verify(gold, answer) is equal
+
+
+def test_space_behind_a_row_is_not_the_start_of_a_displayed_formula() -> None:
+    matrix = r"\begin{bmatrix} 23 & 8 \\[2pt] 1 & 0 \end{bmatrix}"
+    assert verify(matrix, rf"\textcolor{{blue}}{{{matrix}}}")
+    assert verify(matrix, rf"The matrix is \[{matrix}\]")
+
+
+def test_labelled_lines_are_one_answer() -> None:
+    assert verify("(a) 33, (b) 38", "(a) 33\n(b) 38")
+    assert not verify("(a) 33, (b) 38", "(a) 38\n(b) 33")
+    assert verify("38", "First, 33.\nThen the answer is 38")

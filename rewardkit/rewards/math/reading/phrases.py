@@ -19,7 +19,8 @@ NUMBER = re.compile(
 _NUMBER_UNIT = re.compile(r"(?:\s?(?:percent|pct|percentage|\\%|%|km|cm|mm|kg|m²|m\^2)(?![a-zA-Z]))?")
 WORDS = re.compile(r"[^\W\d_]{2,}")
 MATH_SPAN = re.compile(
-    r"\$\$(.{1,2000}?)\$\$|\$([^$\n]{1,2000})\$|\\\((.{1,2000}?)\\\)|\\\[(.{1,2000}?)\\\]", re.DOTALL
+    r"\$\$(.{1,2000}?)\$\$|\$([^$\n]{1,2000})\$|(?<!\\)\\\((.{1,2000}?)\\\)|(?<!\\)\\\[(.{1,2000}?)\\\]",
+    re.DOTALL,
 )
 _UNBROKEN = re.compile(
     MATH_SPAN.pattern + r"|\\begin\s?\{[a-z]{1,12}\*?\}.{0,2000}?\\end\s?\{[a-z]{1,12}\*?\}"
