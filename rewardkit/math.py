@@ -175,7 +175,7 @@ def _is_bare(text: str) -> bool:
     """Return True if a line is an answer, with its unit or a few words, and not a sentence about one."""
     inner = text[1:-1] if text[0] == text[-1] == "$" else text
     words = [word.casefold() for word in prose_words(_TAG.sub("", text))]
-    if not words:
+    if not words or len(parts_of(clean(text))) > 1:
         return True
     if _DELIMITER.search(inner) or (text[-1] in ".!?" and text[-2:-1].isalnum()):
         return False

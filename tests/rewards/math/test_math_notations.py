@@ -189,3 +189,14 @@ def test_labelled_lines_are_one_answer() -> None:
     assert verify("(a) 33, (b) 38", "(a) 33\n(b) 38")
     assert not verify("(a) 33, (b) 38", "(a) 38\n(b) 33")
     assert verify("38", "First, 33.\nThen the answer is 38")
+
+
+def test_negations_numerals_under_a_line_and_conditions_in_words_are_read() -> None:
+    assert verify(r"p \vee \neg q", r"\lnot q\vee p")
+    assert not verify(r"p \vee \neg q", r"\neg p\vee q")
+    assert verify(r"\overline{2002}_3", "2002_3")
+    assert not verify(r"\overline{2002}_3", "2001_3")
+    assert verify(
+        r"\begin{cases}9 & t\le-56\\ t^2+9 & t>-56\end{cases}",
+        r"\begin{cases}9 & \text{if $t\leqslant -56$}\\ t^2+9 & \text{if $t>-56$}\end{cases}",
+    )

@@ -235,6 +235,11 @@ def operation(parser: Parser) -> Node:
     return Sym(parser.advance().value)
 
 
+def negation(parser: Parser) -> Node:
+    parser.advance()
+    return App("neg", (parser.power(),))
+
+
 def prefixed(parser: Parser) -> Node:
     r"""Parse a prefix and its letters, such as `\angle APC` or `\triangle ABC`, as one name."""
     parts = [parser.advance().value]
@@ -249,6 +254,8 @@ def wrapped(parser: Parser) -> Node:
     name = raw_group(parser)
     if not name:
         raise Unparsable("an accent without a letter")
+    if mark == "bar" and name.isalnum() and name[0].isdigit() and parser.at("op", "_"):
+        return _based(parser, name)  # as in `\\overline{1011}_2`
     return Sym(f"{mark} {name}" if mark != "vec" else name)
 
 
@@ -505,5 +512,5 @@ RULES: dict[str, Callable[[Parser], Node]] = {
     "currency": currency, "prefix": prefixed, "wrap": wrapped, "group": group,
     "open": bracketed, "close": reversed_bracket, "bar": bars_around, "frac": fraction, "binom": binomial,
     "sqrt": root, "fn": function, "big": structures.big, "begin": structures.environment,
-    "text": wording, "dots": ellipsis, "binary": operation,
+    "text": wording, "dots": ellipsis, "binary": operation, "neg": negation,
 }  # fmt: skip

@@ -175,6 +175,8 @@ def _display(text: str, question: str) -> Extraction | None:
     tail = text[-_WINDOW:]
     opening, closing = max((tail.rfind("\\]"), "\\["), (tail.rfind("$$"), "$$"))
     start = tail.rfind(closing, 0, opening) if opening >= 0 else -1
+    while start > 0 and tail[start - 1] == "\\":  # space behind a row: `\\\\[2pt]`
+        start = tail.rfind(closing, 0, start)
     if start < 0:
         return None
     inner = tail[start + 2 : opening]

@@ -38,7 +38,7 @@ r"""Connectives, by spelling. `y`, `et` and `ou` are connectives only inside `\t
 JOINTS = CONNECTIVES | {"land": "and", "lor": "or"}
 """Connectives between the items of a listing, including the names of logic signs."""
 FUNCTION_WORDS = table(
-    "not nor non but are was the any yes no one two six ten has had its may can too few off out did isn"
+    "if not nor non but are was the any yes no one two six ten has had its may can too few off out did isn"
 )
 """Short words that are never a product of variables: `not 0` is not n times o times t times 0."""
 LEADS = table(
