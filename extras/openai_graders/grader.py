@@ -22,6 +22,7 @@ from rewardkit.foreign.reward_of_spec import made
 from rewardkit.foreign.spec import ForeignSpec
 from rewardkit.http_addresses import address_of
 from rewardkit.registry import Reward
+from rewardkit.rewards.judge.budget import share_budget
 from rewardkit.rewards.judge.file import check_spending
 from rewardkit.rewards.judge.judge_reward import load
 from rewardkit.rewards.judge.spending import JudgeBill, OverBudgetError
@@ -102,6 +103,7 @@ def openai_grader(spec: ForeignSpec) -> Reward:
         except (ValueError, TypeError) as error:
             raise OptionsError(f"{spec.target}: {error}") from None
         check_spending(judge, options, reward.name)
+    share_budget(options, f"the grader '{reward.name}'")
     return reward.with_running(chunk=options.concurrency)
 
 
@@ -202,7 +204,7 @@ async def _ask(
     from rewardkit.rewards.judge.calls import calls_within
 
     judge = judge_of(grader, options)
-    asking = JudgeAsking(judge, calls_within(options.spending), bill)
+    asking = JudgeAsking(judge, calls_within(options.spending, options.grader), bill)
     try:
         return (await asking.verdict(question_of(grader, fields_of(sample), judge))).score
     except FieldMissing as error:

@@ -35,5 +35,5 @@ class GraderOptions(NetworkSettings, JudgeSpending):
 
     @property
     def spending(self) -> JudgeSpending:
-        """Spending limits without the other options. Like judges, graders with equal limits share them."""
+        """Spending limits without the other options."""
         return JudgeSpending(**{one.name: getattr(self, one.name) for one in fields(JudgeSpending)})

@@ -12,9 +12,10 @@ import json
 import os
 import ssl
 from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from importlib import metadata
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import aiohttp
 import msgspec
@@ -24,7 +25,7 @@ from rewardkit.http_addresses import Address, NetworkSettings, RequestFields, ad
 from rewardkit.http_retry import retry_after_s
 from rewardkit.http_sessions import end_with_loop
 from rewardkit.messages import content_text
-from rewardkit.model_api.failures import broken_choice, why_failed
+from rewardkit.model_api.failures import broken_choice, is_withheld, why_failed
 
 if TYPE_CHECKING:
     import httpx2
@@ -35,6 +36,8 @@ _OWN_FIELDS = frozenset({"messages", "model", "tools", "response_format", "stop"
 _LIMIT = "max_tokens"
 _NEW_LIMIT = "max_completion_tokens"
 """Field that OpenAI's reasoning models require in place of `max_tokens`."""
+_NEVER_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
+"""Errors of aiohttp before a request is sent."""
 _LONGEST_REST_S = 120.0
 """Maximum time in seconds to wait if a server asks for a pause. `openai` does not wait longer either."""
 
@@ -77,6 +80,37 @@ class EndpointError(RuntimeError):
     """Raised if the server returned no completion. The message gives the reason."""
 
 
+class AttemptMeter:
+    """Meter of the attempts of one request. An exception that it raises ends the request.
+
+    This meter records nothing. A subclass overrides all methods.
+    """
+
+    async def begin(self) -> None:
+        """Prepare for an attempt, before it is sent."""
+
+    def unsent(self) -> None:
+        """Record that the attempt did not reach the server."""
+
+    def answered(self, answer: Mapping[str, Any]) -> None:
+        """Record the server's answer, whether or not it is usable. It is empty if the server sent an error.
+
+        This method is not called if the answer did not arrive or the caller was cancelled.
+        """
+
+
+class _Sending(NamedTuple):
+    """Request of the current task, whose attempts are being sent."""
+
+    endpoint: Endpoint
+    body: Mapping[str, Any]
+    meter: AttemptMeter
+
+
+_SENDING: ContextVar[_Sending] = ContextVar("sending")
+_UNMETERED = AttemptMeter()
+
+
 class _OldLimitError(EndpointError):
     """Raised if the server does not accept `max_tokens`."""
 
@@ -101,16 +135,22 @@ def require_openai(what: str) -> None:
         )
 
 
-async def complete(endpoint: Endpoint, body: Mapping[str, Any]) -> dict[str, Any]:
+async def complete(
+    endpoint: Endpoint, body: Mapping[str, Any], meter: AttemptMeter = _UNMETERED
+) -> dict[str, Any]:
     """Request a completion whose first choice has a message and was not aborted by the server.
 
     Requests are retried after an overload, a server error, a lost connection or an invalid response. The
     pauses between attempts double and have jitter. They are at least as long as a Retry-After header
     requires, and the header delays all requests to the server. Callers must set their own deadline.
 
+    An answer that the server's filter withheld is not requested again at temperature 0, since the filter
+    would withhold the same answer.
+
     Args:
         endpoint: Server and model.
         body: Fields of the request except `model`.
+        meter: Meter that is told about each attempt.
 
     Raises:
         EndpointError: The server refused the request, or all attempts failed.
@@ -119,11 +159,11 @@ async def complete(endpoint: Endpoint, body: Mapping[str, Any]) -> dict[str, Any
     body = {"model": endpoint.model, **body}
     if endpoint not in connections.of_new_limit:
         try:
-            return await connections.complete(endpoint, body)
+            return await connections.complete(_Sending(endpoint, body, meter))
         except _OldLimitError:
             connections.of_new_limit.add(endpoint)
     body = {_NEW_LIMIT if name == _LIMIT else name: value for name, value in body.items()}
-    return await connections.complete(endpoint, body)
+    return await connections.complete(_Sending(endpoint, body, meter))
 
 
 async def complete_text(
@@ -157,7 +197,9 @@ def text_of(completion: Mapping[str, Any], endpoint: Endpoint, max_tokens: int |
     choice = completion["choices"][0]
     finish = choice.get("finish_reason")
     if finish == "length" and max_tokens is not None:
-        raise EndpointError(f"{endpoint.who} sent an answer truncated at max_tokens={max_tokens}")
+        raise EndpointError(
+            f"{endpoint.who} sent an answer truncated at max_tokens={max_tokens}; raise max_tokens"
+        )
     content = choice["message"].get("content")
     if content is None:
         raise EndpointError(f"{endpoint.who} sent an answer without text (finish_reason {finish!r})")
@@ -171,11 +213,20 @@ class _Connections:
         import httpx2
         import openai
 
-        http = openai.DefaultAioHttpClient(
+        class Client(openai.DefaultAioHttpClient):
+            async def send(self, request: httpx2.Request, **given: Any) -> httpx2.Response:
+                try:
+                    return await super().send(request, **given)
+                except httpx2.RequestError as error:
+                    if isinstance(error.__cause__, _NEVER_SENT):
+                        _SENDING.get().meter.unsent()
+                    raise
+
+        http = Client(
             verify=ssl.create_default_context(),  # the certificates that this machine trusts
             limits=httpx2.Limits(max_connections=0),  # no limit in aiohttp, since callers have their own
             follow_redirects=False,
-            event_hooks={"request": [self._rest], "response": [self._check]},
+            event_hooks={"request": [self._begin], "response": [self._check]},
         )
         self._client = openai.AsyncOpenAI(
             api_key="of each request", base_url="of each request", http_client=http
@@ -192,11 +243,13 @@ class _Connections:
     async def close(self) -> None:
         await self._client.close()
 
-    async def complete(self, endpoint: Endpoint, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Request a completion. `body` contains all fields of the request. See the function `complete`."""
+    async def complete(self, sending: _Sending) -> dict[str, Any]:
+        """Request a completion. The body contains all fields of the request. See the function `complete`."""
         import httpx2
         import openai
 
+        endpoint, body, _ = sending
+        token = _SENDING.set(sending)
         try:
             answer = await self._client.post(
                 endpoint.address.given,
@@ -213,18 +266,26 @@ class _Connections:
         except (openai.APIConnectionError, aiohttp.ClientError) as error:
             why = endpoint.unsaid(_why_none(error, endpoint), body)
             raise EndpointError(f"{endpoint.who} {why}") from None
-        return _completion(answer.content)
+        finally:
+            _SENDING.reset(token)
+        return _object_in(answer.content)
 
-    async def _rest(self, request: httpx2.Request) -> None:
-        """Delay a request until the end of the pause that the server asked for."""
+    async def _begin(self, request: httpx2.Request) -> None:
+        """Delay an attempt until the end of the pause that the server asked for, and start its meter."""
         until = self._resting_until.get(request.url.host, 0.0)
         await asyncio.sleep(until - asyncio.get_running_loop().time())
+        await _SENDING.get().meter.begin()
 
     async def _check(self, response: httpx2.Response) -> None:
-        """Record when the next request may start. For an invalid response, raise an error that is retried."""
+        """Record the answer and when the next request may start. For an invalid answer, raise an error.
+
+        The error is retried unless it is an EndpointError.
+        """
         import httpx2
 
+        endpoint, body, meter = _SENDING.get()
         if response.status_code != 200:
+            meter.answered({})
             rest = min(retry_after_s(response.headers), _LONGEST_REST_S)
             until = asyncio.get_running_loop().time() + rest
             host = response.request.url.host
@@ -232,11 +293,16 @@ class _Connections:
             return
         try:
             async with asyncio.timeout(response.request.extensions["timeout"]["read"]):
-                _completion(await response.aread())
+                content = await response.aread()
         except TimeoutError:
             raise httpx2.ReadTimeout("the answer did not end") from None
-        except ValueError as error:
-            raise httpx2.DecodingError(str(error)) from None
+        answer = _object_in(content)
+        meter.answered(answer)
+        why = _why_unusable(answer, content)
+        if why is not None and is_withheld(answer) and body.get("temperature") == 0:
+            raise EndpointError(f"{endpoint.who} sent no completion: {why}")
+        if why is not None:
+            raise httpx2.DecodingError(why)
 
 
 _kept: dict[asyncio.AbstractEventLoop, _Connections] = {}
@@ -253,22 +319,24 @@ def _of_loop() -> _Connections:
     return _kept[loop]
 
 
-def _completion(content: bytes) -> dict[str, Any]:
-    """Return the completion in a response body.
-
-    Raises:
-        ValueError: The body contains no valid completion. The message gives the reason.
-    """
+def _object_in(content: bytes) -> dict[str, Any]:
+    """Return the JSON object in a response body, or an empty object if it contains none."""
     try:
         answer: dict[str, Any] = msgspec.json.decode(content, type=dict[str, Any])
+    except (ValueError, RecursionError):
+        return {}
+    return answer
+
+
+def _why_unusable(answer: Mapping[str, Any], content: bytes) -> str | None:
+    """Return why an answer is no valid completion, or None if it is one."""
+    try:
         why = why_failed(answer) or broken_choice(answer["choices"][0])
         if why is None and not isinstance(answer["choices"][0]["message"].get("content"), str | list | None):
             raise TypeError
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+    except (LookupError, TypeError, AttributeError):
         why = repr(content[:80].decode("utf-8", "replace"))
-    if why is not None:
-        raise ValueError(why)
-    return answer
+    return why
 
 
 def _refusal(answer: httpx2.Response, endpoint: Endpoint, body: Mapping[str, Any]) -> EndpointError:

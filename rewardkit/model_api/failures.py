@@ -81,6 +81,13 @@ def broken_choice(choice: Mapping[str, Any]) -> str | None:
     return why_broken(choice.get("finish_reason"))
 
 
+def is_withheld(answer: Mapping[str, Any]) -> bool:
+    """Return True if a filter of the provider withheld the text of the first choice."""
+    choices = answer.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    return isinstance(first, Mapping) and str(first.get("finish_reason")).lower() in _WITHHELD
+
+
 def why_silent(message: Mapping[str, Any]) -> str | None:
     """Return why a message is not a response, or None if it is. Any message with content is a response."""
     held = (value for key, value in message.items() if key not in ("role", "from", "name", "type"))

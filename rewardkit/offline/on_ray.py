@@ -29,6 +29,7 @@ from rewardkit.files.records import Records
 from rewardkit.logs.samples import columns_needed, to_batch
 from rewardkit.offline.chunk import ChunkResult, finish, mark_unknown_sources
 from rewardkit.offline.inline import FileSetup
+from rewardkit.run_folder import VARIABLE
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.user_files import UserFile, import_as_read
 
@@ -111,6 +112,8 @@ class RayWorkers:
         files, arguments = self._scorer.for_another_process()
         self._made_of = ray.put((files, pickling.dumps(arguments)))
         own = {"env_vars": {"REWARDKIT_RUN": uuid.uuid4().hex}}  # Processes are not shared with other runs.
+        if VARIABLE in os.environ:  # Budgets are counted together. On another machine, they are refused.
+            own["env_vars"][VARIABLE] = os.environ[VARIABLE]
         self._task = ray.remote(num_cpus=1, max_retries=TRIES_AGAIN, runtime_env=own)(_score)
         return self
 

@@ -287,10 +287,10 @@ def test_models_of_graders_have_the_cache_the_limits_and_the_budget_of_judges(tm
         assert len(asked) == 10 and sum(score.parts["cached"] for score in scores) == 50
         assert sum(score.parts["input_tokens"] for score in scores) == 900
 
-        poor = grader(tmp_path, SCORE, url=f"{server.url}/v1", cache="off", budget_tokens=350, concurrency=1)
+        poor = grader(tmp_path, SCORE, url=f"{server.url}/v1", cache="off", budget_tokens=2500)
         scores = scored(poor, samples)
     statuses = [score.status for score in scores]
-    assert 1 <= statuses.count("ok") <= 4 and set(statuses) == {"ok", "error"}
+    assert 1 <= statuses.count("ok") <= 24 and set(statuses) == {"ok", "error"}
     assert {score.parts["over_budget"] for score in scores if not score.ok} == {1.0}
 
 

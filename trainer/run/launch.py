@@ -23,6 +23,7 @@ from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 from rewardkit.errors import ConfigError, MissingDependencyError, RewardkitError
 from rewardkit.http_addresses import public_text
 from rewardkit.processes import die_with_parent
+from rewardkit.run_folder import VARIABLE, run_folder
 from rewardkit.trainer.checkpoint.find import RESTARTED
 from rewardkit.trainer.config.root import RunConfig, world_size
 from rewardkit.trainer.distributed import free_port
@@ -45,6 +46,7 @@ def launch(config: RunConfig, recipe: str | None, overrides: Sequence[str], stag
         RewardkitError: A process was killed and no restarts are left, or a setting cannot be used.
         KeyboardInterrupt: The run was interrupted or terminated.
     """
+    run_folder()  # kept over restarts
     start = _with_ray if config.trainer.launcher == "ray" else _with_torchrun
     for restart in range(1, config.trainer.max_restarts + 1):
         try:
@@ -167,6 +169,7 @@ def _with_ray(config: RunConfig, recipe: str | None, overrides: Sequence[str], s
     try:
         host, port = ray.get(ranks[0].address.remote())
         passed = {k: v for k, v in os.environ.items() if k.startswith(("REWARDKIT_", "OMP_"))}
+        passed.pop(VARIABLE, None)  # the folder exists only on this machine
         shared = {"MASTER_ADDR": host, "MASTER_PORT": str(port), "WORLD_SIZE": str(len(ranks)), **passed}
         running = {}
         for i, rank in enumerate(ranks):

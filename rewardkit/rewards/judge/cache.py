@@ -27,13 +27,11 @@ _BUSY_S = 30.0
 
 
 class JudgeAnswer(msgspec.Struct, frozen=True):
-    """A model's answer, with token counts."""
+    """A model's answer."""
 
     text: str
     tokens: list[tuple[str, list[tuple[str, float]]]] | None = None
     """Each token with the most likely alternatives and their log-probabilities, or None if not requested."""
-    input_tokens: int = 0
-    output_tokens: int = 0
 
 
 _decoder = msgspec.json.Decoder(JudgeAnswer)

@@ -1,7 +1,7 @@
 """Sends a judge's requests, and applies the cache, the limits and the budget.
 
 Each judge in a Scorer runs in one process, with a coroutine for each sample, so that processes share only the
-cache file.
+cache file and the count of what was spent.
 """
 
 from __future__ import annotations
@@ -11,35 +11,21 @@ from collections.abc import Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from rewardkit.messages import message_text
 from rewardkit.model_api.client import Endpoint, EndpointError, complete, text_of
+from rewardkit.rewards.judge.account import RequestAccount
+from rewardkit.rewards.judge.budget import JudgeBudget
 from rewardkit.rewards.judge.cache import AnswerCache, JudgeAnswer, digest_of
-from rewardkit.rewards.judge.spending import (
-    CHARACTERS,
-    JudgeBill,
-    JudgeBudget,
-    JudgeSpending,
-    RequestPace,
-)
-
-
-class _Gate:
-    """Limits on the requests to one endpoint."""
-
-    def __init__(self, spending: JudgeSpending) -> None:
-        self.room = asyncio.Semaphore(spending.concurrency)
-        self.requests = RequestPace(spending.max_rpm)
-        self.tokens = RequestPace(spending.max_tpm)
+from rewardkit.rewards.judge.spending import EndpointLimits, JudgeBill, JudgeSpending
 
 
 class JudgeCalls:
     """Sender of a judge's requests, which respects the limits and reuses cached answers."""
 
-    def __init__(self, spending: JudgeSpending) -> None:
+    def __init__(self, spending: JudgeSpending, name: str) -> None:
         self._spending = spending
-        self._budget = JudgeBudget(spending)
+        self._budget = JudgeBudget(spending, name)
         self._cache = None if spending.cache == "off" else AnswerCache(spending.cache)
-        self._gates: dict[str, _Gate] = {}
+        self._limits: dict[str, EndpointLimits] = {}
         self._asking: dict[str, tuple[asyncio.Task[JudgeAnswer], list[None]]] = {}
         """Requests in flight by question, each with a list that has one entry for each waiting caller."""
 
@@ -87,41 +73,17 @@ class JudgeCalls:
             self._cache.put(question, task.result())
 
     async def _request(self, endpoint: Endpoint, request: Mapping[str, Any], bill: JudgeBill) -> JudgeAnswer:
-        gate = self._gates.setdefault(endpoint.address, _Gate(self._spending))
-        characters = sum(len(message_text(message)) for message in request["messages"])
-        async with gate.room:
-            reserved = self._budget.reserve(endpoint.model, characters)
-            tokens, usd, calls = 0, 0.0, 0
+        limits = self._limits.setdefault(endpoint.address, EndpointLimits(self._spending))
+        account = RequestAccount(self._spending, self._budget, limits, bill, request)
+        async with limits.room:
             try:
-                await gate.requests.wait(1)
-                await gate.tokens.wait(reserved[0])
-                answer = _answer(await complete(endpoint, request), endpoint, request, characters)
-                tokens, calls = answer.input_tokens + answer.output_tokens, 1
-                usd = self._spending.cost_usd(endpoint.model, answer.input_tokens, answer.output_tokens)
+                completion = await complete(endpoint, request, account)
             finally:
-                self._budget.settle(reserved, tokens, usd, calls)
-                gate.tokens.correct(tokens - reserved[0])
-        bill.add(calls=1, input_tokens=answer.input_tokens, output_tokens=answer.output_tokens, cost_usd=usd)
-        return answer
-
-
-def _answer(
-    completion: dict[str, Any], endpoint: Endpoint, request: Mapping[str, Any], characters: int
-) -> JudgeAnswer:
-    of_one_token = request.get("logprobs") and request.get("max_tokens") == 1
-    text = text_of(completion, endpoint, None if of_one_token else request.get("max_tokens", 0))
-    usage = completion.get("usage") or {}
-    return JudgeAnswer(
-        text,
-        _tokens(completion["choices"][0]) if request.get("logprobs") else None,
-        _count(usage.get("prompt_tokens"), characters),
-        _count(usage.get("completion_tokens"), len(text)),
-    )
-
-
-def _count(tokens: Any, characters: int) -> int:
-    """Return the server's token count, or an estimate from the number of characters."""
-    return tokens if isinstance(tokens, int) and tokens >= 0 else characters // CHARACTERS
+                account.close()
+        of_one_token = request.get("logprobs") and request.get("max_tokens") == 1
+        text = text_of(completion, endpoint, None if of_one_token else request.get("max_tokens", 0))
+        tokens = _tokens(completion["choices"][0]) if request.get("logprobs") else None
+        return JudgeAnswer(text, tokens)
 
 
 def _tokens(choice: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, float]]]]:
@@ -136,14 +98,19 @@ def _tokens(choice: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, float]
         ) from None
 
 
-_CALLS: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, JudgeCalls]] = WeakKeyDictionary()
-"""`JudgeCalls` by event loop and by spending. A worker has one event loop."""
+_CALLS: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[tuple[str, str], JudgeCalls]] = WeakKeyDictionary()
+"""`JudgeCalls` by event loop, and by name and spending. A worker has one event loop."""
 
 
-def calls_within(spending: JudgeSpending) -> JudgeCalls:
-    """Return the `JudgeCalls` with these limits for the running event loop, creating it if needed."""
+def calls_within(spending: JudgeSpending, name: str) -> JudgeCalls:
+    """Return the `JudgeCalls` with these limits for the running event loop, creating it if needed.
+
+    Args:
+        spending: Limits of the judge.
+        name: Name under which the processes of a run count what the judge has spent.
+    """
     of_loop = _CALLS.setdefault(asyncio.get_running_loop(), {})
-    key = repr(spending)
+    key = (name, repr(spending))
     if key not in of_loop:
-        of_loop[key] = JudgeCalls(spending)
+        of_loop[key] = JudgeCalls(spending, name)
     return of_loop[key]

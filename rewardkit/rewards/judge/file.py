@@ -13,6 +13,7 @@ import msgspec
 from rewardkit.errors import InputError, OptionsError, did_you_mean, reason_of
 from rewardkit.http_addresses import named_variable
 from rewardkit.registry import REGISTRY, Registry, Reward, Running
+from rewardkit.rewards.judge.budget import share_budget
 from rewardkit.rewards.judge.judge_reward import load, parts_of, score
 from rewardkit.rewards.judge.options import JudgeOptions
 from rewardkit.rewards.judge.presets import PRESETS, needs_template
@@ -78,7 +79,7 @@ def judge_of_file(path: str | Path, data_sources: Iterable[str] = ()) -> Reward:
     made = Reward(
         name=about.name or path.stem,
         version=VERSION,
-        target=_target(spending),
+        target=_target(spending, str(path.resolve())),
         data_sources=tuple(data_sources) or tuple(about.data_sources),
         options_type=JudgeOptions,
         presets=values,
@@ -89,13 +90,16 @@ def judge_of_file(path: str | Path, data_sources: Iterable[str] = ()) -> Reward:
     )
     options: JudgeOptions = made.make_options({})
     check_spending(options, spending, made.name)
+    share_budget(spending, f"the judge '{made.name}'")
     reads = ("prompt", "extra_info") if options.rubric else ("prompt",)
     return replace(made, parts=parts_of(options), reads=reads)
 
 
-def _target(spending: JudgeSpending) -> Callable[[Sample, JudgeOptions], Coroutine[Any, Any, Score]]:
+def _target(
+    spending: JudgeSpending, name: str
+) -> Callable[[Sample, JudgeOptions], Coroutine[Any, Any, Score]]:
     async def judged(sample: Sample, options: JudgeOptions) -> Score:
-        return await score(sample, options, spending=spending)
+        return await score(sample, options, spending=spending, name=name)
 
     return judged
 

@@ -48,8 +48,17 @@ def parts_of(options: JudgeOptions) -> tuple[str, ...]:
     )
 
 
-async def score(sample: Sample, options: JudgeOptions, *, spending: JudgeSpending | None = None) -> Score:
-    """Score a sample with the judge. The status is `error` if the judge fails or gives no verdict."""
+async def score(
+    sample: Sample, options: JudgeOptions, *, spending: JudgeSpending | None = None, name: str = ""
+) -> Score:
+    """Score a sample with the judge. The status is `error` if the judge fails or gives no verdict.
+
+    Args:
+        sample: Sample to score.
+        options: Options of the judge.
+        spending: Limits of the judge. None: the defaults.
+        name: Name under which the processes of a run count what the judge has spent.
+    """
     from rewardkit.model_api.client import EndpointError
     from rewardkit.rewards.judge.asking_models import JudgeAsking
     from rewardkit.rewards.judge.calls import calls_within
@@ -59,7 +68,7 @@ async def score(sample: Sample, options: JudgeOptions, *, spending: JudgeSpendin
         return Score(
             0.0, correct=False, parts=bill.parts, detail="the response is empty: the judge was not asked"
         )
-    asking = JudgeAsking(options, calls_within(spending or JudgeSpending()), bill)
+    asking = JudgeAsking(options, calls_within(spending or JudgeSpending(), name), bill)
     form = _by_criteria if options.of_criteria else _by_comparing if options.pairwise else _by_grade
     try:
         made = await form(sample, asking)

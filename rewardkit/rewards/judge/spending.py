@@ -1,18 +1,29 @@
-"""Limits, prices and budget of a judge, and the costs of a sample."""
+"""Limits, prices and budget of a judge, and the costs of a sample. `budget` counts what a run has spent."""
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from rewardkit.types import COST_PARTS
-
-CHARACTERS = 4
-"""Number of characters per token, for an estimate if the server returns no token count."""
 
 
 class OverBudgetError(RuntimeError):
     """Raised if the next request might exceed the budget."""
+
+
+class Cost(NamedTuple):
+    """Cost of one attempt of a request."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    usd: float = 0.0
+
+    @property
+    def tokens(self) -> int:
+        """Return the number of tokens in the question and the answer."""
+        return self.input_tokens + self.output_tokens
 
 
 @dataclass(frozen=True)
@@ -25,7 +36,10 @@ class TokenPrice:
 
 @dataclass(frozen=True)
 class JudgeSpending:
-    """Limits on a judge's requests within one Scorer. The fields are keys in the judge's YAML file."""
+    """Limits on a judge's requests. The fields are keys in the judge's YAML file.
+
+    The budget holds for all processes of a run together, and the other limits for each Scorer.
+    """
 
     concurrency: int = 32
     """Maximum number of concurrent requests for each endpoint."""
@@ -49,10 +63,16 @@ class JudgeSpending:
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} must not be below 0, found {getattr(self, name)}")
 
-    def cost_usd(self, model: str, input_tokens: int, output_tokens: int) -> float:
-        """Return the cost of a model's tokens in US dollars, or 0 if its price is unknown."""
+    @property
+    def has_budget(self) -> bool:
+        """Return True if the dollars or the tokens are limited."""
+        return bool(self.budget_usd or self.budget_tokens)
+
+    def cost(self, model: str, input_tokens: int, output_tokens: int) -> Cost:
+        """Return the cost of a model's tokens. Tokens of a model without a price are free."""
         price = self.prices.get(model)
-        return (price.input * input_tokens + price.output * output_tokens) / 1e6 if price else 0.0
+        usd = (price.input * input_tokens + price.output * output_tokens) / 1e6 if price else 0.0
+        return Cost(input_tokens, output_tokens, usd)
 
 
 class JudgeBill:
@@ -66,53 +86,6 @@ class JudgeBill:
         """Add amounts to the parts with these names."""
         for name, amount in amounts.items():
             self.parts[name] += amount
-
-
-class JudgeBudget:
-    """Tokens and dollars that were spent or are reserved for requests in flight."""
-
-    def __init__(self, spending: JudgeSpending) -> None:
-        self._spending = spending
-        self._tokens = self._open_tokens = 0
-        self._usd = self._open_usd = 0.0
-        self._calls = 0
-
-    def reserve(self, model: str, characters: int) -> tuple[int, float]:
-        """Reserve the expected tokens and dollars for a request, and return both amounts.
-
-        Raises:
-            OverBudgetError: The request might exceed the budget.
-        """
-        tokens, usd = self._expected(model, characters)
-        most_usd, most_tokens = self._spending.budget_usd, self._spending.budget_tokens
-        if most_usd and self._usd + self._open_usd + usd > most_usd:
-            raise OverBudgetError(
-                f"the next request could exceed the judge's budget of ${most_usd:g} "
-                f"(${self._usd:.4g} spent so far)"
-            )
-        if most_tokens and self._tokens + self._open_tokens + tokens > most_tokens:
-            raise OverBudgetError(
-                f"the next request could exceed the judge's budget of {most_tokens:,} tokens "
-                f"({self._tokens:,} spent so far)"
-            )
-        self._open_tokens += tokens
-        self._open_usd += usd
-        return tokens, usd
-
-    def settle(self, reserved: tuple[int, float], tokens: int, usd: float, calls: int) -> None:
-        """Replace the reservation for a request with the actual cost. `calls` is 0 for a failed request."""
-        self._open_tokens -= reserved[0]
-        self._open_usd -= reserved[1]
-        self._tokens += tokens
-        self._usd += usd
-        self._calls += calls
-
-    def _expected(self, model: str, characters: int) -> tuple[int, float]:
-        """Return the average cost of past requests or, before the first answer, an estimated cost."""
-        if self._calls:
-            return self._tokens // self._calls, self._usd / self._calls
-        tokens = characters // CHARACTERS
-        return tokens, self._spending.cost_usd(model, tokens, 0)
 
 
 class RequestPace:
@@ -133,3 +106,30 @@ class RequestPace:
     def correct(self, amount: float) -> None:
         """Add the difference between a request's actual and estimated amounts, which may be negative."""
         self._free_at += amount * self._seconds
+
+
+class EndpointLimits:
+    """Limits on the requests to one endpoint."""
+
+    def __init__(self, spending: JudgeSpending) -> None:
+        self.room = asyncio.Semaphore(spending.concurrency)
+        self._requests = RequestPace(spending.max_rpm)
+        self._tokens = RequestPace(spending.max_tpm)
+        self._used = 0
+        self._answers = 0
+
+    async def wait(self, tokens: int) -> int:
+        """Wait until an attempt may be sent, and return the number of tokens that it is expected to use.
+
+        This is the average of past attempts or, before the first answer, the estimate `tokens`.
+        """
+        expected = self._used // self._answers if self._answers else tokens
+        await self._requests.wait(1)
+        await self._tokens.wait(expected)
+        return expected
+
+    def correct(self, expected: int, used: int) -> None:
+        """Replace the expected number of tokens of an attempt with the number that was used."""
+        self._tokens.correct(used - expected)
+        self._used += used
+        self._answers += used > 0

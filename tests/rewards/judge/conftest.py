@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 
+from rewardkit import run_folder
 from tests.one_core import one_core
 
 __all__ = ["one_core"]
 
 Answer = Callable[[dict[str, Any]], Any]
-"""Of a request's body: the text to answer, a status that is no 200, or a choice with all that belongs to it."""
+"""Of a request's body: the text to answer, a status that is no 200, a choice with all that belongs to it, or
+None to drop the connection."""
 
 
 class JudgeServer(ThreadingHTTPServer):
@@ -27,6 +29,7 @@ class JudgeServer(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.answer: Answer = lambda body: f"{marker_in(body)} 7"
+        self.usage: dict[str, Any] | None = {"prompt_tokens": 100, "completion_tokens": 10}
         self.bodies: list[dict[str, Any]] = []
         self.lock = threading.Lock()
         self.url = f"http://127.0.0.1:{self.server_address[1]}/v1"
@@ -40,13 +43,14 @@ class _Handler(BaseHTTPRequestHandler):
         with self.server.lock:
             self.server.bodies.append(body)
         said = self.server.answer(body)
+        if said is None:
+            self.close_connection = True
+            return
         if isinstance(said, str):
             said = {"message": {"content": said}, "finish_reason": "stop"}
         status = said if isinstance(said, int) else 200
-        usage = {"prompt_tokens": 100, "completion_tokens": 10}
-        content = json.dumps(
-            {"error": "no"} if status != 200 else {"choices": [said], "usage": usage}
-        ).encode()
+        usage = {} if self.server.usage is None else {"usage": self.server.usage}
+        content = json.dumps({"error": "no"} if status != 200 else {"choices": [said], **usage}).encode()
         self.send_response(status)
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
@@ -65,6 +69,12 @@ def marker_in(body: dict[str, Any]) -> str:
     """The marker that a request asks for."""
     word = [word for word in text_in(body).split() if word.startswith("VERDICT-")]
     return word[-1] if word else ""
+
+
+@pytest.fixture(autouse=True)
+def own_run(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Count what each test spends apart from all other tests."""
+    monkeypatch.setenv(run_folder.VARIABLE, str(tmp_path_factory.mktemp("run")))
 
 
 @pytest.fixture

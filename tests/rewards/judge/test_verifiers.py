@@ -170,16 +170,17 @@ def test_a_budget_ends_score_in_a_line_and_resume_goes_on(
 ) -> None:
     judge = tmp_path / "judge.yaml"
     text = f"url: {judge_server.url}\nmodel: m\nconcurrency: 1\ncache: {tmp_path}/answers.sqlite\n"
-    judge.write_text(f"{text}data_sources: [{SOURCE}]\nbudget_tokens: 500\n")
+    judge.write_text(f"{text}data_sources: [{SOURCE}]\nmax_tokens: 10\nbudget_tokens: 1300\n")
     data = tmp_path / "responses.jsonl"
     rows = [{"data_source": SOURCE, "response": f"response {i}", "ground_truth": ""} for i in range(7)]
     data.write_text("".join(json.dumps(row) + "\n" for row in rows))
     command = ["score", str(data), "--judge", str(judge), "--out", str(tmp_path / "out.jsonl"), "--resume"]
     assert run(command) == 1
-    assert "budget of 500 tokens" in (said := capsys.readouterr().err)
+    assert "budget of 1,300 tokens" in (said := capsys.readouterr().err)
     assert said.count("\n") == 1 and "--resume" in said
     asked = len(judge_server.bodies)
     assert 1 <= asked < 7
+    judge.write_text(judge.read_text().replace("1300", "5000"))
     assert run(command) == 0
     assert len(judge_server.bodies) == 7
     scored = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
