@@ -25,6 +25,7 @@ from rewardkit.http_addresses import recorded_options, shown
 from rewardkit.model_folders import model_folder
 from rewardkit.registry import Reward
 from rewardkit.reward_options import FILE, shown_options
+from rewardkit.rewards.judge.spending import JudgeSpending
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.user_files import user_reward_file
 
@@ -33,7 +34,7 @@ Identity = dict[str, Any]
 `source` (digests by file), `packages` and `sandbox`. For a composition, the keys are `reward` (its name) and
 `items` (identities by path, with `weight` and `on_failure`)."""
 
-_WITHOUT_EFFECT = ("api_key_env",)
+_WITHOUT_EFFECT = {"api_key_env"}
 """Options that do not affect scores."""
 
 
@@ -100,7 +101,8 @@ def _options(reward: Reward, options: Any) -> dict[str, Any]:
     for field in fields(options):
         if field.metadata.get(FILE) and (path := getattr(options, field.name)):
             values[field.name] = _portable_path(path)
-    return {name: values[name] for name in sorted(values) if name not in _WITHOUT_EFFECT}
+    spending = {one.name for one in fields(JudgeSpending)} if isinstance(options, JudgeSpending) else set()
+    return {name: values[name] for name in sorted(values) if name not in _WITHOUT_EFFECT | spending}
 
 
 def _portable_path(value: str) -> str:

@@ -72,6 +72,11 @@ class ChunkResult(msgspec.Struct):
     object."""
     rewritten: dict[int, bytes] = {}
     """Replacements by index for lines with renamed columns and for unreadable lines."""
+    paid: list[Score | None] | None = None
+    """Scores of all samples if a judge's budget was spent before all were scored. None stands for each sample
+    that the budget did not allow. The chunk is then not finished."""
+    why_unpaid: str = ""
+    """Reason why the budget did not allow a sample."""
 
     def table(self) -> pa.RecordBatch:
         """Return the score columns as a table."""
@@ -119,10 +124,10 @@ def finish(batch: SampleBatch, scores: Sequence[Score], layout: RowLayout, outpu
         layout: Layout of the rows.
         output: Settings for the output.
     """
-    found = with_known(batch.samples, scores)
+    everything = with_known(batch.samples, scores)
     kept, lengths, places = _kept(batch, output)
     samples = _taken(batch.samples, places)
-    found = _taken(found, places)
+    found = _taken(everything, places)
     once, which = each_once(found)
     report = Report()
     report.add(samples, once, which)
@@ -133,6 +138,9 @@ def finish(batch: SampleBatch, scores: Sequence[Score], layout: RowLayout, outpu
         bad_count=len(batch.bad),
         kept=kept,
     )
+    if unpaid := [score for score in scores if score.parts.get("over_budget")]:
+        result.paid = [None if one.parts.get("over_budget") else one for one in everything]
+        result.why_unpaid = unpaid[0].detail or "a judge's budget is spent"
     ends = None if batch.finish_reasons is None else _taken(batch.finish_reasons, places)
     each = lengths if layout.many else None
     fields = carried_values(output.carried, samples, ends, each)

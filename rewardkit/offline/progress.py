@@ -1,4 +1,4 @@
-"""Progress of a scoring run on disk: the results of finished chunks, and the fingerprint of the run.
+"""Progress of a scoring run on disk: results of finished chunks, paid scores, and the run's fingerprint.
 
 The folder `.NAME.progress` beside the output exists during a run and remains after an interrupted run.
 """
@@ -15,8 +15,10 @@ import msgspec
 from rewardkit.errors import InputError
 from rewardkit.files.publishing import published
 from rewardkit.offline.chunk import ChunkResult
+from rewardkit.types import Score
 
 _results = msgspec.msgpack.Decoder(ChunkResult)
+_paid = msgspec.msgpack.Decoder(list[Score | None])
 
 
 class Progress:
@@ -66,6 +68,16 @@ class Progress:
         with published(self._path(index)) as file:
             file.write(msgspec.msgpack.encode(result))
 
+    def save_paid(self, index: int, scores: list[Score | None]) -> None:
+        """Save the scores of a chunk in which a judge's budget was spent, with None for missing scores."""
+        with published(self._path(index, "paid")) as file:
+            file.write(msgspec.msgpack.encode(scores))
+
+    def load_paid(self, index: int) -> list[Score | None] | None:
+        """Return the scores that `save_paid` saved, or None if there are none."""
+        path = self._path(index, "paid")
+        return _paid.decode(path.read_bytes()) if path.exists() else None
+
     def __enter__(self) -> Progress:
         return self
 
@@ -76,8 +88,8 @@ class Progress:
         if kind is None or not any(self.folder.glob("*.msgpack")):
             shutil.rmtree(self.folder)
 
-    def _path(self, index: int) -> Path:
-        return self.folder / f"{index:06d}.msgpack"
+    def _path(self, index: int, kind: str = "") -> Path:
+        return self.folder / f"{index:06d}{kind}.msgpack"
 
 
 def _folder_of(out: Path) -> Path:

@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from rewardkit.errors import BudgetSpentError, InputError, UnknownDataSourceError
+from rewardkit.errors import BudgetSpentError, InputError, RewardkitError, UnknownDataSourceError
 from rewardkit.files.formats import RowFile, columns_of
 from rewardkit.files.inputs import STDIN, Input, find_inputs, format_of
 from rewardkit.files.publishing import exists_already, make_folder, sole_writer
@@ -58,6 +58,7 @@ from rewardkit.offline.writing import (
 from rewardkit.registry import Reward
 from rewardkit.scoring.pending import Pending
 from rewardkit.scoring.scorer import Scorer
+from rewardkit.types import Score
 
 OnProgress = Callable[[int, int | None], None]
 """Callback that receives the number of finished rows and the total, or None if the total is unknown."""
@@ -233,6 +234,8 @@ class _ScoringChunk:
     records: Records
     done: ChunkResult | None = None
     """Result from an earlier run, or None."""
+    paid: list[Score | None] | None = None
+    """Scores from an earlier run in which a judge's budget was spent before all samples were scored."""
     future: Future[ChunkResult | None] | None = None
     batch: SampleBatch | None = None
     pending: Pending | None = None
@@ -438,16 +441,23 @@ class _FileRun:
     def _scored(self, progress: Progress | None) -> Iterator[tuple[_ScoringChunk, ChunkResult]]:
         """Yield the scored chunks in order, while further chunks are being scored."""
         waiting: deque[_ScoringChunk] = deque()
-        for chunk in self._chunks():
-            if progress is not None and progress.has(chunk.index):
-                chunk.done = progress.load(chunk.index)
-            else:
-                self._start(chunk)
-            waiting.append(chunk)
-            if len(waiting) > self.workers.size:
+        try:
+            for chunk in self._chunks():
+                if progress is not None and progress.has(chunk.index):
+                    chunk.done = progress.load(chunk.index)
+                else:
+                    chunk.paid = progress.load_paid(chunk.index) if progress is not None else None
+                    self._start(chunk)
+                waiting.append(chunk)
+                if len(waiting) > self.workers.size:
+                    yield self._finish(waiting.popleft(), progress)
+            while waiting:
                 yield self._finish(waiting.popleft(), progress)
-        while waiting:
-            yield self._finish(waiting.popleft(), progress)
+        except BudgetSpentError:
+            for chunk in waiting:
+                with contextlib.suppress(RewardkitError):  # keeps what was paid for the chunks in flight
+                    self._finish(chunk, progress)
+            raise
 
     def _chunks(self) -> Iterator[_ScoringChunk]:
         index = 0
@@ -462,7 +472,7 @@ class _FileRun:
                 index += 1
 
     def _start(self, chunk: _ScoringChunk) -> None:
-        if self.setups is not None and chunk.records.damaged is None:
+        if self.setups is not None and chunk.records.damaged is None and chunk.paid is None:
             chunk.future = self._by_excerpts(chunk) or self.workers.submit(
                 self.setups[chunk.file], chunk.records
             )
@@ -484,6 +494,9 @@ class _FileRun:
 
     def _batch(self, chunk: _ScoringChunk) -> SampleBatch:
         batch = to_batch(chunk.records, self.files[chunk.file][1], self.reads)
+        for i, score in enumerate(chunk.paid or ()):
+            if score is not None:
+                batch.samples[i] = msgspec.structs.replace(batch.samples[i], known=score)
         mark_unknown_sources(batch, self.settings.scorer.check)
         return batch
 
@@ -506,24 +519,16 @@ class _FileRun:
                 f"{path}, row {row}: {why}; fix the row, or pass `--bad-rows mark` or `--bad-rows drop` to "
                 "score the rest"
             )
-        self._check_budget(chunk, result)
+        if result.paid is not None:
+            if progress is not None:
+                progress.save_paid(chunk.index, result.paid)
+            raise BudgetSpentError(
+                f"{result.why_unpaid}; all scores so far are kept: "
+                "pass --resume to continue with a new budget"
+            )
         if progress is not None:
             progress.save(chunk.index, result)
         return chunk, result
-
-    def _check_budget(self, chunk: _ScoringChunk, result: ChunkResult) -> None:
-        """Check that the judges' budgets were sufficient for the chunk.
-
-        Raises:
-            BudgetSpentError: A judge's budget was spent before all samples were scored.
-        """
-        if any(source.costs.get("over_budget") for source in result.sources.values()):
-            why = next(filter(None, (source.first_failure for source in result.sources.values())), "")
-            path = self.files[chunk.file][0].source.path
-            raise BudgetSpentError(
-                f"{why}; pass --resume to continue from row {chunk.records.first_row} of {path} with a new "
-                "budget. To reuse the judge's answers, set `cache: FILE` in the judge file"
-            )
 
     def _count(self, chunk: _ScoringChunk, result: ChunkResult) -> None:
         self.report.merge(result.sources)

@@ -34,6 +34,9 @@ class JudgeServer(ThreadingHTTPServer):
         self.lock = threading.Lock()
         self.url = f"http://127.0.0.1:{self.server_address[1]}/v1"
 
+    def handle_error(self, *_: object) -> None:
+        """Keep quiet about clients that have gone."""
+
 
 class _Handler(BaseHTTPRequestHandler):
     server: JudgeServer

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from typing import Any
 import pytest
 
 from rewardkit import Sample, Scorer, run_folder
+from rewardkit.cli import run
 from rewardkit.errors import InputError
 from rewardkit.registry import Registry
 from rewardkit.rewards.judge.budget import JudgeBudget, share_budget
@@ -77,6 +80,34 @@ def test_a_budget_is_used_up_although_answers_are_shorter_than_allowed(judge_ser
     scores = judged(judge_server, [f"response {n}" for n in range(60)], spending, max_tokens=1000)
     assert 110 * len(judge_server.bodies) > 5000 - 2500
     assert total(scores, "input_tokens") + total(scores, "output_tokens") <= 5000
+
+
+def test_what_was_paid_for_is_kept_for_resume(
+    judge_server: JudgeServer,
+    tmp_path: Path,
+    registry: Registry,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("rewardkit.files.formats.CHUNK_ROWS", 15)  # three chunks, all of them in flight
+    slow(judge_server)
+    judge, data, out = tmp_path / "judge.yaml", tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    text = f"{{url: '{judge_server.url}', model: m, concurrency: 40, max_tokens: 1000, temperature: 0.7, "
+    judge.write_text(f"{text} budget_tokens: 20000}}")  # without a seed, nothing is cached
+    rows = [{"data_source": SOURCE, "response": f"response {n}", "ground_truth": ""} for n in range(40)]
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    command = ["score", str(data), "--judge", str(judge), "--for", SOURCE, "--out", str(out)]
+    assert run(command) == 1
+    paid = len(judge_server.bodies)
+    assert 10 <= paid <= 18
+    for _ in range(2):  # each run has its own budget
+        monkeypatch.setenv(run_folder.VARIABLE, tempfile.mkdtemp(dir=tmp_path))
+        code = run([*command, "--resume"])
+    assert code == 0 and "--resume" in capsys.readouterr().err
+    assert len(judge_server.bodies) == 40
+    scored = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [row["response"] for row in scored] == [row["response"] for row in rows]
+    assert {row["status"] for row in scored} == {"ok"} and sum(row["parts"]["calls"] for row in scored) == 40
 
 
 @pytest.mark.parametrize(
