@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 from rewardkit.model_api.client import Endpoint, EndpointError
@@ -79,15 +80,15 @@ class JudgeAsking:
         self, question: JudgeQuestion, fields: Sequence[str], model: JudgeModel, number: int
     ) -> list[JudgeVerdict]:
         """Return the verdicts in one model's answer. Ask once more if the answer has no usable verdict."""
-        answer = await self._answer(question.messages, fields, model, number)
+        read = partial(self._read, marker=question.marker, fields=fields)
+        answer = await self._answer(question.messages, fields, model, number, read)
         try:
-            return self._read(answer, question.marker, fields)
+            return read(answer)
         except NoVerdictError as error:
             self.bill.add(asked_again=1)
             form = f"a JSON object with {', '.join(fields)}" if fields else form_of(self.options)
             messages = asked_again(question, answer.text, error, form)
-            again = await self._answer(messages, fields, model, number)
-            return self._read(again, question.marker, fields)
+            return read(await self._answer(messages, fields, model, number, read))
 
     def _read(self, answer: JudgeAnswer, marker: str, fields: Sequence[str]) -> list[JudgeVerdict]:
         if fields:
@@ -96,7 +97,12 @@ class JudgeAsking:
         return [read(answer if self.options.logprobs else answer.text, marker, self.options)]
 
     async def _answer(
-        self, messages: list[dict[str, str]], fields: Sequence[str], model: JudgeModel, number: int
+        self,
+        messages: list[dict[str, str]],
+        fields: Sequence[str],
+        model: JudgeModel,
+        number: int,
+        read: Callable[[JudgeAnswer], object],
     ) -> JudgeAnswer:
         options = self.options
         body: dict[str, Any] = {
@@ -119,4 +125,4 @@ class JudgeAsking:
             options.retries,
             who="the judge's server",
         )
-        return await self.calls.ask(endpoint, body, self.bill)
+        return await self.calls.ask(endpoint, body, self.bill, read)

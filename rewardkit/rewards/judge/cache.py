@@ -1,7 +1,7 @@
 """Cache for judges' answers, in memory or in a SQLite file that processes share.
 
 The cache stores answers and not verdicts, because the code that parses answers changes more often than the
-judge. Failures are not stored.
+judge. Failures and answers without a verdict are not stored.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ cache file and the count of what was spent.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -16,6 +16,7 @@ from rewardkit.rewards.judge.account import RequestAccount
 from rewardkit.rewards.judge.budget import JudgeBudget
 from rewardkit.rewards.judge.cache import AnswerCache, JudgeAnswer, digest_of
 from rewardkit.rewards.judge.spending import EndpointLimits, JudgeBill, JudgeSpending
+from rewardkit.rewards.judge.verdict import NoVerdictError
 
 
 class JudgeCalls:
@@ -24,15 +25,28 @@ class JudgeCalls:
     def __init__(self, spending: JudgeSpending, name: str) -> None:
         self._spending = spending
         self._budget = JudgeBudget(spending, name)
-        self._cache = None if spending.cache == "off" else AnswerCache(spending.cache)
+        self._cache = None if spending.cache == "off" else AnswerCache(str(spending.cache))
         self._limits: dict[str, EndpointLimits] = {}
         self._asking: dict[str, tuple[asyncio.Task[JudgeAnswer], list[None]]] = {}
         """Requests in flight by question, each with a list that has one entry for each waiting caller."""
 
-    async def ask(self, endpoint: Endpoint, body: Mapping[str, Any], bill: JudgeBill) -> JudgeAnswer:
+    async def ask(
+        self,
+        endpoint: Endpoint,
+        body: Mapping[str, Any],
+        bill: JudgeBill,
+        read: Callable[[JudgeAnswer], object],
+    ) -> JudgeAnswer:
         """Return a model's answer and add its cost to the bill.
 
-        The answer may come from the cache or from an identical request in flight.
+        The answer may come from the cache or from an identical request in flight. Only answers with a verdict
+        are cached, and a cached answer without one, as for other options, is ignored.
+
+        Args:
+            endpoint: Server and model.
+            body: Fields of the request except `model`.
+            bill: Bill of the sample.
+            read: Function that raises NoVerdictError for an answer without a verdict.
 
         Raises:
             EndpointError: The server returned no answer.
@@ -43,7 +57,7 @@ class JudgeCalls:
         if question is None or self._cache is None:
             return await self._request(endpoint, request, bill)
         known = self._cache.get(question)
-        if known is not None:
+        if known is not None and _has_verdict(known, read):
             bill.add(cached=1)
             return known
         if question in self._asking:
@@ -51,7 +65,7 @@ class JudgeCalls:
         else:
             task = asyncio.create_task(self._request(endpoint, request, bill))
             self._asking[question] = (task, [])
-            task.add_done_callback(lambda done: self._keep(question, done))
+            task.add_done_callback(lambda done: self._keep(question, done, read))
         return await self._shared(question)
 
     async def _shared(self, question: str) -> JudgeAnswer:
@@ -66,10 +80,14 @@ class JudgeCalls:
                 del self._asking[question]  # Later callers send a new request.
                 task.cancel()
 
-    def _keep(self, question: str, task: asyncio.Task[JudgeAnswer]) -> None:
+    def _keep(
+        self, question: str, task: asyncio.Task[JudgeAnswer], read: Callable[[JudgeAnswer], object]
+    ) -> None:
         if self._asking.get(question, (None,))[0] is task:
             del self._asking[question]
-        if not task.cancelled() and task.exception() is None and self._cache is not None:
+        if task.cancelled() or task.exception() is not None or self._cache is None:
+            return
+        if _has_verdict(task.result(), read):
             self._cache.put(question, task.result())
 
     async def _request(self, endpoint: Endpoint, request: Mapping[str, Any], bill: JudgeBill) -> JudgeAnswer:
@@ -84,6 +102,14 @@ class JudgeCalls:
         text = text_of(completion, endpoint, None if of_one_token else request.get("max_tokens", 0))
         tokens = _tokens(completion["choices"][0]) if request.get("logprobs") else None
         return JudgeAnswer(text, tokens)
+
+
+def _has_verdict(answer: JudgeAnswer, read: Callable[[JudgeAnswer], object]) -> bool:
+    try:
+        read(answer)
+    except NoVerdictError:
+        return False
+    return True
 
 
 def _tokens(choice: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, float]]]]:

@@ -47,8 +47,8 @@ class JudgeSpending:
     """Maximum number of requests per minute for each endpoint. 0: no limit."""
     max_tpm: int = 0
     """Maximum number of tokens per minute in questions and answers for each endpoint. 0: no limit."""
-    cache: str = "memory"
-    """Storage for answers: the path of a SQLite file, `memory`, or `off`."""
+    cache: str | bool = "memory"
+    """Storage for answers: the path of a SQLite file, `memory`, or `off`, which YAML reads as false."""
     prices: dict[str, TokenPrice] = field(default_factory=dict)
     """Prices by model. Tokens of a model without a price count as free."""
     budget_usd: float = 0.0
@@ -59,6 +59,10 @@ class JudgeSpending:
     def __post_init__(self) -> None:
         if self.concurrency < 1:
             raise ValueError(f"concurrency must be at least 1, found {self.concurrency}")
+        if self.cache is True or self.cache == "":
+            raise ValueError(f"cache must be the path of a file, memory or off, found {self.cache!r}")
+        if self.cache is False:
+            object.__setattr__(self, "cache", "off")
         for name in ("max_rpm", "max_tpm", "budget_usd", "budget_tokens"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} must not be below 0, found {getattr(self, name)}")

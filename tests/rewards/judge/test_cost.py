@@ -91,6 +91,39 @@ def test_failures_are_not_kept(judge_server: JudgeServer, tmp_path: Path) -> Non
         judged(judge_server, ["a"], JudgeSpending(cache=str(tmp_path / "torn")))
 
 
+def test_an_answer_without_a_verdict_is_not_kept(judge_server: JudgeServer, tmp_path: Path) -> None:
+    spending = JudgeSpending(cache=str(tmp_path / "answers.sqlite"))
+    judge_server.answer = lambda body: "The server is overloaded."
+    assert judged(judge_server, ["a"], spending)[0].status == "error"
+    judge_server.answer = lambda body: f"{marker_in(body)} 7"
+    assert judged(judge_server, ["a"], spending)[0].ok
+    asked = len(judge_server.bodies)
+    assert judged(judge_server, ["a"], spending)[0].ok  # from the file
+    assert len(judge_server.bodies) == asked
+
+
+def test_a_cached_answer_without_a_verdict_is_asked_for_again(
+    judge_server: JudgeServer, tmp_path: Path
+) -> None:
+    spending = JudgeSpending(cache=str(tmp_path / "answers.sqlite"))
+    same = "Rate <{fence}>{response}</{fence}>, then write {marker} and a number."
+    judge_server.answer = lambda body: f"{marker_in(body)} 7"
+    assert judged(judge_server, ["a"], spending, prompt=same)[0].ok
+    judge_server.answer = lambda body: f"{marker_in(body)} 5"
+    (one,) = judged(judge_server, ["a"], spending, prompt=same, score_range=(0.0, 5.0))
+    assert one.ok and one.score == 1.0
+
+
+@pytest.mark.parametrize("written", ["off", "'off'", "false"])
+def test_the_cache_is_off_however_yaml_writes_it(written: str, tmp_path: Path, registry: Registry) -> None:
+    path = tmp_path / "judge.yaml"
+    path.write_text(f"url: http://h\nmodel: m\ncache: {written}\n")
+    register_judge(path, [SOURCE])
+    path.write_text("url: http://h\nmodel: m\ncache: on\n")
+    with pytest.raises(OptionsError, match="cache must be"):
+        register_judge(path, [SOURCE])
+
+
 def test_memory_keeps_the_latest_answers_only(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(cache, "MOST_IN_MEMORY", 3)
     for path, kept in (("memory", 3), (str(tmp_path / "answers"), 5)):
