@@ -156,6 +156,81 @@ def _rest(sample: Sample) -> tuple[Any, ...]:
     return sample.response, sample.ground_truth, sample.prompt, sample.extra_info
 
 
+def test_a_function_for_trl_gets_the_completions_that_it_reads_if_there_is_no_prompt(
+    tmp_path: Path, registry: Registry
+) -> None:
+    (tmp_path / "theirs.py").write_text(
+        "def text(completions, ground_truth, **kwargs):\n"
+        "    return [float(c == g) for c, g in zip(completions, ground_truth)]\n"
+        "def messages(completions, ground_truth, **kwargs):\n"
+        "    return [float(c[0]['content'] == g) for c, g in zip(completions, ground_truth)]\n"
+        "def first(c): return c[0]['content']\n"
+        "def helped(completions, ground_truth, **kwargs):\n"
+        "    return [float(first(c) == g) for c, g in zip(completions, ground_truth)]\n"
+    )
+    load_reward(f"test/helped=trl:{tmp_path}/theirs.py:helped")
+    load_reward(f"test/text=trl:{tmp_path}/theirs.py:text")
+    load_reward(f"test/messages=trl:{tmp_path}/theirs.py:messages")
+    chat = [{"role": "user", "content": "2 * 36?"}]
+    samples = [
+        Sample("test/text", "72", "72"),
+        Sample("test/text", "72", "72", "2 * 36?"),
+        Sample("test/messages", "72", "72", chat),
+        Sample("test/messages", "72", "72"),
+        Sample("test/helped", "72", "72"),
+    ]
+    with Scorer(workers=1) as scorer:
+        scores = scorer.score_batch(samples)
+    assert [(one.status, one.score) for one in scores] == [("ok", 1.0)] * 5
+
+
+@pytest.mark.parametrize("target", ["torl/utils/score.py:compute_score", "torl.utils.score:compute_score"])
+def test_a_module_is_loaded_though_its_package_cannot_be_imported(
+    tmp_path: Path, registry: Registry, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "torl" / "utils"
+    folder.mkdir(parents=True)
+    (tmp_path / "torl" / "__init__.py").write_text("import nonesuch_trainer\n")
+    (folder / "__init__.py").write_text("from torl.nonesuch import worker\n")
+    (folder / "equal.py").write_text("def equal(one, other): return one == other\n")
+    (folder / "score.py").write_text(
+        "from .equal import equal\n"
+        "def compute_score(solution_str, ground_truth): return float(equal(solution_str, ground_truth))\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    load_reward(f"test/torl={target}")
+    with Scorer(workers=1) as scorer:
+        scores = scorer.score_batch([Sample("test/torl", one, "72") for one in ("72", "7")])
+    assert [(one.status, one.score) for one in scores] == [("ok", 1.0), ("ok", 0.0)]
+
+
+def test_a_module_that_needs_what_its_broken_package_defines_is_refused(
+    tmp_path: Path, registry: Registry
+) -> None:
+    package = tmp_path / "torl"
+    package.mkdir()
+    (package / "__init__.py").write_text("import nonesuch_trainer\nSCALE = 2\n")
+    (package / "score.py").write_text(
+        "from . import SCALE\ndef compute_score(solution_str, ground_truth): return SCALE\n"
+    )
+    with pytest.raises(InputError, match="nonesuch_trainer"):
+        load_reward(f"test/torl={package}/score.py:compute_score")
+
+
+@pytest.mark.parametrize("name", ["accuracy_only", "empty"])
+def test_a_dict_without_a_score_is_an_error_that_names_its_keys(
+    tmp_path: Path, registry: Registry, name: str
+) -> None:
+    (tmp_path / "theirs.py").write_text(
+        "def accuracy_only(solution_str, ground_truth): return {'success': True, 'format_ok': 1.0}\n"
+        "def empty(solution_str, ground_truth): return {}\n"
+    )
+    load_reward(f"test/dict={tmp_path}/theirs.py:{name}")
+    with Scorer(workers=1) as scorer:
+        found = scorer.score(Sample("test/dict", "72", "72"))
+    assert found.status == "error" and "without a score" in (found.detail or "")
+
+
 @pytest.mark.parametrize(
     ("content", "name", "said"),
     [

@@ -6,6 +6,7 @@ The module also finds the source files of the target.
 from __future__ import annotations
 
 import ast
+import contextlib
 import hashlib
 import importlib
 import importlib.abc
@@ -214,7 +215,32 @@ def _import(name: str, shown: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except BaseException as error:
+        if _skip_broken_packages(name):
+            with contextlib.suppress(BaseException):
+                return importlib.import_module(name)
         raise NoRewardError(f"{shown} failed to import: {said(error)}") from error
+
+
+def _skip_broken_packages(name: str) -> bool:
+    """Replace the packages of a module whose `__init__` fails by empty packages, and return True if any does.
+
+    The `__init__` of a trainer's package often imports libraries that its reward functions do not need.
+    """
+    parts = name.split(".")
+    skipped = False
+    for package in (".".join(parts[:end]) for end in range(1, len(parts))):
+        try:
+            importlib.import_module(package)
+        except BaseException as error:
+            with contextlib.suppress(Exception):  # no such package
+                spec = importlib.util.find_spec(package)
+                if spec is not None and spec.submodule_search_locations is not None:
+                    sys.modules[package] = importlib.util.module_from_spec(spec)
+                    print(f"{package}/__init__.py is skipped: {said(error)}", file=sys.stderr)
+                    skipped = True
+                    continue
+            return skipped
+    return skipped
 
 
 def said(error: BaseException) -> str:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import copy
 import difflib
+import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from types import SimpleNamespace
+from types import CodeType, SimpleNamespace
 from typing import Any, NamedTuple
 
 CallRow = dict[str, Any]
@@ -228,7 +229,7 @@ class FunctionCall:
 
     def _give(self, name: str, field: str) -> None:
         if self.shape.kind == "trl" and field in _PLAIN:
-            self.gets[name] = _as_asked(field, self.parameters.annotation(name))
+            self.gets[name] = _as_asked(field, self.parameters.annotation(name), self.function)
         else:
             self.gets[name] = GETTERS.get(field) or _of_extra_info(field)
         self.gives[name] = field
@@ -349,14 +350,45 @@ def is_async(function: Any) -> bool:
 _PLAIN = {"chat_prompt": "prompt_text", "chat_response": "response"}
 
 
-def _as_asked(field: str, annotation: str) -> Getter:
-    """Return a getter for messages or text, depending on the annotation or else on the prompt's form."""
+def _as_asked(field: str, annotation: str, function: Any) -> Getter:
+    """Return a getter for messages or text, depending on the annotation or else on the prompt's form.
+
+    If a row has no prompt, the function gets messages only if it reads their key `content`.
+    """
     chat, plain = GETTERS[field], GETTERS[_PLAIN[field]]
     if "dict" in annotation.lower():
         return chat
     if "list[str]" in annotation.lower():
         return plain
-    return lambda row: (plain if isinstance(row["prompt"], str) else chat)(row)
+    without_prompt = chat if _reads_content(function, set()) else plain
+
+    def get(row: CallRow) -> Any:
+        prompt = row["prompt"]
+        return (without_prompt if prompt is None else plain if isinstance(prompt, str) else chat)(row)
+
+    return get
+
+
+def _reads_content(function: Any, seen: set[Any]) -> bool:
+    """Return True if `content` is a constant in a function, or in a function of its module that it names."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    if not hasattr(function, "__code__"):
+        function = getattr(type(function), "__call__", None)  # noqa: B004  (of an object)
+    function = inspect.unwrap(function) if callable(function) else None
+    found = [getattr(function, "__code__", None)]
+    known = getattr(function, "__globals__", {})
+    for code in found:
+        if code is None or code in seen:
+            continue
+        seen.add(code)
+        if "content" in code.co_consts:
+            return True
+        found += [one for one in code.co_consts if isinstance(one, CodeType)]
+        named = [known[name] for name in code.co_names if inspect.isfunction(known.get(name))]
+        if any(_reads_content(one, seen) for one in named):
+            return True
+    return False
 
 
 def _of_extra_info(name: str) -> Getter:
