@@ -45,7 +45,7 @@ LOADERS: dict[str, list[Callable[[Path], object]]] = {
 }
 """Reader of each YAML block, by page."""
 
-_ALSO = {
+_ALSO: dict[str, dict[str, Any]] = {
     "aggregate": {"rubric": True},
     "allow_missing": {"rubric": True},
     "logprobs": {"score_range": [1, 9]},
