@@ -10,11 +10,12 @@ import hashlib
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Any
 
+from rewardkit.sandbox.jail.limits import BUILD
 from rewardkit.sandbox.languages import (
     RUNNERS,
     Language,
@@ -27,7 +28,8 @@ from rewardkit.sandbox.outcome import IsolationLevel, Limits, Outcome
 from rewardkit.sandbox.worker import Job, encoded
 
 BUILD_LIMITS = Limits(cpu_s=30.0, wall_s=600.0, idle_s=60.0, memory_mb=2048, output_bytes=64 << 20)
-"""Limits for each build step. A program that exceeds them is treated as if it did not compile."""
+"""Limits for a build in any language, whose steps share the CPU time. A program that exceeds the limits is
+treated as if it did not compile."""
 
 _ENVIRONMENT = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",
@@ -36,10 +38,6 @@ _ENVIRONMENT = {
     "HOME": "/tmp",
     "TMPDIR": ".",
 }
-_RESERVE_MB = 96 << 10
-"""Address space that a managed runtime may reserve without using it, in MiB."""
-_STACKS_MB = 2048
-"""Memory that a managed runtime may map for thread stacks, in MiB. Most of it is never used."""
 _KEPT = 64
 _NO_VERDICT = ("sandbox_error", "cancelled", "wall_timeout")
 """Build statuses that depend on the host rather than on the program."""
@@ -188,24 +186,21 @@ def build(language: Language, tools: Toolchain, job: Job, run: RunJob) -> Build 
     source = job.program.decode("utf-8", "surrogateescape")
     made = Build(language, tools, source, job.program)
     failed: Outcome | None = None
+    limits = BUILD_LIMITS
     for steps in tools.build(source):
-        outcome = _take_steps(steps, tools, job, run)
-        if isinstance(outcome, bytes):
-            return replace(made, program=outcome)
+        given = job.program
+        for step in steps:
+            outcome = run(_job(step, tools, Job(given, limits=limits, files=job.files), "build"))
+            limits = replace(limits, cpu_s=max(limits.cpu_s - outcome.cpu_s, 0.01))
+            if not outcome.ok or not outcome.results:
+                break
+            given = outcome.results
+        else:
+            return replace(made, program=given)
         failed = outcome
-        if outcome.status not in _ENDED:
+        if failed.status not in _ENDED:
             break
     return made if failed is None else _told(failed)
-
-
-def _take_steps(steps: Sequence[LanguageCommand], tools: Toolchain, job: Job, run: RunJob) -> bytes | Outcome:
-    given = Job(job.program, limits=BUILD_LIMITS, files=job.files)
-    for step in steps:
-        outcome = run(_job(step, tools, given, "build"))
-        if not outcome.ok or not outcome.results:
-            return outcome
-        given = replace(given, program=outcome.results)
-    return given.program
 
 
 def _told(failed: Outcome) -> Outcome:
@@ -227,9 +222,6 @@ def _first_message(outcome: Outcome) -> str:
 
 
 def _job(command: LanguageCommand, tools: Toolchain, job: Job, mode: str) -> Job:
-    managed = command.profile == "managed"
-    memory_mb = job.limits.memory_mb + command.extra_mb
-    stack_mb = job.limits.memory_mb if command.stack_mb is None else command.stack_mb
     plan = {
         "argv": command.argv,
         "env": {**_ENVIRONMENT, **dict(command.env)},
@@ -237,18 +229,15 @@ def _job(command: LanguageCommand, tools: Toolchain, job: Job, mode: str) -> Job
         "files": encoded((*job.files, *command.files)),
         "fetch": job.fetch,
         "output": command.output,
-        "profile": command.profile,
-        "data": (memory_mb + _STACKS_MB) << 20,
-        "stack": stack_mb << 20,
     }
     return Job(
         job.program,
         job.stdin,
-        replace(job.limits, memory_mb=memory_mb),
+        job.limits,
         mode,
         json.dumps(plan).encode(),
         readable=tools.readable if command.tools else (),
         files=job.files,
         fetch=job.fetch,
-        reserve_mb=_RESERVE_MB if managed else 0,
+        profile=BUILD if mode == "build" else command.profile,
     )

@@ -47,8 +47,7 @@ class Limits:
     wall_s: float | None = None
     """Elapsed time in seconds, including any wait for a busy CPU. None means five times `cpu_s`."""
     memory_mb: int = 1024
-    """Address space of each process in MiB, in addition to the interpreter's own. For shell scripts, and for
-    runtimes that reserve much more memory than they use, the limit applies to memory in use instead. A shell
+    """Memory in use of each process in MiB, in addition to the memory of the interpreter or runtime. A shell
     script's limit covers all of its processes."""
     output_bytes: int = 4 << 20
     """Maximum size of stdout, of stderr and of each written file, in bytes."""

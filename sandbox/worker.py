@@ -23,6 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rewardkit.sandbox.jail import limits as process_limits
 from rewardkit.sandbox.jail import protocol, scratch
 from rewardkit.sandbox.languages import PYTHON
 from rewardkit.sandbox.outcome import (
@@ -77,6 +78,7 @@ _MODES = {
     "exec": protocol.EXEC,
     "build": protocol.BUILD,
 }
+_PROFILES = list(process_limits.PROFILES)
 _BOX_MB = 16
 _TOOLS_BOX_MB = 128
 _LEAST_FREE = 2
@@ -127,9 +129,8 @@ class Job:
     The content is null if the file exceeds the output limit."""
     assertions: bool = False
     """True to enable the program's assertions in a language that disables them by default."""
-    reserve_mb: int = 0
-    """Address space allowed beyond the memory limit, in MiB. If it is not 0, the memory limit applies to
-    memory in use."""
+    profile: str = process_limits.PYTHON
+    """Kind of process, which is a key of `limits.PROFILES`."""
 
     @property
     def flavour(self) -> str:
@@ -141,12 +142,6 @@ class Job:
         if self.mode in ("exec", "build"):
             return "base"
         return "numpy" if _NUMPY_IMPORT.search(self.program) else "base"
-
-    @property
-    def resident(self) -> int:
-        """Return the memory in use, in bytes, at which the run's processes are killed. 0 means no limit."""
-        watched = self.mode in ("exec", "build") and (self.reserve_mb or self.limits.processes)
-        return self.limits.memory_mb << 20 if watched else 0
 
 
 class Worker:
@@ -243,14 +238,14 @@ class Worker:
         packet = protocol.JOB.pack(
             _MODES[job.mode],
             job.prelude,
+            _PROFILES.index(job.profile),
             limits.processes,
             limits.threads,
             int(limits.cpu_s * 1e6),
             int(limits.wall * 1e6),
             int((limits.idle_s or 0) * 1e6),
-            (limits.memory_mb + job.reserve_mb) << 20,
+            limits.memory_mb << 20,
             limits.output_bytes,
-            job.resident,
         )
         try:
             socket.send_fds(self._control, [packet], running.descriptors)

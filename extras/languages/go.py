@@ -79,11 +79,11 @@ def _environment(go: str) -> dict[str, str]:
 
 def _step(tools: str, words: tuple[str, ...], given: str, output: str, files: Files) -> LanguageCommand:
     argv = (os.path.join(tools, words[0]), *words[1:])
-    return LanguageCommand(argv, given, output, files, extra_mb=2048, env=(("GOMAXPROCS", "2"),))
+    return LanguageCommand(argv, given, output, files, env=(("GOMAXPROCS", "2"),))
 
 
 def _run(source: str, limits: Limits) -> LanguageCommand:
-    return LanguageCommand(profile="managed", extra_mb=64, env=(("GOMAXPROCS", "2"),), tools=False)
+    return LanguageCommand(profile="managed", env=(("GOMAXPROCS", "2"),), tools=False)
 
 
 _HELLO = """package main

@@ -141,7 +141,7 @@ def math_dapo() -> Function:
         "humaneval",
         "mbpp",
     ),
-    version=12,
+    version=13,
     runs="sandbox",
     # This is far above the reward's own limit, which is on CPU time, with a bound on elapsed time, so that
     # scores do not depend on how busy the machine is.

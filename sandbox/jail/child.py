@@ -16,19 +16,16 @@ import sys
 import types
 from dataclasses import dataclass, field
 
-from . import calls, checks, execute, interpreter, kernel, prelude, seccomp
+from . import calls, checks, execute, interpreter, kernel, limits, prelude, seccomp
 from .protocol import BUILD, CALL, CHECK, EXEC, SCRIPT, SERVE
 
 _FIXED_LIMITS = {
-    resource.RLIMIT_NOFILE: 128,
+    resource.RLIMIT_NOFILE: limits.FILES,
     resource.RLIMIT_CORE: 0,
     resource.RLIMIT_MEMLOCK: 0,
     resource.RLIMIT_MSGQUEUE: 0,
 }
 """Limits that are set once in the server and inherited by its children."""
-
-_STACK = 64 << 20
-"""Stack limit of a Python program. Programs may raise it, because their address space is limited anyway."""
 
 _MAIN = "main.py"
 """File name of the program in tracebacks."""
@@ -40,6 +37,7 @@ class JailJob:
 
     mode: int
     prelude: bool
+    profile: limits.ProcessLimits
     fds: list[int]
     idle: int
     """File descriptor through which servers share the tests' idle time, or -1 if unused."""
@@ -50,7 +48,6 @@ class JailJob:
     """Limit on idle time in seconds. 0 means no limit."""
     memory: int
     output: int
-    resident: int
 
     @property
     def collects(self) -> bool:
@@ -65,11 +62,12 @@ class Jail:
     isolated: bool
     uid: int | None
     """User id of the runs. None means the server's user id."""
-    base_memory: int
     counted_apart: bool
     """True if the kernel counts the processes of this server separately from others of the same user."""
     server: int = field(default_factory=os.getpid)
     """Process id of the server, which is the parent of every run. Runs are killed when the server exits."""
+    before: limits.MemoryUse = field(default_factory=limits.MemoryUse.now)
+    """Memory of the server, which every child starts with."""
     ruleset: int = -1
     filters: dict[seccomp.Profile, kernel.Filter] = field(default_factory=dict)
     entered: int = field(default_factory=lambda: os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK))
@@ -111,11 +109,11 @@ def prepare() -> None:
     )
     for what in (*_FIXED_LIMITS, *changing):
         _hard[what] = resource.getrlimit(what)[1]
-    _set_stack(_STACK)
+    python = limits.PROFILES[limits.PYTHON]
+    _set_stack(python.main_stack(0))
+    kernel.set_thread_stack(python.thread_stack_mb << 20)
     for what, limit in _FIXED_LIMITS.items():
         _limit(what, limit)
-    # Any finite value works, because the address space is the actual limit.
-    _limit(resource.RLIMIT_DATA, 1 << 50)
 
 
 def main(jail: Jail, job: JailJob) -> None:
@@ -142,7 +140,7 @@ def collect(jail: Jail, job: JailJob) -> None:
         _take_descriptors(job)
         plan = execute.read_plan()
         _enter(jail, job, seccomp.PYTHON)
-        os.closerange(execute.RESULTS + 1, 256)
+        os.closerange(execute.RESULTS + 1, limits.FILES)
         execute.collect(plan, execute.RESULTS, job.output)
         os._exit(0)
     finally:
@@ -152,16 +150,14 @@ def collect(jail: Jail, job: JailJob) -> None:
 def _execute(jail: Jail, job: JailJob, program: int) -> int:
     plan = execute.read_plan()
     execute.place_files(plan, program)
-    if plan.profile == "managed":
-        _limit(resource.RLIMIT_DATA, plan.data)
-    _set_stack(plan.stack)
-    _enter(jail, job, execute.PROFILES[plan.profile])
-    return execute.run(plan, program, jail.entered)
+    _set_stack(job.profile.main_stack(job.memory))
+    _enter(jail, job, job.profile.calls)
+    return execute.run(plan, program, jail.entered, own_group=job.profile.calls is seccomp.SHELL)
 
 
 def _set_stack(size: int) -> None:
     hard = resource.getrlimit(resource.RLIMIT_STACK)[1]
-    within_hard = size if hard == resource.RLIM_INFINITY else hard if size < 0 else min(size, hard)
+    within_hard = size if hard == resource.RLIM_INFINITY else min(size, hard)
     resource.setrlimit(resource.RLIMIT_STACK, (within_hard, hard))
 
 
@@ -199,10 +195,11 @@ def _drop_rights(uid: int | None) -> None:
 def _set_limits(jail: Jail, job: JailJob) -> None:
     # This is a fallback. The server enforces the limit with a finer clock, but may be late.
     _limit(resource.RLIMIT_CPU, int(job.cpu_s) + 2)
-    _limit(resource.RLIMIT_AS, jail.base_memory + job.memory)
+    for what, limit in job.profile.rlimits(job.memory, job.threads, jail.before):
+        _limit(what, limit)
     interpreter.cap_thread_stacks(job.memory)
     _limit(resource.RLIMIT_FSIZE, job.output + 1)
-    apart = job.processes + job.threads + 2
+    apart = job.processes + job.threads + job.profile.threads + 2
     _limit(resource.RLIMIT_NPROC, apart if jail.counted_apart or jail.uid is not None else 30_000)
 
 
@@ -216,7 +213,7 @@ def _limit(what: int, limit: int) -> None:
 def _run(job: JailJob, program: int) -> int:
     """Execute the program and return the exit status."""
     source = os.pread(program, os.fstat(program).st_size, 0)
-    os.closerange({SCRIPT: 3, SERVE: 4}.get(job.mode, 5), 256)
+    os.closerange({SCRIPT: 3, SERVE: 4}.get(job.mode, 5), limits.FILES)
     module = types.ModuleType("__main__" if job.mode == SCRIPT else "solution")
     sys.modules[module.__name__] = module
     module.__dict__.update(__file__=_MAIN, __builtins__=builtins, __loader__=interpreter.Loader(source))

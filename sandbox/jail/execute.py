@@ -13,8 +13,6 @@ import signal
 import stat
 from dataclasses import dataclass, field
 
-from . import seccomp
-
 REQUEST = 3
 RESULTS = 4
 CLASSES = "*.class"
@@ -23,8 +21,6 @@ CLASSES = "*.class"
 _MOST_FILES = 4096
 _NOT_EXECUTABLE = 126
 """Exit status of a program that the kernel cannot execute, as in a shell."""
-
-PROFILES = {"native": seccomp.NATIVE, "managed": seccomp.MANAGED, "shell": seccomp.SHELL}
 
 
 @dataclass(frozen=True)
@@ -42,11 +38,6 @@ class ExecutionPlan:
     """Name for the run's program in the working directory. If empty, the program itself is executed."""
     output: str = ""
     """Output file of a build, which is sent back unchanged, or CLASSES."""
-    profile: str = ""
-    data: int = 0
-    """Number of bytes that a `managed` run may map for writing."""
-    stack: int = 0
-    """Stack limit in bytes. -1 means the hard limit."""
 
 
 def read_plan() -> ExecutionPlan:
@@ -75,19 +66,26 @@ def _put(name: str, content: bytes) -> None:
     os.close(fd)
 
 
-def run(plan: ExecutionPlan, program: int, entered: int) -> int:
+def run(plan: ExecutionPlan, program: int, entered: int, *, own_group: bool) -> int:
     """Replace this process with the program. If that fails, return an exit status.
 
     If the program's own file cannot be executed, for example because of its interpreter line, the program has
     failed. If a runtime cannot be executed, the sandbox has failed, and `entered` is incremented a second
     time to report this.
+
+    Args:
+        plan: The command.
+        program: Descriptor of the program.
+        entered: Counter of `child.Jail`.
+        own_group: True to start a new process group, so that the signals that a script sends to its own group
+            do not reach the sandbox.
     """
     own = not plan.file
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         # Python ignores these signals. Without this call, the program would ignore them too.
         signal.signal(number, signal.SIG_DFL)
-    if plan.profile == "shell":
-        os.setsid()  # signals that the script sends to its process group must not reach the sandbox
+    if own_group:
+        os.setsid()
     os.closerange(REQUEST, RESULTS + 2)
     try:
         if own:

@@ -44,7 +44,7 @@ def prepare() -> None:
 def cap_thread_stacks(memory: int) -> None:
     """Limit a thread's stack to a quarter of the memory, regardless of the size that the program requests.
 
-    Programs often request a gigabyte, which would use up the whole address space.
+    Programs often request a gigabyte, which could use up the memory that stacks may reserve.
     """
     _stacks["largest"] = max(memory // 4, 1 << 20) & ~0xFFFF
 

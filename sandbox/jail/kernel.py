@@ -84,6 +84,14 @@ def die_with_parent() -> None:
     _checked("prctl", _call(*_DIE_WITH_PARENT))
 
 
+def set_thread_stack(size: int) -> None:
+    """Set the stack size of new threads in this process, in bytes, unless a thread is given another size."""
+    attributes = ctypes.create_string_buffer(64)  # larger than any pthread_attr_t
+    libc.pthread_attr_init(attributes)
+    libc.pthread_attr_setstacksize(attributes, ctypes.c_size_t(size))
+    libc.pthread_setattr_default_np(attributes)
+
+
 def unshare(flags: int) -> None:
     _checked("unshare", libc.unshare(flags))
 

@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from . import kernel
+from . import kernel, limits
 
 BOX = "/box"
 WORK = "/box/w"
@@ -54,7 +54,7 @@ def enter() -> bool:
         _unshare_user()
     inner = os.fork()
     if inner:
-        os.closerange(0, 256)
+        os.closerange(0, limits.FILES)
         os.waitpid(inner, 0)
         os._exit(0)
     kernel.die_with_parent()

@@ -9,11 +9,11 @@ SCRIPT, CALL, SERVE, CHECK, EXEC, BUILD = range(6)
 calls on a socket, and CHECK runs the assertions that make those calls. EXEC executes another program
 according to `execute.ExecutionPlan`. BUILD does the same and sends back the program's output file."""
 
-JOB = struct.Struct("=B?2xII6Q")
-"""Fields of a job packet: mode, prelude, processes, threads, cpu_us, wall_us, idle_us (0 means no limit),
-memory, output, resident (bytes of memory in use at which the run is killed, 0 means no limit). The packet
-carries the descriptors of program, stdin, stdout and stderr. In modes other than SCRIPT, and for scripts with
-files, it also carries the descriptors that become 3 and 4 in the child."""
+JOB = struct.Struct("=B?BxII5Q")
+"""Fields of a job packet: mode, prelude, position of the profile in `limits.PROFILES`, processes, threads,
+cpu_us, wall_us, idle_us (0 means no limit), memory, output. The packet carries the descriptors of program,
+stdin, stdout and stderr. In modes other than SCRIPT, and for scripts with files, it also carries the
+descriptors that become 3 and 4 in the child."""
 
 REPORT = struct.Struct("=BxxxiQQQ")
 """Fields of a report packet: reason for stopping, wait status, cpu_us, wall_us, peak memory in KiB."""

@@ -21,7 +21,7 @@ import sys
 import time
 from dataclasses import dataclass, replace
 
-from . import child, kernel, namespaces, scratch, seccomp, usage
+from . import child, kernel, limits, namespaces, scratch, seccomp, usage
 from .protocol import (
     BUILD,
     CANCEL,
@@ -33,6 +33,7 @@ from .protocol import (
     IDLE,
     JOB,
     MAX_PACKET,
+    MEMORY,
     NOT_STARTED,
     OUTPUT,
     REPORT,
@@ -50,6 +51,8 @@ _COLLECT_S = 20.0
 """Elapsed time allowed for sending back a run's files, in seconds."""
 
 _OWN_UID_BASE = 0x7000_0000
+
+_PROFILES = tuple(limits.PROFILES.values())
 
 
 @dataclass(frozen=True)
@@ -126,7 +129,7 @@ class _JailServer:
         sys.path[:] = setup.path
         for name in setup.preload:
             importlib.import_module(name)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))  # closing all descriptors needs an upper bound
+        _limit_files()
         with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
             file.write("1000")  # if the host runs out of memory, a run should be the first to be killed
         driver = os.pidfd_open(setup.driver)
@@ -140,7 +143,7 @@ class _JailServer:
         else:
             version = kernel.landlock_version() if setup.level == "guard" else 0
             os.chdir(setup.scratch)
-        self.jail = child.Jail(setup.level != "none", uid, _address_space(), counted_apart=self.warm)
+        self.jail = child.Jail(setup.level != "none", uid, counted_apart=self.warm)
         if self.jail.isolated:
             self.jail.ruleset = kernel.landlock_rules(version, _rules(setup))
             self.jail.filters = {
@@ -158,6 +161,7 @@ class _JailServer:
         os.environ.clear()
         child.prepare()
         atexit._clear()
+        self.jail.before = limits.MemoryUse.now()
 
     def serve(self) -> None:
         self.control.send(HELLO)
@@ -172,10 +176,12 @@ class _JailServer:
                 self._run(packet, fds)
 
     def _run(self, packet: bytes, fds: list[int]) -> None:
-        mode, prelude, processes, threads, cpu_us, wall_us, idle_us, *sizes = JOB.unpack(packet)
+        mode, prelude, profile, processes, threads, cpu_us, wall_us, idle_us, *sizes = JOB.unpack(packet)
         idle = fds.pop() if mode in (SERVE, CHECK) else -1
-        limits = (processes, threads, cpu_us / 1e6, idle_us / 1e6)
-        job = child.JailJob(mode, prelude, fds, idle, *limits, *sizes)
+        row = _PROFILES[profile]
+        job = child.JailJob(
+            mode, prelude, row, fds, idle, processes, threads, cpu_us / 1e6, idle_us / 1e6, *sizes
+        )
         started = time.monotonic()
         pid = kernel.fork()
         if pid == 0:
@@ -189,6 +195,8 @@ class _JailServer:
             _kill_the_rest()
         if not self.jail.was_entered() and reason == ENDED:
             reason = NOT_STARTED
+        if reason == ENDED and used.ru_maxrss << 10 > usage.most_resident(job, self.jail):
+            reason = MEMORY  # for less than the interval at which the server checks
         if job.collects and (mode != BUILD or (reason == ENDED and status == 0)):
             self._collect(job)
         _close(fds)
@@ -212,7 +220,14 @@ class _JailServer:
 
     def _collect(self, job: child.JailJob) -> None:
         """Have another jailed child send back the run's files."""
-        own = replace(job, cpu_s=_COLLECT_S, memory=job.memory + 8 * job.output, processes=0, idle_s=0)
+        own = replace(
+            job,
+            profile=limits.PROFILES[limits.PYTHON],
+            cpu_s=_COLLECT_S,
+            memory=job.memory + 8 * job.output,
+            processes=0,
+            idle_s=0,
+        )
         pid = kernel.fork()
         if pid == 0:
             child.collect(self.jail, own)
@@ -256,7 +271,7 @@ class _JailServer:
                 # If the host does not report CPU waits, assume idling, because load rarely delays a run this
                 # long.
                 return IDLE if job.idle_s and usage.waited_for_cpu(pid) is None else WALL
-            if reason := usage.excess(pid, job) or self._overfull():
+            if reason := usage.excess(pid, job, self.jail) or self._overfull():
                 return reason
 
     def _overfull(self) -> int:
@@ -316,10 +331,11 @@ def _can_import_as(uid: int, path: tuple[str, ...]) -> bool:
     return os.waitpid(pid, 0)[1] == 0
 
 
-def _address_space() -> int:
-    """Return the size of this process's address space in bytes. Every child starts with the same size."""
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[0]) * resource.getpagesize()
+def _limit_files() -> None:
+    """Limit the server's own open files, so that closing all descriptors has an upper bound."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    most = limits.FILES if hard == resource.RLIM_INFINITY else min(limits.FILES, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _kill_the_rest() -> None:

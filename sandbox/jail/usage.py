@@ -8,23 +8,30 @@ import struct
 from dataclasses import dataclass
 
 from . import child
-from .protocol import CHECK, CPU, ENDED, MEMORY, PROCESSES, SERVE
+from .protocol import CHECK, CPU, ENDED, EXEC, MEMORY, PROCESSES, SERVE
 
 _SECONDS = struct.Struct("=d")
 _TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 
 
-def excess(pid: int, job: child.JailJob) -> int:
+def most_resident(job: child.JailJob, jail: child.Jail) -> int:
+    """Return the number of bytes of memory that a run may have in use."""
+    return jail.before.resident + job.memory + (job.profile.memory_mb << 20)
+
+
+def excess(pid: int, job: child.JailJob, jail: child.Jail) -> int:
     """Return the limit that a run exceeds, or ENDED. Limits that the kernel enforces are not checked."""
     used = _usage(pid)
-    if used.threads > job.threads:
+    if used.threads > job.threads + job.profile.threads:
         return PROCESSES
+    resident = used.resident
     if job.processes:  # also count the child processes, which are the only others in this namespace
         everything = [_usage(int(name)) for name in os.listdir("/proc") if name.isdigit() and name != "1"]
         if sum(each.cpu_s for each in everything) > job.cpu_s:
             return CPU
-        used = _Usage(0, 0.0, sum(each.resident for each in everything))
-    return MEMORY if job.resident and used.resident > job.resident else ENDED
+        # The processes of a Python program share most of their memory, so each has the limit for itself.
+        resident = (sum if job.mode == EXEC else max)(each.resident for each in everything)
+    return MEMORY if resident > most_resident(job, jail) else ENDED
 
 
 def has_idled(pid: int, job: child.JailJob, elapsed: float, cpu_s: float) -> bool:

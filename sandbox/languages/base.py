@@ -40,13 +40,9 @@ class LanguageCommand:
     """Additional files in the working directory, as pairs of name and content."""
     env: tuple[tuple[str, str], ...] = ()
     profile: Literal["native", "managed", "shell"] = "native"
-    """Kind of limits to apply. `native` limits address space. `managed` limits memory in use, for runtimes
-    that reserve far more than they use. `shell` is for commands that start processes, and requires a level
-    with namespaces."""
-    extra_mb: int = 0
-    """Memory that the runtime itself needs, in addition to the program's memory, in MiB."""
-    stack_mb: int | None = None
-    """Stack limit in MiB. None means the program's memory limit."""
+    """Kind of limits to apply to a run, which is a key of `jail.limits.PROFILES`. `managed` is for runtimes
+    with their own memory management. `shell` is for commands that start processes, and requires a level with
+    namespaces. Build steps have limits of their own."""
     script: str = ""
     """Python source to run in the warm interpreter instead of a command."""
     tools: bool = True

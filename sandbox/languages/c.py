@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from rewardkit.sandbox.jail.limits import PROFILES
 from rewardkit.sandbox.languages.base import (
     Language,
     LanguageCommand,
@@ -29,26 +30,18 @@ _FLAGS = ("-O2", "-pthread")
 _THREADS_FILE = "threads.o"
 _THREADS = """
 #define _GNU_SOURCE
-#include <malloc.h>
 #include <pthread.h>
-#include <sys/resource.h>
 
-__attribute__((constructor)) static void threads_within_the_limits(void) {
-    struct rlimit memory;
+__attribute__((constructor)) static void set_thread_stack(void) {
     pthread_attr_t attributes;
-    size_t size = 8 << 20;
-    if (getrlimit(RLIMIT_AS, &memory) == 0 && memory.rlim_cur / 32 < size)
-        size = memory.rlim_cur / 32 < (256 << 10) ? 256 << 10 : memory.rlim_cur / 32 & ~0xffffUL;
-    if (pthread_attr_init(&attributes) == 0 && pthread_attr_setstacksize(&attributes, size) == 0)
+    if (pthread_attr_init(&attributes) == 0 && pthread_attr_setstacksize(&attributes, STACK) == 0)
         pthread_setattr_default_np(&attributes);
-    mallopt(M_ARENA_MAX, 1);
 }
-"""
-"""Code that gives each thread a stack of 8 MiB (less if the memory limit is low) and no arena of its own.
+""".replace("STACK", str(PROFILES["native"].thread_stack_mb << 20))
+"""Code that sets the stack size of threads.
 
-By default, the C library gives each thread a stack as large as the main thread's limit, which is the whole
-memory limit, and an arena of 64 MiB. Because the memory limit applies to address space, a second thread could
-then never start."""
+By default, the C library gives each thread a stack as large as the limit of the main thread, which is the
+whole memory limit of a run."""
 
 _READABLE = ("/usr/include", "/usr/local/include", "/usr/bin", "/bin", "/usr/libexec", "/etc/alternatives")
 

@@ -79,12 +79,12 @@ def discover() -> Toolchain:
         flags = [f"-J{flag}" for flag in (*_VM, "-Xmx1024m")]
         words = ("-proc:none", "-nowarn", "-encoding", "UTF-8", "-cp", _joined(".", "*", *found), "-d", ".")
         argv = (javac, *flags, *words, file)
-        return [[LanguageCommand(argv, file, "*.class", profile="managed", extra_mb=512, stack_mb=64)]]
+        return [[LanguageCommand(argv, file, "*.class")]]
 
     def run(source: str, limits: Limits) -> LanguageCommand:
         classes = _joined("program.jar", "*", *found)
         flags = (*_RUN_VM, f"-Xmx{limits.memory_mb}m", "-cp", classes, names(source)[1])
-        command = LanguageCommand((java, *flags), "program.jar", profile="managed", extra_mb=256, stack_mb=64)
+        command = LanguageCommand((java, *flags), "program.jar", profile="managed")
         return replace(command, assertions=("-ea",))
 
     folders = (

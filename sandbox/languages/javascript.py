@@ -42,8 +42,6 @@ def node_command(
             ("NODE_PATH", os.pathsep.join(package_folders(node))),
         ),
         profile="managed",
-        extra_mb=256,
-        stack_mb=_STACK_MB,
     )
 
 

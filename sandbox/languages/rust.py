@@ -44,9 +44,7 @@ def _discover() -> Toolchain:
     with temporary_folder() as folder:
         link = _link(rustc, folder)
     words = ("--emit=obj", "--cap-lints", "allow", "-o", "main.o", "main.rs")
-    compile_it = LanguageCommand(
-        (rustc, *_FLAGS, *words), "main.rs", "main.o", profile="managed", extra_mb=1024, stack_mb=64
-    )
+    compile_it = LanguageCommand((rustc, *_FLAGS, *words), "main.rs", "main.o")
 
     def build(source: str) -> Sequence[Sequence[LanguageCommand]]:
         return [[compile_it, link]]

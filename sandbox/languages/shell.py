@@ -13,7 +13,7 @@ def _discover() -> Toolchain:
     version = ask(bash, "--version").splitlines()[0]
 
     def run(source: str, limits: Limits) -> LanguageCommand:
-        return LanguageCommand((bash, "main.sh"), "main.sh", profile="shell", extra_mb=64, stack_mb=8)
+        return LanguageCommand((bash, "main.sh"), "main.sh", profile="shell")
 
     return Toolchain(version, _READABLE, run)
 

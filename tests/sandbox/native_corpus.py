@@ -33,8 +33,8 @@ from rewardkit.sandbox.worker import Job
 PATIENT = replace(building.BUILD_LIMITS, cpu_s=4.0, wall_s=300.0)
 BOMB = replace(PATIENT, cpu_s=0.12)
 """A bomb for a compiler is no different in 30 s; what is none takes a third of this."""
-JAVA_BOMB = replace(PATIENT, memory_mb=16)
-"""Java's compiler takes half a second for any program; a bomb fills 528 MB as it does 2.5 GB."""
+JAVA_BOMB = replace(PATIENT, memory_mb=512)
+"""Java's compiler takes half a second for any program; a bomb fills 512 MiB as it does 2 GiB."""
 LIMITS = Limits(cpu_s=1.0, wall_s=120.0, idle_s=3.0, memory_mb=128, output_bytes=1 << 20, threads=32)
 DOZING = replace(LIMITS, idle_s=0.5)
 """For what does nothing from its beginning, and is to be ended for that."""

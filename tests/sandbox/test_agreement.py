@@ -38,16 +38,16 @@ SOURCES = {
     "javascript": "main.js", "rust": "main.rs", "go": "main.go", "bash": "main.sh", "sql": "main.sql",
 }  # fmt: skip
 BUILDS = {
-    "c": "gcc -O2 -std=gnu17 -pthread main.c -o program -lm",
-    "cpp17": "g++ -O2 -std=gnu++17 -pthread main17.cpp -o program",
-    "cpp20": "g++ -O2 -std=gnu++20 -pthread main20.cpp -o program",
-    "java": "javac -encoding UTF-8 Main.java",
-    "rust": "rustc --edition 2021 -C opt-level=3 main.rs -o program",
-    "go": "go build -o program main.go",
+    "c": "gcc -O2 -std=gnu17 -pthread {} -o program -lm",
+    "cpp17": "g++ -O2 -std=gnu++17 -pthread {} -o program",
+    "cpp20": "g++ -O2 -std=gnu++20 -pthread {} -o program",
+    "java": "javac -encoding UTF-8 {}",
+    "rust": "rustc --edition 2021 -C opt-level=3 {} -o program",
+    "go": "go build -o program {}",
 }
 RUNS = {
-    "python": f"{sys.executable} main.py", "java": "java -cp . Main", "javascript": "node main.js",
-    "bash": "bash main.sh", "sql": "sqlite3 -batch -bail :memory:",
+    "python": f"{sys.executable} {{}}", "java": "java Main", "javascript": "node {}",
+    "bash": "bash {}", "sql": "sqlite3 -batch -bail :memory:",
 }  # fmt: skip
 
 _FEATURE = re.compile(
@@ -103,15 +103,15 @@ def program(language: str, names: list[str]) -> tuple[str, str]:
     return "".join(f"SELECT '== {name}';\n{parts[name]}" for name in names), source.partition("-- feature")[0]
 
 
-def on_this_host(language: str, folder: Path) -> Play:
+def on_this_host(language: str, program: Path, folder: Path) -> Play:
     """Plays programs without a sandbox, in a folder of their own; skips where what that takes is absent."""
-    (folder / SOURCES[language]).write_text((HERE / SOURCES[language]).read_text())
-    command = BUILDS.get(language, "").split()
+    shutil.copy(program, folder)
+    command = BUILDS.get(language, "").format(program.name).split()
     if command and shutil.which(command[0]) is None:
         pytest.skip(f"{command[0]} is not here")
     if command:
         subprocess.run(command, cwd=folder, check=True, capture_output=True)
-    words = RUNS.get(language, str(folder / "program")).split()
+    words = RUNS.get(language, str(folder / "program")).format(program.name).split()
     if shutil.which(words[0]) is None:
         pytest.skip(f"{words[0]} is not here")
     (folder / "tmp").mkdir()
@@ -119,7 +119,14 @@ def on_this_host(language: str, folder: Path) -> Play:
     def play(source: str, stdin: str) -> tuple[int | None, bytes]:
         given = stdin + source if language == "sql" else stdin
         (folder / "stdin").write_text(given)
-        environment = {**ENVIRONMENT, "HOME": str(folder), "TMPDIR": str(folder / "tmp")}
+        classes = os.pathsep.join([".", *filter(None, [os.environ.get("CLASSPATH")])])
+        environment = {
+            **ENVIRONMENT,
+            "HOME": str(folder),
+            "TMPDIR": str(folder / "tmp"),
+            "CLASSPATH": classes,
+            "NODE_PATH": os.environ.get("NODE_PATH", ""),
+        }
         with open(folder / "stdin") as file, open(folder / "stdout", "wb") as out:
             code = subprocess.run(
                 words,
@@ -147,7 +154,9 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str,
 
     def of(language: str) -> dict[str, tuple[int | None, bytes]]:
         if language not in known:
-            known[language] = outcomes(language, on_this_host(language, tmp_path_factory.mktemp(language)))
+            known[language] = outcomes(
+                language, on_this_host(language, HERE / SOURCES[language], tmp_path_factory.mktemp(language))
+            )
         return known[language]
 
     return of

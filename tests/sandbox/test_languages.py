@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -217,6 +218,21 @@ def test_a_compiler_that_is_stopped_is_stopped_once(status: OutcomeStatus, tried
     found = build(LANGUAGES["cpp"], tools, Job(b"bomb", b"", LIMITS, language="cpp"), run)
     assert isinstance(found, Outcome) and found.status == "compile_error"
     assert len(asked) == tried
+
+
+@pytest.mark.parametrize("profile", ["native", "managed"])
+def test_the_steps_of_a_build_share_its_limits(profile: Literal["native", "managed"]) -> None:
+    step = LanguageCommand(("compiler",), file="main", output="program", profile=profile)
+    asked: list[Job] = []
+
+    def run(job: Job) -> Outcome:
+        asked.append(job)
+        return Outcome("ok", cpu_s=20.0, results=b"made")
+
+    tools = Toolchain("1", (), lambda source, limits: step, lambda source: [[step, step, step]])
+    assert isinstance(build(LANGUAGES["c"], tools, Job(b"", language="c"), run), Build)
+    assert [job.limits.cpu_s for job in asked] == [30.0, 10.0, 0.01]
+    assert {(job.profile, job.limits.memory_mb) for job in asked} == {("build", 2048)}
 
 
 def test_a_language_whose_tools_are_absent_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
