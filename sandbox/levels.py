@@ -132,13 +132,17 @@ def _raw_call(x86: int, arm: int, *arguments: object) -> str:
 def prove(level: IsolationLevel) -> list[Finding]:
     """Start a worker at `level` and run every escape in it.
 
+    If the first program, which is no escape, cannot be run, no other is tried.
+
     Raises:
         SandboxUnavailable: The worker does not start.
     """
     with _canaries() as (secret, port):
         try:
             with contextlib.closing(Worker(level)) as worker:
-                return [_try(worker, escape) for escape in escapes(secret, port)]
+                first, *others = escapes(secret, port)
+                found = [_try(worker, first)]
+                return [*found, *(_try(worker, escape) for escape in others)] if found[0].held else found
         except WorkerDied as error:
             raise SandboxUnavailable(f"level {level}: {error}") from None
 

@@ -36,15 +36,36 @@ _SPACES = (
 )
 
 
-def enter() -> bool:
+def can_become(uid: int) -> bool:
+    """Return True if this process can change to a user id and a group id, and drop its groups.
+
+    Root in a user namespace, as in a rootless container, can only change to the ids that the namespace maps.
+    """
+    if os.geteuid() != 0:
+        return False
+    with open("/proc/self/setgroups") as file:
+        if file.read().strip() != "allow":
+            return False
+    return all(_is_mapped(uid, f"/proc/self/{name}") for name in ("uid_map", "gid_map"))
+
+
+def _is_mapped(number: int, path: str) -> bool:
+    with open(path) as file:
+        ranges = [tuple(map(int, line.split())) for line in file]
+    return any(first <= number < first + count for first, _, count in ranges)
+
+
+def enter(*, as_root: bool) -> bool:
     """Enter new namespaces, and return True if runs can have their own user id.
 
     Only the process that becomes pid 1 in the new namespaces returns from this call. The calling process
     stays outside, waits for the new process and then exits. If the calling process is killed first, so is the
     new process. Root needs no user namespace, so its runs can have their own user id. Any other user, and
     root without the required privilege, needs a user namespace, which maps only one user id.
+
+    Args:
+        as_root: True if this process is root and can become another user.
     """
-    as_root = os.geteuid() == 0
     if as_root:
         try:
             kernel.unshare(_SPACES)

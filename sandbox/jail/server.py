@@ -133,10 +133,11 @@ class _JailServer:
         with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
             file.write("1000")  # if the host runs out of memory, a run should be the first to be killed
         driver = os.pidfd_open(setup.driver)
-        uid = _OWN_UID_BASE + os.getpid() if os.geteuid() == 0 else None
+        own_uid = _OWN_UID_BASE + os.getpid()
+        uid = own_uid if namespaces.can_become(own_uid) else None
         if self.warm:
             version = kernel.landlock_version()
-            if not namespaces.enter():
+            if not namespaces.enter(as_root=uid is not None):
                 uid = None
             namespaces.build_root(setup.readable, setup.box_mb)
             os.chdir(namespaces.WORK)

@@ -10,11 +10,13 @@ import sys
 import textwrap
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from rewardkit.sandbox import Job, Limits, Sandbox, SandboxUnavailable
 from rewardkit.sandbox.jail import values
+from rewardkit.sandbox.levels import prove, why_not
 from rewardkit.sandbox.outcome import IsolationLevel, Outcome
 from rewardkit.sandbox.worker import Worker, WorkerDied
 from tests.living import alive, until
@@ -124,6 +126,28 @@ def test_full_gives_every_run_new_namespaces() -> None:
     with sandbox:
         outcome = sandbox.run("print(1)")
         assert (outcome.stdout, outcome.level) == (b"1\n", "full")
+
+
+def test_root_without_other_user_ids_has_the_levels_of_another_user() -> None:
+    """As in a rootless container: `unshare` maps one user id."""
+    if reason := why_not("warm"):
+        pytest.skip(reason)
+    script = "from rewardkit.sandbox import Sandbox\nwith Sandbox() as s: print(s.level, s.run('print(42)').stdout)"
+    command = ["unshare", "--user", "--map-root-user", sys.executable, "-c", script]
+    if subprocess.run([*command[:3], "true"], capture_output=True).returncode:
+        pytest.skip("unshare cannot make a user namespace here")
+    done = subprocess.run(
+        command, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True
+    )
+    assert done.stdout == "warm b'42\\n'\n", done.stderr
+
+
+def test_a_level_that_runs_no_program_says_why_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    failed = Outcome("sandbox_error", detail="sandbox: PermissionError: no such user")
+    monkeypatch.setattr(
+        "rewardkit.sandbox.levels.Worker", lambda level: SimpleNamespace(run=lambda job: failed, close=int)
+    )
+    assert [finding.seen for finding in prove("warm")] == [f"sandbox_error: {failed.detail}"]
 
 
 def test_processes_are_allowed_only_where_they_can_be_held(level: IsolationLevel) -> None:
