@@ -295,10 +295,7 @@ class Sandbox:
             worker.close()
             raise
         self._release(worker)
-        if self.level == "full":
-            worker.close()
-        else:
-            self._workers[key] = worker
+        self._workers[key] = worker
 
     def _release(self, worker: Worker) -> None:
         with self._lock:

@@ -20,7 +20,7 @@ from typing import Literal
 from rewardkit.sandbox.outcome import IsolationLevel, Limits, Outcome, SandboxUnavailable
 from rewardkit.sandbox.worker import Job, Worker, WorkerDied
 
-LevelChoice = Literal["auto", "full", "warm", "guard", "none"]
+LevelChoice = Literal["auto", "warm", "guard", "none"]
 SECURE: tuple[IsolationLevel, ...] = ("warm", "guard")
 """Levels that `auto` tries, from the strongest to the weakest."""
 
@@ -195,7 +195,7 @@ def choose(level: LevelChoice = "auto", *, allow_unsafe: bool = False) -> Isolat
     wanted: tuple[IsolationLevel, ...] = SECURE if level == "auto" else (level,)
     reasons = []
     for candidate in wanted:
-        reason = why_not("warm" if candidate == "full" else candidate)
+        reason = why_not(candidate)
         if reason is None:
             return candidate
         reasons.append(reason)

@@ -7,10 +7,9 @@ from typing import Literal
 
 from rewardkit.errors import RewardkitError
 
-IsolationLevel = Literal["full", "warm", "guard", "none"]
+IsolationLevel = Literal["warm", "guard", "none"]
 """Isolation levels. `warm` combines namespaces for the worker with seccomp, Landlock and rlimits. `guard`
-does the same without namespaces. `full` is `warm` with new namespaces for every run. `none` does not isolate
-programs."""
+does the same without namespaces. `none` does not isolate programs."""
 
 OutcomeStatus = Literal[
     "ok",
@@ -52,8 +51,8 @@ class Limits:
     output_bytes: int = 4 << 20
     """Maximum size of stdout, of stderr and of each written file, in bytes."""
     processes: int = 0
-    """Number of additional processes that the run may start. Any number above 0 requires level `warm` or
-    `full`. A Python program can never execute another program."""
+    """Number of additional processes that the run may start. Any number above 0 requires level `warm`.
+    A Python program can never execute another program."""
     threads: int = 64
     idle_s: float | None = None
     """Time in seconds that the run may spend sleeping or waiting for events, rather than running or waiting

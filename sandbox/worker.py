@@ -167,7 +167,7 @@ class Worker:
         path = module_path()
         setup = {
             "home": str(Path(__file__).parent),
-            "level": "warm" if self.level == "full" else self.level,
+            "level": self.level,
             "socket": theirs.fileno(),
             "driver": os.getpid(),
             "readable": [*readable_paths(path), *self._readable],

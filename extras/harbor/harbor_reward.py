@@ -36,7 +36,7 @@ class HarborOptions:
     response is a script that runs in `/app`."""
     cpu_s: float = 60.0
     """CPU time limit in seconds for the response's script. The grader has the limit that the task sets."""
-    level: Literal["auto", "full", "warm"] = "auto"
+    level: Literal["auto", "warm"] = "auto"
     """Isolation level of the sandbox. Scripts run only at levels with namespaces."""
 
 

@@ -26,7 +26,7 @@ class GraderOptions(NetworkSettings, JudgeSpending):
     cpu_s: float = 10.0
     """CPU time limit in seconds for one call of a `python` grader."""
     memory_mb: int = 1024
-    level: Literal["auto", "full", "warm", "guard", "none"] = "auto"
+    level: Literal["auto", "warm", "guard", "none"] = "auto"
     """Isolation level of the sandbox."""
 
     def __post_init__(self) -> None:

@@ -162,9 +162,9 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str,
     return of
 
 
-@pytest.fixture(scope="module", params=["warm", "guard", "full"])
+@pytest.fixture(scope="module", params=["warm", "guard"])
 def sandbox(request: pytest.FixtureRequest, builds: Builds) -> Iterator[Sandbox]:
-    if reason := why_not("warm" if request.param == "full" else request.param):
+    if reason := why_not(request.param):
         pytest.skip(reason)
     with Sandbox(request.param, builds=builds) as sandbox:
         yield sandbox
@@ -175,9 +175,6 @@ def sandbox(request: pytest.FixtureRequest, builds: Builds) -> Iterator[Sandbox]
 def test_a_program_comes_out_as_on_a_plain_host(
     sandbox: Sandbox, language: str, plain: Callable[[str], dict[str, tuple[int | None, bytes]]]
 ) -> None:
-    if sandbox.level == "full" and language != "c":
-        pytest.skip("a server for each run makes no difference to more of them")
-
     def play(source: str, stdin: str) -> tuple[int | None, bytes]:
         outcome = sandbox.run(source, stdin, LIMITS, language=language)
         assert outcome.status == ("runtime_error" if outcome.exit_code else "ok"), outcome

@@ -118,16 +118,6 @@ def test_level_none_has_to_be_asked_for_twice() -> None:
         assert sandbox.run("print(1)").level == "none"
 
 
-def test_full_gives_every_run_new_namespaces() -> None:
-    try:
-        sandbox = Sandbox("full")
-    except SandboxUnavailable as error:
-        pytest.skip(str(error))
-    with sandbox:
-        outcome = sandbox.run("print(1)")
-        assert (outcome.stdout, outcome.level) == (b"1\n", "full")
-
-
 def test_root_without_other_user_ids_has_the_levels_of_another_user() -> None:
     """As in a rootless container: `unshare` maps one user id."""
     if reason := why_not("warm"):

@@ -15,24 +15,13 @@ from rewardkit.sandbox.levels import why_not
 from tests.sandbox.native_attacks import ATTACKS, COMPILERS
 from tests.sandbox.test_attacks import HERE, NOBODY, ROOT, USERS, python_for_nobody
 
-AT_FULL = [
-    "fork",
-    "io_uring",
-    "raw open in assembly",
-    "the canary",
-    "inherited descriptors",
-    "a fork bomb in Bash",
-]
-"""Those that meet what `full` has apart from `warm`: a new server for every run."""
-
-
 KEPT: dict[str, Any] = {}
 """What one run leaves for the next, programs as it has built them: compilers take half of the time."""
 
 
 @functools.cache
-def results(level: str, user: str, names: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Run attacks once, or all if none is named.
+def results(level: str, user: str) -> dict[str, Any]:
+    """Run all attacks once.
 
     Returns:
         What was not held, by attack, and under `unavailable` what could not be run.
@@ -43,10 +32,10 @@ def results(level: str, user: str, names: tuple[str, ...] = ()) -> dict[str, Any
     )  # Go's cache is there
     if user == "nobody":
         python, options = python_for_nobody(), {"user": NOBODY, "group": NOBODY, "extra_groups": []}
-    elif reason := why_not("warm" if level == "full" else level):  # type: ignore[arg-type]
+    elif reason := why_not(level):  # type: ignore[arg-type]
         pytest.skip(reason)
     done = subprocess.run(
-        [python, str(HERE / "native_corpus.py"), level, *names],
+        [python, str(HERE / "native_corpus.py"), level],
         input=json.dumps(KEPT), env={"PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"], **home},
         capture_output=True, text=True, timeout=1_700, **options,
     )  # type: ignore[call-overload]  # fmt: skip
@@ -58,8 +47,8 @@ def results(level: str, user: str, names: tuple[str, ...] = ()) -> dict[str, Any
     return found
 
 
-def check(level: str, user: str, name: str, *names: str) -> None:
-    found = results(level, user, names)
+def check(level: str, user: str, name: str) -> None:
+    found = results(level, user)
     if name in found["unavailable"]:
         pytest.skip(found["unavailable"][name])
     assert found.get(name, []) == []
@@ -72,12 +61,6 @@ def check(level: str, user: str, name: str, *names: str) -> None:
 @pytest.mark.parametrize("level", ["warm", "guard"])
 def test_an_attack_in_another_language_is_held(level: str, user: str, name: str) -> None:
     check(level, user, name)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", AT_FULL)
-def test_an_attack_is_held_with_a_server_for_every_run(name: str) -> None:
-    check("full", "self", name, *AT_FULL)
 
 
 def test_there_are_attacks_on_compilers_and_on_every_language() -> None:

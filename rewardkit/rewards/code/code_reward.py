@@ -97,8 +97,8 @@ class CodeOptions(NetworkSettings):
     prelude: Literal["auto", "always", "never"] = "auto"
     """Use of names such as `List`, `math` or `deque` without an import. `always` allows it, `never` does not,
     and `auto` allows it unless the tests use standard input. With `compat`, it is always allowed."""
-    level: Literal["auto", "full", "warm", "guard", "none"] = "auto"
-    """Isolation level of the sandbox: `warm`, `guard`, `full` or `none` (docs/sandbox.md). `auto` uses `warm`
+    level: Literal["auto", "warm", "guard", "none"] = "auto"
+    """Isolation level of the sandbox: `warm`, `guard` or `none` (docs/sandbox.md). `auto` uses `warm`
     if it works on this machine, otherwise `guard`."""
     allow_unsafe: bool = False
     """True to allow `level=none`, which runs programs without isolation."""

@@ -116,8 +116,8 @@ class SqlOptions:
     """Maximum amount of work for one query, in thousands of SQLite instructions."""
     memory_mb: int = 512
     """Memory limit for one query, in MiB."""
-    level: Literal["auto", "full", "warm", "guard", "none"] = "auto"
-    """Isolation level of the sandbox: `warm`, `guard`, `full` or `none` (docs/sandbox.md). `auto` uses `warm`
+    level: Literal["auto", "warm", "guard", "none"] = "auto"
+    """Isolation level of the sandbox: `warm`, `guard` or `none` (docs/sandbox.md). `auto` uses `warm`
     if it works on this machine, otherwise `guard`."""
     allow_unsafe: bool = False
     """True to allow `level=none`, which runs queries without isolation."""
