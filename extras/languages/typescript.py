@@ -14,6 +14,8 @@ from rewardkit.sandbox.outcome import Limits
 
 _REMEDY = "npm install --global {}, or set NODE_PATH to a folder that has them"
 _BABEL = ("@babel/core", "@babel/preset-env", "@babel/preset-typescript")
+_VERSIONS = {"jest": "29", **dict.fromkeys(_BABEL, "7")}
+"""Major versions that work. Jest 30 fails in the sandbox, and Babel 8 has other options."""
 _PRESETS = """
 const presets = [
   [require.resolve('@babel/preset-env'), {targets: {node: 'current'}}],
@@ -57,13 +59,12 @@ def _resolve(node: str, names: tuple[str, ...], expression: str) -> str:
     try:
         return ask(node, "-p", expression, env=env).strip()
     except LanguageUnavailable:
-        raise LanguageUnavailable(
-            f"Node.js cannot find all of {', '.join(names)}; {_remedy(names)}"
-        ) from None
+        raise LanguageUnavailable(f"Node.js cannot find all of {', '.join(names)}; {remedy(names)}") from None
 
 
-def _remedy(names: tuple[str, ...]) -> str:
-    return _REMEDY.format(" ".join(names))
+def remedy(names: tuple[str, ...]) -> str:
+    """Return the way to install npm packages in versions that work."""
+    return _REMEDY.format(" ".join(f"{name}@{_VERSIONS[name]}" for name in names))
 
 
 def _discover() -> Toolchain:
