@@ -84,7 +84,8 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], byte
     def of(language: str, load: str) -> bytes:
         if language not in plays:
             folder = tmp_path_factory.mktemp(language)
-            plays[language] = on_this_host(language, HERE / SOURCES[language], folder)
+            known_as = "cpp17" if language == "cpp" else language
+            plays[language] = on_this_host(known_as, HERE / SOURCES[language], folder)
         if (language, load) not in known:
             known[language, load] = plays[language]("", f"{load}\n")[1]
         return known[language, load]

@@ -56,8 +56,8 @@ func main() {
 		}
 		fmt.Println("files", len(all))
 	case "libraries":
-		_, err := user.LookupId("0")
-		fmt.Println("libraries", net.ParseIP("10.0.0.1"), http.StatusText(404), err == nil)
+		user.LookupId("0") // fails in the sandbox, but needs a thread of cgo
+		fmt.Println("libraries", net.ParseIP("10.0.0.1"), http.StatusText(404))
 	case "arrays":
 		sum := 0
 		for i := 0; i < 8; i++ {
