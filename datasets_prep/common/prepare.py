@@ -69,6 +69,7 @@ class Prepared:
         splits: dict[str, object] = {}
         for split, file in self.result.files.items():
             checked = self.verified.get(split)
+            odd = self.result.unread_truths.get(split)
             splits[split] = {
                 "path": str(file.path),
                 "rows": file.rows,
@@ -77,6 +78,7 @@ class Prepared:
                 "failed": len(checked.failures) if checked else None,
                 "without_solution": checked.without_solution if checked else None,
                 "failures": [failure.as_dict() for failure in checked.failures] if checked else [],
+                "unread_truths": odd.as_dict() if odd else None,
             }
         return {
             "dataset": self.dataset,

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from rewardkit.checks.findings import Finding
 from rewardkit.datasets_prep import DATASETS
 from rewardkit.datasets_prep.common import row_forms, steps
 from rewardkit.datasets_prep.common.agents import multi_turn, schema_for
@@ -29,7 +30,7 @@ from rewardkit.datasets_prep.common.schema import SCHEMA, Row, to_batches
 from rewardkit.datasets_prep.common.settings import PrepSettings
 from rewardkit.datasets_prep.common.sources import Hub, Record, Source, open_hub, open_raw
 from rewardkit.datasets_prep.common.steps import in_processes
-from rewardkit.datasets_prep.common.verification import Located, chosen, scorable
+from rewardkit.datasets_prep.common.verification import Located, chosen, scorable, unread_truths
 from rewardkit.datasets_prep.common.writer import (
     Beside,
     OnWritten,
@@ -73,6 +74,8 @@ class PrepResult:
     """Additional notes for the user, one line each."""
     unused: tuple[str, ...] = ()
     """Columns in a user's own data that were not used."""
+    unread_truths: Mapping[str, Finding] = field(default_factory=dict)
+    """Rows whose ground truths the reward for maths cannot read, by split."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -223,7 +226,8 @@ def publish(
     said = (*source.notes, *left_out, *notes.lines(settings))
     if screen is None or "dedup" not in screen.describe():
         said = (*said, *repeats.lines())
-    return PrepResult(files, bad.dropped, tuple(bad.first), source.unread, said)
+    odd = {split: found for split, file in files.items() if (found := unread_truths(file.path, file.parts))}
+    return PrepResult(files, bad.dropped, tuple(bad.first), source.unread, said, unread_truths=odd)
 
 
 def _is_train(split: str) -> bool:

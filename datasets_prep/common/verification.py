@@ -1,8 +1,8 @@
 """Checks that the reward for a row can read the ground truth and accepts the reference solution.
 
 `prep` uses this module to find rows whose responses could never be scored, to choose the answer from several
-published solutions, and to score the reference solutions in a published file. The registry selects the reward
-for each row.
+published solutions, to name ground truths in a published file that a reward for maths cannot read, and to
+score the reference solutions in it. The registry selects the reward for each row.
 """
 
 from __future__ import annotations
@@ -22,15 +22,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from rewardkit.checks.ground_truths import ships
+from rewardkit.checks.findings import Finding
+from rewardkit.checks.ground_truths import scores_maths, ships, unread
 from rewardkit.datasets_prep.common.readers import BadRows
 from rewardkit.datasets_prep.common.schema import Row
-from rewardkit.errors import InputError
+from rewardkit.errors import InputError, UnknownDataSourceError
 from rewardkit.json_objects import NOT_JSON
 from rewardkit.registry import REGISTRY
 from rewardkit.rewards.code.ground_truth import read
 from rewardkit.rewards.code.problem import GroundTruthError
 from rewardkit.rewards.shaping import SPANS
+from rewardkit.rows import ground_truth_text
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import Sample, Score
 
@@ -209,6 +211,56 @@ def _no_answer(reward: str, ground_truth: str, expected: str) -> str:
         f"{reward} cannot score it: the ground truth is a JSON object ({keys}), so no answer "
         f"can match; expected {expected}"
     )
+
+
+# Ground truths in a published file that a reward for maths accepts but cannot read as an answer.
+
+
+def unread_truths(file: Path, parts: Sequence[Path]) -> Finding | None:
+    """Return a finding about the ground truths of a split that cannot be read, or None if all can.
+
+    Args:
+        file: File of the split, or folder of its shards.
+        parts: All parquet files of the split, in order. Rows are numbered across them.
+    """
+    rows: list[int] = []
+    first = ""
+    seen = 0
+    for path in parts:
+        with pq.ParquetFile(path, pre_buffer=False) as part:
+            for row, ground_truth in _maths_in(part):
+                if why := unread(ground_truth):
+                    rows.append(seen + row)
+                    first = first or why
+            seen += part.metadata.num_rows
+    return Finding("warning", "ground truth", str(file), first, rows) if rows else None
+
+
+def _maths_in(file: pq.ParquetFile) -> Iterator[tuple[int, str]]:
+    """Yield the row number and the ground truth of each row that a reward for maths scores."""
+    names = file.schema_arrow.names
+    column = next((name for name in ("ground_truth", "reward_model") if name in names), None)
+    if column is None or "data_source" not in names:
+        return
+    seen = 0
+    is_maths: dict[str, bool] = {}
+    for batch in file.iter_batches(columns=["data_source", column]):
+        sources = batch["data_source"].to_pylist()
+        for source in set(sources) - is_maths.keys():
+            is_maths[source] = _is_maths(source)
+        if any(is_maths[source] for source in set(sources)):
+            for row, (source, value) in enumerate(zip(sources, batch[column].to_pylist(), strict=True)):
+                ground_truth = value["ground_truth"] if isinstance(value, dict) else value
+                if is_maths[source]:
+                    yield seen + row, ground_truth_text(ground_truth) or ""
+        seen += batch.num_rows
+
+
+def _is_maths(data_source: str) -> bool:
+    try:
+        return scores_maths(REGISTRY.resolve(data_source))
+    except UnknownDataSourceError:  # a model scores the rows
+        return False
 
 
 # Verification of the reference solutions in a published file.

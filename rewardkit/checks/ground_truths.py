@@ -2,8 +2,8 @@
 
 The rewards score an empty response, which is cheap. A reward returns `invalid` for every response if the
 ground truth is malformed. Rewards for maths accept any text as a ground truth, so a warning is reported if
-the text does not look like an answer. Users' own rewards and judges are not called, since the cost of a call
-is unknown.
+the text does not look like an answer (`unread`). Users' own rewards and judges are not called, since the cost
+of a call is unknown.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from rewardkit.rewards import declarations
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import Sample
 
-_MATHS = {"math", "math_dapo"}
+_MATHS = {"math", "math_dapo", "geometry3k"}
+"""Names of rewards that compare answers as maths. They accept any text as a ground truth."""
 _WITHOUT = {"environment"}
 """Names of rewards that do not read a ground truth."""
 _PLACEHOLDERS = frozenset(
@@ -41,12 +42,10 @@ def check_ground_truths(items: Sequence[Item], file: str, scorer: Scorer, findin
         refused.add(item.row)
     for source in sources - ours:
         _check_members([item for item in items if item.data_source == source], file, scorer, findings)
-    maths = {s: any(r.name in _MATHS for r in _rewards_in(scorer.reward_for(s))) for s in ours}
+    maths = {source for source in ours if scores_maths(scorer.reward_for(source))}
     for item in usable:
-        if maths[item.data_source] and item.row not in refused:
-            odd = _odd(item.ground_truth)
-            if odd:
-                findings.add("warning", "ground truth", file, odd, item.row, key=odd.partition(":")[0])
+        if item.data_source in maths and item.row not in refused and (odd := unread(item.ground_truth)):
+            findings.add("warning", "ground truth", file, odd, item.row, key=odd.partition(":")[0])
 
 
 def _check_members(items: Sequence[Item], file: str, scorer: Scorer, findings: Findings) -> None:
@@ -104,6 +103,22 @@ def _rewards_in(reward: Reward) -> list[Reward]:
 def _members(reward: Reward) -> Sequence[Member]:
     composition = getattr(reward.target, "composition", None)
     return composition.members if composition is not None else ()
+
+
+def scores_maths(reward: Reward) -> bool:
+    """Return True if a reward, or a member of a composition, compares answers as maths."""
+    return any(one.name in _MATHS for one in _rewards_in(reward))
+
+
+def unread(ground_truth: str) -> str | None:
+    """Return the reason why a reward for maths cannot read a ground truth as an answer, or None if it can.
+
+    In a JSON list of acceptable answers, one readable answer is enough.
+    """
+    from rewardkit.rewards.math.math_reward import alternatives
+
+    found = [_odd(text) for text in alternatives(ground_truth)]
+    return next(iter(found), None) if all(found) else None
 
 
 def _odd(ground_truth: str) -> str | None:

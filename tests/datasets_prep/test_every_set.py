@@ -86,6 +86,8 @@ def test_its_rows_have_the_one_schema_score_in_full_and_pass_check(
             pytest.skip("no isolation holds on this host")
         assert verify_file(file.path, scorer).failures == ()
     _, found = check_files([part for file in made.files.values() for part in file.parts], scorer, LOOK)
+    odd = [row for one in found if one.check == "ground truth" for row in one.rows]
+    assert sorted(odd) == sorted(row for one in made.unread_truths.values() for row in one.rows)
     images = ("training",) if name == "geo3k" else ()  # which `rewardkit train` does not read
     wrong = [one for one in found if one.check not in (*REPEATS, *images) and name not in PREFERENCES]
     wrong = [one for one in wrong if not place] + [one for one in found if one.level == "error"]

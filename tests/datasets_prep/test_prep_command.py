@@ -55,6 +55,7 @@ def test_json_says_everything_and_is_alone_on_stdout(
         "failed": 0,
         "without_solution": 0,
         "failures": [],
+        "unread_truths": None,
     }
     assert result["dropped"] == 1
     assert "has no '####'" in result["first_dropped"][0]
@@ -158,3 +159,55 @@ def test_files_that_are_there_are_replaced_by_force_alone(
     words = ["prep", "arithmetic", "--n-train", "2", "--n-test", "1", "--out", str(tmp_path / "out")]
     assert [run(words), run(words), run([*words, "--force"])] == [0, 2, 0]
     assert "pass --force " in capsys.readouterr().err
+
+
+ODD = [
+    {"problem": "Two and three?", "solution": "It is \\boxed{5}.", "answer": "5"},
+    {"problem": "An interval?", "solution": "It is \\boxed{3 3)}.", "answer": "3 3)"},
+    {"problem": "Why?", "solution": "It is \\boxed{unknown}.", "answer": "unknown"},
+]
+ALTERNATIVES = {"problem": "Half?", "solution": "It is 1/2.", "answer": '["1/2", "one 3 3) half"]'}
+CUSTOM = ("custom", "--prompt-key", "problem", "--answer-key", "answer")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("math",),
+        ("deepscaler",),
+        ("math", "--agent", "tool_agent"),
+        (*CUSTOM, "--reward", "math"),
+        (*CUSTOM, "--reward", "math_dapo", "--data-source", "my/proofs"),
+        (*CUSTOM, "--reward", "geometry3k", "--shard-rows", "2"),
+    ],
+)
+def test_ground_truths_that_maths_cannot_read_are_named_as_check_names_them(
+    words: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    raw = tmp_path / "train.jsonl"
+    raw.write_text("".join(json.dumps(record) + "\n" for record in ODD))
+    out = tmp_path / "out"
+    asked = ["prep", *words, "--raw", str(raw), "--out", str(out)]
+    assert run(asked) == 0
+    said = [line for line in capsys.readouterr().out.splitlines() if "cannot read as answers" in line]
+    assert len(said) == 1
+    assert ": 2 (rows 1, 2); the first: the ground truth cannot be parsed" in said[0]
+    assert "rewardkit check" in said[0]
+
+    assert run([*asked, "--force", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["splits"]["train"]
+    assert found["rows"] == 3
+    assert found["unread_truths"]["rows"] == [1, 2]
+    rewards = ["--rewards", str(out / "rewards.yaml")] if (out / "rewards.yaml").exists() else []
+    run(["check", *map(str, sorted(out.rglob("*.parquet"))), *rewards, "--json"])
+    checked = [f for f in json.loads(capsys.readouterr().out)["findings"] if f["check"] == "ground truth"]
+    assert sum(len(f["rows"]) for f in checked) == 2
+    assert found["unread_truths"]["what"] == checked[0]["what"]
+
+
+def test_one_readable_answer_of_several_is_enough(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    raw = tmp_path / "train.jsonl"
+    raw.write_text(json.dumps(ALTERNATIVES))
+    words = ["prep", *CUSTOM, "--reward", "math", "--raw", str(raw), "--out", str(tmp_path / "out"), "--json"]
+    run(words)
+    assert json.loads(capsys.readouterr().out)["splits"]["train"]["unread_truths"] is None

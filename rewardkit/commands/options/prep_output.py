@@ -92,6 +92,12 @@ def print_run(prepared: PrepResult, verified: dict[str, Verification]) -> None:
         click.echo(f"dropped {prepared.dropped:,} bad rows; the first: {prepared.first_dropped[0]}")
     for note in prepared.notes:
         click.echo(note)
+    for split, odd in prepared.unread_truths.items():
+        click.echo(
+            f"{split}: ground truths that the reward cannot read as answers: {len(odd.rows):,} (rows "
+            f"{odd.shown_rows()}); the first: {odd.what}; correct or drop these rows; `rewardkit check "
+            f"{odd.file}` lists all reasons"
+        )
     if prepared.unused:
         click.echo(f"columns not used: {', '.join(prepared.unused)}; --keep COLUMN keeps one as metadata")
     _print_unread(prepared.unread)
