@@ -28,9 +28,10 @@ from typing import Any, Literal
 import msgspec
 
 from rewardkit.rewards.answers import reasons
+from rewardkit.rewards.answers.notation import without_latex
 from rewardkit.rewards.answers.number import DENIED_FIRST, SENTENCE_WORDS
 from rewardkit.rewards.answers.place import FRAME_KINDS, Group, last_group, own_text
-from rewardkit.rewards.answers.same_value import DECORATION, matching, text_key, without_latex
+from rewardkit.rewards.answers.same_value import DECORATION, matching, text_key, undecorated
 from rewardkit.types import Sample, Score, failure
 
 
@@ -94,7 +95,7 @@ Named = frozenset[int]
 _NONE: Named = frozenset()
 _CALLED = r"(?:(?:the\s)?(?:option|choice|answer|letter|选项|選項)s?:?\s*)?"
 _LABEL = re.compile(
-    rf"{_CALLED}(?P<open>[(\[（*_]{{0,4}})(?P<label>[A-Za-z]|\d{{1,2}})(?P<mark>[)\]）*_.:：、,，;。]{{0,4}})(?![\w'’])",
+    rf"{_CALLED}(?P<open>[(\[（*_]{{0,4}})(?P<label>[A-Za-z]|\d{{1,2}})(?P<mark>[)\]）*_.:：、,，;。]{{0,4}})(?![\w'’′{{^])",
     re.IGNORECASE,
 )
 _LISTED = re.compile(r"[(\[]?[A-Z][)\]]?(?:(?:\s?(?:,|;|&|/|、|和|and\b)\s?|\s)?[(\[]?[A-Z][)\]]?){1,25}")
@@ -103,6 +104,8 @@ _BRACKETED = re.compile(r"[(\[（]([A-Z])[)\]）]")
 _LETTER = re.compile(r"(?<![a-zA-Z0-9'’])(?P<open>[(\[])?(?P<letter>[a-zA-Z]|\d{1,2})(?![a-zA-Z0-9'’])")
 _WORD_FOLLOWS = re.compile(r"\s+(?!(?:because|since|as|and|or|but|is|for)\b)[a-z]")
 """Word after an article or a pronoun, as in `a man` or `I think`. Conjunctions follow only labels."""
+
+_OPERATOR_FOLLOWS = re.compile(r"\s*[=<>≤≥≠+*/∪∩]")
 
 
 def _speaks_of(text: str, choices: ChoiceList) -> bool:
@@ -175,10 +178,12 @@ def _exactly(text: str, choices: ChoiceList) -> Named:
 
 
 def _labelled_by(label: re.Match[str], choices: ChoiceList) -> Named:
-    """Return the option of a leading label. The first letter of `a man` and `I think` is not a label."""
+    """Return the option of a leading label. The first letter of `a man` and `b = 7` is no label."""
     letter = label["label"]
     bare = not label["open"] and not label["mark"] and label.end() < len(label.string)
     if bare and (letter.islower() or letter in "AI") and _WORD_FOLLOWS.match(label.string, label.end()):
+        return _NONE
+    if bare and letter.islower() and _OPERATOR_FOLLOWS.match(label.string, label.end()):
         return _NONE
     return _of_labels(letter.upper() if letter.isalpha() else (letter,), choices)
 
@@ -226,7 +231,7 @@ def _labels_in(text: str, choices: ChoiceList) -> set[str]:
 
 def _plain(text: str) -> str:
     """Remove LaTeX formatting and surrounding punctuation and Markdown marks."""
-    return without_latex(text).rstrip(DECORATION).lstrip(_BEFORE)
+    return undecorated(without_latex(text))
 
 
 _DENIES = re.compile(r"\b(?:not|never|cannot|wrong|incorrect|false|except|but)\b|n['’]t\b", re.IGNORECASE)
@@ -256,9 +261,13 @@ class ChoiceList:
     """Texts of the options as shown, or empty if the sample has no options."""
     texts: dict[str, int]
     """Normalised text (`text_key`) -> index of the option, without texts that several options share."""
+    longest: int = 0
+    """Maximum length of a text that may be an option in another notation, in characters."""
 
     def called(self, text: str) -> int | None:
         """Return the index of the only option whose text has the same value as `text`, or None."""
+        if len(text) > self.longest:
+            return None
         at = self.texts.get(text_key(text))
         if at is not None and text.strip() not in self.shown:
             return at
@@ -336,9 +345,12 @@ def _choices(labels: tuple[str, ...], texts: tuple[str, ...]) -> ChoiceList:
         tuple(map(_plain_label, labels)),
         texts,
         {key: i for i, key in enumerate(keys) if key and keys.count(key) == 1},
+        _MARKUP_CHARS + _MARKUP_FACTOR * max(map(len, texts), default=0),
     )
 
 
+_MARKUP_FACTOR, _MARKUP_CHARS = 8, 100
+"""Bound on the length of an option's text in LaTeX: 8 times its length as shown, plus 100 characters."""
 _NO_CHOICES = ChoiceList(tuple(LETTERS), (), {})
 
 

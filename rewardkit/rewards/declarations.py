@@ -38,7 +38,7 @@ score."""
         "openbookqa",
         "multiple_choice",
     ),
-    version=17,
+    version=18,
     runs="process",
     timeout_s=BACKSTOP_S,
     parts=("format",),
@@ -56,7 +56,7 @@ def choice() -> Function:
     "openai/gsm8k",
     "rewardkit/arithmetic",
     aliases=("gsm8k", "arithmetic"),
-    version=13,
+    version=14,
     runs="inline",
     parts=("format",),
     reads=("prompt",),
@@ -174,7 +174,7 @@ def code() -> Function:
         ),
         *("squad*", "popqa", "2wikimultihopqa", "musique", "bamboogle", "web_questions"),
     ),
-    version=16,
+    version=17,
     runs="process",
     timeout_s=BACKSTOP_S,
     parts=("f1",),
@@ -245,7 +245,7 @@ def regex() -> Function:
     return regex
 
 
-@reward("number", version=11, runs="process", timeout_s=BACKSTOP_S, reads=("prompt",), readings=("",))
+@reward("number", version=12, runs="process", timeout_s=BACKSTOP_S, reads=("prompt",), readings=("",))
 def number() -> Function:
     """1.0 if the number in the response equals the ground truth within a tolerance, otherwise 0.0"""
     from rewardkit.rewards.structure.plain import number

@@ -177,6 +177,16 @@ def test_the_options_of_a_prepared_row_are_read_from_its_metadata() -> None:
         (["(1, 2)", "[1, 2]", "(1, 2]", "[1, 2)"], "[1, 2]", "B"),
         (["Aa", "AA", "aa", "AaBb"], "AA", "B"),
         (["A+", "A-", "O+", "O-"], "A-", "B"),
+        (["Tt", "TT", "tt", "TTt"], "\\text{TT}", "B"),
+        (["H2O2", "H2O", "CO2", "CO"], "H₂O", "B"),
+        (["CO", "CO2", "C2O", "O2"], "$\\text{CO}_2$", "B"),
+        (["5 m/s", "5 m/s²", "5 m²", "25 m/s"], "5 m/s^2", "B"),
+        (["25 kg/m^2", "25 m/s^2", "25 m/s", "25"], "$25\\ \\text{m/s}^2$", "B"),
+        (["€5", "$5", "£5", "¥5"], "\\$5", "B"),
+        (["x = 5", "y = 5", "z = 5", "y = -5"], "\\(y = 5\\)", "B"),
+        (["1/3", "½", "2", "12"], "\\frac{1}{2}", "B"),
+        (["C_1", "C_2", "C_{12}", "C_0"], "C₂", "B"),
+        (["f(x)", "f'(x)", "f''(x)", "f(x')"], "f′(x)", "B"),
     ],
 )
 def test_symbols_and_notations_of_an_options_text(choices: list[str], said: str, right: str) -> None:
@@ -200,3 +210,11 @@ def test_a_truth_that_names_two_options_is_invalid() -> None:
     assert scored("B", "1", {"choices": ["0", "1"]}).correct, "index and text agree"
     assert scored("B", "[1, 2]", {"choices": ["(1, 2)", "[1, 2]"]}).correct
     assert scored("B", "12 hours", {"choices": ["720 minutes", "12 hours"]}).correct
+
+
+@pytest.mark.parametrize("said", ["C_{3}", "b = 7", "A′", "B^c", "\\(x = 7\\)", "y=7"])
+def test_the_first_letter_of_a_formula_is_no_label(said: str) -> None:
+    choices = {"choices": ["z = 7", "C_1", "X", "Y"]}
+    for frame in ("\\boxed{%s}", "Answer: %s", "<answer>%s</answer>"):
+        for label in "ABCD":
+            assert scored(frame.replace("%s", said), label, choices).correct is False, (said, frame, label)

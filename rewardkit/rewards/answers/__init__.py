@@ -1,1 +1,1 @@
-"""Extraction of answers (`place`), parsing of numbers (`number`) and comparison of values (`same_value`)."""
+"""Finds answers (`place`), spells them alike (`notation`), and parses and compares their values."""

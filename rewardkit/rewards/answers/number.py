@@ -1,8 +1,8 @@
 r"""Parses a number as people write it and returns its exact value. A text with several numbers has no value.
 
 Accepted forms are `1,234`, `1{,}234`, `1'234`, `$72`, `72 apples`, `25%` (which is 25), `1/2`, `1 1/2`,
-`\frac{1}{2}`, `1e3`, `5 \times 10^3`, `5 million`, `x = 72` and `7２`. `a = b` has the value of `b`, unless
-`a` is a different number.
+`\frac{1}{2}`, `2½`, `1e3`, `5 \times 10^3`, `5 million`, `x = 72` and `7２`. `a = b` has the value of `b`,
+unless `a` is a different number.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from fractions import Fraction
 
 import msgspec
 
+from rewardkit.rewards.answers.notation import plain_signs
 from rewardkit.rewards.answers.place import Frame, FrameKind, Group, last_group
 
 Value = Decimal | Fraction
@@ -42,7 +43,7 @@ _TAIL = (
 )
 _NUMBER = rf"(?P<number>{_UNSIGNED}){_TAIL}"
 _LEAD = r"(?:[\s*_`\"'(\[{:$€£¥₹≈]|(?:US|HK|[AC])(?=\$)|USD|EUR|GBP|Rs\.?)*+"
-_FIRST = re.compile(rf"{_LEAD}(?P<sign>[-+]?){_LEAD}{_NUMBER}")
+LEADING = re.compile(rf"{_LEAD}(?P<sign>[-+]?){_LEAD}{_NUMBER}")
 _ANY = re.compile(rf"(?<![\w.])(?P<sign>(?:(?<![\w)])[-+]|)[$€£¥₹]?)?{_NUMBER}")
 _OF_NUMBERS = "0123456789.,'_\u00a0\u2009\u202feE+-×*·xX^({)}/ $€£¥₹"
 """Characters that `_ANY` matches. The last number lies within the run of them at the end of a text."""
@@ -65,6 +66,7 @@ _LATEX = (
 _BRACES = re.compile(r"[{}]")
 _NEXT_SENTENCE = re.compile(r"[.!?]\s+(?=[^\W\d])")
 _COMPARED = re.compile(r"[<>≠≤≥±√≡]|!=|:=")
+_UNEQUAL = re.compile(r"[<>!]=|[≠≤≥]")
 _CHANGED = re.compile(
     r"\s*(?:[\^+×÷/·]|[⁰¹²³⁴⁵⁶⁷⁸⁹])|\*\w|[\s,;:)\]]*!|(?<=\.)\.|\.\.|(?![mglshdVWJNCF])[A-Za-z](?![A-Za-z.])"
 )
@@ -162,7 +164,7 @@ def last_number(text: str) -> StatedNumber | None:
 def _plain(text: str) -> str:
     """Remove LaTeX commands, calculator annotations, full-width forms and all sentences after the first."""
     if not text.isascii():
-        text = text.translate(_FULL_WIDTH)
+        text = plain_signs(text)
     if "<<" in text:
         text = _CALCULATED.sub("", text)
     if "\\" in text or "{" in text:
@@ -180,6 +182,8 @@ def _last_side(text: str, in_sentence: bool) -> StatedNumber | None:
     found = _number_in(last, in_sentence)
     if found is None or found.value is None:
         return found
+    if _UNEQUAL.search(text):
+        return StatedNumber(None, found.text)
     for side in filter(None, map(str.strip, sides)):
         other = _number_in(side, in_sentence=False)
         if other is not None and other.value is not None and other.value != found.value:
@@ -188,7 +192,7 @@ def _last_side(text: str, in_sentence: bool) -> StatedNumber | None:
 
 
 def _number_in(text: str, in_sentence: bool) -> StatedNumber | None:
-    found = _FIRST.match(text)
+    found = LEADING.match(text)
     if found is None and in_sentence:
         words = _WORD.findall(text)
         if words and words[0].casefold() in DENIED_FIRST:

@@ -13,34 +13,40 @@ from fractions import Fraction
 from functools import lru_cache
 
 from rewardkit import faults
-from rewardkit.rewards.answers.number import Value, number_in
+from rewardkit.rewards.answers.notation import COMMAND, plain_notation, without_commands
+from rewardkit.rewards.answers.number import DENIED_FIRST, LEADING, Value, number_in
 
 DECORATION = " \t\r\n*_`\"'“”‘’.:：,;!。，…«»„‚‹›「」『』《》•▶►│║┃⭐✅✔☑👉👈➡→\ufe0f"
-_FORMATS = r"\\(?:text|mathrm|mathbf|textbf|mathit|textit|operatorname)"
-_FORMATTED = re.compile(rf"{_FORMATS}\s?\{{([^{{}}]*)\}}")
-_LATEX = re.compile(rf"{_FORMATS}\s?\{{|\\[,;!() \[\]]|(?<!\\)[{{}}]|\$")
-_DELIMITERS = re.compile(r"\\[,;!() \[\]]|\$")
-_COMMAND = re.compile(rf"(?!{_FORMATS}\b)\\[a-zA-Z]+")
+_BEFORE = DECORATION.replace("!", "")
+_POSTFIX = re.compile(r"(?:(?<![^\W\d_])[^\W\d_]|[\d)\]])\s?\^?\s?\{?(['’′*!]+)[\s}.,;:。，$]*\Z")
+"""Factorial, prime or star behind a letter, a number or a bracket at the end of a text."""
+_EMPHASIS = re.compile(r"(?<![\w*)])(\*{1,3})(?=[^\s*])([^*]+)(?<=[^\s*])\1(?![\w*(])")
 _ARTICLE = re.compile(r"\b(?:an?(?!\s+(?:only|and|or|alone|but|nor)\b)|the)\s+(?=\w)")
-_TOKEN = re.compile(r"[^\W_]+(?:\.\d+)?|\\[a-zA-Z]+|(?<=[\w)\]}])!|[^\w\s]")
+_TOKEN = re.compile(
+    r"[\^_](?:[-+]?\d+|[^\W\d_]+)|\d+(?:\.\d+)?|[\u0370-\u03ff]|(?:(?![\u0370-\u03ff])[^\W\d_])+|\\[a-zA-Z]+"
+    r"|(?<=[\w)\]}])!|(?<=[\w)\]])['*]+|[^\w\s]"
+)
+"""Pattern of a script, a number, a Greek letter, a word, a command or a sign."""
 _PROSE = re.compile(r"[^\W\d_]{3,}")
 _OF_PROSE = re.compile(r"[^\W\d_]{2,}")
 """Pattern of a word in prose. A dash or slash between two words is punctuation and not arithmetic."""
 _ASCII_SYMBOLS = frozenset("%#@&^+-/<=>|~!")
 _BRACKETS = frozenset("()[]{}")
-_DASHES = {0x2212: "-", 0x2013: "-", 0x2014: "-", ord("&"): " and "}
+_DASHES = {0x2013: "-", 0x2014: "-", ord("&"): " and "}
 _MATHEMATICAL = re.compile(r"[\^+*/<=>\\√≤≥≠∪∩∈π∞±×·÷|!()\[\]{}-]")
-_NAMED = re.compile(r"\s*([a-zA-Z])\s*=(?!=)")
+_NAMED = re.compile(r"\s*([^\W\d][\w\s:'’(),{}]{0,40}?)\s*=(?!=)")
 _DIGIT = re.compile(r"\d")
 LONGEST = 200
 """Maximum length of a text that is compared as a number or as mathematics, in characters."""
+_LONGEST_KEPT = 400
+"""Maximum length of a text whose key is cached, in characters. Longer texts would fill the memory."""
 
 
 def same_value(first: str, second: str) -> bool:
     """Return True if two short texts have the same value in any notation.
 
-    Examples: `Paris` and `the paris.`, `1/2` and `\\frac12`, `1,200` and `1200`, `x \\ge 2` and `x ≥ 2`.
-    Symbols matter: `x ≥ 2` is not `x ≤ 2`, and `n!` is not `n`. Units must be the same.
+    Examples: `Paris` and `the paris.`, `1/2` and `\\frac12`, `1,200` and `1200`, `x \\ge 2` and `x ≥ 2`,
+    `H₂O` and `H2O`. Symbols matter: `x ≥ 2` is not `x ≤ 2`, and `n!` is not `n`. Units must be the same.
     """
     key = text_key(first)
     return (bool(key) and key == text_key(second)) or _same_mathematics(first.strip(), second.strip())
@@ -53,43 +59,52 @@ def matching(text: str, texts: Sequence[str]) -> list[int]:
         return exact
     key = text_key(text)
     is_compared = _DIGIT.search(plain) is not None or is_mathematics(plain)
-    return [
+    found = [
         i
         for i, other in enumerate(texts)
         if (key and key == text_key(other)) or (is_compared and _same_mathematics(plain, other.strip()))
     ]
+    if len(found) > 1:  # `Tt` and `tt`
+        alike = [i for i in found if without_commands(texts[i]).strip() == without_commands(plain).strip()]
+        return alike if len(alike) == 1 else found
+    return found
 
 
-def without_latex(text: str) -> str:
-    """Remove LaTeX formatting from a text. Braces remain if the text has a command such as `\\frac`."""
-    if "\\" not in text and "$" not in text:
-        return text
-    if _COMMAND.search(text):
-        plain = _DELIMITERS.sub(" ", _FORMATTED.sub(r"\1", _FORMATTED.sub(r"\1", text))).strip()
-    else:
-        plain = _LATEX.sub("", text)
-    return plain.replace("\\{", "{").replace("\\}", "}")
-
-
-@lru_cache(maxsize=65_536)
 def text_key(text: str) -> str:
     """Return a text in a form for comparison, without letter case, punctuation, articles or formatting.
 
     Symbols remain. Brackets remain in mathematics but not in prose.
     """
-    text = without_latex(text)
-    is_prose = _PROSE.search(_COMMAND.sub("", text)) is not None
-    factorial = not is_prose and text.rstrip(DECORATION.replace("!", "")).endswith("!")
-    plain = text.strip(DECORATION) + "!" * factorial
-    plain = _ARTICLE.sub("", plain.casefold()).translate(_DASHES)
+    return _text_key(text) if len(text) <= _LONGEST_KEPT else _text_key.__wrapped__(text)
+
+
+@lru_cache(maxsize=65_536)
+def _text_key(text: str) -> str:
+    text = plain_notation(undecorated(text))
+    is_prose = _PROSE.search(COMMAND.sub("", text)) is not None or text.casefold() in DENIED_FIRST
+    if "*" in text:
+        text = _EMPHASIS.sub(r"\2", text)
+    text = _ARTICLE.sub("", text.casefold()) if is_prose else text[:1].casefold() + text[1:]
+    plain = text.translate(_DASHES)
     tokens = [token for token in _TOKEN.findall(plain) if _counts(token, is_prose)]
     if "-" in tokens or "/" in tokens:
         tokens = [token for i, token in enumerate(tokens) if token not in "-/" or _is_sign(tokens, i)]
     return " ".join(tokens)
 
 
+def undecorated(text: str) -> str:
+    """Remove quotation marks, Markdown marks and punctuation around a text, but no prime or factorial."""
+    plain = text.lstrip(_BEFORE)
+    quoted = text[: len(text) - len(plain)].strip(" \t\r\n")
+    mark = _POSTFIX.search(plain) if plain[-1:] in DECORATION else None
+    end = mark.end(1) if mark and not quoted and (mark[1] != "!" or not _PROSE.search(plain)) else 0
+    return plain[:end] if end else plain.rstrip(DECORATION)
+
+
 def _counts(token: str, is_prose: bool) -> bool:
     """Return True for words, numbers and symbols, and for brackets and `!` outside prose."""
+    if token[0] in "'*":
+        return not is_prose
     if len(token) > 1 or token.isalnum():
         return True
     if token in _BRACKETS or token == "!":
@@ -107,22 +122,23 @@ def _is_sign(tokens: list[str], at: int) -> bool:
 @lru_cache(maxsize=65_536)
 def is_mathematics(text: str) -> bool:
     """Return True if a text has an operator, a relation or a LaTeX command, and no words except functions."""
+    text = without_commands(text)
     if not _MATHEMATICAL.search(text):
         return False
     from rewardkit.rewards.math.functions import FUNCTIONS  # Few texts need this module.
 
-    return all(word in FUNCTIONS for word in _PROSE.findall(_COMMAND.sub("", without_latex(text))))
+    return all(word in FUNCTIONS for word in _PROSE.findall(COMMAND.sub("", text)))
 
 
 def _is_percent(text: str) -> bool:
-    return "%" in text or "percent" in text.casefold()
+    return "%" in text or "％" in text or "percent" in text.casefold()
 
 
 def _same_mathematics(first: str, second: str) -> bool:
     if max(len(first), len(second)) > LONGEST:
         return False
-    named = _NAMED.match(first), _NAMED.match(second)
-    if named[0] and named[1] and named[0][1] != named[1][1]:
+    named = _NAMED.match(without_commands(first)), _NAMED.match(without_commands(second))
+    if named[0] and named[1] and not _same_name(named[0][1], named[1][1]):
         return False  # `x = 5` is not `y = 5`
     if _is_percent(first) != _is_percent(second):
         return False
@@ -132,6 +148,11 @@ def _same_mathematics(first: str, second: str) -> bool:
         if value is not None and other is not None:
             return value == other and unit == other_unit
     return is_mathematics(first) and is_mathematics(second) and _same_tree(first, second)
+
+
+def _same_name(first: str, second: str) -> bool:
+    """Return True if the left sides of two equations are the same text or product, as `xy` and `yx` are."""
+    return text_key(first) == text_key(second) or _same_tree(first, second)
 
 
 @lru_cache(maxsize=65_536)
@@ -167,6 +188,8 @@ _CURRENCIES = {
 _CURRENCY_BEFORE = re.compile(
     r"(?P<sign>[-+]?)\s?(?P<name>US\$|[$€£¥₹]|USD|EUR|GBP|JPY|INR)\s?(?=[\d.])", re.I
 )
+_DOLLAR = re.compile(r"(?:US\s?)?\\?\$")
+_ESCAPED_DOLLAR = re.compile(r"(?:US\s?)?\\\$")
 _UNIT = re.compile(r"(?P<number>.*\d[\d,.]*%?)[\s-]*(?P<unit>[^\d]{0,60}(?:[²³]|\^[23])?)", re.DOTALL)
 _SCALE = re.compile(r"\s*(?:hundred|thousand|million|billion|trillion)s?\b", re.IGNORECASE)
 _PERCENT = ("", "%", "percent", "per cent")
@@ -182,21 +205,34 @@ def measured(text: str) -> tuple[Value | None, str]:
     from rewardkit.rewards.math.reading.spelled import spelled_number
     from rewardkit.rewards.math.units import read as read_unit
 
-    found = number_in(text.rstrip(".,;!"))
+    if "$" in text:
+        is_formula = text.count("$") - text.count("\\$") != 1
+        text = (_ESCAPED_DOLLAR if is_formula else _DOLLAR).sub(" USD ", text)
+    text = without_commands(text).strip().rstrip(".,;!")
+    found = number_in(text)
     if found is None:
-        return spelled_number(text.rstrip(".,;!")), ""
-    if found.value is None:
-        return None, ""
+        return spelled_number(text), ""
     before = _CURRENCY_BEFORE.match(text)
     if before is not None:
         return found.value, _CURRENCIES[before["name"].casefold()]
+    side = text.rpartition("=")[2].strip()
+    number = LEADING.match(side)
+    unit = side[number.end() :].strip(" \t\r\n-") if number is not None else ""
+    is_named = unit.casefold() in _CURRENCIES or unit.casefold() in _PERCENT
+    measure = None if is_named else read_unit(unit).measure
+    if number is not None and measure is not None:
+        stated = number_in(side[: number.end()])
+        if stated is not None and stated.value is not None:
+            # The sign of a degree may be omitted.
+            is_degree = measure == read_unit("degree").measure
+            dimensions = "" if is_degree else f"{measure.dimensions} {measure.pi}"
+            return Fraction(stated.value) * measure.factor, dimensions
+    if found.value is None:
+        return None, ""
     parts = _UNIT.fullmatch(text)
     unit = _SCALE.sub("", parts["unit"]).strip(DECORATION) if parts else ""
     if unit.casefold() in _PERCENT:
         return found.value, ""
     if (code := _CURRENCIES.get(unit.casefold())) is not None:
         return found.value, code
-    known = read_unit(unit)
-    if known.measure is None:
-        return found.value, text_key(unit.strip("()[]{}"))
-    return Fraction(found.value) * known.measure.factor, f"{known.measure.dimensions} {known.measure.pi}"
+    return found.value, text_key(unit.strip("()[]{}"))

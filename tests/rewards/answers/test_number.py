@@ -20,6 +20,7 @@ from rewardkit.rewards.answers.number import last_number, number_in
         ("5 \\times 10^{3}", 5000), ("5 million dollars", 5_000_000), ("x = 72", 72), ("9*8 = 72", 72), ("9*8=<<9*8=72>>72", 72),
         ("72 = 72.0", 72), ("7２", 72), ("\\boxed{3} apples", 3), ("$3$", 3), ("**3**", 3), ("3 m^2", 3), ("18. She makes 18 dollars", 18),
         ("\\text{5 cm}", 5), ("3 (three)", 3),
+        ("½", "0.5"), ("2½", "2.5"), ("2½ cups", "2.5"), ("2 ½", "2.5"), ("3 m²", 3), ("1\u202f234", 1234),
     ],
 )  # fmt: skip
 def test_a_number_with_its_unit_has_a_value(text: str, value: int | str) -> None:
@@ -33,6 +34,7 @@ def test_a_number_with_its_unit_has_a_value(text: str, value: int | str) -> None
     [
         "71 = 72", "5 or 6", "5, 6", "5-10", "5:30", "5!", "5x", "5^2", "5 + 1", "5 ± 1", "3/0", "1,2,3", "6 ft 2", "72 is wrong",
         "72 if it rains", "72, not 73", "5 > 4", "12,50", "72, 72", "5 kg CO2", "72 ٧٣", "123abc", "7qq", "5xy",
+        "101₂", "5²", "x <= 5", "x != 5", "x ≥= 5",
     ],
 )  # fmt: skip
 def test_several_numbers_a_changed_one_and_a_sentence_have_none(text: str) -> None:

@@ -1,0 +1,212 @@
+r"""Converts short texts from typographic signs and LaTeX to one plain notation, without interpreting them.
+
+`x²`, `$x^{2}$` and `x^2` become `x^2`; `½` and `\frac12` become `1/2`; `≥`, `\geq` and `>=` become `≥`.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import cache
+from html.entities import html5
+
+_CODES = range(0xA0, 0x2E80)
+"""Code points that may be superscripts, subscripts and fractions."""
+_KEPT_TAGS = ("<super>", "<sub>", "<fraction>", "<circle>", "<initial>", "<medial>", "<final>", "<isolated>")
+"""Compatibility tags of Unicode whose characters are not simply replaced by others."""
+_ALIKE = {0x2212: "-", 0x2044: "/", 0x066A: "%", 0xBA: "°", 0x2032: "'", 0x2019: "'"}
+"""Signs without a compatibility mapping in Unicode that mean the same as another sign."""
+
+
+# --- typographic signs ---
+
+
+def plain_signs(text: str) -> str:
+    """Replace superscripts, subscripts, fractions, fonts and full-width forms: `x²` becomes `x^{2}`."""
+    if text.isascii():
+        return text
+    scripts, fractions = _patterns()
+    return fractions.sub(_fraction, scripts.sub(_script, text)).translate(_PLAIN)
+
+
+def ends_in_fraction(text: str) -> bool:
+    """Return True if the last character of a text is a fraction such as `½`."""
+    return unicodedata.decomposition(text[-1:] or " ").startswith("<fraction>")
+
+
+@cache
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return the patterns of a run of superscripts or of subscripts, and of a fraction."""
+    found: dict[str, list[str]] = {"<super>": [], "<sub>": [], "<fraction>": []}
+    for code in _CODES:
+        tag, _, rest = unicodedata.decomposition(chr(code)).partition(" ")
+        if tag in found and code not in _ALIKE and (tag == "<fraction>" or " " not in rest):
+            found[tag].append(chr(code))
+    raised, lowered, fractions = ("".join(signs) for signs in found.values())
+    return re.compile(f"[{raised}]+|[{lowered}]+"), re.compile(rf"(?<=(\w))?\s?([{fractions}])(?=(\w))?")
+
+
+def _script(run: re.Match[str]) -> str:
+    inner = unicodedata.normalize("NFKC", run[0]).translate(_PLAIN)
+    mark = "^" if unicodedata.decomposition(run[0][0]).startswith("<super>") else "_"
+    return f"{mark}{{{inner}}}"
+
+
+def _fraction(found: re.Match[str]) -> str:
+    value = unicodedata.normalize("NFKC", found[2]).translate(_PLAIN)
+    return f"{' ' * bool(found[1])}{value}{' ' * bool(found[3])}"
+
+
+class _Plain(dict[int, str]):
+    """Table for `str.translate`, which maps a character to the one that it is a mere form of."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        self[code] = found = _plain_form(character)
+        return found
+
+
+def _plain_form(character: str) -> str:
+    tag, _, rest = unicodedata.decomposition(character).rpartition("> ")
+    if not rest or f"{tag}>" in _KEPT_TAGS or (not tag and " " in rest):
+        return character
+    found = unicodedata.normalize("NFKC", character).translate(_ALIKE)
+    if found.isspace():  # The narrow spaces separate groups of digits.
+        return " " if tag == "<wide" else character
+    is_blackboard = tag == "<font" and "DOUBLE-STRUCK" in unicodedata.name(character, "")
+    return character if is_blackboard or any(map(unicodedata.combining, found)) else found
+
+
+_PLAIN = _Plain(_ALIKE)
+
+
+# --- LaTeX ---
+
+_FORMATS = r"\\(?:text|mathrm|mathbf|textbf|mathit|textit|operatorname|ce)"
+_FORMATTED = re.compile(rf"{_FORMATS}\s?\{{([^{{}}]*)\}}")
+_LATEX = re.compile(rf"{_FORMATS}\s?\{{|\\[,;!() \[\]]|(?<!\\)[{{}}]|\$")
+_DELIMITERS = re.compile(r"\\[,;!() \[\]]|\$")
+COMMAND = re.compile(rf"(?!{_FORMATS}\b)\\[a-zA-Z]+")
+"""Pattern of a LaTeX command that is not merely a font."""
+
+
+def without_latex(text: str) -> str:
+    """Remove LaTeX formatting from a text. Braces remain if the text has a command such as `\\frac`."""
+    if "\\" not in text and "$" not in text:
+        return text
+    if COMMAND.search(text):
+        plain = _DELIMITERS.sub(" ", _FORMATTED.sub(r"\1", _FORMATTED.sub(r"\1", text))).strip()
+    else:
+        plain = _LATEX.sub("", text)
+    return plain.replace("\\{", "{").replace("\\}", "}")
+
+
+_DEGREE = re.compile(r"\^?\s?\{?\s?\\(?:circ|degree)(?![a-zA-Z])\s?\}?|\^o(?![a-zA-Z])")
+_SIGN = re.compile(r"\\([a-zA-Z]+)(?![a-zA-Z])(?!\s?[{\[])\s?")
+_SIMPLE_FRACTION = re.compile(
+    r"(?<=(\w))?\\[dtc]?frac\s?(?:\{\s?([\w.]{1,20})\s?\}\s?\{\s?([\w.]{1,20})\s?\}|(\d)\s?(\d))(?=(\w))?"
+)
+_SIGNS_IN = (range(0xA0, 0x100), range(0x370, 0x400), range(0x2010, 0x2030), range(0x2190, 0x2300))
+"""Code points of the signs for which LaTeX has commands."""
+_ESCAPED = re.compile(r"\\([%&#])")
+_DIGRAPHS = {"<->": "↔", "<=>": "⇔", "->": "→", "=>": "⇒", ">=": "≥", "<=": "≤", "!=": "≠", "sqrt": "√"}
+_DIGRAPH = re.compile(r"<->|<=>|(?<![-<])->|=>|>=|<=|!=|(?<![a-zA-Z\\])sqrt(?=\s?\()")
+
+
+@cache
+def _signs() -> dict[str, str]:
+    """Map the names of LaTeX commands to their signs, according to the tables of the `math` reward."""
+    # The imports are local because few texts need the `math` reward.
+    from rewardkit.rewards.math.reading.macros import SPELLINGS
+    from rewardkit.rewards.math.reading.normalise import ascii_signs
+
+    found: dict[str, str] = {}
+    for codes in _SIGNS_IN:
+        for code in codes:
+            command = ascii_signs(chr(code)).strip()
+            if command[:1] == "\\" and command[1:].isalpha():
+                found.setdefault(command[1:], chr(code))
+    for name, spelling in SPELLINGS.items():
+        sign = found.get(spelling[1:]) if spelling[:1] == "\\" else spelling.strip()
+        if sign is not None and name[1:].isalpha():
+            found[name[1:]] = sign
+    return found
+
+
+def _sign(command: re.Match[str]) -> str:
+    """Return the sign for a LaTeX command, or the command itself if it has none."""
+    name = command[1]
+    if (sign := _signs().get(name)) is not None:
+        return sign
+    for entity in (f"{name};", f"{name.capitalize()};"):  # Entities of MathML have the names of LaTeX.
+        sign = html5.get(entity, "")
+        if len(sign) == 1 and unicodedata.category(sign) == "Sm":
+            return sign
+    return command[0]
+
+
+def _divided(found: re.Match[str]) -> str:
+    top, bottom = found[2] or found[4], found[3] or found[5]
+    return f"{' ' * bool(found[1])}{top}/{bottom}{' ' * bool(found[6])}"
+
+
+# --- scripts and formulas ---
+
+_BRACED = re.compile(r"([\^_])\s?\{\s?((?:[^{}]|\{[^{}]*\}){1,60}?)\s?\}")
+_ATOM = re.compile(r"[-+]?(?:\d+|[^\W\d_]+)|\d*[-+]|\*|'+")
+_BARE = re.compile(r"([\^_])([-+]?\d+(?:[-+](?!\w))?|[-+](?!\w)|[^\W\d_](?![^\W\d_])|\*|'+)")
+_PROGRAM_POWER = re.compile(r"(?<=[\w)])\*\*(?=[\w(-])")
+_CHEMICAL = r"(?:[A-Z][a-z]?\d*|\((?:[A-Z][a-z]?\d*)+\)\d*)+"
+_CHARGED = re.compile(rf"(?<![\w)\]]){_CHEMICAL}(?P<sign>[-+])(?![\w+(-])")
+_ELEMENT_CHARGE = re.compile(r"(?<![\w)\]^])([A-Z][a-z]?)(\d)([-+])(?![\w+(-])")
+_INDEXED = re.compile(r"([A-Z]|[A-Z][a-z]|(?<![A-Za-z])[a-z])(?=\d)|(?<=[)\]])(?=\d)")
+_CHARGES = str.maketrans("+-", "⁺⁻")
+_CURRENCY_BEHIND = re.compile(r"(\d[\d.,]*)\s?([€£¥₹])")
+
+
+def without_commands(text: str) -> str:
+    r"""Return a text with signs instead of LaTeX commands, and without delimiters, fonts and braces."""
+    text = plain_signs(text)
+    if "\\" in text:
+        text = _SIGN.sub(_sign, _SIMPLE_FRACTION.sub(_divided, _DEGREE.sub("°", text)))
+        text = _ESCAPED.sub(r"\1", text)
+    if "^" in text or "_" in text or "**" in text:
+        text = _BRACED.sub(_unbraced, _PROGRAM_POWER.sub("^", text))
+    text = without_latex(text)
+    if ">" in text or "<" in text or "!=" in text or "sqrt" in text:
+        text = _DIGRAPH.sub(lambda found: _DIGRAPHS[found[0]], text)
+    return text
+
+
+def plain_notation(text: str) -> str:
+    r"""Return a text in plain notation: signs instead of LaTeX commands, `^2` and `_2` for scripts.
+
+    A digit directly behind a letter is a subscript: `H2O`, `H₂O` and `H_2O` become `H _2 O`. A sign behind a
+    chemical formula is a charge: `Na+` and `Na^{+}` become `Na ⁺`.
+    """
+    text = without_commands(text)
+    if "^" in text or "_" in text:
+        text = _BARE.sub(lambda found: _script_of(found[1], found[2]), text)
+    if "-" in text or "+" in text:
+        text = _ELEMENT_CHARGE.sub(lambda found: f"{found[1]}{_script_of('^', found[2] + found[3])}", text)
+        text = _CHARGED.sub(lambda found: f"{found[0][:-1]} {found['sign'].translate(_CHARGES)} ", text)
+    if not text.isascii():
+        text = _CURRENCY_BEHIND.sub(r"\2\1", text)
+    return _INDEXED.sub(r"\1 _", text)
+
+
+def _unbraced(found: re.Match[str]) -> str:
+    """Return a script without braces, or in brackets if it has several parts, as in `x^{n+1}`."""
+    inner = _FORMATTED.sub(r"\1", found[2]).strip()
+    if inner[:1] == "{" and inner[-1:] == "}":
+        inner = inner[1:-1].strip()
+    return _script_of(found[1], inner) if _ATOM.fullmatch(inner) else f" {found[1]}({inner}) "
+
+
+def _script_of(mark: str, inner: str) -> str:
+    if mark == "^" and inner in ("*", "'", "''", "'''"):
+        return f"{inner} "
+    if inner[-1:] in ("+", "-"):
+        number = f" {mark}{inner[:-1]}" if inner[:-1] else ""
+        return f"{number} {inner[-1].translate(_CHARGES)} "
+    return f" {mark}{inner} "
