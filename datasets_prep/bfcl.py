@@ -57,7 +57,7 @@ def _to_row(record: Record, context: RowContext) -> Row:
 
 
 def _messages(record: Record) -> tuple[dict[str, str], ...]:
-    """Return the messages in the only turn of a question. System messages become user messages."""
+    """Return the messages in the only turn of a question. System messages become part of a user message."""
     turns = record.value("question")
     if not isinstance(turns, list) or len(turns) != 1 or not isinstance(turns[0], list) or not turns[0]:
         raise InputError(
@@ -68,8 +68,14 @@ def _messages(record: Record) -> tuple[dict[str, str], ...]:
     said = [message for message in messages if isinstance(message.get("content"), str)]
     if len(said) != len(turns[0]):
         raise InputError(f"{record.where}: a message of 'question' has no text")
-    roles = ("user" if m.get("role") == "system" else str(m.get("role")) for m in said)
-    return tuple({"role": role, "content": m["content"]} for role, m in zip(roles, said, strict=True))
+    joined: list[dict[str, str]] = []
+    for message in said:
+        role = "user" if message.get("role") == "system" else str(message.get("role"))
+        if joined and joined[-1]["role"] == role:  # many chat templates refuse two in a row
+            joined[-1]["content"] += f"\n\n{message['content']}"
+        else:
+            joined.append({"role": role, "content": str(message["content"])})
+    return tuple(joined)
 
 
 def _wanted(record: Record, category: str) -> list[dict[str, Any]]:

@@ -60,11 +60,14 @@ class Choice:
     hub: Hub
     read: Callable[[Record, RowContext], Question]
     layout: SplitLayout
+    seeded: bool = False
+    """True if the order of the options is random."""
 
     @property
     def recipe(self) -> Recipe:
         """Return the dataset's recipe."""
-        return Recipe(self.name, self.hub, partial(_to_row, self), INSTRUCTION, self.layout)
+        read = partial(_to_row, self)
+        return Recipe(self.name, self.hub, read, INSTRUCTION, self.layout, seeded=self.seeded)
 
 
 def _to_row(published: Choice, record: Record, context: RowContext) -> Row:
@@ -201,6 +204,7 @@ SETS = (
         Hub("Idavidrein/gpqa", "gpqa_diamond", ("train",), "gpqa_diamond.csv (after asking for access)"),
         _gpqa,
         SplitLayout(TEST_ONLY, "test", prefer=("gpqa_diamond", "gpqa_main", "gpqa_extended")),
+        seeded=True,
     ),
     Choice(
         "arc",

@@ -58,11 +58,20 @@ def _open(raw: str | Path, layout: SplitLayout) -> Source:
     if set(source.splits) != {"train"}:
         return source
     read = source.splits["train"]
-    return replace(source, splits={name: _only(read, numbers) for name, numbers in SPLITS.items()})
+    first, *_ = SPLITS
+    return replace(
+        source, splits={name: _only(read, numbers, name == first) for name, numbers in SPLITS.items()}
+    )
 
 
-def _only(read: _FormReader, numbers: range) -> _FormReader:
-    return lambda bad: (record for record in read(bad) if record.values.get("task_id") in numbers)
+def _only(read: _FormReader, numbers: range, is_first: bool) -> _FormReader:
+    """Return a reader of the tasks with these numbers. Only the first of the splits counts bad rows."""
+
+    def chosen(bad: BadRows) -> Iterator[Record]:
+        records = read(bad if is_first else BadRows(skip=bad.skip))
+        return (record for record in records if record.values.get("task_id") in numbers)
+
+    return chosen
 
 
 # Repeated questions are kept, because some questions occur twice with different tests.

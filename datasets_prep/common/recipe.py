@@ -96,6 +96,8 @@ class Recipe:
     open: Callable[[str | Path, SplitLayout], Source] = open_raw
     """Function that opens the raw data. A dataset replaces the default if its files are not lists of rows."""
     schema: pa.Schema = SCHEMA
+    seeded: bool = False
+    """True if `to_row` makes random choices, so that the seed belongs to the provenance."""
     tool: str = "code_interpreter"
     """Tool for the rows if `--agent` is set, one of `agents.TOOLS`."""
 
@@ -159,7 +161,7 @@ def prepare_recipe(
         },
         settings,
         source=source,
-        arguments={"instruction": instruction, **own},
+        arguments={"instruction": instruction, **own, **({"seed": settings.seed} if recipe.seeded else {})},
         progress=progress,
         schema=recipe.schema,
         tool=recipe.tool,

@@ -71,6 +71,14 @@ def test_a_task_without_tests_is_named(tmp_path: Path) -> None:
         mbpp.prepare(tmp_path / "out", PrepSettings(raw=raw))
 
 
+def test_a_bad_task_that_both_splits_read_is_counted_once(tmp_path: Path) -> None:
+    raw = tmp_path / "mbpp.jsonl"
+    good = (json.dumps({**BASIC, "text": f"Task {n}", "task_id": n}) for n in (11, 601))
+    raw.write_text("\n".join((*good, "no JSON")) + "\n")
+    made = mbpp.prepare(tmp_path / "out", PrepSettings(raw=raw, skip_bad=True))
+    assert (made.dropped, len(made.first_dropped)) == (1, 1)
+
+
 def test_the_further_tests_of_mbpp_plus_count(tmp_path: Path) -> None:
     raw = tmp_path / "mbpp.jsonl"
     plus = "for x, y in zip([1, 5], [2, 6]):\n    assertion = inc(x) == y\n    assert assertion\n"

@@ -20,6 +20,7 @@ from rewardkit.datasets_prep.common.verification import verify_file
 from rewardkit.errors import InputError
 from rewardkit.sandbox.levels import why_not
 from rewardkit.scoring.scorer import Scorer
+from tests.datasets_prep.provenance import read_provenance
 from tests.datasets_prep.raw_forms import FORMS, IFEVAL, SOLVED, write
 
 MADE = {"arithmetic": {"n_train": 3, "n_test": 2}, "reasoning_gym": {"n_train": 4, "n_test": 2}}
@@ -165,6 +166,8 @@ def test_options_are_lettered_and_numbers_become_letters(prepared: Prepare) -> N
     told = json.loads(row["extra_info"]["metadata"])
     assert told["choices"]["ABCD".index(row["ground_truth"])] == "Neon"
     assert (sorted(told["order"]), told["seed"]) == ([0, 1, 2, 3], 0)
+    assert read_provenance(prepared("gpqa", 0)[1].files["test"].path)["seed"] == 0
+    assert read_provenance(prepared("arc", 0)[1].files["test"].path)["seed"] is None
 
 
 def test_images_are_bytes_and_marks_agree_with_them(prepared: Prepare) -> None:
@@ -307,3 +310,17 @@ def test_a_ground_truth_that_its_reward_refuses_is_named_with_its_row(
     assert "--map" not in str(error.value), "which is of `prep custom`"
     made = DATASETS[name].load()(tmp_path / "out", PrepSettings(raw=raw, skip_bad=True))
     assert (sum(file.rows for file in made.files.values()), made.dropped) == (1, 1)
+
+
+def test_messages_of_bfcl_alternate(tmp_path: Path) -> None:
+    said = [("system", "Be brief."), ("user", "Double 4."), ("assistant", "8"), ("user", "Now 5.")]
+    turn = [{"role": role, "content": text} for role, text in said]
+    files = FORMS["bfcl"][0]
+    first, second = files["BFCL_v4_simple_python.json"]
+    rows = [{**first, "question": [turn]}, second]
+    raw = write({**files, "BFCL_v4_simple_python.json": rows}, tmp_path / "raw")
+    made = DATASETS["bfcl"].load()(tmp_path / "out", PrepSettings(raw=raw))
+    prompts = [row["prompt"] for row in pq.read_table(made.files["test"].path).to_pylist()]
+    (prompt,) = [one for one in prompts if "Now 5." in one[-1]["content"]]
+    assert [message["role"] for message in prompt] == ["system", "user", "assistant", "user"]
+    assert prompt[1]["content"] == "Be brief.\n\nDouble 4."
