@@ -42,17 +42,34 @@ class _Names(dict[str, Any]):
             return known
 
 
+def _compared(left: ast.expr, op: ast.cmpop, right: ast.expr) -> ast.expr:
+    """Return a comparison, which is a call if it asks for identity."""
+    if not isinstance(op, ast.Is | ast.IsNot):
+        return ast.Compare(left, [op], [right])
+    asked = ast.Call(ast.Name("__is__", ast.Load()), [left, right], [])
+    return ast.UnaryOp(ast.Not(), asked) if isinstance(op, ast.IsNot) else asked
+
+
 class _AcrossTheWall(ast.NodeTransformer):
     """Transformer for operations that would behave differently with the program in another process."""
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        """Rewrite `a is b` as a call, because one object of the program may have two stand-ins."""
+        """Rewrite `a is b` as a call, because one object of the program may have two stand-ins.
+
+        A chain such as `a is b < c` becomes `a is (x := b) and x < c`, with the call for `is`.
+        """
         self.generic_visit(node)
-        if len(node.ops) != 1 or not isinstance(node.ops[0], ast.Is | ast.IsNot):
+        if not any(isinstance(op, ast.Is | ast.IsNot) for op in node.ops):
             return node
-        asked: ast.expr = ast.Call(ast.Name("__is__", ast.Load()), [node.left, node.comparators[0]], [])
-        if isinstance(node.ops[0], ast.IsNot):
-            asked = ast.UnaryOp(ast.Not(), asked)
+        left = node.left
+        links: list[ast.expr] = []
+        for place, (op, right) in enumerate(zip(node.ops, node.comparators, strict=True)):
+            name = f"__link_{place}__"
+            is_last = place + 1 == len(node.ops)
+            shown = right if is_last else ast.NamedExpr(ast.Name(name, ast.Store()), right)
+            links.append(_compared(left, op, shown))
+            left = ast.Name(name, ast.Load())
+        asked = links[0] if len(links) == 1 else ast.BoolOp(ast.And(), links)
         return ast.copy_location(asked, node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:

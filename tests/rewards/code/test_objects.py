@@ -157,6 +157,11 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
         "assert [c.name for c in Color] == ['RED', 'BLUE'] and len(Color) == 2\nassert Level.HIGH > Level.LOW and Level.HIGH == 2",
         ["from enum import Enum, IntEnum\nclass Color(Enum):\n    RED = 1\n    BLUE = 2\nclass Level(IntEnum):\n    LOW = 1\n    HIGH = 2\ndef mix(): return Color.BLUE", "class Color: RED = 1"],
     ),
+    "chains of identities": (
+        "class Node:\n    def __init__(self): self.me = self\n    def same(self): return self\n    def other(self): return Node()",
+        "n = Node()\nassert n is n.me is n.same()\nassert n.me is n.same() is not n.other()\nassert not (n is n.me is n.other())\nassert n is n.same() != None",
+        ["class Node:\n    def __init__(self): self.me = self\n    def same(self): return Node()\n    def other(self): return Node()"],
+    ),
     "fractions and decimals": (
         "from fractions import Fraction\nfrom decimal import Decimal\ndef half(x): return Fraction(x, 2)\ndef cents(x): return Decimal(x) / 100",
         "from fractions import Fraction\nfrom decimal import Decimal\nassert half(3) == Fraction(3, 2) and half(3) + 1 == Fraction(5, 2) and half(3).numerator == 3\nassert cents(5) == Decimal('0.05')",
