@@ -137,9 +137,10 @@ def _is_percent(text: str) -> bool:
 def _same_mathematics(first: str, second: str) -> bool:
     if max(len(first), len(second)) > LONGEST:
         return False
-    named = _NAMED.match(without_commands(first)), _NAMED.match(without_commands(second))
-    if named[0] and named[1] and not _same_name(named[0][1], named[1][1]):
-        return False  # `x = 5` is not `y = 5`
+    if "=" in first and "=" in second:
+        named = _NAMED.match(without_commands(first)), _NAMED.match(without_commands(second))
+        if named[0] and named[1] and not _same_name(named[0][1], named[1][1]):
+            return False  # `x = 5` is not `y = 5`
     if _is_percent(first) != _is_percent(second):
         return False
     if _DIGIT.search(first) and _DIGIT.search(second) and "!" not in first + second:
