@@ -48,13 +48,15 @@ _VALUE_OF_WORD = {
     for words in _NUMBER_WORDS
     for value, word in zip((0, *range(2, 11)), words.split(), strict=True)
 }
+_ROMAN = dict(zip(("II", "III", "IV", "VI", "VII", "VIII", "IX"), (2, 3, 4, 6, 7, 8, 9), strict=True))
+"""Roman numerals of several letters. A single letter is usually a word or a name."""
 _A_NUMBER = re.compile(
     r"(?P<digits>\d+(?:[.,]\d+)?(?![½¼¾⅓⅔]))|(?P<sign>[½¼¾⅓⅔①-⑳])"
     rf"|(?P<word>[{''.join(_NUMBER_WORDS[-1].split())}]|[^\W\d_]+)"
 )
 
-_OPENING = r"(?:\\boxed\{|<[a-zA-Z]\w{0,19}>|[\s*`\"'“‘„«$(\[{])*+"
-_CLOSING = r"(?:</\w{1,20}>|[\s*`\"'”’“»$)\]}])*+"
+_OPENING = r"(?:\\boxed\{|<[a-zA-Z]\w{0,19}>|__|[\s*`\"'“‘„«$(\[{])*+"
+_CLOSING = r"(?:</\w{1,20}>|__|[\s*`\"'”’“»$)\]}])*+"
 _CLOSING_MARKS = re.compile(_CLOSING)
 _END = re.compile(rf"{_CLOSING}[.!。！]?{_CLOSING}\Z")
 _SENTENCE_END = re.compile(
@@ -197,8 +199,9 @@ def _at_the_end(said: str, marker: str, options: JudgeOptions) -> tuple[str, str
     Without a marker, the verdict is the whole last or first line.
     """
     if marker:
-        before, found, after = said.rpartition(marker)
-        if not found:
+        place = _last_marker(said, marker)
+        before, after = said[:place], said[place + len(marker) :]
+        if place < 0:
             raise NoVerdictError(f"the judge's answer has no verdict: {one_line(said) or 'nothing'!r}")
         made = _object(without_fence(after))
         return _only_value(made, options) if made else _verdict_before_prose(after, options), before
@@ -212,6 +215,19 @@ def _at_the_end(said: str, marker: str, options: JudgeOptions) -> tuple[str, str
             if not _other_verdict("\n".join(lines[1:]), text, options):
                 return text, ""
         raise
+
+
+def _last_marker(said: str, marker: str) -> int:
+    """Return the offset of the last marker, or -1. `Score:` is not a marker within `Subscore:`."""
+    place = said.rfind(marker)
+    # Letters without case belong to scripts that do not separate words: 最终评分：7
+    while place > 0 and _is_cased(marker[0]) and _is_cased(said[place - 1]):
+        place = said.rfind(marker, 0, place)
+    return place
+
+
+def _is_cased(letter: str) -> bool:
+    return letter.islower() or letter.isupper()
 
 
 def _only_value(made: dict[str, Any], options: JudgeOptions) -> str:
@@ -300,7 +316,7 @@ def _other_verdict(prose: str, text: str, options: JudgeOptions) -> str | None:
     low, high = options.score_range
     for number in _A_NUMBER.finditer(prose):
         if number["word"] is not None:
-            value = _VALUE_OF_WORD.get(number[0].casefold())
+            value = _ROMAN.get(number[0], _VALUE_OF_WORD.get(number[0].casefold()))
         elif number["digits"] is not None:
             value = float(number[0].replace(",", "."))
         else:

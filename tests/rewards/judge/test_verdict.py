@@ -167,3 +167,20 @@ def test_an_earlier_verdict_in_another_form_is_seen() -> None:
         "V: No. of mistakes: 3",
     ):
         assert read(answer, **FORMS["words"]) is None, answer
+
+
+@pytest.mark.parametrize("answer", ["__V: 7__", "V: __7__", "__V:__ 7", "Subscore: 4\nV: 7"])
+def test_underscores_are_marks_as_stars_are(answer: str) -> None:
+    assert read(answer) == 7.0
+
+
+def test_a_marker_within_a_word_is_none() -> None:
+    assert read("score: 7\nSubscore: high", "score:") == 7.0
+    assert read("Underscore: 4", "score:") is None
+    assert read("最终评分：7", "评分：") == 7.0
+    assert read("Score: 7, then VI.", "Score:") is None
+
+
+def test_a_roman_numeral_behind_a_verdict_is_another_verdict() -> None:
+    assert read("V: 7. On reflection, IV.") is None
+    assert read("V: 7. Part VII is clear.") == 7.0
