@@ -117,7 +117,7 @@ _DIGRAPH = re.compile(r"<->|<=>|(?<![-<])->|=>|>=|<=|!=|(?<![a-zA-Z\\])sqrt(?=\s
 def _signs() -> dict[str, str]:
     """Map the names of LaTeX commands to their signs, according to the tables of the `math` reward."""
     # The imports are local because few texts need the `math` reward.
-    from rewardkit.rewards.math.reading.macros import SPELLINGS
+    from rewardkit.rewards.math.reading.macros import GAP, MACROS
     from rewardkit.rewards.math.reading.normalise import ascii_signs
 
     found: dict[str, str] = {}
@@ -126,10 +126,13 @@ def _signs() -> dict[str, str]:
             command = ascii_signs(chr(code)).strip()
             if command[:1] == "\\" and command[1:].isalpha():
                 found.setdefault(command[1:], chr(code))
-    for name, spelling in SPELLINGS.items():
-        sign = found.get(spelling[1:]) if spelling[:1] == "\\" else spelling.strip()
-        if sign is not None and name[1:].isalpha():
-            found[name[1:]] = sign
+    for name, macro in MACROS.items():
+        spelling = macro.spelling
+        if macro.arguments or not isinstance(spelling, str) or not name.isalpha():
+            continue
+        sign = found.get(spelling[1:]) if spelling[:1] == "\\" else spelling.replace(GAP, "").strip()
+        if sign is not None:
+            found[name] = sign
     return found
 
 
