@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from itertools import compress
 
-from rewardkit.errors import UnknownDataSourceError
 from rewardkit.groups import needs_group
 from rewardkit.scoring.jobs import Attribute, ScoringTurn
 from rewardkit.scoring.pending import SLICE, SLICE_CHARACTERS
@@ -135,10 +134,8 @@ class RequestScorer:
 
     def in_sandbox(self, data_source: str) -> bool:
         """Return True if the samples of this data source are programs that run in the sandbox."""
-        try:
-            return self.scorer.reward_for(data_source).running.runs == "sandbox"
-        except UnknownDataSourceError:
-            return False
+        reward = self.scorer.find(data_source)
+        return reward is not None and reward.running.runs == "sandbox"
 
     def _by_label(self, samples: Sequence[Sample], elsewhere: Sequence[bool]) -> dict[str, int]:
         """Return the number of samples with each label. Samples that need no worker have the label `""`."""
@@ -174,9 +171,8 @@ def _characters(samples: Sequence[Sample]) -> int:
 
 
 def _label(scorer: Scorer, data_source: str) -> str:
-    try:
-        reward = scorer.reward_for(data_source)
-    except UnknownDataSourceError:
+    reward = scorer.find(data_source)
+    if reward is None:
         return "unknown"
     names = (*reward.data_sources, *reward.aliases)
     if data_source in names:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -20,7 +21,7 @@ from typing import Any
 import msgspec
 
 import rewardkit.rewards  # noqa: F401  (registers the shipped rewards)
-from rewardkit.errors import InputError, OptionsError, ScoringError, UnknownDataSourceError
+from rewardkit.errors import InputError, OptionsError, ScoringError
 from rewardkit.groups import Peekable, needs_group
 from rewardkit.http_addresses import revealed
 from rewardkit.registry import REGISTRY, Registry, Reward, import_target
@@ -44,6 +45,9 @@ _MAX_CHUNK = 32
 
 _MAX_PLANS = 4_096
 """Maximum number of cached plans. Callers may use any number of data sources."""
+
+_MAX_SUGGESTED = 16
+"""Maximum number of unknown data sources per second for which similar names are suggested."""
 
 _MAX_NAME = 256
 """Maximum number of characters in a data source. Searching for similar names is slow for long names."""
@@ -103,6 +107,9 @@ class Scorer:
         self._pools: dict[int | None, WorkerPool] = {}
         """Shared pool under the key None, and the pools of jobs with dedicated workers by job ID."""
         self._closed = False
+        self._second = 0
+        self._suggested = 0
+        """Number of unknown data sources for which names were suggested in `_second`."""
         self._making = threading.Lock()
         """Lock held while a plan, job or pool is created, so that threads do not create it twice."""
         self._check_options()
@@ -278,6 +285,10 @@ class Scorer:
         plan = self._plans.get(data_source)
         return plan.reward if isinstance(plan, ScoringPlan) else self._reward_and_options(data_source)[0]
 
+    def find(self, data_source: str) -> Reward | None:
+        """Return the reward for a data source as `reward_for` does, or None if there is no such reward."""
+        return None if self._registry.find(data_source) is None else self.reward_for(data_source)
+
     def options_for(self, data_source: str) -> Any:
         """Return the options for a data source, as an instance of the reward's options dataclass.
 
@@ -403,11 +414,19 @@ class Scorer:
             return failure(
                 "invalid", f"data_source has more than {_MAX_NAME} characters: {data_source:.40}..."
             )
-        try:
-            reward, options = self._reward_and_options(data_source)
-        except UnknownDataSourceError as error:
+        if self._registry.find(data_source) is None:
+            error = self._registry.unknown(data_source, suggest=self._may_suggest())
             return failure("invalid", str(error))
+        reward, options = self._reward_and_options(data_source)
         return ScoringPlan(reward, RewardRunner(reward, options), partial(self._job, reward, options))
+
+    def _may_suggest(self) -> bool:
+        """Return True if names may be suggested for one more unknown data source in this second."""
+        second = int(time.monotonic())
+        if second != self._second:
+            self._second, self._suggested = second, 0
+        self._suggested += 1
+        return self._suggested <= _MAX_SUGGESTED
 
     def _job(self, reward: Reward, options: Any) -> ScoringJob:
         """Return the job for a reward with these options.

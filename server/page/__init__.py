@@ -156,10 +156,8 @@ def _refuse_strangers(request: Request, guarded: bool) -> None:
 
 
 def _reward_of(scorer: Scorer, source: str) -> str:
-    try:
-        return scorer.reward_for(source).name
-    except RewardkitError:
-        return "no reward"
+    reward = scorer.find(source)
+    return "no reward" if reward is None else reward.name
 
 
 def _fields(explained: object | None) -> dict[str, Any] | None:

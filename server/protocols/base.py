@@ -242,16 +242,10 @@ def refuse_misaddressed(context: ProtocolContext, asked: Sequence[SampleOrProble
     if context.ground_truths is None and all(one.problem == _NO_DATA_SOURCE for one in asked):
         raise InputError(_NO_DATA_SOURCE)
     sources = {one.sample.data_source for one in asked if not one.problem}
-    unknown: UnknownDataSourceError | None = None
-    for source in sources:
-        try:
-            REGISTRY.resolve(source)
-        except UnknownDataSourceError as error:
-            unknown = error
-        else:
-            return
-    if unknown is not None and not any(one.problem for one in asked):
-        raise unknown
+    if any(REGISTRY.find(source) is not None for source in sources):
+        return
+    if sources and not any(one.problem for one in asked):
+        raise REGISTRY.unknown(min(sources))
 
 
 def refuse_alone(asked: Sequence[SampleOrProblem]) -> None:
@@ -301,10 +295,8 @@ def reward_of(context: ProtocolContext, score: Score) -> float:
 
 def parts_of(asked: SampleOrProblem, score: Score) -> dict[str, float]:
     """Return the parts of a score. All samples from a data source have the same keys, scored or not."""
-    try:
-        declared = REGISTRY.resolve(asked.sample.data_source).parts
-    except UnknownDataSourceError:
-        declared = ()
+    reward = REGISTRY.find(asked.sample.data_source)
+    declared = reward.parts if reward is not None else ()
     return dict.fromkeys(declared, 0.0) | score.parts
 
 

@@ -213,6 +213,22 @@ def test_an_unknown_data_source_is_invalid_and_names_the_nearest(scorer: Scorer)
         scorer.check(["gsm8k", "gms8k"])
 
 
+def test_many_unknown_data_sources_cost_few_searches_for_similar_names(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    searched: list[str] = []
+
+    def search(name: str, known: object) -> str:
+        searched.extend([name] if known else [])
+        return ""
+
+    monkeypatch.setattr("rewardkit.registry.did_you_mean", search)
+    with Scorer() as scorer:
+        scores = scorer.score_batch([Sample(f"unknown-{i}", "", "") for i in range(5_000)])
+    assert {score.status for score in scores} == {"invalid"}
+    assert len(searched) < 500
+
+
 def test_async_rewards_run_at_the_same_time_and_time_out_alone(scorer: Scorer) -> None:
     samples = [Sample("test/async", "hang" if i == 7 else "", "") for i in range(64)]
     scores = scorer.score_batch(samples)
