@@ -12,9 +12,9 @@ import base64
 import json
 import posixpath
 import re
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -36,6 +36,29 @@ _HOME = re.compile(r"/(?:mnt|tmp)/+")
 _FINISHED = {"status": "Finished", "execution_time": None, "return_code": 0, "stdout": "", "stderr": ""}
 
 
+class RunRequest(NamedTuple):
+    """A decoded `/run_code` request."""
+
+    job: Job
+    asked: fusion_answers.AnswersRequest | None = None
+    """Tests that call the program, or None to run the program only."""
+    fetch_files: Sequence[str] = ()
+    """Files to return, as named in the request."""
+
+
+def read_request(body: Mapping[str, Any]) -> RunRequest:
+    """Decode a `/run_code` request.
+
+    Args:
+        body: Parsed JSON body of the request, with the fields code, language, stdin, run_timeout,
+            memory_limit_MB, files and fetch_files.
+
+    Raises:
+        ValueError: The program cannot be run, because of an unsupported language or bad files.
+    """
+    return RunRequest(_job(body), _asked(body), tuple(body.get("fetch_files") or ()))
+
+
 async def run_code(pool: Pool, body: Mapping[str, Any]) -> dict[str, Any]:
     """Run the program in a `/run_code` request, and return the outcome in SandboxFusion's format.
 
@@ -44,23 +67,43 @@ async def run_code(pool: Pool, body: Mapping[str, Any]) -> dict[str, Any]:
 
     Args:
         pool: Pool that runs the program.
-        body: Parsed JSON body of the request, with the fields code, language, stdin, run_timeout,
-            memory_limit_MB, files and fetch_files.
+        body: Parsed JSON body of the request (see `read_request`).
     """
     try:
-        job = _job(body)
-        if (asked := _asked(body)) is not None:
-            reply = await pool.awith(partial(fusion_answers.perform, job=job, asked=asked))
+        request = read_request(body)
+    except ValueError as error:
+        return sandbox_error(str(error))
+    return await run_request(pool, request)
+
+
+async def run_request(pool: Pool, request: RunRequest, *, caller: Hashable = None) -> dict[str, Any]:
+    """Run the program in a decoded request, and return the outcome as `run_code` does.
+
+    Args:
+        pool: Pool that runs the program.
+        request: Decoded request.
+        caller: Key that identifies the caller, because callers take turns. None means the current task.
+    """
+    job = request.job
+    try:
+        if request.asked is not None:
+            perform = partial(fusion_answers.perform, job=job, asked=request.asked)
+            reply = await pool.awith(perform, caller=caller)
             return _answer("Success", "", None, {**_FINISHED, EXTENSION: msgspec.to_builtins(reply)})
-        outcome = await pool.arun(job)
+        outcome = await pool.arun(job, caller=caller)
     except (ValueError, SandboxBusy, SandboxUnavailable) as error:
-        return _answer("SandboxError", str(error), None, None)
+        return sandbox_error(str(error))
     if outcome.status in ("sandbox_error", "cancelled"):
-        return _answer("SandboxError", outcome.detail or outcome.status, None, None)
+        return sandbox_error(outcome.detail or outcome.status)
     if outcome.status == "compile_error":
         return _answer("Failed", "", {**_result(outcome), "return_code": outcome.exit_code or 1}, None)
-    files, message = _fetched(body, outcome)
+    files, message = _fetched(request.fetch_files, outcome)
     return _answer("Success" if outcome.ok else "Failed", message, _compiled(job), _result(outcome), files)
+
+
+def sandbox_error(message: str) -> dict[str, Any]:
+    """Return the answer to a request whose program cannot be run."""
+    return _answer("SandboxError", message, None, None)
 
 
 def _result(outcome: Outcome) -> dict[str, Any]:
@@ -83,10 +126,10 @@ def _result(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _fetched(body: Mapping[str, Any], outcome: Outcome) -> tuple[dict[str, str], str]:
+def _fetched(names: Sequence[str], outcome: Outcome) -> tuple[dict[str, str], str]:
     """Return the requested files that exist, and a message about files that are too large."""
     left = json.loads(outcome.results) if outcome.results else {}
-    found = {name: left[_path(name)] for name in body.get("fetch_files") or [] if _path(name) in left}
+    found = {name: left[_path(name)] for name in names if _path(name) in left}
     large = [name for name, content in found.items() if content is None]
     message = f"these files are too large to be fetched together: {', '.join(large)}" if large else ""
     return {name: content for name, content in found.items() if content is not None}, message
