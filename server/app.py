@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import pickle
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
@@ -19,22 +20,25 @@ from starlette.routing import Route
 from rewardkit import __version__
 from rewardkit.errors import InputError, OverloadedError, did_you_mean
 from rewardkit.sandbox import Pool
-from rewardkit.sandbox.fusion import run_code
+from rewardkit.sandbox.fusion import RunRequest, read_request, run_request, sandbox_error
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.server import page, score_route
 from rewardkit.server.access import Access
+from rewardkit.server.exchanges import Exchange, Question, ServedRows
 from rewardkit.server.limits import Admission
 from rewardkit.server.middleware import Guard
 from rewardkit.server.observability import health
 from rewardkit.server.observability.metrics import CONTENT_TYPE, Metrics
 from rewardkit.server.observability.traffic import Traffic
+from rewardkit.server.observability.watchdog import Watchdog
 from rewardkit.server.protocols import ROUTERS, ProtocolContext
 from rewardkit.server.protocols.base import described
 from rewardkit.server.request import CURRENT, BeginTrace
-from rewardkit.server.request_scoring import RequestScorer, count_outcomes
+from rewardkit.server.request_scoring import RequestScorer
+from rewardkit.server.tally import Tally
 from rewardkit.server.tasks import TaskSet
-from rewardkit.server.wire import answer_to, decode_object, refusal, reply
-from rewardkit.types import COSTS, Sample, Score
+from rewardkit.server.wire import Reply, answer_to, decode_object, refusal, reply
+from rewardkit.types import Score
 
 if TYPE_CHECKING:
     from rewardkit.server.ground_truths import GroundTruthIndex
@@ -103,21 +107,17 @@ def create_app(
             disable tracing.
     """
     admission = Admission(max_samples=max_samples, max_bytes=max_bytes, workers=scorer.workers)
-    request_scorer = RequestScorer(scorer, timeout_s=timeout_s, admission=admission)
-    metrics = Metrics(request_scorer)
+    rows = ServedRows(ground_truths, tasks or {}, on_failure)
+    request_scorer = RequestScorer(scorer, timeout_s=timeout_s, admission=admission, rows=rows)
+    if ground_truths is not None:
+        request_scorer.prepare()
+    watchdog = Watchdog()
+    metrics = Metrics(request_scorer, watchdog)
     traffic = Traffic()
     _observe(request_scorer, metrics, traffic)
     state = health.Health(needs or {})
-    context = ProtocolContext(
-        request_scorer,
-        ground_truths,
-        on_failure,
-        request_scorer.observers,
-        admission=admission,
-        processes=processes,
-        tasks=tasks or {},
-    )
-    lifespan = _lifespan(state, metrics)
+    context = ProtocolContext(request_scorer, processes)
+    lifespan = _lifespan(state, metrics, watchdog)
     app = _App(title="rewardkit", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
     app.state.health = state
     app.state.request_scorer = request_scorer
@@ -128,7 +128,7 @@ def create_app(
     app.include_router(page.router(scorer, traffic if processes == 1 else None, guarded=bool(tokens)))
     _add_metrics(app, metrics)
     if sandbox is not None:
-        _add_run_code(app, sandbox, metrics)
+        _add_run_code(app, sandbox, metrics, request_scorer)
     _add_routes(app, request_scorer, context, state)
     app.add_middleware(
         Guard,
@@ -139,6 +139,7 @@ def create_app(
         max_body_bytes=max_body_bytes,
         access_log=access_log,
         begin_trace=begin_trace,
+        watchdog=watchdog,
     )
     if cors_origins:  # wraps the guard; handles only requests with an Origin header
         app.add_middleware(
@@ -176,24 +177,22 @@ class _App(FastAPI):
 def _observe(request_scorer: RequestScorer, metrics: Metrics, traffic: Traffic) -> None:
     """Register metrics and traffic as observers of all scores."""
 
-    def observe(samples: Sequence[Sample], scores: Sequence[Score], seconds: float) -> None:
-        outcomes = count_outcomes(samples, scores)  # computed once, since this runs for every request
-        metrics.observe(outcomes, scores, seconds)
-        if any(score.parts.keys() >= COSTS for score in scores):
-            metrics.judge_costs(samples, scores)
-        traffic.record(outcomes, samples, scores)
+    def observe(tally: Tally, seconds: float) -> None:
+        metrics.observe(tally, seconds)
+        traffic.record(tally)
 
     request_scorer.observers.append(observe)
 
 
 def _lifespan(
-    state: health.Health, metrics: Metrics
+    state: health.Health, metrics: Metrics, watchdog: Watchdog
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     """Return the application's lifespan, which runs the preparations and updates the gauges."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        tasks = [asyncio.create_task(state.prepare()), asyncio.create_task(_keep_fresh(metrics))]
+        running = (state.prepare(), _keep_fresh(metrics), watchdog.run())
+        tasks = [asyncio.create_task(one) for one in running]
         yield
         for task in tasks:
             task.cancel()
@@ -213,24 +212,43 @@ def _add_metrics(app: FastAPI, metrics: Metrics) -> None:
         return Response(metrics.text(), headers={"content-type": CONTENT_TYPE})
 
 
-def _add_run_code(app: FastAPI, sandbox: Pool, metrics: Metrics) -> None:
+def _add_run_code(app: FastAPI, sandbox: Pool, metrics: Metrics, requests: RequestScorer) -> None:
     @app.post(
         "/run_code",
         summary="Run a program in the sandbox (SandboxFusion's API)",
         openapi_extra=described({"code": "print(6 * 7)", "language": "python", "run_timeout": 5}),
     )
     async def run_code_route(request: Request) -> Response:
-        body = decode_object(await request.body())
+        asked: RunRequest | str = pickle.loads((await requests.respond(RUN_CODE, await request.body())).body)
+        if isinstance(asked, str):
+            return reply(sandbox_error(asked))
         current = CURRENT.get()
         began = time.monotonic()
         with current.cancelled_with_client() if current else nullcontext():
-            answer = await run_code(sandbox, body)
+            answer = await run_request(sandbox, asked, caller=current and current.client)
         if current is not None and current.trace is not None:
             current.trace.watch("sandbox", began, time.monotonic(), {"run_status": str(answer["status"])})
         result = answer["run_result"]
         if result is not None and result["return_code"] is None:
             metrics.sandbox_kills("timed_out")
         return reply(answer)
+
+
+def _read_program(rows: ServedRows, body: bytes, named: str | None) -> Question:
+    try:
+        return Question([], about=read_request(decode_object(body)))
+    except InputError:
+        raise
+    except ValueError as error:
+        return Question([], about=str(error))
+
+
+def _pickled_program(rows: ServedRows, question: Question, scores: Sequence[Score]) -> Reply:
+    return Reply(pickle.dumps(question.about))
+
+
+RUN_CODE = Exchange(_read_program, _pickled_program, has_status=True)
+"""Exchange that decodes a program for the sandbox. The reply is pickled, and is for the server itself."""
 
 
 def _answer_errors(app: FastAPI) -> None:

@@ -1,40 +1,66 @@
 """The interface between all routes and the Scorer, with admission control, deadlines and score observers.
 
-The scorer shares the event loop with other requests. Scoring for a request is stopped when the request's
-deadline passes or its client disconnects.
+Small requests are read and answered in the event loop, which they share with other requests. The event loop
+does no work in proportion to the size of a larger request: a scoring process reads, scores and answers it
+(`request_runner`), and the server process only passes the bytes on. Scoring for a request is stopped when the
+request's deadline passes or its client disconnects.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import logging
+import pickle
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
-from fnmatch import fnmatchcase
+from collections.abc import Awaitable, Callable, Sequence
+from functools import cached_property, partial
 from itertools import compress
+from typing import Any
 
-from rewardkit.groups import needs_group
-from rewardkit.scoring.jobs import Attribute, ScoringTurn
-from rewardkit.scoring.pending import SLICE, SLICE_CHARACTERS
+import msgspec
+
+from rewardkit.errors import OverloadedError
+from rewardkit.scoring.jobs import Attribute, Scores, ScoringTurn, WorkerJob
 from rewardkit.scoring.runner import is_async
 from rewardkit.scoring.scorer import Scorer
+from rewardkit.server.exchanges import (
+    Exchange,
+    Question,
+    ServedRows,
+    all_scores,
+    answered,
+    read_question,
+    to_be_scored,
+)
 from rewardkit.server.limits import Admission
 from rewardkit.server.request import CURRENT, CurrentRequest
-from rewardkit.types import Sample, Score, Status, failure
+from rewardkit.server.request_runner import LATE, ForWorkers, RequestDone, RequestRunner, RequestWork
+from rewardkit.server.tally import SourceLabels, Tally, tally_of
+from rewardkit.server.wire import SMALL_BYTES, Reply
+from rewardkit.types import Sample, Score
 
 MAX_TIMEOUT_S = 86_400.0
 
-_MAX_LABELS = 4_096
-"""Maximum number of data sources whose labels are cached."""
+SMALL_SAMPLES = 64
+"""Maximum number of samples of a request that the event loop handles itself."""
 
-SEND_GROUP = "send all responses to the prompt in one list to POST /score"
-"""Advice for a response that was sent alone, although its reward compares the responses to a prompt."""
+_ANSWER_S = 10.0
+"""Time limit in seconds for a scoring process to encode the answer after the deadline of a request."""
 
-Observer = Callable[[Sequence[Sample], Sequence[Score], float], None]
-"""Function that is called after every scored batch, with the samples, the scores and the seconds taken."""
+_MAX_PROBLEMS = 1_000
+"""Maximum number of different problems that are logged."""
 
-CountedOutcome = tuple[str, float, bool | None, Status]
-"""Outcome by which the samples in a batch are counted: data source, score, correct, status."""
+Observer = Callable[[Tally, float], None]
+"""Function that is called after every scored batch, with its counts and the seconds taken."""
+
+Finish = Callable[[], Awaitable[Reply]]
+"""Function that scores a request that has been read, and returns the answer."""
+
+_decode_done = msgspec.msgpack.Decoder(RequestDone)
+_encoder = msgspec.msgpack.Encoder()
+_log = logging.getLogger("rewardkit.server")
 
 
 class RequestScorer:
@@ -44,16 +70,156 @@ class RequestScorer:
         scorer: Scorer that scores the samples.
         timeout_s: Time limit in seconds for requests that do not set a limit.
         admission: Limits on the work in the server.
+        rows: Rows and settings for reading and answering requests.
     """
 
     def __init__(
-        self, scorer: Scorer, *, timeout_s: float = 60.0, admission: Admission | None = None
+        self,
+        scorer: Scorer,
+        *,
+        timeout_s: float = 60.0,
+        admission: Admission | None = None,
+        rows: ServedRows | None = None,
     ) -> None:
         self.scorer = scorer
         self.timeout_s = timeout_s
         self.admission = admission or Admission(workers=scorer.workers)
+        self.rows = rows or ServedRows()
         self.observers: list[Observer] = []
-        self._labels: dict[str, str] = {}
+        self.label = SourceLabels(scorer)
+        self.passed_on = 0
+        """Number of requests that scoring processes have handled."""
+        self._logged: set[str] = set()
+
+    # --- requests ------------------------------------------------------------------------------------
+
+    async def respond(self, exchange: Exchange, body: bytes, named: str | None = None) -> Reply:
+        """Read a request, score its samples, and return the answer.
+
+        Args:
+            exchange: Kind of the request.
+            body: Body of the request.
+            named: Data source in the path, or another fact that is not in the body.
+
+        Raises:
+            InputError: The request cannot be read or is refused.
+            UnknownDataSourceError: All data sources are unknown.
+            OverloadedError: The server already has too much work. Nothing was scored.
+        """
+        finish = await self.begin(exchange, body, named)
+        return await finish()
+
+    async def begin(self, exchange: Exchange, body: bytes, named: str | None = None) -> Finish:
+        """Read a request as `respond` does, and return a function that scores it and returns the answer."""
+        if len(body) <= SMALL_BYTES:
+            question = read_question(exchange, self.rows, body, named)
+            if len(question.samples) <= SMALL_SAMPLES:
+                return partial(self._answer_here, exchange, question)
+        self.passed_on += 1
+        start = time.perf_counter()
+        work = RequestWork(pickle.dumps(exchange), body, named, 0.0)
+        work.left_s = self._deadline(exchange.timeout_s, start) - start
+        done = await self._run(work, work.left_s)
+        return partial(self._answer_elsewhere, exchange, work, done, start)
+
+    async def _answer_here(self, exchange: Exchange, question: Question) -> Reply:
+        start = time.perf_counter()
+        samples = to_be_scored(question)
+        timeout_s = question.timeout_s or exchange.timeout_s
+        scores = all_scores(question, await self._scores(samples, timeout_s, start) if samples else ())
+        self._note(tally_of(question.samples, scores, self.label), start)
+        reply, problems = answered(exchange, self.rows, question, scores)
+        for problem in problems:
+            self.log_once(problem)
+        return reply
+
+    async def _answer_elsewhere(
+        self, exchange: Exchange, work: RequestWork, done: RequestDone | Score, start: float
+    ) -> Reply:
+        if isinstance(done, RequestDone) and done.needs:
+            deadline = self._deadline(done.timeout_s or exchange.timeout_s, start)
+            work.given = await self._given(done.needs, deadline)
+            work.begun = done.begun
+            done = await self._run(work, max(_ANSWER_S, deadline - time.perf_counter()))
+        if isinstance(done, Score):  # the process was too slow, or it died
+            work.instead = done
+            done = await self._run(work, _ANSWER_S)
+        if isinstance(done, Score):
+            why = "it takes longer than its time limit to read" if done is LATE else done.detail
+            raise OverloadedError(f"the request could not be handled: {why}; send smaller batches", 1.0)
+        for problem in done.problems:
+            self.log_once(problem)
+        if done.tally is not None:
+            self._note(done.tally, start)
+        return Reply(done.body, done.headers)
+
+    async def _run(self, work: RequestWork, timeout_s: float) -> RequestDone | Score:
+        """Handle a request in a scoring process. Return a Score that says why if this fails."""
+        request = CURRENT.get()
+        future = self.scorer.submit_piece(self._job, _encoder.encode(work), _turn(request))
+        watching = request.cancelled_with_client() if request else contextlib.nullcontext()
+        try:
+            with watching:
+                waiting = asyncio.wrap_future(future)
+                results: list[Any] = await asyncio.wait_for(waiting, max(0.0, timeout_s))
+        except TimeoutError:
+            return LATE
+        (result,) = results
+        if isinstance(result, Score):
+            return result
+        done = _decode_done.decode(result)
+        if done.crash is not None:
+            raise RuntimeError(f"a scoring process failed to handle the request: {done.crash}")
+        if done.error is not None:
+            raise pickle.loads(done.error)
+        return done
+
+    async def _given(self, needs: Sequence[ForWorkers], deadline: float) -> list[list[Score | None]]:
+        """Score encoded samples in workers, and return a Score for each that was scored in time."""
+        request = CURRENT.get()
+        turn = _turn(request)
+        counts: Counter[str] = Counter()
+        for some in needs:
+            counts[self.label(some.data_source)] += len(some.samples)
+        left_s = max(0.0, deadline - time.perf_counter())
+        with self.admission.room_for(counts, left_s, turn.client):
+            futures: list[Scores] = []
+            watching = request.cancelled_with_client() if request else contextlib.nullcontext()
+            try:
+                with watching:
+                    # In a thread, since the work is in proportion to the number of samples.
+                    await asyncio.to_thread(self._submit, needs, turn, futures)
+                    left_s = max(0.0, deadline - time.perf_counter())
+                    await asyncio.wait([asyncio.wrap_future(one) for one in futures], timeout=left_s)
+            finally:
+                for future in futures:
+                    future.cancel()
+        for some, future in zip(needs, futures, strict=True):
+            self._learn(some.data_source, future.so_far)
+        return [list(future.so_far) for future in futures]
+
+    def _submit(self, needs: Sequence[ForWorkers], turn: ScoringTurn, futures: list[Scores]) -> None:
+        for some in needs:
+            futures.append(self.scorer.submit_encoded(some.data_source, some.samples, turn))
+
+    @cached_property
+    def _job(self) -> WorkerJob:
+        """Return the job with which scoring processes handle requests."""
+        files, arguments = self.scorer.for_another_process()
+        make_runner = partial(RequestRunner, self.rows, arguments)
+        return self.scorer.job_of_pieces("requests", MAX_TIMEOUT_S, make_runner, files)
+
+    def prepare(self) -> None:
+        """Serialise the rows for the scoring processes, which the first large request would do otherwise."""
+        assert self._job is not None
+
+    def log_once(self, problem: str) -> None:
+        """Log a problem with a request, unless the same problem has been logged before."""
+        if problem not in self._logged and len(self._logged) < _MAX_PROBLEMS:
+            self._logged.add(problem)
+            _log.warning("%s (further problems of this kind are not logged)", problem)
+
+    # --- samples -------------------------------------------------------------------------------------
 
     async def __call__(self, samples: Sequence[Sample], *, timeout_s: float | None = None) -> list[Score]:
         """Return a Score for each sample, in order. Samples not scored in time have the status `timeout`.
@@ -65,77 +231,54 @@ class RequestScorer:
         Raises:
             OverloadedError: The server already has too much work. Nothing was scored.
         """
-        request = CURRENT.get()
         start = time.perf_counter()
+        scores = await self._scores(samples, timeout_s, start)
+        self._note(tally_of(samples, scores, self.label), start)
+        return scores
+
+    async def _scores(self, samples: Sequence[Sample], timeout_s: float | None, start: float) -> list[Score]:
+        request = CURRENT.get()
         elsewhere = [not self.scorer.scores_here(sample) for sample in samples]
-        if not any(elsewhere) and len(samples) <= SLICE and _characters(samples) <= SLICE_CHARACTERS:
-            return self._here(samples, start, request)
-        allowed = min((request and request.timeout_s) or timeout_s or self.timeout_s, MAX_TIMEOUT_S)
-        deadline = (request.clock if request else start) + allowed
-        watch = request.trace.watch if request and request.trace is not None else None
-        turn = ScoringTurn(request and request.client, request and request.id, watch)
-        with self.admission.room_for(self._by_label(samples, elsewhere), allowed, turn.client):
+        if not any(elsewhere) and len(samples) <= SMALL_SAMPLES:
+            return self._here(samples, request)
+        deadline = self._deadline(timeout_s, start)
+        turn = _turn(request)
+        counts = self._by_label(samples, elsewhere)
+        with self.admission.room_for(counts, deadline - time.perf_counter(), turn.client):
             watching = request.cancelled_with_client() if request else contextlib.nullcontext()
             with watching:
                 remaining_s = max(0.0, deadline - time.perf_counter())
                 scores = await self.scorer.ascore_batch(samples, timeout_s=remaining_s, turn=turn)
-            self._learn(list(compress(samples, elsewhere)), list(compress(scores, elsewhere)))
-        self._scored(samples, scores, start, request)
+        by_source: dict[str, list[Score]] = {}
+        for sample, score in zip(compress(samples, elsewhere), compress(scores, elsewhere), strict=True):
+            by_source.setdefault(sample.data_source, []).append(score)
+        for source, some in by_source.items():
+            self._learn(source, some)
         return scores
 
-    async def each(self, samples: Sequence[Sample]) -> list[Score]:
-        """Score samples that were sent one by one. Samples whose reward compares groups are `invalid`."""
-        refused = {
-            i: failure("invalid", needs_group(sample.data_source, SEND_GROUP))
-            for i, sample in enumerate(samples)
-            if self.scorer.scores_by_group(sample.data_source)
-        }
-        if not refused:
-            return await self(samples)
-        for observe in self.observers:
-            observe([samples[i] for i in refused], list(refused.values()), 0.0)
-        rest = [sample for i, sample in enumerate(samples) if i not in refused]
-        scored = iter(await self(rest) if rest else ())
-        return [refused.get(i) or next(scored) for i in range(len(samples))]
-
-    def _here(self, samples: Sequence[Sample], start: float, request: CurrentRequest | None) -> list[Score]:
+    def _here(self, samples: Sequence[Sample], request: CurrentRequest | None) -> list[Score]:
         began = time.monotonic()
         scores = self.scorer.score_batch(samples)
         if request and request.trace is not None:
             sources = sorted({sample.data_source for sample in samples})
             about: dict[str, Attribute] = {"samples": len(samples), "data_source": ",".join(sources)[:200]}
             request.trace.watch("score", began, time.monotonic(), about)
-        self._scored(samples, scores, start, request)
         return scores
 
-    def _scored(
-        self, samples: Sequence[Sample], scores: list[Score], start: float, request: CurrentRequest | None
-    ) -> None:
+    def _deadline(self, timeout_s: float | None, start: float) -> float:
+        """Return the deadline of the current request, on the clock of `time.perf_counter`."""
+        request = CURRENT.get()
+        allowed = min((request and request.timeout_s) or timeout_s or self.timeout_s, MAX_TIMEOUT_S)
+        return (request.clock if request else start) + allowed
+
+    def _note(self, tally: Tally, start: float) -> None:
         """Count the samples of the request, and notify the observers."""
+        request = CURRENT.get()
         if request:
-            request.samples += len(samples)
+            request.samples += tally.n
         seconds = time.perf_counter() - start
         for observe in self.observers:
-            observe(samples, scores, seconds)
-
-    def label(self, data_source: str) -> str:
-        """Return a label for a data source from a limited set of names.
-
-        The label is the data source itself if the registry lists it, or else the pattern that it matches, the
-        name of its reward, or `unknown`.
-        """
-        label = self._labels.get(data_source)
-        if label is None:
-            label = _label(self.scorer, data_source)
-            if len(self._labels) >= _MAX_LABELS:
-                self._labels.clear()
-            self._labels[data_source] = label
-        return label
-
-    def in_sandbox(self, data_source: str) -> bool:
-        """Return True if the samples of this data source are programs that run in the sandbox."""
-        reward = self.scorer.find(data_source)
-        return reward is not None and reward.running.runs == "sandbox"
+            observe(tally, seconds)
 
     def _by_label(self, samples: Sequence[Sample], elsewhere: Sequence[bool]) -> dict[str, int]:
         """Return the number of samples with each label. Samples that need no worker have the label `""`."""
@@ -146,35 +289,13 @@ class RequestScorer:
             by_label[label] = by_label.get(label, 0) + count
         return by_label
 
-    def _learn(self, samples: Sequence[Sample], scores: Sequence[Score]) -> None:
-        """Report the worker time of these samples to `admission`."""
-        seconds: dict[str, list[float]] = {}
-        for sample, score in zip(samples, scores, strict=True):
-            if score.seconds:
-                seconds.setdefault(sample.data_source, []).append(score.seconds)
-        for source, taken in seconds.items():
-            if not is_async(self.scorer.reward_for(source)):  # async rewards overlap in a worker
-                self.admission.learn(self.label(source), sum(taken) / len(taken))
+    def _learn(self, data_source: str, scores: Sequence[Score | None]) -> None:
+        """Report the worker time of samples to `admission`."""
+        seconds = [score.seconds for score in scores if score is not None and score.seconds]
+        if seconds and not is_async(self.scorer.reward_for(data_source)):  # these overlap in a worker
+            self.admission.learn(self.label(data_source), sum(seconds) / len(seconds))
 
 
-def count_outcomes(samples: Sequence[Sample], scores: Sequence[Score]) -> dict[CountedOutcome, int]:
-    """Return the number of samples in a batch with each outcome."""
-    counts: dict[CountedOutcome, int] = {}
-    for sample, score in zip(samples, scores, strict=True):
-        outcome = sample.data_source, score.score, score.correct, score.status
-        counts[outcome] = counts.get(outcome, 0) + 1
-    return counts
-
-
-def _characters(samples: Sequence[Sample]) -> int:
-    return sum(len(sample.response) for sample in samples)
-
-
-def _label(scorer: Scorer, data_source: str) -> str:
-    reward = scorer.find(data_source)
-    if reward is None:
-        return "unknown"
-    names = (*reward.data_sources, *reward.aliases)
-    if data_source in names:
-        return data_source
-    return next((name for name in names if fnmatchcase(data_source, name)), reward.name)
+def _turn(request: CurrentRequest | None) -> ScoringTurn:
+    watch = request.trace.watch if request and request.trace is not None else None
+    return ScoringTurn(request and request.client, request and request.id, watch)

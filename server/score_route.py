@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Sequence
+from functools import partial
 from typing import Annotated, Any
 
 import msgspec
@@ -20,17 +21,21 @@ from starlette.types import Receive, Scope, Send
 from rewardkit.errors import InputError, OverloadedError, RewardkitError, UnknownDataSourceError
 from rewardkit.groups import group_of
 from rewardkit.registry import REGISTRY
+from rewardkit.server.exchanges import Exchange, Question, ServedRows, refuse_each_of_a_group
 from rewardkit.server.request import CURRENT
 from rewardkit.server.request_scoring import RequestScorer
 from rewardkit.server.wire import (
     JSON,
     NDJSON,
     ErrorBody,
+    Reply,
     decode_line,
     decode_samples,
     encode,
     refusal,
+    replied,
     reply,
+    response_to,
 )
 from rewardkit.types import Sample, Score, failure
 
@@ -43,6 +48,9 @@ EACH_QUERY = b"each=1"
 STREAM_BATCH = 256
 """Maximum number of lines in a stream that are scored together, except for groups that must stay whole."""
 
+HELD = "held"
+"""Header of an answer to lines: the number of lines at the end that must wait for the rest of their group."""
+
 MAX_GROUP = 4_096
 """Maximum number of lines in a group that must stay whole."""
 
@@ -51,12 +59,12 @@ class ScoreRoute:
     """`POST /score` as an ASGI application.
 
     Args:
-        request_scorer: Scorer that scores the samples of requests.
+        requests: Scorer that scores the samples of requests.
         max_line_bytes: Maximum size of a line in a stream.
     """
 
-    def __init__(self, request_scorer: RequestScorer, max_line_bytes: int) -> None:
-        self.request_scorer = request_scorer
+    def __init__(self, requests: RequestScorer, max_line_bytes: int) -> None:
+        self.requests = requests
         self.max_line_bytes = max_line_bytes
         self.path = "/score"
 
@@ -70,11 +78,9 @@ class ScoreRoute:
             await self._whole(scope, receive, send)
 
     async def _whole(self, scope: Scope, receive: Receive, send: Send) -> None:
-        asked = decode_samples(await Request(scope, receive).body())
-        one_by_one = asked if isinstance(asked, list) else [asked]
-        score = self.request_scorer.each if _each_by_itself(scope, asked) else self.request_scorer
-        scores = await score(one_by_one)
-        await reply(scores if asked is one_by_one else scores[0])(scope, receive, send)
+        exchange = EACH if scope.get("query_string") == EACH_QUERY else SCORE
+        reply = await self.requests.respond(exchange, await Request(scope, receive).body())
+        await response_to(reply)(scope, receive, send)
 
     async def _stream(self, receive: Receive, send: Send) -> None:
         """Score lines as they arrive, and respond to each with a line. Bad lines get an `invalid` score.
@@ -83,62 +89,46 @@ class ScoreRoute:
         """
         begun = False
 
-        async def answer(scores: Sequence[Score], *, more: bool) -> None:
+        async def answer(body: bytes, *, more: bool) -> None:
             nonlocal begun
             if not begun:
                 begun = True
                 headers = [(b"content-type", NDJSON.encode())]
                 await send({"type": "http.response.start", "status": 200, "headers": headers})
-            body = b"".join(encode(score) + b"\n" for score in scores)
             await send({"type": "http.response.body", "body": body, "more_body": more})
 
         try:
-            held: list[Sample] = []
-            async for lines in self._lines(receive):
-                whole, held = self._whole_groups([*held, *map(decode_line, lines)])
-                if whole:
-                    await answer(await self._score_lines(whole, wait=begun), more=True)
-            if held:
-                await answer(await self._score_lines(held, wait=begun), more=True)
+            held: list[bytes] = []
+            async for lines, more in self._lines(receive):
+                held += lines
+                reply = await self._score_lines(held, more=more, wait=begun)
+                held = held[len(held) - int(reply.headers[HELD]) :]
+                if reply.body:
+                    await answer(reply.body, more=True)
         except (InputError, OverloadedError) as error:
             if not begun:
                 raise
-            await answer([failure("invalid", str(error))], more=False)
+            await answer(encode(failure("invalid", str(error))) + b"\n", more=False)
         else:
-            await answer([], more=False)
+            await answer(b"", more=False)
 
-    def _whole_groups(self, lines: list[Sample]) -> tuple[list[Sample], list[Sample]]:
-        """Return the lines that can be scored, and the lines that must wait for the rest of their group."""
-        last = lines[-1]
-        if not self.request_scorer.scorer.scores_by_group(last.data_source):
-            return lines, []
-        group = group_of(last)
-        start = len(lines)
-        while start and group_of(lines[start - 1]) == group:
-            start -= 1
-        if len(lines) - start > MAX_GROUP:
-            raise InputError(f"a group has more than {MAX_GROUP:,} lines; the server stopped reading")
-        return lines[:start], lines[start:]
-
-    async def _score_lines(self, lines: Sequence[Sample], *, wait: bool) -> list[Score]:
+    async def _score_lines(self, lines: Sequence[bytes], *, more: bool, wait: bool) -> Reply:
         """Score lines. If the server is overloaded, either wait for room or raise OverloadedError."""
         request = CURRENT.get()
-        if request is not None:
-            request.clock = time.perf_counter()  # the time limit applies to these lines, not the whole stream
-        return await self._admitted(lines, wait=wait)
-
-    async def _admitted(self, samples: Sequence[Sample], *, wait: bool) -> list[Score]:
+        exchange = LINES if more else LAST_LINES
         while True:
+            if request is not None:
+                request.clock = time.perf_counter()  # the limit applies to these lines, not the whole stream
             try:
-                return await self.request_scorer(samples)
+                return await self.requests.respond(exchange, b"\n".join(lines))
             except OverloadedError as error:
                 if not wait:
                     raise
                 await asyncio.sleep(error.retry_after_s)
 
-    async def _lines(self, receive: Receive) -> AsyncIterator[list[bytes]]:
-        """Yield lines in batches as they arrive, without empty lines."""
-        admission = self.request_scorer.admission
+    async def _lines(self, receive: Receive) -> AsyncIterator[tuple[list[bytes], bool]]:
+        """Yield lines in batches as they arrive, without empty lines, and True if there may be more."""
+        admission = self.requests.admission
         rest = bytearray()
         more = True
         try:
@@ -164,14 +154,50 @@ class ScoreRoute:
                     )
                 lines = [line for line in lines if line.strip()]
                 for first in range(0, len(lines), STREAM_BATCH):
-                    yield lines[first : first + STREAM_BATCH]
+                    end = first + STREAM_BATCH
+                    yield lines[first:end], more or end < len(lines)
+                if not more and not lines:
+                    yield [], False
         finally:
             admission.give_back_bytes(len(rest))
 
 
-def _each_by_itself(scope: Scope, asked: object) -> bool:
-    """Return True for a single sample, or for a list if the query string says that there are no groups."""
-    return not isinstance(asked, list) or scope.get("query_string") == EACH_QUERY
+def _read(each: bool, rows: ServedRows, body: bytes, named: str | None) -> Question:
+    asked = decode_samples(body)
+    alone = not isinstance(asked, list)
+    question = Question([asked] if isinstance(asked, Sample) else asked, about=alone)
+    if each or alone:
+        refuse_each_of_a_group(question)
+    return question
+
+
+def _answer(rows: ServedRows, question: Question, scores: Sequence[Score]) -> Reply:
+    return replied(scores[0] if question.about else scores)
+
+
+SCORE = Exchange(partial(_read, False), _answer, has_status=True, whole_groups=True)
+EACH = Exchange(partial(_read, True), _answer, has_status=True, whole_groups=True)
+
+
+def _read_lines(more: bool, rows: ServedRows, body: bytes, named: str | None) -> Question:
+    """Read lines, without those at the end that must wait for the rest of their group."""
+    lines = [decode_line(line) for line in body.split(b"\n")] if body else []
+    start = len(lines)
+    if more and lines and lines[-1].known is None and REGISTRY.looks_at_groups(lines[-1].data_source):
+        group = group_of(lines[-1])
+        while start and group_of(lines[start - 1]) == group:
+            start -= 1
+        if len(lines) - start > MAX_GROUP:
+            raise InputError(f"a group has more than {MAX_GROUP:,} lines; the server stopped reading")
+    return Question(lines[:start], about=len(lines) - start)
+
+
+def _answer_lines(rows: ServedRows, question: Question, scores: Sequence[Score]) -> Reply:
+    return Reply(b"".join(encode(score) + b"\n" for score in scores), {HELD: str(question.about)})
+
+
+LINES = Exchange(partial(_read_lines, True), _answer_lines, has_status=True, whole_groups=True)
+LAST_LINES = Exchange(partial(_read_lines, False), _answer_lines, has_status=True, whole_groups=True)
 
 
 def router(request_scorer: RequestScorer) -> APIRouter:

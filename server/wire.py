@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 from starlette.exceptions import HTTPException
@@ -163,12 +163,44 @@ def decode_line(line: bytes) -> Sample:
 decode_object: BodyDecoder[dict[str, Any]] = BodyDecoder(dict[str, Any], "a JSON object")
 
 
+SMALL_BYTES = 64 << 10
+"""Maximum size of a body that is decoded in the event loop."""
+
+
+def small(body: bytes) -> bytes:
+    """Return the body of a request that has no reason to be large.
+
+    Raises:
+        HTTPException: The body is large (status 413).
+    """
+    if len(body) > SMALL_BYTES:
+        raise HTTPException(413, f"the body is larger than {SMALL_BYTES >> 10} KiB, the limit of this path")
+    return body
+
+
 def encode(value: Any) -> bytes:
     """Encode a value as JSON. Infinite numbers and NaN become null, and lone surrogates are escaped."""
     try:
         return _encoder.encode(value)
     except UnicodeEncodeError:
         return json.dumps(_finite(msgspec.to_builtins(value)), allow_nan=False).encode()
+
+
+class Reply(NamedTuple):
+    """Encoded JSON of an answer, with its headers."""
+
+    body: bytes
+    headers: Mapping[str, str] = {}
+
+
+def replied(value: Any, headers: Mapping[str, str] = {}) -> Reply:
+    """Encode an answer."""
+    return Reply(encode(value), headers)
+
+
+def response_to(reply: Reply) -> Response:
+    """Create the response that contains an encoded answer."""
+    return Response(reply.body, headers=dict(reply.headers) or None, media_type=JSON)
 
 
 def reply(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

@@ -311,13 +311,12 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.server.protocols import ROUTERS, ProtocolContext
+from rewardkit.server.request_scoring import RequestScorer
 
 with Scorer(workers=1) as scorer:
-    async def score_samples(samples, *, timeout_s=None):
-        return await scorer.ascore_batch(samples)
     app = FastAPI()
     for router in ROUTERS.values():
-        app.include_router(router(ProtocolContext(score_samples)))
+        app.include_router(router(ProtocolContext(RequestScorer(scorer))))
     body = {"pairs": [["#### 72", "72"], ["#### 73", "72"]]}
     print(TestClient(app).post("/plain_pairs/gsm8k", json=body).json())
 """

@@ -8,10 +8,12 @@ The texts contain special tokens and padding. The client sends no ground truth.
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 
 import msgspec
-from fastapi import APIRouter, Response
+from fastapi import APIRouter
 
+from rewardkit.server.exchanges import Exchange, Question, ServedRows, question_of
 from rewardkit.server.protocols.base import (
     CARRIES_NO_TRUTH,
     ProtocolContext,
@@ -19,9 +21,9 @@ from rewardkit.server.protocols.base import (
     failed_header,
     mount,
     reward_of,
-    score_all,
 )
-from rewardkit.server.wire import BodyDecoder, reply
+from rewardkit.server.wire import BodyDecoder, Reply, replied
+from rewardkit.types import Score
 
 
 class LlamaFactoryRequest(msgspec.Struct):
@@ -46,16 +48,24 @@ _decode: BodyDecoder[LlamaFactoryRequest] = BodyDecoder(LlamaFactoryRequest, "a 
 
 def router(context: ProtocolContext) -> APIRouter:
     """Return the routes `/llama_factory`, with an optional data source, and `/v1/score/evaluation`."""
-
-    async def score(body: bytes, data_source: str | None) -> Response:
-        request = _decode(body)
-        asked = [ask_text(context, text, data_source=data_source) for text in request.messages]
-        scores = await score_all(context, asked, timeout_s=TIMEOUT_S)
-        rewards = [reward_of(context, score) for score in scores]
-        answer = LlamaFactoryAnswer(f"scoreval-{uuid.uuid4().hex}", request.model, rewards)
-        return reply(answer, headers=failed_header(scores))
-
     routes = APIRouter(tags=["LLaMA-Factory"])
     paths = ("/llama_factory", "/llama_factory/{data_source:path}", "/v1/score/evaluation")
-    mount(context, routes, paths, score, "LLaMA-Factory's reward API", _EXAMPLE, note=CARRIES_NO_TRUTH)
+    mount(
+        context, routes, paths, LLAMA_FACTORY, "LLaMA-Factory's reward API", _EXAMPLE, note=CARRIES_NO_TRUTH
+    )
     return routes
+
+
+def _read(rows: ServedRows, body: bytes, data_source: str | None) -> Question:
+    request = _decode(body)
+    asked = [ask_text(rows, text, data_source=data_source) for text in request.messages]
+    return question_of(asked, request.model)
+
+
+def _answer(rows: ServedRows, question: Question, scores: Sequence[Score]) -> Reply:
+    rewards = [reward_of(rows, score) for score in scores]
+    answer = LlamaFactoryAnswer(f"scoreval-{uuid.uuid4().hex}", question.about, rewards)
+    return replied(answer, failed_header(scores))
+
+
+LLAMA_FACTORY = Exchange(_read, _answer, TIMEOUT_S)

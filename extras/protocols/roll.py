@@ -9,25 +9,23 @@ GET /roll/result with the body {"reward_request_id": id}
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 from fastapi import APIRouter, Response
 
 from rewardkit.errors import InputError
+from rewardkit.server.exchanges import Exchange, Question, ServedRows, question_of
 from rewardkit.server.protocols.background import ELSEWHERE, Store
 from rewardkit.server.protocols.base import (
     ProtocolContext,
-    SampleOrProblem,
+    add_routes,
     ask,
-    mount,
     parts_of,
-    refuse_alone,
-    refuse_misaddressed,
     reward_of,
-    score_all,
 )
-from rewardkit.server.wire import BodyDecoder, encode, reply
+from rewardkit.server.wire import BodyDecoder, Reply, replied, reply, small
 from rewardkit.types import Message, Score
 
 RUNNING = 1
@@ -59,40 +57,28 @@ _decode_poll: BodyDecoder[Poll] = BodyDecoder(Poll, "a poll of ROLL's reward sys
 
 def router(context: ProtocolContext) -> APIRouter:
     """Return the routes `/roll/submit`, with an optional data source, and `/roll/result`."""
-    store = Store(context.admission)
+    store = Store(context.requests.admission)
 
     async def submit(body: bytes, data_source: str | None) -> Response:
         if context.processes > 1:
             raise InputError(
                 "ROLL's routes need a server with a single process; start `rewardkit serve` with --workers 1"
             )
-        submission = _decode_submission(body)
-        asked = ask(
-            context,
-            submission.response,
-            prompt=submission.prompt,
-            label=_label(submission.reward_info),
-            data_source=data_source,
-        )
-        refuse_misaddressed(context, [asked])
-        refuse_alone([asked])
-        allowed = submission.timeout
-        timeout_s = allowed if allowed is not None and 0 < allowed < math.inf else TIMEOUT_S
+        finish = await context.requests.begin(ROLL, body, data_source)
 
         async def answering() -> bytes:
-            (score,) = await score_all(context, [asked], timeout_s=timeout_s, has_status=True)
-            return encode(_answer(context, asked, score))
+            return (await finish()).body
 
         request_id = await store.start(len(body), answering())
         return reply({"errcode": 0, "reward_request_id": request_id})
 
     async def result(body: bytes, data_source: str | None) -> Response:
-        return reply(_result(store, _decode_poll(body).reward_request_id))
+        return reply(_result(store, _decode_poll(small(body)).reward_request_id))
 
     routes = APIRouter(tags=["ROLL"])
     paths = ("/roll/submit", "/roll/submit/{data_source:path}")
-    mount(context, routes, paths, submit, "ROLL: submit a sample", _EXAMPLE)
-    mount(
+    add_routes(context, routes, paths, submit, "ROLL: submit a sample", _EXAMPLE)
+    add_routes(
         context,
         routes,
         ["/roll/result"],
@@ -125,13 +111,31 @@ def _label(info: Any) -> Any:
     return next((info[name] for name in ("ground_truth", "test_cases") if name in info), None)
 
 
-def _answer(context: ProtocolContext, asked: SampleOrProblem, score: Score) -> dict[str, Any]:
+def _read(rows: ServedRows, body: bytes, data_source: str | None) -> Question:
+    submission = _decode_submission(body)
+    asked = ask(
+        rows,
+        submission.response,
+        prompt=submission.prompt,
+        label=_label(submission.reward_info),
+        data_source=data_source,
+    )
+    allowed = submission.timeout
+    timeout_s = allowed if allowed is not None and 0 < allowed < math.inf else None
+    return question_of([asked], timeout_s=timeout_s)
+
+
+def _answer(rows: ServedRows, question: Question, scores: Sequence[Score]) -> Reply:
     """Return the response with the reward. Every dimension has `debug_info`, which the client reads."""
-    parts = parts_of(asked, score).items()
+    (score,) = scores
+    parts = parts_of(question.samples[0], score).items()
     answer = {
         "errcode": 0,
-        "reward_score": reward_of(context, score),
+        "reward_score": reward_of(rows, score),
         "dimention_reward_score": {name: {"score": value, "debug_info": {}} for name, value in parts},
     }
     failed = {"failure_kind": score.status, "failure_reason": score.detail}
-    return answer if score.ok else answer | failed
+    return replied(answer if score.ok else answer | failed)
+
+
+ROLL = Exchange(_read, _answer, TIMEOUT_S)

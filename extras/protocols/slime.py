@@ -6,11 +6,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-from fastapi import APIRouter, Response
+from fastapi import APIRouter
 
+from rewardkit.server.exchanges import Exchange, Question, ServedRows, question_of
 from rewardkit.server.protocols.base import (
     ProtocolContext,
     ask,
@@ -18,11 +20,10 @@ from rewardkit.server.protocols.base import (
     mount,
     parts_of,
     reward_of,
-    score_all,
 )
-from rewardkit.server.wire import BodyDecoder, reply
+from rewardkit.server.wire import BodyDecoder, Reply, replied
 from rewardkit.special_tokens import strip_end
-from rewardkit.types import Message
+from rewardkit.types import Message, Score
 
 
 class SlimeRequest(msgspec.Struct):
@@ -49,31 +50,35 @@ _decode: BodyDecoder[SlimeRequest] = BodyDecoder(SlimeRequest, "a slime reward r
 
 def router(context: ProtocolContext) -> APIRouter:
     """Return the routes `/slime` for numbers and `/slime_dict` for dicts, with an optional data source."""
-
-    async def answer(body: bytes, data_source: str | None) -> tuple[SlimeAnswer, dict[str, str]]:
-        request = _decode(body)
-        asked = ask(
-            context,
-            strip_end(request.response),
-            prompt=request.prompt,
-            label=request.label,
-            data_source=data_source,
-        )
-        (score,) = await score_all(context, [asked], timeout_s=TIMEOUT_S)
-        parts = parts_of(asked, score)
-        made = SlimeAnswer(reward_of(context, score), score.correct, score.status, score.detail, parts)
-        return made, failed_header([score])
-
-    async def number(body: bytes, data_source: str | None) -> Response:
-        made, headers = await answer(body, data_source)
-        return reply(made.score, headers=headers)
-
-    async def by_key(body: bytes, data_source: str | None) -> Response:
-        made, headers = await answer(body, data_source)
-        return reply(made, headers=headers)
-
     routes = APIRouter(tags=["slime"])
-    for handle, base in ((number, "/slime"), (by_key, "/slime_dict")):
+    for exchange, base in ((SLIME, "/slime"), (SLIME_DICT, "/slime_dict")):
         paths = (base, base + "/{data_source:path}")
-        mount(context, routes, paths, handle, "slime's remote reward model", _EXAMPLE)
+        mount(context, routes, paths, exchange, "slime's remote reward model", _EXAMPLE)
     return routes
+
+
+def _read(rows: ServedRows, body: bytes, data_source: str | None) -> Question:
+    request = _decode(body)
+    asked = ask(
+        rows,
+        strip_end(request.response),
+        prompt=request.prompt,
+        label=request.label,
+        data_source=data_source,
+    )
+    return question_of([asked])
+
+
+def _number(rows: ServedRows, question: Question, scores: Sequence[Score]) -> Reply:
+    return replied(reward_of(rows, scores[0]), failed_header(scores))
+
+
+def _by_key(rows: ServedRows, question: Question, scores: Sequence[Score]) -> Reply:
+    (score,) = scores
+    parts = parts_of(question.samples[0], score)
+    made = SlimeAnswer(reward_of(rows, score), score.correct, score.status, score.detail, parts)
+    return replied(made, failed_header(scores))
+
+
+SLIME = Exchange(_read, _number, TIMEOUT_S)
+SLIME_DICT = Exchange(_read, _by_key, TIMEOUT_S)

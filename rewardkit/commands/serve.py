@@ -335,8 +335,8 @@ def _look_for_groups(tasks: Mapping[str, TaskSet], ground_truths: GroundTruthInd
         ConfigError: The reward of a task needs all responses to a prompt, but an episode has only one
             response.
     """
+    from rewardkit.server.exchanges import SEND_GROUP
     from rewardkit.server.observability import logs
-    from rewardkit.server.request_scoring import SEND_GROUP
 
     for name, tasks_of_name in tasks.items():
         for source in sorted(tasks_of_name.data_sources):

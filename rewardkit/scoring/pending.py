@@ -7,6 +7,7 @@ scorer provides the workers and the `ScoringPlan` for each data source.
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import wait as wait_for
@@ -84,10 +85,16 @@ class Pending:
 
     # --- blocking callers ----------------------------------------------------------------------------
 
-    def start(self) -> None:
-        """Send the workers their samples, and then score the remaining samples in this thread."""
+    def start(self, timeout_s: float = math.inf) -> None:
+        """Send the workers their samples, and then score the remaining samples in this thread.
+
+        Args:
+            timeout_s: Time limit in seconds, after which the remaining samples are left unscored.
+        """
+        deadline = time.perf_counter() + timeout_s
         for _ in self._start():
-            pass
+            if time.perf_counter() > deadline:
+                return
 
     def wait(self, timeout_s: float | None = None) -> list[Score]:
         """Wait for all scores and return them in order.
@@ -103,6 +110,16 @@ class Pending:
             for _ in self._collect():
                 pass
         return self._in_time()
+
+    @property
+    def so_far(self) -> list[Score | None]:
+        """Return the scores so far, without those that workers have computed."""
+        return self._scores
+
+    @property
+    def sent(self) -> list[list[int]]:
+        """Return the indices of the samples in each of the `futures`."""
+        return [places for places, _ in self._sent]
 
     @property
     def futures(self) -> list[Scores]:

@@ -168,6 +168,50 @@ class Scorer:
         send = partial(self._send, turn=turn)
         return await Pending(samples, self._plan, send, fit=self._fit(samples)).score(timeout_s)
 
+    def begin(
+        self, samples: Sequence[Sample], timeout_s: float
+    ) -> tuple[list[Score | None], list[tuple[list[int], list[msgspec.Raw]]]]:
+        """Score the samples that need no worker, and encode the others for an equivalent scorer.
+
+        Args:
+            samples: Samples to score.
+            timeout_s: Time limit in seconds, after which the remaining samples are left unscored.
+
+        Returns:
+            The scores so far, and the indices and encoded samples of each data source whose samples need a
+            worker, for `submit_encoded`.
+        """
+        encoded: list[Sequence[msgspec.Raw | Score]] = []
+
+        def keep(plan: ScoringPlan, some: Sequence[msgspec.Raw | Score]) -> Scores:
+            encoded.append(some)
+            return Scores(len(some))
+
+        pending = Pending(samples, self._plan, keep, fit=self._fit(samples))
+        pending.start(timeout_s)
+        scores = pending.so_far
+        rest: list[tuple[list[int], list[msgspec.Raw]]] = []
+        for places, some in zip(pending.sent, encoded, strict=True):
+            left = [(i, one) for i, one in zip(places, some, strict=True) if not isinstance(one, Score)]
+            for i, one in zip(places, some, strict=True):
+                if isinstance(one, Score):
+                    scores[i] = one
+            if left:
+                rest.append(([i for i, _ in left], [one for _, one in left]))
+        return scores, rest
+
+    def submit_encoded(self, data_source: str, samples: Sequence[msgspec.Raw], turn: ScoringTurn) -> Scores:
+        """Send encoded samples of one data source, as `begin` returned them, to the workers.
+
+        Raises:
+            UnknownDataSourceError: The data source has no reward.
+            ScoringError: The scorer is closed.
+        """
+        plan = self._plan(data_source)
+        if isinstance(plan, Score):
+            raise self._registry.unknown(data_source)
+        return self._send(plan, samples, turn)
+
     def scores_by_group(self, data_source: str) -> bool:
         """Return True if all responses to a prompt from this data source have to be in one batch."""
         plan = self._plan(data_source)
@@ -330,13 +374,13 @@ class Scorer:
         """
         return WorkerJob(next(self._job_ids), name, timeout_s, make_runner, files)
 
-    def submit_piece(self, job: WorkerJob, piece: bytes) -> Scores:
+    def submit_piece(self, job: WorkerJob, piece: bytes, turn: ScoringTurn = NOBODY) -> Scores:
         """Send a piece of work to a worker. The returned future has one result, a Score if the piece fails.
 
         Raises:
             ScoringError: The scorer is closed.
         """
-        return self._pool(job).submit(job, [piece], 1)
+        return self._pool(job).submit(job, [piece], 1, turn)
 
     def for_another_process(self) -> tuple[list[UserFile], dict[str, Any]]:
         """Return the reward files as imported in this process, and arguments for an equivalent scorer."""

@@ -8,14 +8,15 @@ imported.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client import generate_latest as _generate
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from rewardkit.server.request_scoring import CountedOutcome, RequestScorer
-from rewardkit.types import COST_PARTS, COSTS, OVERRULED, Sample, Score, Status
+from rewardkit.server.observability.watchdog import Watchdog
+from rewardkit.server.request_scoring import RequestScorer
+from rewardkit.server.tally import Tally
+from rewardkit.types import Status
 
 MULTIPROC_DIR = "PROMETHEUS_MULTIPROC_DIR"
 CONTENT_TYPE = CONTENT_TYPE_LATEST
@@ -30,15 +31,13 @@ _MAX_CLIENTS = 200
 OTHER_CLIENTS = "(others)"
 """Label for all clients beyond `_MAX_CLIENTS`. The limit is needed because clients choose their names."""
 
-_STOPPED = ("timed_out", "over_limit")
-"""Parts of a score that count the program runs stopped by the sandbox, by reason."""
-
 
 class Metrics:
     """All metrics of one server process."""
 
-    def __init__(self, request_scorer: RequestScorer) -> None:
+    def __init__(self, request_scorer: RequestScorer, watchdog: Watchdog | None = None) -> None:
         self.request_scorer = request_scorer
+        self._watchdog = watchdog or Watchdog()
         self.registry = registry = CollectorRegistry()
         self._requests = Histogram(
             "rewardkit_request_seconds",
@@ -103,6 +102,16 @@ class Metrics:
         self._queue_chunks = Counter(
             "rewardkit_queue_chunks", "Chunks of samples that a worker started", registry=registry
         )
+        self._held = Counter(
+            "rewardkit_loop_held_seconds",
+            "Time in which the event loop did not tick for 0.1 s, so that no request was handled",
+            registry=registry,
+        )
+        self._passed_on = Counter(
+            "rewardkit_large_requests",
+            "Requests that scoring processes read and answered, because they were large",
+            registry=registry,
+        )
         self._clients = Counter(
             "rewardkit_client_samples", "Samples scored, by client", ["client"], registry=registry
         )
@@ -126,40 +135,27 @@ class Metrics:
             self._known_clients.add(name)
         self._clients.labels(name).inc(samples)
 
-    def observe(
-        self, outcomes: Mapping[CountedOutcome, int], scores: Sequence[Score], seconds: float
-    ) -> None:
+    def observe(self, tally: Tally, seconds: float) -> None:
         """Count a scored batch."""
         counts: dict[tuple[str, Status], int] = {}
-        in_sandbox = False
-        for (source, score, _, status), n in outcomes.items():
-            label = self.request_scorer.label(source)
-            if status == "ok":
-                distribution = self._scores.labels(label)
-                for _ in range(n):
-                    distribution.observe(max(score, 0.0))
-                self._negative_scores.labels(label).inc(
-                    n * max(-score, 0.0)
+        for outcome in tally.outcomes:
+            if outcome.status == "ok":
+                distribution = self._scores.labels(outcome.label)
+                for _ in range(outcome.n):
+                    distribution.observe(max(outcome.score, 0.0))
+                self._negative_scores.labels(outcome.label).inc(
+                    outcome.n * max(-outcome.score, 0.0)
                 )  # creates the metric even if no score is negative
-            counts[label, status] = counts.get((label, status), 0) + n
-            in_sandbox = in_sandbox or self.request_scorer.in_sandbox(source)
+            key = outcome.label, outcome.status
+            counts[key] = counts.get(key, 0) + outcome.n
         for key, n in counts.items():
             self._samples.labels(*key).inc(n)
             self._scoring_seconds.labels(*key).observe(seconds)
-        if in_sandbox:
-            for one in scores:
-                for reason in _STOPPED:
-                    if runs := one.parts.get(reason):
-                        self.sandbox_kills(reason, runs)
-
-    def judge_costs(self, samples: Sequence[Sample], scores: Sequence[Score]) -> None:
-        """Count the cost of the model calls for these samples."""
-        for sample, score in zip(samples, scores, strict=True):
-            if score.parts.keys() >= COSTS:
-                label = self.request_scorer.label(sample.data_source)
-                for name in (*COST_PARTS, OVERRULED):
-                    if amount := score.parts.get(name):
-                        self._judge_costs.labels(label, name).inc(amount)
+        for reason, runs in tally.stopped.items():
+            self.sandbox_kills(reason, runs)
+        for label, costs in tally.costs.items():
+            for name, amount in costs.items():
+                self._judge_costs.labels(label, name).inc(amount)
 
     def sandbox_kills(self, reason: str, runs: float = 1.0) -> None:
         """Count runs that the sandbox stopped: `timed_out` or `over_limit`."""
@@ -173,6 +169,8 @@ class Metrics:
         self._wait.set(admission.wait_s)
         self._bytes.set(admission.bytes)
         self._overloaded.inc(self._news("refused", admission.refused))
+        self._held.inc(self._news("held", self._watchdog.held_s))
+        self._passed_on.inc(self._news("passed on", self.request_scorer.passed_on))
         self._restarts.labels("died").inc(self._news("died", workers.died))
         self._restarts.labels("killed").inc(self._news("killed", workers.killed))
         self._queue_seconds.inc(self._news("waited", workers.waited_s))

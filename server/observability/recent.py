@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -88,18 +88,18 @@ class Recent:
         return self._left > 0 or int(now) != self._second
 
     def record(
-        self, samples: Sequence[Sample], scores: Sequence[Score], names: Mapping[str, str], now: float
+        self, samples: Sequence[Sample], scores: Sequence[Score], name_of: Callable[[str], str], now: float
     ) -> None:
         """Record evenly spaced samples from a batch, up to the limit per second, and the latest failures.
 
         Args:
             samples: Samples in the batch.
             scores: Score of each sample.
-            names: Name under which each data source is kept, from a limited set.
+            name_of: Function that returns the name under which a data source is kept, from a limited set.
             now: Current time, in seconds.
         """
         for i in self._chosen(scores, int(now)):
-            self._keep(samples[i], scores[i], names[samples[i].data_source], now)
+            self._keep(samples[i], scores[i], name_of(samples[i].data_source), now)
         while self._size > MAX_BYTES:
             self._drop_oldest()
 

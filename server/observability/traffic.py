@@ -6,13 +6,12 @@ The data is kept in memory, and covers only this server process.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from rewardkit.server.observability.recent import Recent
-from rewardkit.server.request_scoring import CountedOutcome
-from rewardkit.types import Sample, Score
+from rewardkit.server.tally import OTHERS, Tally
 
 SECONDS = 120
 """Number of past seconds for which rates are kept."""
@@ -20,7 +19,6 @@ BINS = 20
 """Number of bins per unit in the distribution of scores."""
 MAX_SOURCES = 50
 """Maximum number of data sources that are counted separately, since clients can choose any names."""
-OTHERS = "(others)"
 
 
 @dataclass
@@ -89,22 +87,19 @@ class Traffic:
         self._sources: dict[str, _Source] = {}
         self.recent = Recent()
 
-    def record(
-        self, outcomes: Mapping[CountedOutcome, int], samples: Sequence[Sample], scores: Sequence[Score]
-    ) -> None:
+    def record(self, tally: Tally) -> None:
         """Count a scored batch."""
         now = self._clock()
-        names: dict[str, str] = {}
         failed = False
-        for (data_source, score, correct, status), n in outcomes.items():
-            name = names[data_source] = self._name(data_source)
+        for outcome in tally.outcomes:
+            name = self._name(outcome.source)
             source = self._sources.get(name)
             if source is None:
                 source = self._sources[name] = _Source()
-            source.add(score, correct, status, int(now), n)
-            failed |= status != "ok"
+            source.add(outcome.score, outcome.correct, outcome.status, int(now), outcome.n)
+            failed |= outcome.status != "ok"
         if failed or self.recent.wants_more(now):
-            self.recent.record(samples, scores, names, now)
+            self.recent.record(tally.samples, tally.scores, self._name, now)
 
     def _name(self, source: str) -> str:
         name = source[:100]

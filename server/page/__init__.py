@@ -20,7 +20,7 @@ from rewardkit.assets import asset
 from rewardkit.errors import OverloadedError, RewardkitError
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.server.observability.traffic import Traffic
-from rewardkit.server.wire import JSON, decode_sample, refusal, reply
+from rewardkit.server.wire import JSON, decode_sample, refusal, reply, small
 
 _PAGES = {"/": "index.html", "/docs": "docs.html"}
 _SHARED = ("temml.min.js", "maths.js")
@@ -74,7 +74,7 @@ def router(scorer: Scorer, traffic: Traffic | None, *, guarded: bool = False) ->
             )
         waiting += 1
         try:
-            sample = decode_sample(await request.body())
+            sample = decode_sample(small(await request.body()))
             async with one_at_a_time:
                 explained = await asyncio.to_thread(scorer.explain, sample)
         except RewardkitError as error:

@@ -15,7 +15,6 @@ from rewardkit.server.protocols import (
     ors,
 )
 from rewardkit.server.protocols.base import ProtocolContext as ProtocolContext
-from rewardkit.server.protocols.base import ScoreSamples as ScoreSamples
 
 Router = Callable[[ProtocolContext], APIRouter]
 

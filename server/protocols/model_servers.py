@@ -15,28 +15,28 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter
 
 from rewardkit.errors import InputError
+from rewardkit.server.exchanges import Exchange, Question, ServedRows, question_of
 from rewardkit.server.protocols.base import (
     CARRIES_NO_TRUTH,
-    Handle,
     ProtocolContext,
-    SampleOrProblem,
     ask_messages,
     ask_text,
     failed_header,
     mount,
     reward_of,
-    score_all,
 )
-from rewardkit.server.wire import decode_object, reply
+from rewardkit.server.wire import Reply, decode_object, replied
+from rewardkit.types import Score
 
 MakeAnswer = Callable[[dict[str, Any], Sequence[float]], Any]
-"""Function that creates the response as plain data: (request, rewards) -> response."""
+"""Function that creates the response as plain data: (head of the request, rewards) -> response."""
 
 _TEXT = "<|user|>6 * 12 = ?<|assistant|>#### 72"
 
@@ -78,30 +78,26 @@ def _add(
 ) -> None:
     """Add a route for requests with their texts in `field`."""
     example = {"model": "gsm8k", field: _TEXT}
-    handle = _scoring(context, field, answer)
-    mount(context, routes, paths, handle, summary, example, note=CARRIES_NO_TRUTH)
+    exchange = Exchange(partial(_read, field), partial(_answer, answer))
+    mount(context, routes, paths, exchange, summary, example, note=CARRIES_NO_TRUTH)
 
 
-def _scoring(context: ProtocolContext, field: str, answer: MakeAnswer) -> Handle:
-    async def handle(body: bytes, data_source: str | None) -> Response:
-        request = decode_object(body)
-        scores = await score_all(context, _asked(context, request, field, data_source))
-        rewards = [reward_of(context, score) for score in scores]
-        return reply(answer(request, rewards), headers=failed_header(scores))
-
-    return handle
-
-
-def _asked(
-    context: ProtocolContext, request: Mapping[str, Any], field: str, data_source: str | None
-) -> list[SampleOrProblem]:
+def _read(field: str, rows: ServedRows, body: bytes, data_source: str | None) -> Question:
     """Return the samples in a request: one per text in the field, or the conversation in `messages`."""
+    request = decode_object(body)
     model = request.get("model")
     source = data_source or (model if isinstance(model, str) else None)
+    head = {"model": model, "several": isinstance(request.get(field), list)}
     messages = request.get("messages")
     if isinstance(messages, list) and all(isinstance(message, dict) for message in messages):
-        return [ask_messages(context, messages, data_source=source)]
-    return [ask_text(context, text, data_source=source) for text in _texts_in(request.get(field), field)]
+        return question_of([ask_messages(rows, messages, data_source=source)], head)
+    texts = _texts_in(request.get(field), field)
+    return question_of([ask_text(rows, text, data_source=source) for text in texts], head)
+
+
+def _answer(answer: MakeAnswer, rows: ServedRows, question: Question, scores: Sequence[Score]) -> Reply:
+    rewards = [reward_of(rows, score) for score in scores]
+    return replied(answer(question.about, rewards), failed_header(scores))
 
 
 def _texts_in(value: Any, name: str) -> list[str]:
@@ -136,7 +132,7 @@ def _embeddings(request: dict[str, Any], rewards: Sequence[float]) -> dict[str, 
 
 def _embedded(request: dict[str, Any], rewards: Sequence[float]) -> Any:
     made = [{"embedding": [reward], "meta_info": {"prompt_tokens": 0}} for reward in rewards]
-    return made if isinstance(request.get("text"), list) else made[0]
+    return made if request["several"] else made[0]
 
 
 def _head(request: dict[str, Any]) -> dict[str, Any]:

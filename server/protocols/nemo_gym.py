@@ -22,16 +22,9 @@ from rewardkit.messages import message_text
 from rewardkit.model_api.answers import output_text
 from rewardkit.model_api.failures import why_failed
 from rewardkit.rows import value_at
-from rewardkit.server.protocols.base import (
-    ProtocolContext,
-    SampleOrProblem,
-    ask,
-    mount,
-    parts_of,
-    reward_of,
-    score_all,
-)
-from rewardkit.server.wire import decode_object, reply
+from rewardkit.server.exchanges import Exchange, Question, SampleOrProblem, ServedRows, question_of
+from rewardkit.server.protocols.base import ProtocolContext, ask, mount, parts_of, reward_of
+from rewardkit.server.wire import Reply, decode_object, replied, reply
 from rewardkit.types import Sample, Score
 
 SERVER_NAME = "rewardkit"
@@ -70,21 +63,6 @@ _EXAMPLE = {
 def router(context: ProtocolContext) -> APIRouter:
     """Create the routes of a resources server, at the root and under `/nemo_gym`, and of a head server."""
 
-    async def verify(body: bytes, data_source: str | None) -> Response:
-        row = decode_object(body)
-        asked = _asked(context, row, data_source)
-        (score,) = await score_all(context, [asked], has_status=True)
-        return reply(row | _verdict(context, asked, score))
-
-    async def nothing(body: bytes, data_source: str | None) -> Response:
-        return reply({})
-
-    async def aggregate_metrics(body: bytes, data_source: str | None) -> Response:
-        answers = decode_object(body).get("verify_responses")
-        if not isinstance(answers, list) or not all(isinstance(answer, dict) for answer in answers):
-            raise InputError("'verify_responses' must be a list of objects, each a response of /verify")
-        return reply(_aggregate(answers))
-
     async def reverify_mode() -> Response:
         return reply("stateless")
 
@@ -92,25 +70,58 @@ def router(context: ProtocolContext) -> APIRouter:
         return reply(yaml.safe_dump(_head_config(request)))
 
     routes = APIRouter(tags=["NeMo-Gym"])
-    for name, handle, example in (
-        ("verify", verify, _EXAMPLE),
-        ("seed_session", nothing, {}),
-        ("close_session", nothing, {}),
-        ("aggregate_metrics", aggregate_metrics, {"verify_responses": [{_TASK: 0, "reward": 1.0}]}),
+    for name, exchange, example in (
+        ("verify", VERIFY, _EXAMPLE),
+        ("seed_session", NOTHING, {}),
+        ("close_session", NOTHING, {}),
+        ("aggregate_metrics", AGGREGATE, {"verify_responses": [{_TASK: 0, "reward": 1.0}]}),
     ):
-        mount(context, routes, [f"{base}/{name}" for base in _BASES], handle, f"NeMo-Gym: {name}", example)
+        mount(context, routes, [f"{base}/{name}" for base in _BASES], exchange, f"NeMo-Gym: {name}", example)
     routes.add_api_route("/reverify_mode", reverify_mode, methods=["GET"], summary="NeMo-Gym: reverify_mode")
     routes.add_api_route("/global_config_dict_yaml", head, methods=["GET"], summary="NeMo-Gym's head server")
     return routes
 
 
-def _asked(context: ProtocolContext, row: Mapping[str, Any], data_source: str | None) -> SampleOrProblem:
+def _read_verify(rows: ServedRows, body: bytes, data_source: str | None) -> Question:
+    row = decode_object(body)
+    return question_of([_asked(rows, row, data_source)], row)
+
+
+def _answer_verify(rows: ServedRows, question: Question, scores: Sequence[Score]) -> Reply:
+    return replied(question.about | _verdict(rows, question.samples[0], scores[0]))
+
+
+def _read_nothing(rows: ServedRows, body: bytes, data_source: str | None) -> Question:
+    return Question([])
+
+
+def _answer_nothing(rows: ServedRows, question: Question, scores: Sequence[Score]) -> Reply:
+    return replied({})
+
+
+def _read_answers(rows: ServedRows, body: bytes, data_source: str | None) -> Question:
+    answers = decode_object(body).get("verify_responses")
+    if not isinstance(answers, list) or not all(isinstance(answer, dict) for answer in answers):
+        raise InputError("'verify_responses' must be a list of objects, each a response of /verify")
+    return Question([], about=answers)
+
+
+def _answer_aggregate(rows: ServedRows, question: Question, scores: Sequence[Score]) -> Reply:
+    return replied(_aggregate(question.about))
+
+
+VERIFY = Exchange(_read_verify, _answer_verify, has_status=True)
+NOTHING = Exchange(_read_nothing, _answer_nothing, has_status=True)
+AGGREGATE = Exchange(_read_answers, _answer_aggregate, has_status=True)
+
+
+def _asked(rows: ServedRows, row: Mapping[str, Any], data_source: str | None) -> SampleOrProblem:
     try:
         text = _response_text(row.get("response"))
     except NoResponseError as error:
         return SampleOrProblem(Sample("", "", ""), str(error))
     return ask(
-        context,
+        rows,
         text,
         prompt=_prompt(row.get("responses_create_params")),
         label=_label(row),
@@ -158,11 +169,11 @@ def _prompt(params: Any) -> str | list[dict[str, Any]] | None:
     return [{"role": str(m["role"]), "content": message_text(m)} for m in messages]
 
 
-def _verdict(context: ProtocolContext, asked: SampleOrProblem, score: Score) -> dict[str, Any]:
-    verdict: dict[str, Any] = {"reward": reward_of(context, score), "mask_sample": not score.ok}
+def _verdict(rows: ServedRows, sample: Sample, score: Score) -> dict[str, Any]:
+    verdict: dict[str, Any] = {"reward": reward_of(rows, score), "mask_sample": not score.ok}
     if not score.ok:
         verdict |= {"failure_kind": score.status, "failure_reason": score.detail}
-    parts = parts_of(asked, score)
+    parts = parts_of(sample, score)
     return verdict | ({"reward_components": parts} if parts else {})
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import random
 import time
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,11 +26,21 @@ from starlette.exceptions import HTTPException
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from rewardkit import __version__
-from rewardkit.errors import InputError, OverloadedError
-from rewardkit.server.protocols.base import ProtocolContext, SampleOrProblem, described, parts_of, score_all
+from rewardkit.errors import InputError, OverloadedError, RewardkitError
+from rewardkit.server.exchanges import Exchange, Question, ServedRows
+from rewardkit.server.protocols.base import ProtocolContext, described, parts_of
 from rewardkit.server.request import CURRENT
 from rewardkit.server.tasks import TaskSet, task_set_of
-from rewardkit.server.wire import BodyDecoder, decode_object, encode, reply
+from rewardkit.server.wire import (
+    SMALL_BYTES,
+    BodyDecoder,
+    Reply,
+    decode_object,
+    encode,
+    replied,
+    response_to,
+    small,
+)
 from rewardkit.types import Score
 
 _ACTION = {
@@ -56,12 +67,16 @@ _STATE = {
 }
 
 
-class _RefusedMessage(Exception):
+class _RefusedMessage(RewardkitError):
     """A message cannot be handled. `code` is one of OpenEnv's error codes."""
 
     def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
+        super().__init__(code, message)
         self.code = code
+        self.message = message
+
+    def __str__(self) -> str:
+        return self.message
 
 
 class _Message(msgspec.Struct):
@@ -85,17 +100,18 @@ class _Episode:
 def router(context: ProtocolContext) -> APIRouter:
     """Create a router with the routes, or without any routes if the server has no tasks."""
     routes = APIRouter(tags=["OpenEnv"])
-    if not context.tasks:
+    tasks = context.rows.tasks
+    if not tasks:
         return routes
 
     @routes.websocket("/ws")
     @routes.websocket("/openenv/{environment}/ws")
     async def episodes(socket: WebSocket) -> None:
-        task_set = task_set_of(context.tasks, socket.path_params.get("environment"))
+        task_set = task_set_of(tasks, socket.path_params.get("environment"))
         await socket.accept()
         await _converse(context, socket, task_set)
 
-    first = next(iter(context.tasks.values()))
+    first = next(iter(tasks.values()))
     row = {"split": next(iter(first.splits)), "index": 0}
     for base, named in (("", {}), ("/openenv/{environment}", {"environment": first.name})):
         for method, name, answer, example in (
@@ -116,36 +132,32 @@ def router(context: ProtocolContext) -> APIRouter:
 
 def _endpoint(context: ProtocolContext, answer: Any) -> Any:
     async def endpoint(request: Request) -> Response:
-        task_set = task_set_of(context.tasks, request.path_params.get("environment"))
+        task_set = task_set_of(context.rows.tasks, request.path_params.get("environment"))
         try:
-            return reply(await answer(context, task_set, await request.body()))
+            return response_to(await answer(context, task_set, await request.body()))
         except _RefusedMessage as error:
             raise HTTPException(503 if error.code == "EXECUTION_ERROR" else 422, str(error)) from None
 
     return endpoint
 
 
-async def _reset_by_http(context: ProtocolContext, task_set: TaskSet, body: bytes) -> dict[str, Any]:
-    return _observation(task_set, _drawn(task_set, decode_object(body) if body else {}))
+async def _reset_by_http(context: ProtocolContext, task_set: TaskSet, body: bytes) -> Reply:
+    given = decode_object(small(body)) if body else {}
+    return replied(_observation(task_set, _drawn(task_set, given)))
 
 
-async def _step_by_http(context: ProtocolContext, task_set: TaskSet, body: bytes) -> dict[str, Any]:
-    action = decode_object(body).get("action")
-    if not isinstance(action, dict) or not {"split", "index"} <= action.keys():
-        raise _RefusedMessage(
-            "VALIDATION_ERROR", "over HTTP, 'action' needs the fields response, split and index"
-        )
-    return await _step(context, task_set, _drawn(task_set, action), action)
+async def _step_by_http(context: ProtocolContext, task_set: TaskSet, body: bytes) -> Reply:
+    return await context.requests.respond(STEP_BY_HTTP, body, task_set.name)
 
 
-async def _schema(context: ProtocolContext, task_set: TaskSet, body: bytes) -> dict[str, Any]:
-    return {"action": _ACTION, "observation": _OBSERVATION, "state": _STATE}
+async def _schema(context: ProtocolContext, task_set: TaskSet, body: bytes) -> Reply:
+    return replied({"action": _ACTION, "observation": _OBSERVATION, "state": _STATE})
 
 
-async def _metadata(context: ProtocolContext, task_set: TaskSet, body: bytes) -> dict[str, Any]:
+async def _metadata(context: ProtocolContext, task_set: TaskSet, body: bytes) -> Reply:
     tasks = ", ".join(f"{n:,} in {split}" for split, n in task_set.splits.items())
     description = f"prompts with one answer each: {tasks}"
-    return {"name": task_set.name, "description": description, "version": __version__}
+    return replied({"name": task_set.name, "description": description, "version": __version__})
 
 
 async def _converse(context: ProtocolContext, socket: WebSocket, task_set: TaskSet) -> None:
@@ -156,12 +168,14 @@ async def _converse(context: ProtocolContext, socket: WebSocket, task_set: TaskS
             text = await socket.receive_text()
         except (WebSocketDisconnect, KeyError):  # KeyError: binary message, which is not part of the protocol
             return
+        body = text.encode("utf-8", "replace")
         try:
-            message = _message(text)
+            # A large message must be a step, which a scoring process decodes.
+            message = _decoded(body) if len(body) <= SMALL_BYTES else _Message("step")
             if message.type == "close":
                 await socket.close()
                 return
-            kind, data = await _answer(context, task_set, episode, message)
+            kind, data = await _answer(context, task_set, episode, message, body)
         except _RefusedMessage as error:
             kind = "error"
             data = {"message": str(error), "code": error.code}
@@ -171,16 +185,16 @@ async def _converse(context: ProtocolContext, socket: WebSocket, task_set: TaskS
         await socket.send_text(encode({"type": kind, "data": data}).decode())
 
 
-def _message(text: str) -> _Message:
+def _decoded(body: bytes) -> _Message:
     try:
-        return _decode(text.encode("utf-8", "replace"))
+        return _decode(body)
     except Exception as error:
         raise _RefusedMessage("INVALID_JSON", str(error)) from None
 
 
 async def _answer(
-    context: ProtocolContext, task_set: TaskSet, episode: _Episode, message: _Message
-) -> tuple[str, dict[str, Any]]:
+    context: ProtocolContext, task_set: TaskSet, episode: _Episode, message: _Message, body: bytes
+) -> tuple[str, Any]:
     if message.type == "reset":
         drawn = _drawn(task_set, message.data)
         episode.id = drawn.id
@@ -196,9 +210,13 @@ async def _answer(
         )
     if episode.done:
         raise _RefusedMessage("SESSION_ERROR", "the episode is over; send a reset")
-    made = await _step(context, task_set, episode, message.data)
+    request = CURRENT.get()
+    if request is not None:
+        request.clock = time.perf_counter()  # each step on a connection has its own deadline
+    named = encode([task_set.name, episode.split, episode.index]).decode()
+    made = await context.requests.respond(STEP, body, named)
     episode.done = True
-    return "observation", made
+    return "observation", msgspec.Raw(made.body)
 
 
 def _drawn(task_set: TaskSet, given: dict[str, Any]) -> _Episode:
@@ -227,26 +245,46 @@ def _observation(task_set: TaskSet, episode: _Episode) -> dict[str, Any]:
     return {"observation": shown, "reward": None, "done": False}
 
 
-async def _step(
-    context: ProtocolContext, task_set: TaskSet, episode: _Episode, action: dict[str, Any]
-) -> dict[str, Any]:
+def _read_step(rows: ServedRows, body: bytes, named: str | None) -> Question:
+    """Read a step on a connection. `named` contains the task set, split and index of its episode."""
+    message = _decoded(body)
+    if message.type != "step":
+        raise _RefusedMessage("VALIDATION_ERROR", "a message of this size must have the type 'step'")
+    name, split, index = msgspec.json.decode(named or "", type=tuple[str, str, int])
+    return _step(rows, name, split, index, message.data)
+
+
+def _read_step_by_http(rows: ServedRows, body: bytes, named: str | None) -> Question:
+    """Read a step over HTTP. `named` is the task set."""
+    action = decode_object(body).get("action")
+    if not isinstance(action, dict) or not {"split", "index"} <= action.keys():
+        raise _RefusedMessage(
+            "VALIDATION_ERROR", "over HTTP, 'action' needs the fields response, split and index"
+        )
+    task_set = task_set_of(rows.tasks, named)
+    drawn = _drawn(task_set, action)
+    return _step(rows, task_set.name, drawn.split, drawn.index, action)
+
+
+def _step(rows: ServedRows, name: str, split: str, index: int, action: dict[str, Any]) -> Question:
     response = action.get("response")
     if not isinstance(response, str):
         raise _RefusedMessage("VALIDATION_ERROR", "'action' must be an object with a string 'response'")
-    task = task_set.task(episode.split, episode.index)
-    asked = SampleOrProblem(task.sample(response))
-    request = CURRENT.get()
-    if request is not None:
-        request.clock = time.perf_counter()  # each step on a connection has its own deadline
-    (score,) = await score_all(context, [asked], has_status=True)
-    return _rewarded(episode, asked, score)
+    task = task_set_of(rows.tasks, name).task(split, index)
+    return Question([task.sample(response)], about=(split, index))
 
 
-def _rewarded(episode: _Episode, asked: SampleOrProblem, score: Score) -> dict[str, Any]:
+def _rewarded(rows: ServedRows, question: Question, scores: Sequence[Score]) -> Reply:
+    (score,) = scores
     if not score.ok:
         raise _RefusedMessage(
             "EXECUTION_ERROR", f"the response could not be scored: {score.status}: {score.detail}"
         )
-    shown = {"messages": [], "split": episode.split, "index": episode.index, "detail": score.detail}
-    metadata = {"correct": score.correct, "parts": parts_of(asked, score)}
-    return {"observation": shown, "reward": score.score, "done": True, "metadata": metadata}
+    split, index = question.about
+    shown = {"messages": [], "split": split, "index": index, "detail": score.detail}
+    metadata = {"correct": score.correct, "parts": parts_of(question.samples[0], score)}
+    return replied({"observation": shown, "reward": score.score, "done": True, "metadata": metadata})
+
+
+STEP = Exchange(_read_step, _rewarded, has_status=True)
+STEP_BY_HTTP = Exchange(_read_step_by_http, _rewarded, has_status=True)

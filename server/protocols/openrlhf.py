@@ -6,26 +6,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from statistics import fmean
 from typing import Any
 
 import msgspec
-from fastapi import APIRouter, Response
+from fastapi import APIRouter
 
 from rewardkit.errors import InputError
 from rewardkit.server.chat import response_in, split
+from rewardkit.server.exchanges import Exchange, Question, SampleOrProblem, ServedRows, question_of
 from rewardkit.server.protocols.base import (
     ProtocolContext,
-    SampleOrProblem,
     ask,
     ask_text,
     failed_header,
     mount,
     parts_of,
     reward_of,
-    score_all,
 )
-from rewardkit.server.wire import BodyDecoder, reply
+from rewardkit.server.wire import BodyDecoder, Reply, replied
 from rewardkit.types import Score
 
 
@@ -60,21 +60,14 @@ _decode: BodyDecoder[OpenRlhfRequest] = BodyDecoder(OpenRlhfRequest, "an OpenRLH
 
 def router(context: ProtocolContext) -> APIRouter:
     """Create the routes `/openrlhf` and `/openrlhf/{data_source}`."""
-
-    async def score(body: bytes, data_source: str | None) -> Response:
-        asked = _asked(context, _decode(body), data_source)
-        scores = await score_all(context, asked, timeout_s=TIMEOUT_S)
-        return reply(_answer(context, asked, scores), headers=failed_header(scores))
-
     routes = APIRouter(tags=["OpenRLHF"])
     paths = ("/openrlhf", "/openrlhf/{data_source:path}")
-    mount(context, routes, paths, score, "OpenRLHF's remote reward model", _EXAMPLE)
+    mount(context, routes, paths, OPENRLHF, "OpenRLHF's remote reward model", _EXAMPLE)
     return routes
 
 
-def _asked(
-    context: ProtocolContext, request: OpenRlhfRequest, data_source: str | None
-) -> list[SampleOrProblem]:
+def _read(rows: ServedRows, body: bytes, data_source: str | None) -> Question:
+    request = _decode(body)
     queries = _list(request.query)
     prompts = _list(request.prompts) or [None] * len(queries)
     labels = _list(request.labels) or [None] * len(queries)
@@ -84,14 +77,14 @@ def _asked(
     asked = []
     for query, prompt, label in zip(queries, prompts, labels, strict=True):
         if prompt is None and label is None:
-            asked.append(ask_text(context, query, data_source=data_source))
+            asked.append(ask_text(rows, query, data_source=data_source))
             continue
-        asked.append(_ask_query(context, query, prompt, label, data_source))
-    return asked
+        asked.append(_ask_query(rows, query, prompt, label, data_source))
+    return question_of(asked)
 
 
 def _ask_query(
-    context: ProtocolContext, query: str, prompt: str | None, label: Any, data_source: str | None
+    rows: ServedRows, query: str, prompt: str | None, label: Any, data_source: str | None
 ) -> SampleOrProblem:
     """Return the sample for a query.
 
@@ -103,7 +96,7 @@ def _ask_query(
         response = said if prompt else None
     else:
         response = response_in(query, prompt)
-    asked = ask(context, response or "", prompt=prompt, label=label, data_source=data_source)
+    asked = ask(rows, response or "", prompt=prompt, label=label, data_source=data_source)
     return asked._replace(problem=asked.problem or _NO_BEGINNING) if response is None else asked
 
 
@@ -113,14 +106,18 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _answer(context: ProtocolContext, asked: list[SampleOrProblem], scores: list[Score]) -> OpenRlhfAnswer:
-    rewards = [reward_of(context, score) for score in scores]
+def _answer(rows: ServedRows, question: Question, scores: Sequence[Score]) -> Reply:
+    rewards = [reward_of(rows, score) for score in scores]
     right = [
         reward if score.correct is None else float(score.correct)
         for reward, score in zip(rewards, scores, strict=True)
     ]
     logs: dict[str, list[float]] = {"failed": [float(not score.ok) for score in scores]}
-    for one, score in zip(asked, scores, strict=True):
-        for name, value in parts_of(one, score).items():
+    for sample, score in zip(question.samples, scores, strict=True):
+        for name, value in parts_of(sample, score).items():
             logs.setdefault(name, []).append(value)
-    return OpenRlhfAnswer(rewards, right, {name: fmean(values) for name, values in logs.items() if values})
+    means = {name: fmean(values) for name, values in logs.items() if values}
+    return replied(OpenRlhfAnswer(rewards, right, means), failed_header(scores))
+
+
+OPENRLHF = Exchange(_read, _answer, TIMEOUT_S)

@@ -13,7 +13,7 @@ an index, and never receive ground truths.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -23,11 +23,19 @@ from starlette.responses import StreamingResponse
 
 from rewardkit import __version__
 from rewardkit.messages import message_text
+from rewardkit.server.exchanges import Exchange, Question, ServedRows
 from rewardkit.server.protocols.background import ELSEWHERE, Store
-from rewardkit.server.protocols.base import ProtocolContext, SampleOrProblem, described, parts_of, score_all
+from rewardkit.server.protocols.base import (
+    FAILED_HEADER,
+    ProtocolContext,
+    described,
+    failed_header,
+    parts_of,
+)
 from rewardkit.server.protocols.sessions import Session, Sessions
 from rewardkit.server.tasks import Task, TaskSet, task_set_of
-from rewardkit.server.wire import BodyDecoder, encode, reply
+from rewardkit.server.wire import SMALL_BYTES, BodyDecoder, Reply, encode, replied, reply, small
+from rewardkit.types import Score
 
 SUBMIT = "submit"
 _ARGUMENT = "response"
@@ -93,7 +101,7 @@ _OrsAnswer = Callable[[TaskSet, Request], Awaitable[Response]]
 def router(context: ProtocolContext) -> APIRouter:
     """Create a router with the standard's routes, or without any routes if the server has no tasks."""
     routes = APIRouter(tags=["Open Reward Standard"])
-    if context.tasks:
+    if context.rows.tasks:
         _Environments(context).add_to(routes)
     return routes
 
@@ -101,9 +109,9 @@ def router(context: ProtocolContext) -> APIRouter:
 class _Environments:
     def __init__(self, context: ProtocolContext) -> None:
         self._context = context
-        self._sets: Mapping[str, TaskSet] = context.tasks
+        self._sets: Mapping[str, TaskSet] = context.rows.tasks
         self._sessions = Sessions()
-        self._calls = Store(context.admission)
+        self._calls = Store(context.requests.admission)
 
     def add_to(self, routes: APIRouter) -> None:
         """Add all routes. Paths of the first environment also exist without its name as a prefix."""
@@ -177,18 +185,18 @@ class _Environments:
         return reply(_TOOLS)
 
     async def _num_tasks(self, task_set: TaskSet, request: Request) -> Response:
-        which = _decode_which(await request.body())
+        which = _decode_which(small(await request.body()))
         return reply({"num_tasks": _size(task_set, which.split)})
 
     async def _task(self, task_set: TaskSet, request: Request) -> Response:
-        which = _decode_which(await request.body())
+        which = _decode_which(small(await request.body()))
         if not 0 <= which.index < _size(task_set, which.split):
             raise HTTPException(400, f"split '{which.split}' has no task {which.index}")
         return reply({"task": _spec(which.split, which.index), "env_name": task_set.name})
 
     async def _tasks(self, task_set: TaskSet, request: Request) -> Response:
         """Return all tasks in a split, or a range of tasks, with the semantics of a Python slice."""
-        which = _decode_which(await request.body())
+        which = _decode_which(small(await request.body()))
         found = range(_size(task_set, which.split))[which.start : which.stop]
         return reply({"tasks": [_spec(which.split, index) for index in found], "env_name": task_set.name})
 
@@ -197,7 +205,7 @@ class _Environments:
         return _events(_once([("task_id", session_id), ("end", "")]))
 
     async def _create(self, request: Request) -> Response:
-        asked = _decode_creation(await request.body())
+        asked = _decode_creation(small(await request.body()))
         spec = asked.task_spec or {"split": asked.split, "index": asked.index}
         split = spec.get("split")
         index = spec.get("index")
@@ -246,39 +254,34 @@ class _Environments:
         session_id = _session_id(request)
         session = self._session(request)
         body = await request.body()
-        call = _decode_call(body)
-        if call.task_id is not None:
-            return _events(self._answered(call.task_id))
-        problem = _problem(call, session)
+        if len(body) <= SMALL_BYTES:
+            call = _decode_call(body)
+            if call.task_id is not None:
+                return _events(self._answered(call.task_id))
+            problem = _problem(call)
+        else:  # a large call must be an answer, which a scoring process decodes
+            problem = None
         if problem is None and not self._sessions.finish(session_id):
             problem = _refused("the answer has already been submitted", "episode_finished")
         if problem is not None:
             return _events(_once([("task_id", self._sessions.new_id()), ("end", problem)]))
-        task = self._task_of(session)
-        scoring = self._score(session_id, task, str(call.input[_ARGUMENT]))
+        named = encode([session.task_set, session.split, session.index]).decode()
+        scoring = self._score(session_id, body, named)
         return _events(self._answered(await self._calls.start(len(body), scoring)))
 
-    async def _score(self, session_id: str, task: Task, response: str) -> bytes:
+    async def _score(self, session_id: str, body: bytes, named: str) -> bytes:
         """Score the response in a call and return the encoded outcome.
 
         If scoring fails, the outcome has no reward, and the client may submit another answer.
         """
-        asked = SampleOrProblem(task.sample(response))
         try:
-            (score,) = await score_all(self._context, [asked], has_status=True)
+            made = await self._context.requests.respond(CALL, body, named)
         except BaseException:
             self._sessions.reopen(session_id)
             raise
-        if not score.ok:
+        if FAILED_HEADER in made.headers:
             self._sessions.reopen(session_id)
-        said = "The response was submitted." if score.ok else f"not scored: {score.detail}"
-        output = {
-            "blocks": [_block(said)],
-            "metadata": {"status": score.status, "detail": score.detail, "parts": parts_of(asked, score)},
-            "reward": score.score if score.ok else None,
-            "finished": score.ok,
-        }
-        return encode({"ok": True, "output": output})
+        return made.body
 
     async def _answered(self, call_id: str) -> AsyncIterator[str]:
         """Yield the events for a call: its id, keep-alive comments, and the outcome in pieces."""
@@ -335,12 +338,41 @@ def _spec(split: str, index: int) -> dict[str, Any]:
     return {"id": f"{split}/{index}", "split": split, "index": index}
 
 
-def _problem(call: OrsCall, session: Session) -> str | None:
+def _read_call(rows: ServedRows, body: bytes, named: str | None) -> Question:
+    """Read a call. `named` contains the task set, split and index of its session."""
+    call = _decode_call(body)
+    problem = _problem(call)
+    if problem is not None:
+        return Question([], about=problem)
+    name, split, index = msgspec.json.decode(named or "", type=tuple[str, str, int])
+    task = task_set_of(rows.tasks, name).task(split, index)
+    return Question([task.sample(call.input[_ARGUMENT])])
+
+
+def _answer_call(rows: ServedRows, question: Question, scores: Sequence[Score]) -> Reply:
+    if question.about is not None:
+        return Reply(question.about.encode(), {FAILED_HEADER: "1"})
+    (score,) = scores
+    said = "The response was submitted." if score.ok else f"not scored: {score.detail}"
+    parts = parts_of(question.samples[0], score)
+    output = {
+        "blocks": [_block(said)],
+        "metadata": {"status": score.status, "detail": score.detail, "parts": parts},
+        "reward": score.score if score.ok else None,
+        "finished": score.ok,
+    }
+    return replied({"ok": True, "output": output}, failed_header(scores))
+
+
+CALL = Exchange(_read_call, _answer_call, has_status=True)
+
+
+def _problem(call: OrsCall) -> str | None:
     if call.name not in _ANSWERS:
         return _refused(f"no tool '{call.name}'; the only tool is {SUBMIT}", "not_found")
     if not isinstance(call.input.get(_ARGUMENT), str):
         return _refused(f"{call.name} needs a string as '{_ARGUMENT}'", "input_validation")
-    return _refused("the answer has already been submitted", "episode_finished") if session.finished else None
+    return None
 
 
 def _refused(error: str, reason: str) -> str:

@@ -23,6 +23,7 @@ from rewardkit.server.app import create_app
 from rewardkit.server.observability.logs import json_logs
 from rewardkit.server.observability.metrics import Metrics
 from rewardkit.server.request_scoring import RequestScorer
+from rewardkit.server.tally import tally_of
 from rewardkit.types import COST_PARTS
 from tests.living import until
 from tests.server.serving import serving
@@ -59,10 +60,10 @@ def test_requests_and_samples_are_counted_by_route_source_and_status(scorer: Sco
 
 def test_what_judges_cost_is_counted(scorer: Scorer) -> None:
     costs = dict.fromkeys(COST_PARTS, 0.0) | {"calls": 2.0, "input_tokens": 300.0, "overruled": 1.0}
-    metrics = Metrics(RequestScorer(scorer))
-    metrics.judge_costs(
-        [Sample("gsm8k", "", "")] * 3, [Score(1.0, parts=costs)] * 2 + [Score(1.0, parts={"calls": 1.0})]
-    )
+    requests = RequestScorer(scorer)
+    metrics = Metrics(requests)
+    scores = [Score(1.0, parts=costs)] * 2 + [Score(1.0, parts={"calls": 1.0})]
+    metrics.observe(tally_of([Sample("gsm8k", "", "")] * 3, scores, requests.label), 0.1)
     text = metrics.text().decode()
     for name, amount in (("calls", 4), ("input_tokens", 600), ("overruled", 2), ("over_budget", 0)):
         assert value(text, f'rewardkit_judge_total{{data_source="gsm8k",of="{name}"}}') == amount

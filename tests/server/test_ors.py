@@ -18,7 +18,9 @@ from rewardkit import Sample, Scorer
 from rewardkit.datasets_prep.common.schema import SCHEMA, Row, chat
 from rewardkit.errors import InputError
 from rewardkit.server.app import create_app
+from rewardkit.server.exchanges import ServedRows
 from rewardkit.server.protocols import ProtocolContext, ors
+from rewardkit.server.request_scoring import RequestScorer
 from rewardkit.server.task_files import open_task_sets
 from rewardkit.types import Score
 from tests.server.serving import serve
@@ -46,12 +48,9 @@ def tasks(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def http(tasks: Path) -> Iterator[TestClient]:
     with Scorer() as scorer:
-
-        async def score(samples: Sequence[Sample], *, timeout_s: float | None = None) -> list[Score]:
-            return await scorer.ascore_batch(samples)
-
+        rows = ServedRows(tasks=open_task_sets([str(tasks)]))
         app = FastAPI()
-        app.include_router(ors.router(ProtocolContext(score, tasks=open_task_sets([str(tasks)]))))
+        app.include_router(ors.router(ProtocolContext(RequestScorer(scorer, rows=rows))))
         with TestClient(app) as client:
             yield client
 
@@ -143,11 +142,13 @@ def test_a_malformed_call_is_said_to_be_one_and_leaves_the_session_open(
 def test_what_could_not_be_scored_has_no_reward_and_may_be_handed_in_again(tasks: Path) -> None:
     answers = [Score(0.0, "error", detail="out of memory"), Score(1.0)]
 
-    async def score(samples: Sequence[Sample], *, timeout_s: float | None = None) -> list[Score]:
-        return [answers.pop(0)]
+    class Scripted(Scorer):
+        def score_batch(self, samples: Sequence[Sample]) -> list[Score]:
+            return [answers.pop(0)]
 
+    rows = ServedRows(tasks=open_task_sets([f"sums={tasks}"]))
     app = FastAPI()
-    app.include_router(ors.router(ProtocolContext(score, tasks=open_task_sets([f"sums={tasks}"]))))
+    app.include_router(ors.router(ProtocolContext(RequestScorer(Scripted(), rows=rows))))
     with TestClient(app) as http:
         header = opened(http)
         output = outcome(call(http, header, name="submit", input={"response": RIGHT}))["output"]

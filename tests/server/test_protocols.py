@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -15,11 +15,13 @@ from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rewardkit import Sample, Scorer
+from rewardkit import Scorer
 from rewardkit.datasets_prep.common.schema import SCHEMA, Row, chat
+from rewardkit.server.exchanges import ServedRows
 from rewardkit.server.ground_truths import GroundTruthIndex
 from rewardkit.server.protocols import ROUTERS, ProtocolContext
-from rewardkit.types import Score
+from rewardkit.server.request_scoring import RequestScorer
+from rewardkit.server.tally import Tally
 
 FALLBACK = -0.5
 QUESTION = "What is 6 times 12?"
@@ -27,7 +29,7 @@ PROMPT = f"<|im_start|>user\n{QUESTION}<|im_end|>\n<|im_start|>assistant\n"
 RIGHT = "6 * 12 = 72\n#### 72"
 WRONG = "#### 71"
 ENVELOPE = {"data_source": "gsm8k", "ground_truth": "72"}
-OBSERVED: list[tuple[Sequence[Sample], Sequence[Score], float]] = []
+OBSERVED: list[Tally] = []
 
 
 @pytest.fixture(scope="module")
@@ -40,16 +42,12 @@ def http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     path = tmp_path_factory.mktemp("gold") / "train.parquet"
     pq.write_table(pa.Table.from_pylist([row.as_record() for row in rows], schema=SCHEMA), path)
     with Scorer() as scorer:
-
-        async def score(samples: Sequence[Sample], *, timeout_s: float | None = None) -> list[Score]:
-            return await scorer.ascore_batch(samples)
-
-        context = ProtocolContext(
-            score, GroundTruthIndex([path]), FALLBACK, (lambda *seen: OBSERVED.append(seen),)
-        )
+        served = ServedRows(GroundTruthIndex([path]), on_failure=FALLBACK)
+        requests = RequestScorer(scorer, rows=served)
+        requests.observers.append(lambda tally, seconds: OBSERVED.append(tally))
         app = FastAPI()
         for router in ROUTERS.values():
-            app.include_router(router(context))
+            app.include_router(router(ProtocolContext(requests)))
         with TestClient(app) as client:
             yield client
 
@@ -478,5 +476,5 @@ def test_lone_surrogates_and_nan_get_a_proper_answer(http: TestClient) -> None:
 def test_what_never_reaches_the_scorer_is_observed_too(http: TestClient) -> None:
     OBSERVED.clear()
     post(http, "/slime", {"prompt": "Unknown?", "response": "r"})
-    ((samples, scores, _),) = OBSERVED
-    assert (samples[0].response, scores[0].status) == ("r", "invalid")
+    (tally,) = OBSERVED
+    assert (tally.samples[0].response, tally.scores[0].status) == ("r", "invalid")

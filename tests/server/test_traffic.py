@@ -1,8 +1,11 @@
 from __future__ import annotations
 
-from rewardkit.server.observability.traffic import BINS, MAX_SOURCES, OTHERS, SECONDS, Traffic
-from rewardkit.server.request_scoring import count_outcomes
+from rewardkit import Scorer
+from rewardkit.server.observability.traffic import BINS, MAX_SOURCES, SECONDS, Traffic
+from rewardkit.server.tally import OTHERS, SourceLabels, tally_of
 from rewardkit.types import Sample, Score, failure
+
+LABELS = SourceLabels(Scorer())
 
 
 class Clock:
@@ -17,7 +20,7 @@ def sample(source: str = "gsm8k", response: str = "#### 1") -> Sample:
 
 
 def record(traffic: Traffic, samples: list[Sample], scores: list[Score]) -> None:
-    traffic.record(count_outcomes(samples, scores), samples, scores)
+    traffic.record(tally_of(samples, scores, LABELS))
 
 
 def test_rates_means_and_failures_are_counted_per_data_source() -> None:

@@ -1,0 +1,86 @@
+"""Notices when the event loop is held, so that no request was handled, and says which route held it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from weakref import WeakKeyDictionary
+
+from starlette.types import Scope
+
+HELD_S = 0.1
+"""Seconds without a tick from which the event loop counts as held."""
+
+_TICK_S = 0.05
+"""Seconds between two ticks."""
+
+_MAX_ROUTES = 1_000
+"""Maximum number of routes that are logged."""
+
+_log = logging.getLogger("rewardkit.server")
+
+
+class Watchdog:
+    """Watchdog of an event loop. The loop ticks, and a thread looks at what runs when the loop does not."""
+
+    def __init__(self) -> None:
+        self.held_s = 0.0
+        """Total number of seconds for which the event loop was held, in pieces of at least `HELD_S`."""
+        self._scopes: WeakKeyDictionary[asyncio.Task[object], Scope] = WeakKeyDictionary()
+        self._ticked = 0.0
+        self._holder: str | None = None
+        """Route that ran while the loop did not tick."""
+        self._logged: set[str] = set()
+        self._stopped = threading.Event()
+
+    def handles(self, scope: Scope) -> None:
+        """Record that the current task handles this request."""
+        task = asyncio.current_task()
+        if task is not None:
+            self._scopes[task] = scope
+
+    async def run(self) -> None:
+        """Watch the running event loop until this coroutine is cancelled."""
+        self._ticked = time.monotonic()
+        thread = threading.Thread(
+            target=self._watch, args=(asyncio.get_running_loop(),), name="rewardkit-watchdog", daemon=True
+        )
+        thread.start()
+        try:
+            while True:
+                await asyncio.sleep(_TICK_S)
+                now = time.monotonic()
+                late_s = now - self._ticked - _TICK_S
+                if late_s >= HELD_S:
+                    self._held(late_s)
+                self._ticked, self._holder = now, None
+        finally:
+            self._stopped.set()
+
+    def _held(self, seconds: float) -> None:
+        self.held_s += seconds
+        route = self._holder
+        if route is not None and route not in self._logged and len(self._logged) < _MAX_ROUTES:
+            self._logged.add(route)
+            _log.warning(
+                "%s held the event loop for %.2f s (it is not logged again)",
+                route,
+                seconds,
+                extra={"route": route},
+            )
+
+    def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
+        while not self._stopped.wait(_TICK_S):
+            if self._holder is None and time.monotonic() - self._ticked > _TICK_S + HELD_S / 2:
+                self._holder = self._running(loop)
+
+    def _running(self, loop: asyncio.AbstractEventLoop) -> str | None:
+        """Return the route of the request whose task is running, or None if there is no such request."""
+        task = asyncio.current_task(loop)
+        scope = self._scopes.get(task) if task is not None else None
+        if scope is None:
+            return None
+        path: str = getattr(scope.get("route"), "path", "unmatched")
+        return path
