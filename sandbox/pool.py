@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections import deque
+import time
+from collections import Counter, deque
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from types import TracebackType
@@ -35,6 +36,7 @@ class Ticket(Future[T]):
     def __init__(self, work: Callable[[Sandbox], T]) -> None:
         super().__init__()
         self.work = work
+        self.since = time.monotonic()
         self.sandbox: Sandbox | None = None
         self.kill_it = False
         self.lock = threading.Lock()
@@ -57,6 +59,7 @@ class Pool:
         size: Number of parallel runs. None means the number of cores that this process may use.
         level: Isolation level, as for `Sandbox`. The level is checked before the pool starts.
         queue_size: Maximum number of waiting runs. Callers wait while the queue is full.
+        spare: Number of further parallel runs, for callers that run nothing while all others are busy.
 
     Raises:
         SandboxUnavailable: The level does not work on this host.
@@ -68,6 +71,7 @@ class Pool:
         level: levels.LevelChoice = "auto",
         *,
         queue_size: int = 10_000,
+        spare: int = 0,
         allow_unsafe: bool = False,
     ) -> None:
         self.level: IsolationLevel = levels.choose(level, allow_unsafe=allow_unsafe)
@@ -79,9 +83,14 @@ class Pool:
         self._queues: dict[Hashable, deque[Ticket[Any]]] = {}
         self._turns: deque[Hashable] = deque()
         self._waiting = 0
+        self._running: Counter[Hashable] = Counter()
+        """Number of running jobs of each caller."""
+        self.begun = 0
+        self.waited_s = 0.0
+        """Number of runs that were started, and total number of seconds that they waited."""
         self._closed = False
         self._sandboxes: set[Sandbox] = set()
-        self._threads = [threading.Thread(target=self._serve, daemon=True) for _ in range(self.size)]
+        self._threads = [threading.Thread(target=self._serve, daemon=True) for _ in range(self.size + spare)]
         for thread in self._threads:
             thread.start()
 
@@ -144,9 +153,11 @@ class Pool:
         with self._changed:
             self._sandboxes.add(sandbox)
         with sandbox:
-            while (ticket := self._next()) is not None:
+            while (taken := self._next()) is not None:
+                caller, ticket = taken
                 if ticket.set_running_or_notify_cancel():
                     self._run(sandbox, ticket)
+                self._end(caller)
 
     def _run(self, sandbox: Sandbox, ticket: Ticket[Any]) -> None:
         with ticket.lock:
@@ -167,13 +178,17 @@ class Pool:
         with ticket.lock:
             ticket.sandbox = None
 
-    def _next(self) -> Ticket[Any] | None:
-        """Wait for a queued run and return it, taking callers in turn. Return None if the pool is closed."""
+    def _next(self) -> tuple[Hashable, Ticket[Any]] | None:
+        """Wait for a queued run and return it with its caller. Return None if the pool is closed.
+
+        Callers take turns. Only a caller that runs nothing may use a spare sandbox.
+        """
         with self._changed:
-            self._changed.wait_for(lambda: self._turns or self._closed)
+            self._changed.wait_for(lambda: self._closed or self._has_turn())
             if self._closed:
                 return None
-            caller = self._turns.popleft()
+            caller = next(caller for caller in self._turns if self._may_run(caller))
+            self._turns.remove(caller)
             queue = self._queues[caller]
             ticket = queue.popleft()
             if queue:
@@ -181,8 +196,24 @@ class Pool:
             else:
                 del self._queues[caller]
             self._waiting -= 1
+            self._running[caller] += 1
+            self.begun += 1
+            self.waited_s += time.monotonic() - ticket.since
             self._changed.notify_all()
-            return ticket
+            return caller, ticket
+
+    def _has_turn(self) -> bool:
+        return any(map(self._may_run, self._turns))
+
+    def _may_run(self, caller: Hashable) -> bool:
+        return self._running.total() < self.size or not self._running[caller]
+
+    def _end(self, caller: Hashable) -> None:
+        with self._changed:
+            self._running[caller] -= 1
+            if not self._running[caller]:
+                del self._running[caller]
+            self._changed.notify_all()
 
     def close(self) -> None:
         """Kill running jobs, cancel waiting jobs and stop all servers. Repeated calls have no effect."""

@@ -50,6 +50,18 @@ def test_callers_take_turns(pool: Pool) -> None:
     assert ended[:3] == [b"1\n", b"71\n", b"2\n"] and len(ended) == 21
 
 
+def test_a_caller_that_runs_nothing_gets_a_spare_sandbox(pool: Pool) -> None:
+    sleeps = Job(b"import time\ntime.sleep(600)", limits=Limits(wall_s=600))
+    with Pool(1, pool.level, spare=1) as busy:
+        tickets = [busy.submit(sleeps, caller="many") for _ in range(4)]
+        assert busy.submit(Job(GOOD, b"1"), caller="few").result().stdout == b"2\n"
+        assert busy.submit(Job(GOOD, b"2"), caller="few").result().stdout == b"3\n"
+        assert [ticket.running() for ticket in tickets] == [True, False, False, False]
+        assert busy.begun == 3
+        for ticket in tickets:
+            ticket.cancel()
+
+
 def test_a_full_queue_refuses_who_will_not_wait() -> None:
     with Pool(1, queue_size=2) as pool:
         busy = [pool.submit(Job(b"import time\ntime.sleep(60)", limits=Limits(wall_s=60)))]
