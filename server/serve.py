@@ -296,6 +296,8 @@ class _Workers(Multiprocess):
         super().__init__(config, sockets)
         self.application = application
         self.living: set[int | None] = set()
+        for sig in (signal.SIGTERM, signal.SIGINT):  # at once, not after all SIGHUPs that came before
+            signal.signal(sig, lambda sig, frame: self.should_exit.set())
 
     def handle_hup(self) -> None:
         """Replace each process with a new process, once the new process is ready."""

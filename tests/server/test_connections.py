@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
+import signal
 import socket
 import threading
 import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import msgspec
 import pytest
 import uvicorn
+from uvicorn.supervisors.multiprocess import SIGNALS
 
 from rewardkit.server import connections
 from rewardkit.server.connections import LimitedHeaders
+from rewardkit.server.serve import _Application, _Workers
 from tests.living import until
 from tests.server.serving import serving
 
@@ -217,3 +222,26 @@ def test_a_burst_beyond_the_soft_limit_of_files_is_wholly_scored(tmp_path: Path)
         urllib.request.urlopen(f"{server.url}/healthz", timeout=120).close()
         for connection in idle:
             connection.close()
+
+
+def test_closed_connections_are_logged_at_a_bounded_rate(caplog: pytest.LogCaptureFixture) -> None:
+    log = connections._ClosedLog()
+    for _ in range(1_000):
+        log("client", "its headers are too large", 5.0)
+    assert len(caplog.records) == connections._MAX_LOGGED
+    log("client", "its headers are too large", 6.0)
+    assert "(990 earlier closed connections were not logged)" in caplog.text
+
+
+def test_sigterm_stops_a_supervisor_at_once_whatever_signals_came_before() -> None:
+    before = {sig: signal.getsignal(sig) for sig in SIGNALS}
+    try:
+        workers = _Workers(uvicorn.Config("none:none", workers=2), [], cast("_Application", None))
+        for _ in range(20):
+            os.kill(os.getpid(), signal.SIGHUP)
+        assert not workers.should_exit.is_set()
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert workers.should_exit.is_set()
+    finally:
+        for sig, handler in before.items():
+            signal.signal(sig, handler)
