@@ -1,0 +1,36 @@
+"""A route that holds the event loop is named in the log once, and the time is counted."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from rewardkit.server.observability.watchdog import Watchdog
+
+
+def test_a_route_that_holds_the_event_loop_is_logged_once_and_counted(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    watchdog = Watchdog()
+
+    async def holds_the_loop() -> None:
+        watchdog.handles({"type": "http", "route": SimpleNamespace(path="/slow")})
+        ends = time.monotonic() + 30.0
+        time.sleep(0.3)
+        while watchdog._holder is None and time.monotonic() < ends:  # the thread may be slow
+            time.sleep(0.01)
+
+    async def main() -> None:
+        watching = asyncio.create_task(watchdog.run())
+        for _ in range(2):
+            await asyncio.sleep(0.1)
+            await asyncio.create_task(holds_the_loop())
+        await asyncio.sleep(0.1)
+        watching.cancel()
+
+    asyncio.run(main())
+    assert watchdog.held_s >= 0.4
+    assert [record.message.split()[0] for record in caplog.records] == ["/slow"]
