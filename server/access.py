@@ -1,6 +1,6 @@
 """Access control, which checks the tokens of requests and the origins of the web pages that send them.
 
-Decisions depend only on the headers, and are made before the body is read. Limits on load are in `limits`.
+Decisions depend only on the headers, and are made before the body is read. Limits on load are in `admission`.
 """
 
 from __future__ import annotations

@@ -1,15 +1,18 @@
-"""Limits on the total work in the server, and on the body of a request.
+"""Admission of work to the server, in one place for all routes, with a share for each client.
 
 If a limit is exceeded, the server immediately responds with "try again in n seconds". It limits the bytes of
-request bodies in memory, and the samples that are being scored or waiting for a worker. Because these numbers
-say little about time, it also estimates when a request would be done, and refuses the request if that would
-be too late for the client. The order in which workers process requests is in `rewardkit.scoring.turns`.
+request bodies in memory, and the samples that are being scored or waiting for a worker. A client that is
+within its share of a limit is admitted even if another client has used up the limit. Because these numbers
+say little about time, admission also estimates when a request would be done, and refuses the request if that
+would be too late for the client. The order in which workers process requests is in `rewardkit.scoring.turns`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import math
+import time
+from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +21,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import Message
 
 from rewardkit.errors import OverloadedError
+from rewardkit.scoring.jobs import UNKNOWN_S
 from rewardkit.server.request import CurrentRequest
 
 RESERVE_SHARE = 0.1
@@ -32,6 +36,12 @@ MOST_RESERVE_SHARE = 0.6
 
 BODY_TIMEOUT_S = 60.0
 """Time limit in seconds for each piece of a body to arrive."""
+
+LEAST_RATE = 16 << 10
+"""Minimum number of bytes per second at which a body must arrive, after `BODY_GRACE_S`."""
+
+BODY_GRACE_S = 30.0
+"""Seconds after the headers for which a body may arrive at any rate."""
 
 _MAX_DIGITS = 20
 """Number of digits of a content length that are parsed. Longer numbers are far too large anyway, and int()
@@ -79,30 +89,30 @@ class Admission:
         self._mean_s: dict[str, float] = {}
         """Mean worker time per sample in seconds, by label of the data source."""
         self._clients: dict[Hashable, dict[_Key, _Backlog]] = {}
+        self._samples: Counter[Hashable] = Counter()
+        self._bytes: Counter[Hashable] = Counter()
+        """Samples and bytes of each client."""
 
     @property
     def wait_s(self) -> float:
         """Expected seconds until the workers have scored all samples in the server."""
-        busy_s = sum(
-            backlog.samples * self._mean_s.get(label, 0.0)
-            for backlogs in self._clients.values()
-            for (label, _), backlog in backlogs.items()
-        )
-        return busy_s / self.workers
+        return sum(self._before_s(client, math.inf) for client in self._clients) / self.workers
 
-    def take_bytes(self, n: int) -> None:
+    def take_bytes(self, n: int, client: Hashable = None) -> None:
         """Reserve bytes for a request body. The caller must release them with `give_back_bytes`.
 
         Raises:
             OverloadedError: There is not enough room. No bytes were reserved.
         """
-        if self.bytes and self.bytes + n > self.max_bytes:
+        if self.bytes and self._exceeds(n, self.bytes, self.max_bytes, self._bytes, client):
             raise self._full(f"{self.bytes >> 20} MiB of requests are being processed", 1.0)
         self.bytes += n
+        self._bytes[client] += n
 
-    def give_back_bytes(self, n: int) -> None:
+    def give_back_bytes(self, n: int, client: Hashable = None) -> None:
         """Release bytes that `take_bytes` reserved."""
         self.bytes -= n
+        _subtract(self._bytes, client, n)
 
     @contextmanager
     def room_for(
@@ -119,18 +129,20 @@ class Admission:
             OverloadedError: There is no room, or the samples are not expected to be scored in time.
         """
         n = sum(counts.values())
-        if self.samples and self.samples + n > self.max_samples:
+        if self.samples and self._exceeds(n, self.samples, self.max_samples, self._samples, client):
             raise self._full(f"{self.samples} samples are being scored", max(1.0, self.wait_s / 2))
         done_s = self._done_in_s(counts, client)
         if done_s > latest_s(timeout_s) and self._clients:  # not applied to a lone request
             why = f"scoring would take {done_s:.1f} s, and the time limit is {timeout_s:.0f} s"
             raise self._full(why, done_s / 4)
         self.samples += n
+        self._samples[client] += n
         self._count(counts, client, 1)
         try:
             yield
         finally:
             self.samples -= n
+            _subtract(self._samples, client, n)
             self._count(counts, client, -1)
 
     def learn(self, label: str, seconds: float) -> None:
@@ -138,11 +150,20 @@ class Admission:
         before = self._mean_s.get(label, seconds)
         self._mean_s[label] = before + _LEARNING_RATE * (seconds - before)
 
+    def _exceeds(self, n: int, held: int, limit: int, by_client: Counter[Hashable], client: Hashable) -> bool:
+        """Return True if `n` more exceed both the limit and the client's share of the limit."""
+        if held + n <= limit:
+            return False
+        clients = len(by_client) + (client not in by_client)
+        return clients == 1 or by_client[client] + n > limit // clients
+
     def _done_in_s(self, counts: Mapping[str, int], client: Hashable) -> float:
         """Return the estimated number of seconds until a new request would be done.
 
         By that time, every earlier request from the same client has received at most as much worker time as
-        the new request, and every other client has received at most as much as this client in total.
+        the new request, and every other client has received at most as much as this client in total. Samples
+        whose cost is unknown never cause the refusal of their own request, because the cost would then stay
+        unknown.
         """
         own_s = sum(self._mean_s.get(label, 0.0) * count for label, count in counts.items())
         if not own_s:
@@ -154,10 +175,13 @@ class Admission:
         return (with_own_s + others_s) / self.workers
 
     def _before_s(self, client: Hashable, at_most_s: float) -> float:
-        """Return the total worker time of a client's requests, each limited to `at_most_s`."""
+        """Return the total worker time of a client's requests, each limited to `at_most_s`.
+
+        Samples whose cost is unknown count as expensive.
+        """
         total_s = 0.0
         for (label, _), backlog in self._clients.get(client, {}).items():
-            seconds = backlog.samples * self._mean_s.get(label, 0.0)
+            seconds = backlog.samples * self._mean_s.get(label, UNKNOWN_S)
             total_s += min(seconds, backlog.requests * at_most_s)
         return total_s
 
@@ -180,14 +204,20 @@ class Admission:
         return OverloadedError(f"{why}; try again later", float(math.ceil(retry_after_s)))
 
 
+def _subtract(counts: Counter[Hashable], client: Hashable, n: int) -> None:
+    counts[client] -= n
+    if counts[client] <= 0:
+        del counts[client]
+
+
 def latest_s(timeout_s: float) -> float:
     """Return the maximum estimated seconds until a request with this time limit is done."""
     reserve_s = max(RESERVE_SHARE * timeout_s, min(RESERVE_S, MOST_RESERVE_SHARE * timeout_s))
-    return timeout_s - reserve_s
+    return timeout_s - reserve_s if timeout_s < math.inf else math.inf
 
 
 class Body:
-    """Body of a request, with limits on its size and speed.
+    """Body of a request, with limits on its size and speed. Bytes are counted when they arrive.
 
     Args:
         request: Request to which the body belongs.
@@ -216,13 +246,14 @@ class Body:
         self.encoding = headers.get(b"content-encoding", b"identity")
         self._came = 0
         self._held = 0
+        self._began = time.monotonic()
 
     def open(self) -> None:
-        """Check the headers, and reserve the number of bytes in Content-Length.
+        """Check the headers.
 
         Raises:
             HTTPException: The body is too large, or compressed.
-            OverloadedError: Too many bytes are in memory already.
+            OverloadedError: There is no room for the body now.
         """
         if self.declared > self.max_bytes:
             raise HTTPException(413, self.too_large())
@@ -230,16 +261,12 @@ class Body:
             raise HTTPException(
                 415, "compressed bodies are not supported: send the body without Content-Encoding"
             )
-        self.take(self.declared)
-
-    def take(self, n: int) -> None:
-        """Reserve bytes for this request."""
-        self.admission.take_bytes(n)
-        self._held += n
+        self.admission.take_bytes(self.declared, self.request.client)  # only to learn if there is room
+        self.admission.give_back_bytes(self.declared, self.request.client)
 
     def release(self) -> None:
         """Release all bytes reserved for this request."""
-        self.admission.give_back_bytes(self._held)
+        self.admission.give_back_bytes(self._held, self.request.client)
 
     async def receive(self) -> Message:
         """Return the next message from the client, within the limits.
@@ -253,13 +280,14 @@ class Body:
         if message["type"] == "http.disconnect":
             request.gone = True
         elif not request.body_read:
-            self._came += len(message.get("body", b""))
+            n = len(message.get("body", b""))
+            self._came += n
             request.body_read = not message.get("more_body", False)
             if not self.streamed:
                 if self._came > self.max_bytes:
                     raise HTTPException(413, self.too_large(), {"connection": "close"})
-                if self._came > self._held:
-                    self.take(self._came - self._held)
+                self.admission.take_bytes(n, request.client)
+                self._held += n
         return message
 
     def too_large(self) -> str:
@@ -267,9 +295,17 @@ class Body:
         return f"the body is larger than {self.max_bytes >> 20} MiB; send smaller batches"
 
     async def _in_time(self) -> Message:
-        """Return the next message from the client, or raise HTTPException 408 after `BODY_TIMEOUT_S`."""
+        """Return the next message from the client.
+
+        Raises:
+            HTTPException: The message takes too long to arrive, or the body arrives too slowly (status 408).
+        """
+        waits_s = BODY_TIMEOUT_S
+        if not self.streamed:
+            until = self._began + BODY_GRACE_S + self._came / LEAST_RATE
+            waits_s = min(waits_s, until - time.monotonic())
         try:
-            async with asyncio.timeout(BODY_TIMEOUT_S):
+            async with asyncio.timeout(waits_s):
                 return await self.request.receive()
         except TimeoutError:
-            raise HTTPException(408, "the body took too long to arrive") from None
+            raise HTTPException(408, "the body took too long to arrive", {"connection": "close"}) from None

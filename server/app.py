@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import pickle
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -24,8 +25,8 @@ from rewardkit.sandbox.fusion import RunRequest, read_request, run_request, sand
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.server import page, score_route
 from rewardkit.server.access import Access
+from rewardkit.server.admission import Admission
 from rewardkit.server.exchanges import Exchange, Question, ServedRows
-from rewardkit.server.limits import Admission
 from rewardkit.server.middleware import Guard
 from rewardkit.server.observability import health
 from rewardkit.server.observability.metrics import CONTENT_TYPE, Metrics
@@ -112,7 +113,7 @@ def create_app(
     if ground_truths is not None:
         request_scorer.prepare()
     watchdog = Watchdog()
-    metrics = Metrics(request_scorer, watchdog)
+    metrics = Metrics(request_scorer, watchdog, sandbox)
     traffic = Traffic()
     _observe(request_scorer, metrics, traffic)
     state = health.Health(needs or {})
@@ -223,12 +224,18 @@ def _add_run_code(app: FastAPI, sandbox: Pool, metrics: Metrics, requests: Reque
         if isinstance(asked, str):
             return reply(sandbox_error(asked))
         current = CURRENT.get()
+        client = current and current.client
+        timeout_s = (current and current.timeout_s) or math.inf  # clients have no time limit by default
         began = time.monotonic()
-        with current.cancelled_with_client() if current else nullcontext():
-            answer = await run_request(sandbox, asked, caller=current and current.client)
+        with (
+            requests.admission.room_for({"/run_code": 1}, timeout_s, client),
+            current.cancelled_with_client() if current else nullcontext(),
+        ):
+            answer = await run_request(sandbox, asked, caller=client)
+        if (result := answer["run_result"]) is not None and result["execution_time"] is not None:
+            requests.admission.learn("/run_code", result["execution_time"])
         if current is not None and current.trace is not None:
             current.trace.watch("sandbox", began, time.monotonic(), {"run_status": str(answer["status"])})
-        result = answer["run_result"]
         if result is not None and result["return_code"] is None:
             metrics.sandbox_kills("timed_out")
         return reply(answer)

@@ -20,7 +20,7 @@ from starlette.websockets import WebSocketDisconnect
 from rewardkit.errors import OverloadedError
 from rewardkit.server import page
 from rewardkit.server.access import Access
-from rewardkit.server.limits import Admission, Body
+from rewardkit.server.admission import Admission, Body
 from rewardkit.server.observability.health import Health
 from rewardkit.server.observability.metrics import Metrics
 from rewardkit.server.observability.watchdog import Watchdog

@@ -74,6 +74,8 @@ class RequestDone(msgspec.Struct):
     problems: list[str] = []
     """Problems of the request to be logged."""
     tally: Tally | None = None
+    seconds: float = 0.0
+    """Time spent on this pass."""
 
 
 class _Begun(msgspec.Struct):
@@ -111,7 +113,9 @@ class RequestRunner:
     def _outcome(self, work: RequestWork) -> RequestDone:
         start = time.perf_counter()
         try:
-            return self._handle(work, start)
+            done = self._handle(work, start)
+            done.seconds = time.perf_counter() - start
+            return done
         except Exception as error:
             try:
                 sent = pickle.dumps(error)

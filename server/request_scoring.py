@@ -14,7 +14,7 @@ import logging
 import pickle
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import compress
 from typing import Any
@@ -25,6 +25,7 @@ from rewardkit.errors import OverloadedError
 from rewardkit.scoring.jobs import Attribute, Scores, ScoringTurn, WorkerJob
 from rewardkit.scoring.runner import is_async
 from rewardkit.scoring.scorer import Scorer
+from rewardkit.server.admission import Admission
 from rewardkit.server.exchanges import (
     Exchange,
     Question,
@@ -34,7 +35,6 @@ from rewardkit.server.exchanges import (
     read_question,
     to_be_scored,
 )
-from rewardkit.server.limits import Admission
 from rewardkit.server.request import CURRENT, CurrentRequest
 from rewardkit.server.request_runner import LATE, ForWorkers, RequestDone, RequestRunner, RequestWork
 from rewardkit.server.tally import SourceLabels, Tally, tally_of
@@ -45,6 +45,9 @@ MAX_TIMEOUT_S = 86_400.0
 
 SMALL_SAMPLES = 64
 """Maximum number of samples of a request that the event loop handles itself."""
+
+_LARGE = "large requests"
+"""Label of requests that scoring processes read. They take one place for each `SMALL_BYTES`."""
 
 _ANSWER_S = 10.0
 """Time limit in seconds for a scoring process to encode the answer after the deadline of a request."""
@@ -119,7 +122,13 @@ class RequestScorer:
         start = time.perf_counter()
         work = RequestWork(pickle.dumps(exchange), body, named, 0.0)
         work.left_s = self._deadline(exchange.timeout_s, start) - start
-        done = await self._run(work, work.left_s)
+        # The cost of a request that has not been read is estimated from its size.
+        places = {_LARGE: -(-len(body) // SMALL_BYTES)}
+        request = CURRENT.get()
+        with self.admission.room_for(places, work.left_s, request and request.client):
+            done = await self._run(work, work.left_s)
+        if isinstance(done, RequestDone):
+            self.admission.learn(_LARGE, done.seconds / places[_LARGE])
         return partial(self._answer_elsewhere, exchange, work, done, start)
 
     async def _answer_here(self, exchange: Exchange, question: Question) -> Reply:
@@ -178,9 +187,7 @@ class RequestScorer:
         """Score encoded samples in workers, and return a Score for each that was scored in time."""
         request = CURRENT.get()
         turn = _turn(request)
-        counts: Counter[str] = Counter()
-        for some in needs:
-            counts[self.label(some.data_source)] += len(some.samples)
+        counts = self._places({some.data_source: len(some.samples) for some in needs})
         left_s = max(0.0, deadline - time.perf_counter())
         with self.admission.room_for(counts, left_s, turn.client):
             futures: list[Scores] = []
@@ -281,11 +288,15 @@ class RequestScorer:
             observe(tally, seconds)
 
     def _by_label(self, samples: Sequence[Sample], elsewhere: Sequence[bool]) -> dict[str, int]:
-        """Return the number of samples with each label. Samples that need no worker have the label `""`."""
+        """Return the number of samples with each label, which is `""` for those that take no worker time."""
         busy = Counter([sample.data_source for sample in compress(samples, elsewhere)])
-        by_label = {"": len(samples) - busy.total()}
+        return self._places(busy, len(samples) - busy.total())
+
+    def _places(self, busy: Mapping[str, int], others: int = 0) -> dict[str, int]:
+        by_label = {"": others}
         for source, count in busy.items():
-            label = self.label(source)
+            # The samples of async rewards wait for servers most of the time, and overlap in a worker.
+            label = "" if is_async(self.scorer.reward_for(source)) else self.label(source)
             by_label[label] = by_label.get(label, 0) + count
         return by_label
 

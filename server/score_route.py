@@ -129,6 +129,8 @@ class ScoreRoute:
     async def _lines(self, receive: Receive) -> AsyncIterator[tuple[list[bytes], bool]]:
         """Yield lines in batches as they arrive, without empty lines, and True if there may be more."""
         admission = self.requests.admission
+        request = CURRENT.get()
+        client = request.client if request is not None else ""
         rest = bytearray()
         more = True
         try:
@@ -138,7 +140,7 @@ class ScoreRoute:
                     raise ClientDisconnect
                 piece = message.get("body", b"")
                 more = message.get("more_body", False)
-                admission.take_bytes(len(piece))
+                admission.take_bytes(len(piece), client)
                 rest += piece
                 if more and b"\n" not in piece:  # searching the whole line again would be quadratic
                     lines = []
@@ -146,7 +148,7 @@ class ScoreRoute:
                     *lines, last = bytes(rest).split(b"\n")
                     if not more:
                         lines.append(last)
-                    admission.give_back_bytes(len(rest) - len(last))
+                    admission.give_back_bytes(len(rest) - len(last), client)
                     rest = bytearray(last)
                 if max(map(len, [*lines, rest])) > self.max_line_bytes:
                     raise InputError(
@@ -159,7 +161,7 @@ class ScoreRoute:
                 if not more and not lines:
                     yield [], False
         finally:
-            admission.give_back_bytes(len(rest))
+            admission.give_back_bytes(len(rest), client)
 
 
 def _read(each: bool, rows: ServedRows, body: bytes, named: str | None) -> Question:

@@ -78,13 +78,10 @@ class SourceLabels:
 
     def __call__(self, data_source: str) -> str:
         """Return the label of a data source."""
-        return self._known(data_source)[0]
+        return self.with_place(data_source)[0]
 
-    def in_sandbox(self, data_source: str) -> bool:
-        """Return True if the samples of this data source are programs that run in the sandbox."""
-        return self._known(data_source)[1]
-
-    def _known(self, data_source: str) -> tuple[str, bool]:
+    def with_place(self, data_source: str) -> tuple[str, bool]:
+        """Return the label of a data source, and True if its samples are programs that run in the sandbox."""
         found = self._labels.get(data_source)
         if found is None:
             found = self._find(data_source)
@@ -114,16 +111,19 @@ def tally_of(samples: Sequence[Sample], scores: Sequence[Score], labels: SourceL
         costly = costly or score.parts.keys() >= COSTS
     names: dict[str, str] = {}
     merged: dict[tuple[str, str, float, bool | None, Status], int] = {}
+    in_sandbox = False
     for (source, value, correct, status), n in counts.items():
         if source not in names and len(names) < _MAX_NAMES:
             names[source] = source[:_NAME]
-        full = labels(source), names.get(source, OTHERS), value, correct, status
+        label, is_program = labels.with_place(source)
+        in_sandbox = in_sandbox or is_program
+        full = label, names.get(source, OTHERS), value, correct, status
         merged[full] = merged.get(full, 0) + n
     outcomes = [Outcome(*key, n) for key, n in merged.items()]
     found = Tally(len(samples), outcomes, samples=samples, scores=scores)
     if costly:
         found.costs = _costs(samples, scores, labels)
-    if any(labels.in_sandbox(source) for source in {key[0] for key in counts}):
+    if in_sandbox:
         found.stopped = {
             reason: runs for reason in STOPPED if (runs := sum(s.parts.get(reason, 0.0) for s in scores))
         }

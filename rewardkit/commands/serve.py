@@ -284,7 +284,7 @@ class Service:
                 cors_origins=asked.cors_origins,
                 hosts=asked.hosts,
                 access_log=asked.access_log,
-                sandbox=stack.enter_context(Pool(self.scorers)) if asked.run_code else None,
+                sandbox=stack.enter_context(Pool(self.scorers, spare=1)) if asked.run_code else None,
                 needs=needs,
                 ground_truths=self.ground_truths,
                 on_failure=asked.on_failure,

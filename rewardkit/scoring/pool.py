@@ -350,6 +350,8 @@ class _Loop:
         for answer in message.scores:
             if isinstance(answer, Score):
                 self._learn(chunk, answer)
+            else:
+                chunk.job.learn(time.monotonic() - worker.since)
             chunk.put(answer)
         if chunk.done == len(chunk.samples):
             worker.chunk = None

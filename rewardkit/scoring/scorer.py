@@ -330,8 +330,8 @@ class Scorer:
         return plan.reward if isinstance(plan, ScoringPlan) else self._reward_and_options(data_source)[0]
 
     def find(self, data_source: str) -> Reward | None:
-        """Return the reward for a data source as `reward_for` does, or None if there is no such reward."""
-        return None if self._registry.find(data_source) is None else self.reward_for(data_source)
+        """Return the reward for a data source, without this scorer's settings, or None if there is none."""
+        return self._registry.find(data_source)
 
     def options_for(self, data_source: str) -> Any:
         """Return the options for a data source, as an instance of the reward's options dataclass.

@@ -13,6 +13,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, G
 from prometheus_client import generate_latest as _generate
 from prometheus_client.multiprocess import MultiProcessCollector
 
+from rewardkit.sandbox import Pool
 from rewardkit.server.observability.watchdog import Watchdog
 from rewardkit.server.request_scoring import RequestScorer
 from rewardkit.server.tally import Tally
@@ -35,8 +36,11 @@ OTHER_CLIENTS = "(others)"
 class Metrics:
     """All metrics of one server process."""
 
-    def __init__(self, request_scorer: RequestScorer, watchdog: Watchdog | None = None) -> None:
+    def __init__(
+        self, request_scorer: RequestScorer, watchdog: Watchdog | None = None, sandbox: Pool | None = None
+    ) -> None:
         self.request_scorer = request_scorer
+        self._sandbox = sandbox
         self._watchdog = watchdog or Watchdog()
         self.registry = registry = CollectorRegistry()
         self._requests = Histogram(
@@ -97,10 +101,14 @@ class Metrics:
             registry=registry,
         )
         self._queue_seconds = Counter(
-            "rewardkit_queue_seconds", "Time that chunks of samples waited for a worker", registry=registry
+            "rewardkit_queue_seconds",
+            "Time that chunks of samples waited for a worker, and programs of /run_code for a sandbox",
+            registry=registry,
         )
         self._queue_chunks = Counter(
-            "rewardkit_queue_chunks", "Chunks of samples that a worker started", registry=registry
+            "rewardkit_queue_chunks",
+            "Chunks of samples that a worker started, and programs of /run_code",
+            registry=registry,
         )
         self._held = Counter(
             "rewardkit_loop_held_seconds",
@@ -173,8 +181,9 @@ class Metrics:
         self._passed_on.inc(self._news("passed on", self.request_scorer.passed_on))
         self._restarts.labels("died").inc(self._news("died", workers.died))
         self._restarts.labels("killed").inc(self._news("killed", workers.killed))
-        self._queue_seconds.inc(self._news("waited", workers.waited_s))
-        self._queue_chunks.inc(self._news("begun", workers.begun))
+        runs, waited_s = (self._sandbox.begun, self._sandbox.waited_s) if self._sandbox else (0, 0.0)
+        self._queue_seconds.inc(self._news("waited", workers.waited_s + waited_s))
+        self._queue_chunks.inc(self._news("begun", workers.begun + runs))
 
     def _news(self, name: str, total: float) -> float:
         new = total - self._told.get(name, 0.0)

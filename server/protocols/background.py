@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rewardkit.errors import OverloadedError, RewardkitError, reason_of
-from rewardkit.server.limits import Admission
+from rewardkit.server.admission import Admission
 from rewardkit.server.request import CURRENT
 
 _LOG = logging.getLogger(__name__)
@@ -46,6 +46,7 @@ class BackgroundSubmission:
     until: float
     held: int
     """Size in bytes of the body during scoring, and of the answer afterwards."""
+    client: str = ""
     task: asyncio.Task[None] | None = None
     """Task that scores the submission, or None once it is done."""
     answer: bytes | None = None
@@ -91,20 +92,21 @@ class Store:
         Raises:
             OverloadedError: There is no room for the submission, or scoring could not be started.
         """
+        request = CURRENT.get()
+        client = request.client if request is not None else ""
         self._forget_expired()
         try:
             if len(self._kept) >= self._limit:
                 raise OverloadedError(
                     "too many results are waiting to be fetched; fetch some, or try again later", 2.0
                 )
-            self._admission.take_bytes(body_bytes)
+            self._admission.take_bytes(body_bytes, client)
         except OverloadedError:
             answering.close()
             raise
-        kept = BackgroundSubmission(time.monotonic() + self._kept_s, body_bytes)
+        kept = BackgroundSubmission(time.monotonic() + self._kept_s, body_bytes, client)
         request_id = uuid.uuid4().hex
         self._kept[request_id] = kept
-        request = CURRENT.get()
         within = contextvars.Context()
         within.run(CURRENT.set, request and request.outlived())
         kept.task = asyncio.create_task(self._finish(kept, answering), context=within)
@@ -126,7 +128,7 @@ class Store:
             kept.failed = f"{type(error).__name__}: {reason_of(error)}"
         kept.task = None
         held = len(kept.answer or b"")
-        self._admission.give_back_bytes(kept.held - held)
+        self._admission.give_back_bytes(kept.held - held, kept.client)
         kept.held = held
 
     def get(self, request_id: str) -> BackgroundSubmission | None:
@@ -146,7 +148,7 @@ class Store:
         if kept.task is not None:
             kept.task.cancel()  # the task releases the bytes
         else:
-            self._admission.give_back_bytes(kept.held)
+            self._admission.give_back_bytes(kept.held, kept.client)
             kept.held = 0
 
     def _forget_expired(self) -> None:

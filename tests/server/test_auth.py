@@ -16,7 +16,7 @@ from starlette.types import Message
 
 from rewardkit import Scorer
 from rewardkit.cli import run
-from rewardkit.server import limits
+from rewardkit.server import admission
 from rewardkit.server.app import create_app
 from tests.server.serving import serving
 
@@ -69,7 +69,7 @@ def test_a_body_without_a_length_is_counted_while_it_comes_in(scorer: Scorer) ->
 
 def test_more_bytes_than_may_be_held_are_refused_at_once(scorer: Scorer) -> None:
     app = create_app(scorer, max_bytes=1_000)
-    app.state.request_scorer.admission.take_bytes(900)  # another request's
+    app.state.request_scorer.admission.take_bytes(900, "testclient")  # another request's
     with TestClient(app) as http:
         for content in (b" " * 200 + b"[]", iter([b" " * 200, b"[]"])):
             answer = http.post("/score", content=content)
@@ -79,10 +79,19 @@ def test_more_bytes_than_may_be_held_are_refused_at_once(scorer: Scorer) -> None
     assert app.state.request_scorer.admission.bytes == 900
 
 
+def test_one_client_cannot_use_up_the_room_for_the_bodies_of_others(scorer: Scorer) -> None:
+    app = create_app(scorer, max_bytes=1_000)
+    app.state.request_scorer.admission.take_bytes(1_000, "another client")
+    with TestClient(app) as http:
+        assert http.post("/score", content=b" " * 200 + b"[]").status_code == 200
+        assert http.post("/score", content=b" " * 600 + b"[]").status_code == 503
+
+
+@pytest.mark.parametrize("name", ["BODY_TIMEOUT_S", "BODY_GRACE_S"])
 def test_a_body_that_takes_too_long_is_a_408_and_its_room_is_given_back(
-    scorer: Scorer, monkeypatch: pytest.MonkeyPatch
+    scorer: Scorer, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr(limits, "BODY_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(admission, name, 0.05)
     app = create_app(scorer)
     coming: list[Message] = [{"type": "http.request", "body": b"[", "more_body": True}]
     sent: list[Message] = []

@@ -13,8 +13,8 @@ from fastapi.testclient import TestClient
 from rewardkit import Sample, Scorer
 from rewardkit.errors import OverloadedError
 from rewardkit.registry import REGISTRY, Registry, Reward, Running
+from rewardkit.server.admission import Admission
 from rewardkit.server.app import create_app
-from rewardkit.server.limits import Admission
 from rewardkit.server.protocols import background
 from rewardkit.server.protocols.background import BackgroundSubmission, Store
 

@@ -6,13 +6,15 @@ import asyncio
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rewardkit import Sample, Scorer
 from rewardkit.errors import OverloadedError
 from rewardkit.registry import Registry, Reward, Running
-from rewardkit.server.limits import Admission
+from rewardkit.server.admission import Admission, Body
+from rewardkit.server.request import CurrentRequest
 from rewardkit.server.request_scoring import RequestScorer
 
 
@@ -112,6 +114,52 @@ def test_what_cannot_be_scored_in_time_is_not_taken_on() -> None:
         with admission.room_for({"slow": 1}, timeout_s=2.6):  # the other must let it have its share
             pass
     assert (admission.samples, admission.wait_s) == (0, 0.0)
+
+
+def test_one_client_cannot_use_up_the_places_of_others() -> None:
+    admission = Admission(max_samples=100)
+    with admission.room_for({"slow": 100}, timeout_s=60.0, client="a"):
+        with pytest.raises(OverloadedError), admission.room_for({"slow": 1}, timeout_s=60.0, client="a"):
+            pass
+        with admission.room_for({"slow": 50}, timeout_s=60.0, client="b"):
+            with pytest.raises(OverloadedError), admission.room_for({"slow": 1}, timeout_s=60.0, client="b"):
+                pass
+            with admission.room_for({"slow": 30}, timeout_s=60.0, client="c"):
+                pass
+    assert admission.samples == 0
+
+
+def test_samples_of_unknown_cost_count_as_expensive_for_others_but_are_not_refused_themselves() -> None:
+    admission = Admission()
+    admission.learn("known", 0.1)
+    with admission.room_for({"unknown": 1_000}, timeout_s=60.0, client="a"):
+        assert admission.wait_s == 250.0
+        with admission.room_for({"unknown": 1_000}, timeout_s=60.0, client="a"):
+            pass
+        with pytest.raises(OverloadedError), admission.room_for({"known": 300}, timeout_s=60.0, client="b"):
+            pass
+        with admission.room_for({"known": 200}, timeout_s=60.0, client="b"):
+            pass
+
+
+def test_a_body_is_counted_as_it_arrives_and_not_as_announced() -> None:
+    admission = Admission(max_bytes=1_000)
+
+    async def arriving() -> Any:
+        return {"type": "http.request", "body": b"x" * 10, "more_body": True}
+
+    def body() -> Body:
+        request = CurrentRequest("id", arriving, "a")
+        return Body(request, admission, {b"content-length": b"900"}, max_bytes=1_000, streamed=False)
+
+    bodies = [body() for _ in range(5)]
+    for one in bodies:
+        one.open()
+        asyncio.run(one.receive())
+    assert admission.bytes == 50
+    for one in bodies:
+        one.release()
+    assert admission.bytes == 0
 
 
 def test_any_number_of_made_up_names_costs_no_memory(scorer: Scorer) -> None:
