@@ -172,14 +172,22 @@ class _Keys:
         table = pa.table({"key": _arrow(pairs.keys, pa.uint64()), "row": _arrow(pairs.rows, pa.int64())})
         table = table.sort_by([("key", "ascending"), ("row", "ascending")]).combine_chunks()
         keys, rows = (table.column(i).combine_chunks() for i in range(2))
-        self._keys = _view(keys, "Q")
-        self._rows = _view(rows, "q")
         self.ambiguous: dict[int, Ambiguous] = {}
+        self.__setstate__((keys, rows, self.ambiguous))
         repeated = pc.equal(keys[1:], keys[:-1]).to_pylist() if len(keys) else []
         for i in compress(range(len(repeated)), repeated):
             row, other = self._rows[i], self._rows[i + 1]
             if hashes[row] != hashes[other]:
                 self.ambiguous.setdefault(self._keys[i], Ambiguous(row, other))
+
+    def __getstate__(self) -> tuple[pa.Array, pa.Array, dict[int, Ambiguous]]:
+        return self._arrays[0], self._arrays[1], self.ambiguous
+
+    def __setstate__(self, state: tuple[pa.Array, pa.Array, dict[int, Ambiguous]]) -> None:
+        keys, rows, self.ambiguous = state
+        self._arrays = keys, rows
+        self._keys = _view(keys, "Q")  # views cannot be sent to another process
+        self._rows = _view(rows, "q")
 
     def find(self, key: int) -> int | Ambiguous | None:
         """Return the first row with this key, two conflicting rows, or None if the key does not exist."""

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from rewardkit import pickling
 from rewardkit.datasets_prep.common.schema import SCHEMA, Row, chat
 from rewardkit.errors import InputError
 from rewardkit.server.chat import messages_of, plain, response_in, split, turns
@@ -136,6 +137,13 @@ def test_rows_that_disagree_are_reported_and_ambiguous(index: GroundTruthIndex) 
     report = index.report()
     assert report.startswith("rows indexed by prompt: 6; ")
     assert "train.parquet row 2 and train.parquet row 3" in report
+
+
+def test_an_index_finds_the_same_in_another_process(index: GroundTruthIndex) -> None:
+    sent = pickling.loads(pickling.dumps(index))
+    assert truth(sent.lookup("What is 6 times 12?")) == "72"
+    for question in ("What is 2+2?", "Twice?", "Same twice?", "Thrice?"):
+        assert sent.lookup(question) == index.lookup(question)
 
 
 def test_a_response_that_imitates_another_prompt_is_scored_by_its_own(index: GroundTruthIndex) -> None:

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
@@ -15,6 +17,7 @@ from fastapi.testclient import TestClient
 from rewardkit import Scorer
 from rewardkit.server import request_scoring, wire
 from rewardkit.server.app import create_app
+from rewardkit.server.ground_truths import GroundTruthIndex
 from rewardkit.server.request_scoring import RequestScorer
 from rewardkit.server.task_files import open_task_sets
 from tests.server.serving import serving
@@ -146,6 +149,14 @@ def test_outcomes_of_large_requests_are_counted_under_few_names(http: TestClient
     assert "unknown-1" not in text and "rewardkit_large_requests_total" in text
     seen = http.get("/traffic").json()["sources"]
     assert len(seen) <= 51 and sum(source["total"] for source in seen.values()) >= 400
+
+
+def test_ground_truths_of_the_index_are_found_in_a_scoring_process(tmp_path: Path) -> None:
+    table = pa.table({"prompt": ["6 * 12?"], "data_source": ["gsm8k"], "ground_truth": ["72"]})
+    pq.write_table(table, tmp_path / "gold.parquet")
+    index = GroundTruthIndex([tmp_path / "gold.parquet"])
+    with Scorer(workers=1) as scorer, TestClient(create_app(scorer, ground_truths=index)) as http:
+        assert http.post("/llama_factory", json={"messages": [TEXT] * 100}).json()["scores"] == [1.0] * 100
 
 
 def cpu_s(pid: int) -> float:
