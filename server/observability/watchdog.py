@@ -44,6 +44,7 @@ class Watchdog:
     async def run(self) -> None:
         """Watch the running event loop until this coroutine is cancelled."""
         self._ticked = time.monotonic()
+        spent_s = time.thread_time()
         thread = threading.Thread(
             target=self._watch, args=(asyncio.get_running_loop(),), name="rewardkit-watchdog", daemon=True
         )
@@ -53,14 +54,16 @@ class Watchdog:
                 await asyncio.sleep(_TICK_S)
                 now = time.monotonic()
                 late_s = now - self._ticked - _TICK_S
+                before_s, spent_s = spent_s, time.thread_time()
                 if late_s >= HELD_S:
-                    self._held(late_s)
+                    self.held_s += late_s
+                    if spent_s - before_s >= HELD_S:  # otherwise the machine was busy with other processes
+                        self._log(late_s)
                 self._ticked, self._holder = now, None
         finally:
             self._stopped.set()
 
-    def _held(self, seconds: float) -> None:
-        self.held_s += seconds
+    def _log(self, seconds: float) -> None:
         route = self._holder
         if route is not None and route not in self._logged and len(self._logged) < _MAX_ROUTES:
             self._logged.add(route)
