@@ -37,8 +37,9 @@ Place = Literal["inline", "process", "sandbox", "model"]
 
 `inline`: in the caller's thread, for pure functions that take time linear in their input and at most a
 millisecond for 10,000 characters of any text (longer responses still go to a worker). `process`: in a worker
-that can be killed, for functions that may hang or crash. `sandbox`: for rewards that run model-written code.
-`model`: for a neural reward model, which scores batches."""
+that can be killed, for functions that may hang or crash. `sandbox`: for rewards that run model-written code
+with `sandbox_of_process`. Several samples run at once in threads of a worker, so the function must be
+thread-safe. `model`: for a neural reward model, which scores batches."""
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,11 @@ class SolutionBudget:
     """Time, as reported by `time.monotonic()`, by which all runs must have ended."""
 
     def spend(self, outcome: Outcome, *, failed: bool = False) -> None:
-        """Subtract a run's CPU time, or its elapsed time if it was stopped for idling."""
+        """Subtract a run's CPU time, or its elapsed time if it was stopped for idling.
+
+        The time for which the run waited for its turn is added to the time that is left.
+        """
+        self.ends += outcome.held_s
         spent_s = outcome.wall_s if outcome.status == "idle_timeout" else outcome.cpu_s
         self.cpu_s -= spent_s
         if failed:

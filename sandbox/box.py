@@ -12,7 +12,7 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import Any
@@ -29,6 +29,8 @@ from rewardkit.sandbox.worker import RUN_TEST, Job, Worker, WorkerDied
 _ATTEMPTS = 3
 _PYTEST_S = 0.5
 """CPU time allowed for starting pytest, in seconds. The start usually takes much less."""
+_MOST_PROGRAMS = 8
+"""Number of programs whose CPU time a sandbox remembers."""
 _USED_UP = ("cpu_timeout", "idle_timeout", "memory_limit", "output_limit")
 """Statuses that earlier cases or tests in the same child process may have caused."""
 
@@ -54,6 +56,13 @@ class Sandbox:
         self._lock = threading.Lock()
         self._cancelled = False
         self._closed = False
+        self._used_s: dict[bytes, float] = {}
+        """CPU time of the runs of each of the latest programs, in seconds."""
+        self.cpu_s = 0.0
+        """CPU time in seconds of all runs since `arm` was called."""
+        self.on_parked: Callable[[], None] | None = None
+        """Function to call when a run sleeps or is stopped, and every few seconds while it waits for its
+        turn."""
 
     def run(
         self,
@@ -101,7 +110,9 @@ class Sandbox:
         for _ in range(_ATTEMPTS):
             with contextlib.suppress(WorkerDied), self._using("main", job) as worker:
                 self._begin(worker, job)
-                return worker.finish()
+                outcome = worker.finish(self.on_parked)
+                self._spend(job, outcome)
+                return outcome
             if self._closed or self._cancelled:
                 return Outcome("cancelled", level=self.level)
         return self._deadly()
@@ -257,9 +268,10 @@ class Sandbox:
             self._begin(two, checker)
             for end in ends:
                 end.close()  # otherwise a child would not notice that the other child has exited
-            checked = two.finish()
+            checked = two.finish(self.on_parked)
             one.cancel()  # the program has no more calls to answer
-            answered = one.finish()
+            answered = one.finish(self.on_parked)
+        self._spend(candidate, answered)
         answers = [read_verdict(line) for line in checked.results.splitlines()[:count]]
         ended = checked
         for position, answer in enumerate(answers):
@@ -301,16 +313,25 @@ class Sandbox:
         with self._lock:
             self._busy.remove(worker)
 
+    def _spend(self, job: Job, outcome: Outcome) -> None:
+        """Add the CPU time of a run to that of its program."""
+        self.cpu_s += outcome.cpu_s
+        if len(self._used_s) >= _MOST_PROGRAMS and job.program not in self._used_s:
+            self._used_s.clear()
+        self._used_s[job.program] = self._used_s.get(job.program, 0.0) + outcome.cpu_s
+
     def _begin(self, worker: Worker, job: Job) -> None:
-        worker.begin(job)
+        worker.begin(replace(job, used_s=self._used_s.get(job.program, 0.0)))
         with self._lock:  # a cancellation before the run began did not reach the worker
             if self._cancelled:
                 worker.cancel()
 
     def arm(self) -> None:
-        """Clear an earlier cancellation, which applied only to work that has since ended."""
+        """Forget an earlier cancellation and earlier programs, because new work begins."""
         with self._lock:
             self._cancelled = False
+        self._used_s.clear()
+        self.cpu_s = 0.0
 
     def cancel(self) -> None:
         """Kill the current runs, and any runs that start before `arm` is called.

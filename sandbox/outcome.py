@@ -79,6 +79,8 @@ class Outcome:
     run."""
     cpu_s: float = 0.0
     wall_s: float = 0.0
+    held_s: float = 0.0
+    """Seconds for which the run waited for its turn on the CPU. They are not part of `wall_s`."""
     peak_memory: int = 0
     """Peak resident set size, in bytes."""
     level: IsolationLevel = "none"

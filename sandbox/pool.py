@@ -1,7 +1,8 @@
-"""`Pool` shares one sandbox per core among any number of threads and event loops.
+"""`Pool` shares sandboxes among any number of threads and event loops.
 
 Callers take turns, no matter how many runs each of them has queued. Cancelled runs are killed. Each sandbox
-has its own thread, which blocks while it waits, so the pool never polls.
+has its own thread, which blocks while it waits, so the pool never polls. There is one sandbox per core, and
+one more for each run that sleeps or waits for its turn on the CPU.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future
+from functools import partial
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -24,6 +26,10 @@ from rewardkit.sandbox.outcome import IsolationLevel, Outcome
 from rewardkit.sandbox.worker import Job
 
 T = TypeVar("T")
+
+
+_MOST_PARKED = 96
+"""Maximum number of additional sandboxes."""
 
 
 class SandboxBusy(RewardkitError, RuntimeError):
@@ -38,6 +44,8 @@ class Ticket(Future[T]):
         self.work = work
         self.since = time.monotonic()
         self.sandbox: Sandbox | None = None
+        self.parked = False
+        """True if the run has slept or waited for its turn."""
         self.kill_it = False
         self.lock = threading.Lock()
 
@@ -56,7 +64,8 @@ class Pool:
     """Sandboxes that run jobs in parallel. A pool can be used from any thread, and as a context manager.
 
     Args:
-        size: Number of parallel runs. None means the number of cores that this process may use.
+        size: Number of parallel runs, not counting runs that sleep or wait for their turn on the CPU. None
+            means the number of cores that this process may use.
         level: Isolation level, as for `Sandbox`. The level is checked before the pool starts.
         queue_size: Maximum number of waiting runs. Callers wait while the queue is full.
         spare: Number of further parallel runs, for callers that run nothing while all others are busy.
@@ -90,9 +99,28 @@ class Pool:
         """Number of runs that were started, and total number of seconds that they waited."""
         self._closed = False
         self._sandboxes: set[Sandbox] = set()
-        self._threads = [threading.Thread(target=self._serve, daemon=True) for _ in range(self.size + spare)]
-        for thread in self._threads:
-            thread.start()
+        self._threads: set[threading.Thread] = set()
+        self._lasting = self.size + spare
+        """Number of threads that last until the pool is closed."""
+        self._parked = 0
+        """Number of runs that have slept or waited for their turn."""
+        with self._changed:
+            for _ in range(self._lasting):
+                self._add_thread(lasting=True)
+
+    def _add_thread(self, *, lasting: bool) -> None:
+        thread = threading.Thread(target=self._serve, args=(lasting,), daemon=True)
+        self._threads.add(thread)
+        thread.start()
+
+    def _park(self, ticket: Ticket[Any]) -> None:
+        """Start another thread, because a run sleeps or waits for its turn."""
+        with self._changed:
+            if ticket.parked or self._parked >= _MOST_PARKED or self._closed:
+                return
+            ticket.parked = True
+            self._parked += 1
+            self._add_thread(lasting=False)
 
     def submit(self, job: Job, *, caller: Hashable = None, wait: bool = True) -> Ticket[Outcome]:
         """Queue a job, and return a ticket for its outcome.
@@ -148,20 +176,24 @@ class Pool:
             ticket.cancel()
             raise
 
-    def _serve(self) -> None:
+    def _serve(self, lasting: bool) -> None:
+        """Run tickets until the pool is closed or, for a thread that does not last, there are too many."""
         sandbox = Sandbox(self.level, allow_unsafe=self._allow_unsafe, builds=self._builds)
         with self._changed:
             self._sandboxes.add(sandbox)
         with sandbox:
-            while (taken := self._next()) is not None:
+            while (taken := self._next(lasting)) is not None:
                 caller, ticket = taken
                 if ticket.set_running_or_notify_cancel():
                     self._run(sandbox, ticket)
                 self._end(caller)
+        with self._changed:
+            self._sandboxes.discard(sandbox)
 
     def _run(self, sandbox: Sandbox, ticket: Ticket[Any]) -> None:
         with ticket.lock:
             sandbox.arm()
+            sandbox.on_parked = partial(self._park, ticket)
             ticket.sandbox = sandbox
             if ticket.kill_it:
                 sandbox.cancel()
@@ -177,15 +209,28 @@ class Pool:
     def _release(self, ticket: Ticket[Any]) -> None:
         with ticket.lock:
             ticket.sandbox = None
+        if ticket.parked:
+            with self._changed:
+                self._parked -= 1
+                self._changed.notify_all()
 
-    def _next(self) -> tuple[Hashable, Ticket[Any]] | None:
-        """Wait for a queued run and return it with its caller. Return None if the pool is closed.
+    def _next(self, lasting: bool) -> tuple[Hashable, Ticket[Any]] | None:
+        """Wait for a queued run and return it with its caller.
 
         Callers take turns. Only a caller that runs nothing may use a spare sandbox.
+
+        Return None if the calling thread has to end, because the pool is closed or has too many threads.
         """
+
+        def is_too_many() -> bool:
+            return not lasting and len(self._threads) > self._lasting + self._parked
+
         with self._changed:
-            self._changed.wait_for(lambda: self._closed or self._has_turn())
+            self._changed.wait_for(lambda: self._closed or self._has_turn() or is_too_many())
             if self._closed:
+                return None
+            if is_too_many():
+                self._threads.discard(threading.current_thread())
                 return None
             caller = next(caller for caller in self._turns if self._may_run(caller))
             self._turns.remove(caller)
@@ -206,7 +251,7 @@ class Pool:
         return any(map(self._may_run, self._turns))
 
     def _may_run(self, caller: Hashable) -> bool:
-        return self._running.total() < self.size or not self._running[caller]
+        return self._running.total() - self._parked < self.size or not self._running[caller]
 
     def _end(self, caller: Hashable) -> None:
         with self._changed:
@@ -223,12 +268,13 @@ class Pool:
             self._queues.clear()
             self._turns.clear()
             sandboxes = list(self._sandboxes)
+            threads = list(self._threads)
             self._changed.notify_all()
         for ticket in waiting:
             ticket.cancel()
         for sandbox in sandboxes:
             sandbox.kill()
-        for thread in self._threads:
+        for thread in threads:
             thread.join()
 
     def __enter__(self) -> Pool:

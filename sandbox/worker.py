@@ -1,8 +1,8 @@
 """Starts and stops one fork server, sends it jobs and reads their outcomes.
 
 A worker is not thread-safe and runs one job at a time. `pool.py` shares several workers among callers. The
-server does not inherit the caller's environment variables. It is started with `posix_spawn` or `vfork`, so
-that the caller's memory is never copied.
+server does not inherit the caller's environment variables. A template (`templates.py`) starts it, so that the
+caller's memory is never copied.
 """
 
 from __future__ import annotations
@@ -15,13 +15,11 @@ import re
 import select
 import signal
 import socket
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from rewardkit.sandbox.jail import limits as process_limits
 from rewardkit.sandbox.jail import protocol, scratch
@@ -34,24 +32,13 @@ from rewardkit.sandbox.outcome import (
     OutcomeStatus,
     SandboxUnavailable,
 )
+from rewardkit.sandbox.table import table_of_process
+from rewardkit.sandbox.templates import START_TIMEOUT_S, ServerProcess, TemplateDied, start_server
 
-START_TIMEOUT_S = 60.0
 _GRACE_S = 60.0
 """Time in seconds, beyond a run's wall limit, after which the server itself is considered stuck. The time is
 long because a busy machine may be slow."""
 
-_BOOT = (
-    "import json, sys; sys.path.insert(0, json.loads(sys.argv[1])['home']);"
-    "from jail.server import boot; boot(sys.argv[1])"
-)
-_ENVIRONMENT = {
-    "PYTHONHASHSEED": "0",
-    "TZ": "UTC",
-    "LC_ALL": "C.UTF-8",
-    "OPENBLAS_NUM_THREADS": "1",
-    "OMP_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-}
 _BASE_MODULES = (
     "abc", "array", "ast", "bisect", "cmath", "collections", "contextlib", "copy", "ctypes", "dataclasses",
     "datetime", "decimal", "enum", "fractions", "functools", "heapq", "io", "itertools", "json", "math",
@@ -94,6 +81,7 @@ _STOPPED: dict[int, OutcomeStatus] = {
     protocol.CANCELLED: "cancelled",
     protocol.NOT_STARTED: "sandbox_error",
 }
+_NOTES = (protocol.PARKED, protocol.HELD)
 
 
 class WorkerDied(Exception):
@@ -131,6 +119,8 @@ class Job:
     """True to enable the program's assertions in a language that disables them by default."""
     profile: str = process_limits.PYTHON
     """Kind of process, which is a key of `limits.PROFILES`."""
+    used_s: float = 0.0
+    """CPU time of the program's earlier runs, in seconds. Programs that used less get their turn first."""
 
     @property
     def flavour(self) -> str:
@@ -155,6 +145,7 @@ class Worker:
         self._scratch = _scratch_folder() if level in ("guard", "none") else ""
         self.owner = os.getpid()
         self._running: _Running | None = None
+        self._closed = False
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._errors = os.memfd_create("sandbox-errors", os.MFD_CLOEXEC)
         try:
@@ -163,30 +154,25 @@ class Worker:
             theirs.close()
         self._await_hello()
 
-    def _spawn(self, theirs: socket.socket) -> subprocess.Popen[bytes]:
+    def _spawn(self, theirs: socket.socket) -> ServerProcess:
         path = module_path()
+        preload = _BASE_MODULES + _PRELOADED.get(self.flavour, ())
         setup = {
-            "home": str(Path(__file__).parent),
             "level": self.level,
-            "socket": theirs.fileno(),
             "driver": os.getpid(),
             "readable": [*readable_paths(path), *self._readable],
             "path": path,
             "tools": self.flavour == "tools",
             "box_mb": self._box_mb,
             "scratch": self._scratch,
-            "preload": _BASE_MODULES + _PRELOADED.get(self.flavour, ()),
+            "preload": preload,
         }
-        return subprocess.Popen(
-            [sys.executable, "-I", "-S", "-B", "-X", "utf8", "-c", _BOOT, json.dumps(setup)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=self._errors,
-            env=_ENVIRONMENT,
-            cwd="/",
-            pass_fds=[theirs.fileno()],
-            start_new_session=True,  # only the driver receives Ctrl-C, and then stops this server
-        )
+        try:
+            return start_server(setup, path, preload, [theirs.fileno(), table_of_process(), self._errors])
+        except TemplateDied as error:
+            raise SandboxUnavailable(
+                f"level {self.level}: the sandbox server did not start: {error}"
+            ) from None
 
     def _await_hello(self) -> None:
         self._control.settimeout(START_TIMEOUT_S)
@@ -244,6 +230,7 @@ class Worker:
             int(limits.cpu_s * 1e6),
             int(limits.wall * 1e6),
             int((limits.idle_s or 0) * 1e6),
+            int(job.used_s * 1e6),
             limits.memory_mb << 20,
             limits.output_bytes,
         )
@@ -253,13 +240,22 @@ class Worker:
             self._abandon()
             raise WorkerDied(str(error)) from None
 
-    def finish(self) -> Outcome:
-        """Wait for the current job to end, and return its outcome."""
+    def finish(self, on_parked: Callable[[], None] | None = None) -> Outcome:
+        """Wait for the current job to end, and return its outcome.
+
+        Args:
+            on_parked: Function to call when the run sleeps or is stopped for the first time, and every few
+                seconds while it waits for its turn.
+        """
         running = self._running
         assert running is not None
         try:
-            report = self._receive(running.job.limits.wall + _GRACE_S)
-            return running.outcome(report, self.level)
+            while (packet := self._receive(running.job.limits.wall + _GRACE_S)) in _NOTES:
+                if on_parked is not None:
+                    on_parked()
+            if len(packet) != protocol.REPORT.size:
+                raise WorkerDied("the sandbox server exited or hung during a run")
+            return running.outcome(packet, self.level)
         finally:
             self._abandon()
 
@@ -268,12 +264,9 @@ class Worker:
         poll = select.poll()
         poll.register(self._control, select.POLLIN)
         try:
-            report = self._control.recv(protocol.MAX_PACKET) if poll.poll(timeout_s * 1000) else b""
+            return self._control.recv(protocol.MAX_PACKET) if poll.poll(timeout_s * 1000) else b""
         except OSError:
-            report = b""
-        if len(report) != protocol.REPORT.size:
-            raise WorkerDied("the sandbox server exited or hung during a run")
-        return report
+            return b""
 
     def cancel(self) -> None:
         """Kill the current run, whose status is then `cancelled`. Any thread may call this method."""
@@ -289,11 +282,12 @@ class Worker:
         """Stop the server and all of its processes. Repeated calls have no effect."""
         self._abandon()
         self._control.close()
-        if os.getpid() != self.owner:  # this process is a fork of the driver, not the server's parent
+        if self._closed:
             return
-        with contextlib.suppress(ProcessLookupError):
-            self._process.send_signal(signal.SIGKILL)
-        self._process.wait()
+        self._closed = True
+        self._process.close()
+        if os.getpid() != self.owner:  # this process is a fork of the driver
+            return
         if self._errors >= 0:
             os.close(self._errors)
             self._errors = -1
@@ -338,7 +332,7 @@ class _Running:
         return fd
 
     def outcome(self, report: bytes, level: IsolationLevel) -> Outcome:
-        reason, wait_status, cpu_us, wall_us, peak_kib = protocol.REPORT.unpack(report)
+        reason, wait_status, cpu_us, wall_us, held_us, peak_kib = protocol.REPORT.unpack(report)
         limit = self.job.limits.output_bytes
         stdout, out_flood = _read(self.stdout, limit)
         stderr, err_flood = _read(self.stderr, limit)
@@ -354,6 +348,7 @@ class _Running:
             exit_code,
             cpu_s=cpu_us / 1e6,
             wall_s=wall_us / 1e6,
+            held_s=held_us / 1e6,
             peak_memory=peak_kib << 10,
             level=level,
             detail=_last_line(stderr) if status == "sandbox_error" else None,

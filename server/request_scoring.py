@@ -304,7 +304,9 @@ class RequestScorer:
         """Report the worker time of samples to `admission`."""
         seconds = [score.seconds for score in scores if score is not None and score.seconds]
         if seconds and not is_async(self.scorer.reward_for(data_source)):  # these overlap in a worker
-            self.admission.learn(self.label(data_source), sum(seconds) / len(seconds))
+            typical_s = self.scorer.typical_s(data_source)
+            mean_s = sum(seconds) / len(seconds)
+            self.admission.learn(self.label(data_source), mean_s if typical_s is None else typical_s)
 
 
 def _turn(request: CurrentRequest | None) -> ScoringTurn:

@@ -39,6 +39,10 @@ _LEARNING_RATE = 0.1
 _LEAST_S = 1e-4
 """Minimum worker time assumed for a sample, including its transfer."""
 
+_MOVING = 2
+"""Number of samples in each worker whose programs have neither slept nor waited for their turn. While the
+worker reads the output of one program, the next one runs."""
+
 _GRACE_S = 1.0
 """Extra seconds before the parent stops an async reward, whose worker enforces time limits itself."""
 
@@ -78,6 +82,11 @@ class WorkerJob:
     in_flight = 0
     """Number of samples that a worker runs at once. A new sample starts as soon as another sample ends. If
     0, the worker processes chunks."""
+    moving = 0
+    """Number of samples in flight in a worker that are not parked, that is, whose programs have neither slept
+    nor waited for their turn."""
+    in_threads = False
+    """True if each sample in flight runs in its own thread of the worker, with its own sandbox."""
     chunk_limit = 0
     """Maximum number of samples in a chunk that is merged from waiting chunks, or 0 to merge no chunks."""
     max_load_deaths = 4
@@ -109,6 +118,16 @@ class WorkerJob:
         self.seen = True
         self.expected_s += weight * (max(seconds, _LEAST_S) - self.expected_s)
 
+    def learn_typical(self, seconds: float) -> None:
+        """Update the expected worker time with a geometric mean, which a few very slow samples hardly raise.
+
+        While a slow program waits for its turn, it delays nobody, so a mean would say little about the next
+        sample. For samples that take equally long, both means are the same.
+        """
+        weight = _LEARNING_RATE if self.seen else 1.0
+        self.seen = True
+        self.expected_s *= (max(seconds, _LEAST_S) / self.expected_s) ** weight
+
     @property
     def patience_s(self) -> float:
         """Return the time limit for each answer from a worker, in seconds."""
@@ -118,7 +137,15 @@ class WorkerJob:
 class ScoringJob(WorkerJob):
     """Job that scores samples with one reward and its options, and returns Scores."""
 
-    def __init__(self, job_id: int, reward: Reward, options: Any) -> None:
+    def __init__(self, job_id: int, reward: Reward, options: Any, programs: int = 1) -> None:
+        """Create a job.
+
+        Args:
+            job_id: Number that is unique in the job's pool.
+            reward: Reward to run.
+            options: Options of the reward.
+            programs: Number of samples in a worker whose programs may be live at once in the sandbox.
+        """
         self.reward = reward
         self.concurrent = is_async(reward) and not reward.running.batch
         self.stream = not reward.running.batch and not self.concurrent
@@ -126,7 +153,11 @@ class ScoringJob(WorkerJob):
         self.whole = self.costly or reward.running.by_group  # samples of a group can only be scored together
         self.sandboxed = reward.running.runs == "sandbox"
         self.own_workers = reward.running.processes or int(self.costly)
+        self.in_threads = self.sandboxed and self.stream and reward.running.each is None
         self.in_flight = reward.running.chunk if self.concurrent and reward.running.processes else 0
+        self.moving = self.in_flight
+        if self.in_threads:
+            self.in_flight, self.moving = programs, min(_MOVING, programs)
         self.chunk_limit = (
             0 if self.in_flight else reward.running.chunk or (MODEL_CHUNK if self.costly else 0)
         )

@@ -20,7 +20,7 @@ import selectors
 import subprocess
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass
 from typing import Any
@@ -30,7 +30,7 @@ import msgspec
 from rewardkit.errors import ScoringError
 from rewardkit.scoring.jobs import NOBODY, Chunk, IncomingScores, Scores, ScoringTurn, WorkerJob
 from rewardkit.scoring.turns import Waiting
-from rewardkit.scoring.worker import Landed, Loaded, Reported, Scored
+from rewardkit.scoring.worker import Landed, Loaded, Parked, Reported, Scored
 from rewardkit.scoring.worker_process import WorkerProcess
 from rewardkit.types import Score, Status, failure
 from rewardkit.users_code import report
@@ -65,10 +65,21 @@ class WorkerPool:
         size: Maximum number of processes.
         express: True to allow two more processes, for cheap chunks while all others are busy with expensive
             chunks. One of the two also accepts chunks whose cost is still unknown.
+        descriptors: File descriptors that the workers inherit.
+        environment: Environment variables to add for the workers.
     """
 
-    def __init__(self, size: int, *, express: bool = False) -> None:
+    def __init__(
+        self,
+        size: int,
+        *,
+        express: bool = False,
+        descriptors: tuple[int, ...] = (),
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         self.size = size
+        self.descriptors = descriptors
+        self.environment = environment or {}
         self.express = express
         self.counts = Counts()
         self._closed = False
@@ -234,16 +245,23 @@ class _Loop:
         self.prune = False
         self.waiting.prune()
         for worker in self.workers:
-            for job_id in worker.loaded:
-                worker.drop_cancelled(job_id)
+            if worker.flights:
+                worker.drop_cancelled()
                 self._send(worker)
 
     def _begin_beside(self, first: Chunk) -> bool:
         """Start a sample in a worker that has room for it. Return False if all workers are full."""
-        worker = next((one for one in self.workers if one.flights.has_room_for(first)), None)
-        if worker is None and len(self.workers) == self.size:
+        fit = [
+            one
+            for one in self.workers
+            if one.flights.has_room_for(first) and one.loading in (None, first.job)
+        ]
+        spare = len(self.workers) < self.size
+        if not fit and not spare:
             return False
-        worker = worker or self._new_worker()
+        worker = min(fit, key=lambda one: one.flights.moving, default=None)
+        if worker is None or (spare and worker.flights.moving and first.job.in_threads):
+            worker = self._new_worker()
         self.pool.counts.begun += 1
         self.pool.counts.waited_s += first.begin()
         worker.fly(self.waiting.pop())
@@ -271,7 +289,10 @@ class _Loop:
         return self.waiting.pop_cheap(CHEAP_S, unknown=len(busy) == self.size)
 
     def _new_worker(self) -> WorkerProcess:
-        worker = WorkerProcess(self.owner)
+        worker = WorkerProcess(
+            (*self.owner.descriptors, *self.pool.descriptors),
+            {**self.owner.environment, **self.pool.environment},
+        )
         self.pool.counts.started += 1
         self.workers.append(worker)
         self.selector.register(worker.stdout, selectors.EVENT_READ, worker)
@@ -303,6 +324,9 @@ class _Loop:
                 self._loaded(worker, message)
             elif isinstance(message, Landed):
                 self._landed(worker, message)
+            elif isinstance(message, Parked):
+                worker.flights.park(message.number)
+                worker.deadline = worker.flights.deadline
             elif isinstance(message, Reported):
                 for who, error in message.reports:
                     report(who, error)
@@ -330,6 +354,7 @@ class _Loop:
             worker.loaded.add(job.job_id)
             job.load_deaths = 0
             worker.loading = None
+            worker.flights.restart()
             worker.renew(job)
             return
         self._discard(worker)
@@ -341,6 +366,10 @@ class _Loop:
         if chunk is not None:
             worker.renew(chunk.job)
             chunk.end("ok")
+            if chunk.job.sandboxed:
+                chunk.saw(message.score)
+            if message.busy_s is not None:
+                chunk.job.learn_typical(message.busy_s)
             chunk.put(message.score)
 
     def _scored(self, worker: WorkerProcess, chunk: Chunk, message: Scored) -> None:
@@ -367,6 +396,9 @@ class _Loop:
         loading = worker.loading
         self._discard(worker)
         self.pool.counts.killed += 1
+        if loading is None:
+            for chunk in reversed(worker.flights.take_innocent()):
+                self.waiting.add_first(chunk)
         for chunk in reversed(worker.take_all()):
             chunk.end("timeout")
             if loading is not None:

@@ -7,12 +7,13 @@ and processes. The scorer and its workers both use this module, so that a reward
 from __future__ import annotations
 
 import inspect
+import os
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext
 from math import isfinite
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -31,9 +32,14 @@ if TYPE_CHECKING:
     # Importing asyncio takes a quarter of a worker's start time, so only `async` rewards import it.
     import asyncio
 
+    from rewardkit.sandbox.of_process import SandboxLoan
+
 INLINE_CHARACTERS = 10_000
 """Maximum number of characters of a response that is scored inline. Longer responses are scored in a worker,
 where scoring can be stopped."""
+
+PutScore = Callable[[Score, float | None], None]
+"""Function that receives the Score of a sample in flight, and its CPU time in seconds if it was measured."""
 
 _OURS = "rewardkit.rewards.declarations"
 """Module that declares rewardkit's own rewards."""
@@ -59,6 +65,8 @@ class RewardRunner:
         self._loop: asyncio.Runner | None = None
         self._beside: asyncio.AbstractEventLoop | None = None
         self._under_way: dict[int, Future[None]] = {}
+        self._loans: dict[int, SandboxLoan] = {}
+        """Sandboxes of the samples that run in threads, by number."""
 
     def may_run(self, samples: Sequence[Sample]) -> bool:
         """Return True if the calling thread may score these samples itself."""
@@ -178,14 +186,40 @@ class RewardRunner:
             return self._failed(error, perf_counter() - start)
         return self._finished([(result, perf_counter() - start)])[0]
 
-    def begin(self, number: int, sample: Sample, put: Callable[[Score], None]) -> None:
-        """Start scoring a sample with an `async` reward while other samples are in flight.
+    def begin(self, number: int, sample: Sample, put: PutScore, parked: Callable[[], None]) -> None:
+        """Start scoring a sample while other samples are in flight.
 
         Args:
             number: Number to pass to `stop` to cancel the sample.
             sample: Sample to score.
-            put: Function that is called with the Score, in the thread that runs all samples in flight.
+            put: Function that is called in another thread, with the Score and the CPU time that it took in
+                seconds, or None if the CPU time was not measured.
+            parked: Function that is called, in another thread, when the sample's program sleeps or waits for
+                its turn, and every few seconds while it waits.
         """
+        if self.is_async:
+            self._begin_async(number, sample, put)
+        else:
+            self._begin_thread(number, sample, put, parked)
+
+    def _begin_thread(self, number: int, sample: Sample, put: PutScore, parked: Callable[[], None]) -> None:
+        from rewardkit.sandbox.of_process import SandboxLoan  # most rewards do not use the sandbox
+
+        loan = self._loans[number] = SandboxLoan(parked)
+
+        def score() -> None:
+            try:
+                with loan:
+                    found = self.run_one(sample)
+                    busy_s = loan.cpu_s + thread_time()
+            except BaseException:  # a reward that exits ends its worker, as it does in the main thread
+                os._exit(1)
+            self._loans.pop(number, None)
+            put(found, busy_s)
+
+        threading.Thread(target=score, name=f"rewardkit-sample-{number}", daemon=True).start()
+
+    def _begin_async(self, number: int, sample: Sample, put: PutScore) -> None:
         import asyncio
 
         if self._beside is None:
@@ -193,13 +227,16 @@ class RewardRunner:
             threading.Thread(target=self._beside.run_forever, name="rewardkit-beside", daemon=True).start()
 
         async def score() -> None:
-            put(await self._arun_one(sample))
+            put(await self._arun_one(sample), None)
 
         under_way = self._under_way[number] = asyncio.run_coroutine_threadsafe(score(), self._beside)
         under_way.add_done_callback(lambda done: self._under_way.pop(number, None))
 
     def stop(self, number: int) -> None:
         """Cancel the sample that was started with this number, if it has not finished."""
+        loan = self._loans.pop(number, None)
+        if loan is not None:
+            loan.cancel()
         under_way = self._under_way.pop(number, None)
         if under_way is not None:
             under_way.cancel()

@@ -16,7 +16,7 @@ from functools import partial
 from itertools import count, islice
 from operator import attrgetter
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -34,6 +34,9 @@ from rewardkit.scoring.worker import Runner
 from rewardkit.types import FIELD_TYPES, Sample, Score, failure, fits
 from rewardkit.user_files import UserFile, user_reward_file
 
+if TYPE_CHECKING:
+    from rewardkit.sandbox.table import TurnTable
+
 _SAMPLE = frozenset([Sample])
 _TYPES = [(attrgetter(name), frozenset(types)) for name, types in FIELD_TYPES.items()]
 """Field types of nearly all samples. Other samples are checked one by one with `types.fits`."""
@@ -48,6 +51,10 @@ _MAX_PLANS = 4_096
 
 _MAX_SUGGESTED = 16
 """Maximum number of unknown data sources per second for which similar names are suggested."""
+
+_PROGRAMS = 96
+_PROGRAMS_A_WORKER = 8
+"""Maximum number of live programs in the sandbox: `_PROGRAMS`, and a few more for each worker."""
 
 _MAX_NAME = 256
 """Maximum number of characters in a data source. Searching for similar names is slow for long names."""
@@ -104,8 +111,11 @@ class Scorer:
         self._plans: dict[str, ScoringPlan | Score] = {}
         self._jobs: dict[tuple[str, str, str], ScoringJob] = {}
         self._job_ids = count()
-        self._pools: dict[int | None, WorkerPool] = {}
-        """Shared pool under the key None, and the pools of jobs with dedicated workers by job ID."""
+        self._pools: dict[int | str, WorkerPool] = {}
+        """Pools by key: `shared`, `sandbox` for jobs that run programs, or the ID of a job with its own
+        pool."""
+        self._turns: TurnTable | None = None
+        """Turns of the programs of all workers, created with the pool `sandbox`."""
         self._closed = False
         self._second = 0
         self._suggested = 0
@@ -233,6 +243,17 @@ class Scorer:
         _require_samples([sample])
         plan = self._plan(sample.data_source)
         return isinstance(plan, Score) or plan.runner.may_run([sample])
+
+    def typical_s(self, data_source: str) -> float | None:
+        """Return the CPU time that a sample typically takes in seconds, or None if it is not measured.
+
+        It is measured for samples whose programs run in the sandbox, where elapsed time says little, because
+        a program that sleeps or waits for its turn needs no worker.
+        """
+        plan = self._plan(data_source)
+        if not isinstance(plan, ScoringPlan) or not plan.job.in_threads or not plan.job.seen:
+            return None
+        return plan.job.expected_s
 
     @property
     def worker_counts(self) -> Counts:
@@ -397,6 +418,9 @@ class Scorer:
             pools = list(self._pools.values())
         for pool in pools:
             pool.close()
+        if self._turns is not None:
+            self._turns.close()
+            self._turns = None
 
     def __enter__(self) -> Scorer:
         return self
@@ -480,7 +504,8 @@ class Scorer:
         key = (reward.scorer, reward.running.on_exception, repr(revealed(options)))
         with self._making:
             if key not in self._jobs:
-                self._jobs[key] = ScoringJob(next(self._job_ids), reward, options)
+                programs = -(-_PROGRAMS // self.workers) + _PROGRAMS_A_WORKER
+                self._jobs[key] = ScoringJob(next(self._job_ids), reward, options, programs)
             return self._jobs[key]
 
     def _send(
@@ -490,14 +515,27 @@ class Scorer:
         return self._pool(plan.job).submit(plan.job, samples, size, turn)
 
     def _pool(self, job: WorkerJob) -> WorkerPool:
-        key = job.job_id if job.own_workers else None
+        key = job.job_id if job.own_workers else "sandbox" if job.in_threads else "shared"
         with self._making:
             self._require_open()
             if key not in self._pools:
-                self._pools[key] = WorkerPool(
-                    job.own_workers or self.workers, express=self._express and not job.own_workers
-                )
+                size = job.own_workers or self.workers
+                if job.in_threads:
+                    turns = self._shared_turns()
+                    self._pools[key] = WorkerPool(
+                        size, descriptors=(turns.descriptor,), environment=turns.environment
+                    )
+                else:
+                    self._pools[key] = WorkerPool(size, express=self._express and not job.own_workers)
         return self._pools[key]
+
+    def _shared_turns(self) -> TurnTable:
+        """Return the table through which the programs of all workers take turns."""
+        from rewardkit.sandbox.table import TurnTable  # most scorers run no programs
+
+        if self._turns is None:
+            self._turns = TurnTable(self.workers)
+        return self._turns
 
     def _chunk_size(self, job: ScoringJob, n: int) -> int:
         """Return a chunk size that lets all workers finish at about the same time, with few round trips."""

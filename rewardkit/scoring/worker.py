@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, cast
 
@@ -47,10 +48,18 @@ class StreamRunner(Protocol):
 class FlightRunner(Protocol):
     """Runner of a job that has several samples in flight."""
 
-    def begin(self, number: int, sample: Sample, put: Callable[[Score], None], /) -> None:
+    def begin(
+        self,
+        number: int,
+        sample: Sample,
+        put: Callable[[Score, float | None], None],
+        parked: Callable[[], None],
+        /,
+    ) -> None:
         """Start scoring a sample while other samples are in flight.
 
-        Another thread calls `put` with the Score.
+        Other threads call `put` with the Score and its CPU time in seconds, and `parked` while the sample
+        needs no CPU time or gets none.
         """
 
     def stop(self, number: int, /) -> None:
@@ -98,6 +107,14 @@ class Landed(msgspec.Struct, tag="landed"):
 
     number: int
     score: Score
+    busy_s: float | None
+    """CPU time of the sample in seconds, if it was measured."""
+
+
+class Parked(msgspec.Struct, tag="parked"):
+    """Note that the program of a sample in flight sleeps or waits for its turn on the CPU."""
+
+    number: int
 
 
 class Reported(msgspec.Struct, tag="reported"):
@@ -108,6 +125,7 @@ class Reported(msgspec.Struct, tag="reported"):
 
 _own_pid = 0
 """Process ID of the worker. It is set only in the worker itself."""
+_sending = threading.Lock()
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(Load | WorkerRun | WorkerFlight)
 
@@ -149,13 +167,14 @@ def _read(requests: Any) -> Load | WorkerRun | WorkerFlight | None:
     return message
 
 
-def _send(answers: Any, message: Loaded | Scored | Landed) -> None:
+def _send(answers: Any, message: Loaded | Scored | Landed | Parked) -> None:
     if os.getpid() != _own_pid:
         os._exit(0)  # this is a child forked by the reward, which must not answer for the worker
-    if reports := take_reports():
-        answers.write(frame(Reported(reports)))
-    answers.write(frame(message))
-    answers.flush()
+    with _sending:
+        if reports := take_reports():
+            answers.write(frame(Reported(reports)))
+        answers.write(frame(message))
+        answers.flush()
 
 
 def _load(message: Load, runners: dict[int, Runner]) -> Loaded:
@@ -180,10 +199,13 @@ def _run(runner: Runner, message: WorkerRun, answers: Any) -> None:
 
 
 def _fly(runner: FlightRunner, message: WorkerFlight, answers: Any) -> None:
-    """Start or stop a sample. All Scores are sent from a single thread."""
+    """Start or stop a sample. Other threads send its Score."""
     if message.sample is None:
         runner.stop(message.number)
     else:
         runner.begin(
-            message.number, message.sample, lambda score: _send(answers, Landed(message.number, score))
+            message.number,
+            message.sample,
+            lambda score, busy_s: _send(answers, Landed(message.number, score, busy_s)),
+            lambda: _send(answers, Parked(message.number)),
         )

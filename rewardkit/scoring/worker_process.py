@@ -10,6 +10,7 @@ import fcntl
 import os
 import sys
 import time
+from collections.abc import Mapping
 from typing import cast
 
 import msgspec
@@ -17,22 +18,34 @@ import msgspec
 from rewardkit import processes
 from rewardkit.scoring.flights import Flights
 from rewardkit.scoring.jobs import Chunk, WorkerJob
-from rewardkit.scoring.worker import Landed, Loaded, Reported, Scored, Work, WorkerFlight, WorkerRun, frame
+from rewardkit.scoring.worker import (
+    Landed,
+    Loaded,
+    Parked,
+    Reported,
+    Scored,
+    Work,
+    WorkerFlight,
+    WorkerRun,
+    frame,
+)
 from rewardkit.types import Sample
-from rewardkit.worker_lifeline import SharedOwner
 
 DEAR_S = 0.5
 """Minimum worker time, in seconds, of a sample that counts as expensive."""
 
-_decoder = msgspec.msgpack.Decoder(Loaded | Scored | Landed | Reported)
+FromWorker = Loaded | Scored | Landed | Parked | Reported
+"""Messages from a worker."""
+
+_decoder = msgspec.msgpack.Decoder(FromWorker)
 
 
 class WorkerProcess:
     """A child process, its current chunk or its samples in flight, and the deadline for its next answer."""
 
-    def __init__(self, owner: SharedOwner) -> None:
+    def __init__(self, descriptors: tuple[int, ...], environment: Mapping[str, str]) -> None:
         self.process = processes.start_python(
-            "rewardkit.scoring.worker:main", descriptors=owner.descriptors, environment=owner.environment
+            "rewardkit.scoring.worker:main", descriptors=descriptors, environment=environment
         )
         assert self.process.stdin is not None and self.process.stdout is not None
         self.stdin = self.process.stdin
@@ -73,13 +86,13 @@ class WorkerProcess:
             self.loading = job
             more = job.load_frame + more
             self.deadline = time.monotonic() + job.load_timeout_s
-        elif self.loading is None and len(self.flights) == 1:
+        elif self.loading is None and (job.in_threads or len(self.flights) == 1):
             self.renew(job)
         self.outgoing = memoryview(bytes(self.outgoing) + more)
 
-    def drop_cancelled(self, job_id: int) -> None:
+    def drop_cancelled(self) -> None:
         """Stop the cancelled samples that are in flight."""
-        for number in self.flights.drop_cancelled():
+        for job_id, number in self.flights.drop_cancelled():
             self.outgoing = memoryview(bytes(self.outgoing) + frame(WorkerFlight(job_id, number)))
         if self.chunk is None and not self.flights:
             self.deadline = float("inf")
@@ -91,8 +104,14 @@ class WorkerProcess:
         return chunks
 
     def renew(self, job: WorkerJob) -> None:
-        """Restart the time limit after an answer or a start. There is no limit if the process is idle."""
+        """Restart the time limit after an answer or a start. There is no limit if the process is idle.
+
+        Samples in threads have their own time limits.
+        """
         self.since = time.monotonic()
+        if job.in_threads:
+            self.deadline = self.flights.deadline
+            return
         busy = self.chunk is not None or self.flights
         self.deadline = self.since + job.patience_s if busy else float("inf")
 
@@ -104,7 +123,7 @@ class WorkerProcess:
         assert self.chunk is not None
         return self.since if self.chunk.job.expected_s >= DEAR_S else self.since + DEAR_S
 
-    def messages(self) -> list[Loaded | Scored | Landed | Reported] | None:
+    def messages(self) -> list[FromWorker] | None:
         """Read the messages received so far. Return None if the worker has closed the pipe."""
         data = os.read(self.stdout.fileno(), 1 << 20)
         if not data:

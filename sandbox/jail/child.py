@@ -46,6 +46,8 @@ class JailJob:
     cpu_s: float
     idle_s: float
     """Limit on idle time in seconds. 0 means no limit."""
+    used_s: float
+    """CPU time of the program's earlier runs, in seconds."""
     memory: int
     output: int
 

@@ -11,7 +11,6 @@ import array
 import atexit
 import contextlib
 import importlib
-import json
 import os
 import resource
 import select
@@ -19,7 +18,9 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from . import child, kernel, limits, namespaces, scratch, seccomp, usage
 from .protocol import (
@@ -40,9 +41,8 @@ from .protocol import (
     SERVE,
     WALL,
 )
-
-_POLL_S = 0.02
-"""Interval at which the server checks the usage of a run, in seconds."""
+from .sharing import SharedRun
+from .turns import Turn
 
 _RESERVED = 6
 """Descriptors below this number are reserved for runs."""
@@ -57,10 +57,12 @@ _PROFILES = tuple(limits.PROFILES.values())
 
 @dataclass(frozen=True)
 class Setup:
-    """Settings of the server, as given on its command line by the driver."""
+    """Settings of the server, as given by the driver."""
 
     level: str
     socket: int
+    table: int
+    """Descriptor of the table of turns (`turns.py`)."""
     driver: int
     """Process id of the driver."""
     readable: tuple[str, ...]
@@ -76,19 +78,18 @@ class Setup:
     """Folder to use as the working directory of the runs, at levels without a file system of their own."""
 
 
-def boot(arguments: str) -> None:
-    """Start the server with a Setup given as JSON, without returning. The driver's `python -c` calls this."""
-    given = json.loads(arguments)
-    del given["home"]  # the driver's `python -c` has already read this entry
+def start(given: Mapping[str, Any]) -> None:
+    """Start the server with the fields of a Setup, and do not return. The template calls this in a fork."""
     lists = {name: tuple(given[name]) for name in ("readable", "path", "preload")}
     main(Setup(**{**given, **lists}))
 
 
 def main(setup: Setup) -> None:
     """Serve runs until the driver exits, and then exit the process."""
-    control = socket.socket(fileno=_above_reserved(setup.socket))
+    moved, table = _above_reserved(setup.socket, setup.table)
+    control = socket.socket(fileno=moved)
     try:
-        server = _JailServer(setup, control)
+        server = _JailServer(replace(setup, table=table), control)
     except BaseException as error:
         with contextlib.suppress(OSError):
             control.send(f"{type(error).__name__}: {error}".encode()[:4000])
@@ -104,21 +105,40 @@ def main(setup: Setup) -> None:
         os._exit(0)
 
 
-def _above_reserved(fd: int) -> int:
-    """Move `fd` above the reserved descriptors and return its new number.
+def _above_reserved(*fds: int) -> list[int]:
+    """Move descriptors above the reserved descriptors and return their new numbers.
 
     The reserved descriptors are redirected to the null device.
     """
-    moved = fd
-    while moved < _RESERVED or moved == fd:
-        moved = os.dup(fd)
-    os.close(fd)
+    all_moved = []
+    for fd in fds:
+        moved = fd
+        while moved < _RESERVED or moved == fd:
+            moved = os.dup(fd)
+        all_moved.append(moved)
+    for fd in fds:
+        os.close(fd)
     null = os.open(os.devnull, os.O_RDWR)
     for reserved in range(3, _RESERVED):
         os.dup2(null, reserved)
     if null >= _RESERVED:
         os.close(null)
-    return moved
+    return all_moved
+
+
+@dataclass(frozen=True)
+class _Played:
+    """Measurements of a run that has ended."""
+
+    reason: int
+    status: int
+    cpu_s: float
+    wall_s: float
+    peak_kib: int
+
+
+_NOT_PLAYED = _Played(CANCELLED, 0, 0.0, 0.0, 0)
+"""Measurements of a run that was cancelled before its first turn."""
 
 
 class _JailServer:
@@ -170,48 +190,70 @@ class _JailServer:
             ready = {fd for fd, _ in self.poll.poll()}
             if self.driver in ready:
                 return
-            packet, fds = _receive(self.control)
+            packet, fds = receive(self.control)
             if not packet:
                 return
             if packet != CANCEL:  # a cancellation that arrives after the run needs no action
                 self._run(packet, fds)
 
     def _run(self, packet: bytes, fds: list[int]) -> None:
-        mode, prelude, profile, processes, threads, cpu_us, wall_us, idle_us, *sizes = JOB.unpack(packet)
+        mode, prelude, profile, processes, threads, cpu_us, wall_us, *others = JOB.unpack(packet)
+        idle_us, used_us, *sizes = others
         idle = fds.pop() if mode in (SERVE, CHECK) else -1
-        row = _PROFILES[profile]
+        seconds = (cpu_us / 1e6, idle_us / 1e6, used_us / 1e6)
         job = child.JailJob(
-            mode, prelude, row, fds, idle, processes, threads, cpu_us / 1e6, idle_us / 1e6, *sizes
+            mode, prelude, _PROFILES[profile], fds, idle, processes, threads, *seconds, *sizes
         )
-        started = time.monotonic()
+        turn = Turn(self.setup.table, job.memory)
+        shared = SharedRun(turn, job, self.control, whole=self.warm and processes > 0)
+        played = self._play(job, shared, wall_us / 1e6) if self._await_turn(shared) else _NOT_PLAYED
+        turn.end()
+        microseconds = (int(each * 1e6) for each in (played.cpu_s, played.wall_s, turn.held_s))
+        self.control.send(REPORT.pack(played.reason, played.status, *microseconds, played.peak_kib))
+
+    def _await_turn(self, shared: SharedRun) -> bool:
+        """Wait for the first turn of a run. Return False if the run is cancelled first."""
+        while not shared.may_start():
+            if self._is_cancelled({fd for fd, _ in self.poll.poll(shared.pause_s(0.0) * 1000)}):
+                _close(shared.job.fds)
+                if shared.job.idle >= 0:
+                    os.close(shared.job.idle)
+                return False
+        return True
+
+    def _play(self, job: child.JailJob, shared: SharedRun, wall_s: float) -> _Played:
+        """Fork the child of a run, and wait until it has ended."""
+        fds = job.fds
+        started = time.monotonic() - shared.turn.held_s
         pid = kernel.fork()
         if pid == 0:
             child.main(self.jail, job)
         if not job.collects:
             _close(fds)
-            fds = [idle] if idle >= 0 else []
-        reason, status, used = self._await(pid, job, started, wall_us / 1e6)
-        wall = time.monotonic() - started
-        if self.warm and processes:
+            fds = [job.idle] if job.idle >= 0 else []
+        reason, status, used = self._await(pid, shared, started, wall_s)
+        wall = time.monotonic() - started - shared.turn.held_s
+        if self.warm and job.processes:
             _kill_the_rest()
+        shared.turn.end()
         if not self.jail.was_entered() and reason == ENDED:
             reason = NOT_STARTED
         if reason == ENDED and used.ru_maxrss << 10 > usage.most_resident(job, self.jail):
             reason = MEMORY  # for less than the interval at which the server checks
-        if job.collects and (mode != BUILD or (reason == ENDED and status == 0)):
+        if job.collects and (job.mode != BUILD or (reason == ENDED and status == 0)):
             self._collect(job)
         _close(fds)
         self._tidy()
-        cpu = used.ru_utime + used.ru_stime
-        self.control.send(REPORT.pack(reason, status, int(cpu * 1e6), int(wall * 1e6), used.ru_maxrss))
+        return _Played(reason, status, used.ru_utime + used.ru_stime, wall, used.ru_maxrss)
 
     def _await(
-        self, pid: int, job: child.JailJob, started: float, wall_s: float
+        self, pid: int, shared: SharedRun, started: float, wall_s: float
     ) -> tuple[int, int, resource.struct_rusage]:
         """Wait for a child to end, or kill it. Return the reason, the wait status and the resource usage."""
         pidfd = os.pidfd_open(pid)
+        shared.start(pid, pidfd)
         self.poll.register(pidfd, select.POLLIN)
-        reason = self._watch(pid, pidfd, job, started, wall_s)
+        reason = self._watch(pid, pidfd, shared, started, wall_s)
         self.poll.unregister(pidfd)
         if reason != ENDED:
             signal.pidfd_send_signal(pidfd, signal.SIGKILL)
@@ -232,7 +274,9 @@ class _JailServer:
         pid = kernel.fork()
         if pid == 0:
             child.collect(self.jail, own)
-        self._await(pid, own, time.monotonic(), _COLLECT_S)
+        turn = Turn(self.setup.table, own.memory)
+        self._await(pid, SharedRun(turn, own, self.control, whole=False), time.monotonic(), _COLLECT_S)
+        turn.end()
         self.jail.was_entered()  # this resets the counter that the second child has incremented
 
     def _tidy(self) -> None:
@@ -242,38 +286,53 @@ class _JailServer:
         else:
             scratch.empty(self.setup.scratch)
 
-    def _watch(self, pid: int, pidfd: int, job: child.JailJob, started: float, wall_s: float) -> int:
+    def _watch(self, pid: int, pidfd: int, shared: SharedRun, started: float, wall_s: float) -> int:
         """Wait until a run ends or must be killed. Return ENDED or the reason to kill it."""
         # This is the CPU clock of the whole process (CPUCLOCK_SCHED in <linux/posix-timers.h>).
         clock = (~pid << 3) | 2
-        rest = job.cpu_s
+        job = shared.job
+        cpu_s = 0.0
         while True:
-            wait = min(rest, started + wall_s - time.monotonic(), _POLL_S)
+            elapsed = time.monotonic() - started
+            held_s = shared.turn.held_s
+            wait = min(job.cpu_s - cpu_s, wall_s - elapsed + held_s, shared.pause_s(cpu_s))
             ready = {fd for fd, _ in self.poll.poll(max(1.0, wait * 1000))}
             if pidfd in ready:
                 return ENDED
-            if self.driver in ready:
+            if self._is_cancelled(ready):
                 return CANCELLED
-            if ready:
-                packet, fds = _receive(self.control)
-                _close(fds)
-                if not packet or packet == CANCEL:
-                    return CANCELLED
             try:
-                rest = job.cpu_s - time.clock_gettime(clock)
+                cpu_s = time.clock_gettime(clock)
             except OSError:
                 return ENDED  # the run has just ended
-            if rest <= 0:
+            if cpu_s >= job.cpu_s:
                 return CPU
-            elapsed = time.monotonic() - started
-            if usage.has_idled(pid, job, elapsed, job.cpu_s - rest):
-                return IDLE
-            if elapsed >= wall_s:
-                # If the host does not report CPU waits, assume idling, because load rarely delays a run this
-                # long.
-                return IDLE if job.idle_s and usage.waited_for_cpu(pid) is None else WALL
-            if reason := usage.excess(pid, job, self.jail) or self._overfull():
+            shared.update(cpu_s)
+            if not shared.is_stopped and (reason := self._excess(pid, shared, started, wall_s, cpu_s)):
                 return reason
+
+    def _excess(self, pid: int, shared: SharedRun, started: float, wall_s: float, cpu_s: float) -> int:
+        """Return the limit that a run exceeds, or ENDED."""
+        job = shared.job
+        elapsed = time.monotonic() - started
+        held_s = shared.turn.held_s
+        if usage.has_idled(pid, job, elapsed, cpu_s, held_s):
+            return IDLE
+        if elapsed - held_s - usage.held_by_other(job) >= wall_s:
+            # If the host does not report CPU waits, assume idling, because load rarely delays a run this
+            # long.
+            return IDLE if job.idle_s and usage.waited_for_cpu(pid) is None else WALL
+        return ENDED if shared.is_asleep else usage.excess(pid, job, self.jail) or self._overfull()
+
+    def _is_cancelled(self, ready: set[int]) -> bool:
+        """Return True if the driver has cancelled the run or has exited."""
+        if self.driver in ready:
+            return True
+        if self.control.fileno() not in ready:
+            return False
+        packet, fds = receive(self.control)
+        _close(fds)
+        return not packet or packet == CANCEL
 
     def _overfull(self) -> int:
         """Return OUTPUT if the working directory exceeds the limits of level `warm`, or else ENDED."""
@@ -289,7 +348,8 @@ def _close(fds: list[int]) -> None:
         os.close(fd)
 
 
-def _receive(control: socket.socket) -> tuple[bytes, list[int]]:
+def receive(control: socket.socket) -> tuple[bytes, list[int]]:
+    """Return the next packet from the driver, which is empty if the driver has closed the socket."""
     packet, ancillary, _, _ = control.recvmsg(MAX_PACKET, socket.CMSG_SPACE(8 * 4), socket.MSG_CMSG_CLOEXEC)
     fds = array.array("i")
     for level, kind, data in ancillary:

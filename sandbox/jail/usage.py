@@ -11,6 +11,9 @@ from . import child
 from .protocol import CHECK, CPU, ENDED, EXEC, MEMORY, PROCESSES, SERVE
 
 _SECONDS = struct.Struct("=d")
+_HELD = {SERVE: 8, CHECK: 16}
+"""Positions in the file that a program and its tests share, at which each of them writes for how long it has
+been held back."""
 _TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 
 
@@ -26,7 +29,7 @@ def excess(pid: int, job: child.JailJob, jail: child.Jail) -> int:
         return PROCESSES
     resident = used.resident
     if job.processes:  # also count the child processes, which are the only others in this namespace
-        everything = [_usage(int(name)) for name in os.listdir("/proc") if name.isdigit() and name != "1"]
+        everything = [_usage(each) for each in _pids(pid, job)]
         if sum(each.cpu_s for each in everything) > job.cpu_s:
             return CPU
         # The processes of a Python program share most of their memory, so each has the limit for itself.
@@ -34,40 +37,68 @@ def excess(pid: int, job: child.JailJob, jail: child.Jail) -> int:
     return MEMORY if resident > most_resident(job, jail) else ENDED
 
 
-def has_idled(pid: int, job: child.JailJob, elapsed: float, cpu_s: float) -> bool:
-    """Return True if a run has been idle for too long.
+def resident(pid: int, job: child.JailJob) -> int:
+    """Return the memory that a run has in use, in bytes."""
+    return sum(_usage(each).resident for each in _pids(pid, job))
+
+
+def wants_cpu(pid: int, job: child.JailJob) -> bool:
+    """Return True if a thread of a run is running, or is only waiting for a CPU or a memory page."""
+    return any(map(_wants_cpu, _pids(pid, job)))
+
+
+def write_held(job: child.JailJob, held_s: float) -> None:
+    """Report for how long a run has been held back, for the other run of a pair."""
+    if job.mode in _HELD:
+        os.pwrite(job.idle, _SECONDS.pack(held_s), _HELD[job.mode])
+
+
+def held_by_other(job: child.JailJob) -> float:
+    """Return the seconds for which the other run of a pair has been held back."""
+    other = {SERVE: CHECK, CHECK: SERVE}.get(job.mode)
+    return 0.0 if other is None else _read_seconds(job.idle, _HELD[other])
+
+
+def _pids(pid: int, job: child.JailJob) -> list[int]:
+    """Return the processes of a run. If it may start processes, it has all others in this namespace."""
+    if not job.processes:
+        return [pid]
+    return [int(name) for name in os.listdir("/proc") if name.isdigit() and name != "1"]
+
+
+def has_idled(pid: int, job: child.JailJob, elapsed: float, cpu_s: float, held_s: float) -> bool:
+    """Return True if a run has been idle for too long, not counting the seconds for which it was held back.
 
     A program and its tests wait for each other, so time counts as idle only while both are idle. The tests'
     server therefore reports idle time to the program's server, and only the latter applies the limit.
     """
     if job.mode == CHECK:
-        idle = max(_idled(pid, job, elapsed, cpu_s), _read_seconds(job.idle))
+        idle = max(_idled(pid, job, elapsed, cpu_s, held_s), _read_seconds(job.idle, 0))
         os.pwrite(job.idle, _SECONDS.pack(idle), 0)
         return False
-    if not job.idle_s or elapsed - cpu_s <= job.idle_s:  # this is the usual case
+    if not job.idle_s or elapsed - cpu_s - held_s <= job.idle_s:  # this is the usual case
         return False
-    idle = _idled(pid, job, elapsed, cpu_s)
+    idle = _idled(pid, job, elapsed, cpu_s, held_s)
     if job.mode == SERVE:
-        idle += _read_seconds(job.idle) - elapsed
+        idle += _read_seconds(job.idle, 0) - elapsed
     return idle > job.idle_s
 
 
-def _read_seconds(fd: int) -> float:
-    found = os.pread(fd, _SECONDS.size, 0)
+def _read_seconds(fd: int, position: int) -> float:
+    found = os.pread(fd, _SECONDS.size, position)
     return float(_SECONDS.unpack(found)[0]) if found else 0.0
 
 
-def _idled(pid: int, job: child.JailJob, elapsed: float, cpu_s: float) -> float:
+def _idled(pid: int, job: child.JailJob, elapsed: float, cpu_s: float, held_s: float) -> float:
     """Return the idle time of a run in seconds, not counting time spent waiting for a CPU.
 
     If the host does not report how long processes wait for a CPU, return 0, because the machine may just be
     busy.
     """
-    idle = elapsed - cpu_s
-    pids = [pid]
+    pids = _pids(pid, job)
     if job.processes:
-        pids = [int(name) for name in os.listdir("/proc") if name.isdigit() and name != "1"]
-        idle = elapsed - sum(_usage(each).cpu_s for each in pids)
+        cpu_s = sum(_usage(each).cpu_s for each in pids)
+    idle = elapsed - cpu_s - held_s
     if any(_wants_cpu(each) for each in pids):
         # The kernel counts a wait for a CPU only after the wait has ended, so a current wait is missing.
         return 0.0

@@ -273,7 +273,7 @@ def test_a_run_that_takes_every_server_with_it_has_run_out_of_memory(
         pytest.skip(str(error))
     finish = Worker.finish
 
-    def killed(worker: Worker) -> Outcome:
+    def killed(worker: Worker, on_parked: object = None) -> Outcome:
         running = worker._running
         if running is not None and b"deadly" in running.job.program:
             worker.cancel()
@@ -284,7 +284,9 @@ def test_a_run_that_takes_every_server_with_it_has_run_out_of_memory(
     with sandbox:
         assert sandbox.run("deadly = 1").status == "memory_limit"
         assert sandbox.check("deadly = 1", "", ["x = f()"])[0].status == "memory_limit"
-        monkeypatch.setattr(Worker, "finish", lambda worker: (killed(worker) and None) or _die())
+        monkeypatch.setattr(
+            Worker, "finish", lambda worker, on_parked=None: (killed(worker) and None) or _die()
+        )
         assert sandbox.run("print(1)").status == "sandbox_error"
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from rewardkit.sandbox import Job, Limits, Outcome, Pool, SandboxBusy
+from rewardkit.sandbox import Job, Limits, Outcome, Pool, Sandbox, SandboxBusy
 from rewardkit.sandbox.levels import why_not
 from tests.living import alive, descendants, held, nothing_more_than, until
 
@@ -79,6 +79,20 @@ def test_cancelling_kills_the_run(pool: Pool) -> None:
     assert pool.submit(Job(GOOD, b"1")).result().stdout == b"2\n"
 
 
+def test_a_run_does_not_wait_for_those_that_sleep_and_their_threads_go_with_them() -> None:
+    with Pool(1) as pool:
+        threads = len(held()[1])
+        asleep = [
+            pool.submit(Job(b"import time\ntime.sleep(600)", limits=Limits(wall_s=600))) for _ in range(3)
+        ]
+        assert pool.submit(Job(GOOD, b"1")).result().stdout == b"2\n"
+        assert not any(ticket.done() for ticket in asleep)
+        for ticket in asleep:
+            ticket.cancel()
+        until(lambda: len(held()[1]) <= threads)
+        assert pool.submit(Job(GOOD, b"1")).result().stdout == b"2\n"
+
+
 def test_event_loops_share_it_and_cancel_what_they_started(pool: Pool) -> None:
     async def main() -> None:
         outcomes = await asyncio.gather(*(pool.arun(Job(GOOD, b"%d" % n)) for n in (1, 2, 1)))
@@ -101,6 +115,19 @@ def test_closing_leaves_no_process_thread_or_descriptor() -> None:
     assert all(t.done() for t in running)
     until(lambda: nothing_more_than(before))
     until(lambda: not any(alive(pid) for pid in set(descendants(os.getpid())) - children))
+
+
+def test_a_template_that_is_killed_is_replaced_and_its_servers_go_on() -> None:
+    if why_not("warm") and why_not("guard"):
+        pytest.skip("no isolation holds on this host")
+    with Sandbox() as first, Sandbox() as second:
+        assert first.run("print(1)").ok
+        below = [pid for pid in descendants(os.getpid()) if _parent(pid) == os.getpid()]
+        templates = [pid for pid in below if b"jail.template" in _command(pid)]
+        assert templates
+        for pid in templates:
+            os.kill(pid, signal.SIGKILL)
+        assert second.run("print(2)").ok and first.run("print(3)").ok
 
 
 @pytest.mark.slow
@@ -129,8 +156,16 @@ def _command(pid: int) -> bytes:
         return b""
 
 
+def _parent(pid: int) -> int:
+    with contextlib.suppress(OSError):  # it has just ended
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    return 0
+
+
 def _servers() -> set[int]:
-    return {pid for pid in descendants(os.getpid()) if b"jail.server" in _command(pid) and alive(pid)}
+    """The servers of this process and their runs, but not the template from which they were forked."""
+    templates = [pid for pid in descendants(os.getpid()) if b"jail.template" in _command(pid)]
+    return {pid for template in templates for pid in descendants(template) if alive(pid)}
 
 
 def _resident(pids: set[int]) -> int:
