@@ -1,41 +1,58 @@
 """Folder that the processes of a run on one machine share, for example to count their spending together.
 
-The first process of a run creates the folder and names it in the environment, which its child processes
-inherit. The folder is deleted when that process exits.
+The first process of a run names the folder in the environment, which its child processes inherit. The folder
+is created when a process first needs it, and deleted when the first process exits.
 """
 
 from __future__ import annotations
 
 import atexit
 import os
+import secrets
 import shutil
+import socket
 import tempfile
 from pathlib import Path
 
 from rewardkit.errors import InputError
 
 VARIABLE = "REWARDKIT_RUN_FOLDER"
+"""Name of the environment variable, whose value is the name of the machine, a colon and the path."""
+
+
+def name_run_folder() -> None:
+    """Name the folder of this run, unless the environment names one.
+
+    Call it before starting the processes that may share the folder.
+    """
+    if VARIABLE not in os.environ:
+        path = Path(tempfile.gettempdir(), f"rewardkit-run-{secrets.token_hex(8)}")
+        os.environ[VARIABLE] = value_for(path)
+        atexit.register(_delete, path, os.getpid())
+
+
+def value_for(path: Path) -> str:
+    """Return the value of the environment variable for a folder on this machine."""
+    return f"{socket.gethostname()}:{path}"
 
 
 def run_folder() -> Path:
-    """Return the folder of this run, and create it if the environment names none.
-
-    Call it before starting the processes that share the folder.
+    """Return the folder of this run, and create it if it does not exist.
 
     Raises:
-        InputError: The folder that the environment names does not exist, as on another machine.
+        InputError: The folder is that of a run on another machine or of another user.
     """
-    if VARIABLE in os.environ:
-        folder = Path(os.environ[VARIABLE])
-        if not folder.is_dir():
-            raise InputError(
-                f"the folder {folder} that the processes of this run share does not exist on this machine; "
-                f"run all of them on one machine, or unset {VARIABLE}"
-            )
-        return folder
-    folder = Path(tempfile.mkdtemp(prefix="rewardkit-run-"))
-    os.environ[VARIABLE] = str(folder)
-    atexit.register(_delete, folder, os.getpid())
+    name_run_folder()
+    machine, _, path = os.environ[VARIABLE].partition(":")
+    if machine != socket.gethostname():
+        raise InputError(
+            f"the processes of this run share a folder on the machine {machine}, which is not this machine; "
+            f"run all of them on one machine, or unset {VARIABLE}"
+        )
+    folder = Path(path)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    if folder.stat().st_uid != os.geteuid():
+        raise InputError(f"the folder {folder} belongs to another user; unset {VARIABLE}")
     return folder
 
 

@@ -22,7 +22,7 @@ from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.rewards import read_mapping
 from rewardkit.errors import ConfigError, RewardkitError, did_you_mean
 from rewardkit.processes import adopts_orphans
-from rewardkit.run_folder import run_folder
+from rewardkit.run_folder import name_run_folder
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -146,7 +146,7 @@ def _supervise(command: ServingCommand, ctx: click.Context) -> None:
     """Serve in child processes, each of which reads the arguments and the file itself."""
     from rewardkit.server import serve
 
-    run_folder()  # shared by the server processes and by those that replace them
+    name_run_folder()  # shared by the server processes and by those that replace them
     args = ctx.meta[_ARGS]
     _try_once(command, args)
     kept = {name: ctx.params[name] for name in _KEPT}

@@ -23,7 +23,7 @@ from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 from rewardkit.errors import ConfigError, MissingDependencyError, RewardkitError
 from rewardkit.http_addresses import public_text
 from rewardkit.processes import die_with_parent
-from rewardkit.run_folder import VARIABLE, run_folder
+from rewardkit.run_folder import VARIABLE, name_run_folder
 from rewardkit.trainer.checkpoint.find import RESTARTED
 from rewardkit.trainer.config.root import RunConfig, world_size
 from rewardkit.trainer.distributed import free_port
@@ -46,7 +46,7 @@ def launch(config: RunConfig, recipe: str | None, overrides: Sequence[str], stag
         RewardkitError: A process was killed and no restarts are left, or a setting cannot be used.
         KeyboardInterrupt: The run was interrupted or terminated.
     """
-    run_folder()  # kept over restarts
+    name_run_folder()  # kept over restarts
     start = _with_ray if config.trainer.launcher == "ray" else _with_torchrun
     for restart in range(1, config.trainer.max_restarts + 1):
         try:

@@ -77,7 +77,7 @@ def marker_in(body: dict[str, Any]) -> str:
 @pytest.fixture(autouse=True)
 def own_run(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Count what each test spends apart from all other tests."""
-    monkeypatch.setenv(run_folder.VARIABLE, str(tmp_path_factory.mktemp("run")))
+    monkeypatch.setenv(run_folder.VARIABLE, run_folder.value_for(tmp_path_factory.mktemp("run")))
 
 
 @pytest.fixture

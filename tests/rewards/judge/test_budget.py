@@ -101,7 +101,7 @@ def test_what_was_paid_for_is_kept_for_resume(
     paid = len(judge_server.bodies)
     assert 10 <= paid <= 18
     for _ in range(2):  # each run has its own budget
-        monkeypatch.setenv(run_folder.VARIABLE, tempfile.mkdtemp(dir=tmp_path))
+        monkeypatch.setenv(run_folder.VARIABLE, run_folder.value_for(Path(tempfile.mkdtemp(dir=tmp_path))))
         code = run([*command, "--resume"])
     assert code == 0 and "--resume" in capsys.readouterr().err
     assert len(judge_server.bodies) == 40
@@ -248,8 +248,8 @@ def test_the_folder_of_a_run_is_shared_by_its_processes_and_deleted_with_it(
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
     first, second, there = done.stdout.split()
     assert first == second and there == "True" and not Path(first).exists()
-    monkeypatch.setenv(run_folder.VARIABLE, str(tmp_path / "elsewhere"))
-    with pytest.raises(InputError, match="on this machine"):
+    monkeypatch.setenv(run_folder.VARIABLE, f"elsewhere:{tmp_path}")
+    with pytest.raises(InputError, match="on the machine elsewhere"):
         run_folder.run_folder()
     (tmp_path / "judge.yaml").write_text("{url: http://h, model: m, budget_tokens: 5}")
     with pytest.raises(InputError):
