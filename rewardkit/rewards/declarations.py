@@ -90,7 +90,7 @@ def gsm8k() -> Function:
         "minerva_math",
         "olympiadbench",
     ),
-    version=16,
+    version=17,
     timeout_s=BACKSTOP_S,
     parts=("format", UNDECIDED),
     reads=("prompt", "extra_info"),
@@ -109,7 +109,7 @@ def math() -> Function:
     "math_dapo_reasoning",
     "BytedTsinghua-SIA/DAPO-Math-17k",
     aliases=("dapo",),
-    version=16,
+    version=17,
     timeout_s=60.0,
     parts=("acc", UNDECIDED),
     reads=("prompt", "extra_info"),
@@ -191,7 +191,7 @@ def qa() -> Function:
 @reward(
     "hiyouga/geometry3k",
     aliases=("geometry3k", "geo3k"),
-    version=16,
+    version=17,
     runs="process",
     timeout_s=20.0,
     parts=("acc", "format", UNDECIDED),
@@ -302,7 +302,7 @@ def chrf() -> Function:
 
 
 @reward(
-    "sql", aliases=("spider*", "bird_sql*"), version=8, runs="sandbox", timeout_s=60.0, reads=("extra_info",)
+    "sql", aliases=("spider*", "bird_sql*"), version=9, runs="sandbox", timeout_s=60.0, reads=("extra_info",)
 )
 def sql() -> Function:
     """SQL: 1.0 if the query returns the same rows as the ground truth in SQLite, otherwise 0.0"""
@@ -402,7 +402,7 @@ def diversity() -> Function:
 
 @reward(
     "reasoning_gym*",
-    version=8,
+    version=9,
     runs="process",
     timeout_s=30.0,
     reads=("prompt", "extra_info"),
