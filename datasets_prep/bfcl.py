@@ -26,7 +26,7 @@ from rewardkit.datasets_prep.common.schema import Row
 from rewardkit.datasets_prep.common.sources import Hub, Record, Source, described, file_reader
 from rewardkit.errors import InputError
 from rewardkit.files.inputs import Input
-from rewardkit.messages import plain_message
+from rewardkit.messages import message_text, plain_message
 
 ANSWERS = "possible_answer"
 _ANSWER = "possible_answer"
@@ -72,9 +72,9 @@ def _messages(record: Record) -> tuple[dict[str, str], ...]:
     for message in said:
         role = "user" if message.get("role") == "system" else str(message.get("role"))
         if joined and joined[-1]["role"] == role:  # many chat templates refuse two in a row
-            joined[-1]["content"] += f"\n\n{message['content']}"
+            joined[-1]["content"] += f"\n\n{message_text(message)}"
         else:
-            joined.append({"role": role, "content": str(message["content"])})
+            joined.append({"role": role, "content": message_text(message)})
     return tuple(joined)
 
 

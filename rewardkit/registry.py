@@ -256,6 +256,10 @@ class Registry:
         """Reward that scores every data source, or None if there is no such reward."""
         return self._for_all[-1] if self._for_all else None
 
+    def take_over(self, other: Registry) -> None:
+        """Register what another registry holds, in place of everything else."""
+        vars(self).update(vars(other))
+
     def _refuse_taken_names(self, new: Reward) -> None:
         for source in (*new.data_sources, *new.aliases):
             holder = self._exact.get(source) or self._globs.get(source)

@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from rewardkit.errors import RewardkitError
+from rewardkit.registry import REGISTRY
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.server.exchanges import (
     Exchange,
@@ -100,6 +101,7 @@ class RequestRunner:
 
     def __init__(self, rows: ServedRows, arguments: Mapping[str, Any]) -> None:
         self.rows = rows
+        REGISTRY.take_over(arguments["registry"])  # reading a request looks up rewards there
         self.scorer = Scorer(**arguments, workers=1)  # it never starts a worker
         self.labels = SourceLabels(self.scorer)
 

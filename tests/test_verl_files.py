@@ -38,7 +38,7 @@ NOT_HERE = (
     *("prime_trainer", "spin_trainer", "sppo_trainer", "on_policy_distill", "rob_", "deepeyes", "geo3k"),
     *(
         "gsm8k_multiturn_grpo_server",
-        "split_placement",
+        "v0.2/examples/split_placement",
         "v0.4.1/recipe/entropy",
     ),
 )

@@ -648,7 +648,7 @@ def test_names_of_columns_that_are_not_utf_8_are_refused(
 def test_answers_that_cannot_be_read_are_counted_by_score_and_eval(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    responses = ("\\boxed{x^2+}", "\\boxed{3 \\heartsuit}", "\\boxed{35}", "\\boxed{34}")
+    responses = ("\\boxed{x^2+}", "\\boxed{3 \\unheardof}", "\\boxed{35}", "\\boxed{34}")
     rows = [
         {"data_source": "math", "prompt": "?", "ground_truth": "34", "response": one} for one in responses
     ]

@@ -106,8 +106,8 @@ _RENAMED = {
     "kappa": "varkappa",
     "pi": "varpi", "rho": "varrho", "sigma": "varsigma", "hbar": "hslash", "int": "intop smallint",
     **{name: f"var{name}" for name in table("Gamma Delta Theta Lambda Xi Sigma Upsilon Phi Psi Omega Pi")},
-    "tan": "tg", "cot": "ctg", "coth": "cth", "csc": "cosec", "arctan": "arctg", "sinh": "sh", "cosh": "ch",
-    "tanh": "th", "pmod": "Mod pod", "bigcup": "bigsqcup"
+    "tan": "tg", "cot": "ctg", "coth": "cth", "csc": "cosec", "arctan": "arctg",
+    "pmod": "Mod pod", "bigcup": "bigsqcup"
 }  # fmt: skip
 """Canonical commands, each with the commands that mean the same."""
 _SPELLED = {
@@ -178,6 +178,7 @@ _DEFINED = {
     "underset": Macro(_under, 2), "textbf": Macro(_bold_text, 1), "genfrac": Macro(_generalised, 6),
     "cfrac": Macro("\\frac", 0, _OPTIONAL), "mathchoice": Macro("#1", 4), "texorpdfstring": Macro("#1",
     2), "not": Macro(_negated, 1),
+    "sh": Macro("\\sinh"), "ch": Macro("\\cosh"), "th": Macro("\\tanh"),
     "ang": Macro("#1^\\circ ", 1), "abs": Macro("|#1|", 1), "norm": Macro("\\Vert #1\\Vert ", 1),
     "Set": Macro("\\{#1\\}", 1), "floor": Macro("\\lfloor #1\\rfloor ", 1), "ceil": Macro("\\lceil "
     "#1\\rceil ", 1),
