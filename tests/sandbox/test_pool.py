@@ -51,11 +51,12 @@ def test_callers_take_turns(pool: Pool) -> None:
 
 
 def test_a_caller_that_runs_nothing_gets_a_spare_sandbox(pool: Pool) -> None:
-    sleeps = Job(b"import time\ntime.sleep(600)", limits=Limits(wall_s=600))
+    spins = Job(b"while True: pass", limits=Limits(cpu_s=600, wall_s=600))
     with Pool(1, pool.level, spare=1) as busy:
-        tickets = [busy.submit(sleeps, caller="many") for _ in range(4)]
-        assert busy.submit(Job(GOOD, b"1"), caller="few").result().stdout == b"2\n"
-        assert busy.submit(Job(GOOD, b"2"), caller="few").result().stdout == b"3\n"
+        tickets = [busy.submit(spins, caller="many") for _ in range(4)]
+        assert busy.submit(Job(GOOD, b"1"), caller="few").result(120).stdout == b"2\n"
+        assert busy.submit(Job(GOOD, b"2"), caller="few").result(120).stdout == b"3\n"
+        assert tickets[0].running() and not tickets[-1].running()
         assert not any(ticket.done() for ticket in tickets)
         for ticket in tickets:
             ticket.cancel()
