@@ -27,14 +27,14 @@ def excess(pid: int, job: child.JailJob, jail: child.Jail) -> int:
     used = _usage(pid)
     if used.threads > job.threads + job.profile.threads:
         return PROCESSES
-    resident = used.resident
+    in_use = used.resident
     if job.processes:  # also count the child processes, which are the only others in this namespace
         everything = [_usage(each) for each in _pids(pid, job)]
         if sum(each.cpu_s for each in everything) > job.cpu_s:
             return CPU
         # The processes of a Python program share most of their memory, so each has the limit for itself.
-        resident = (sum if job.mode == EXEC else max)(each.resident for each in everything)
-    return MEMORY if resident > most_resident(job, jail) else ENDED
+        in_use = (sum if job.mode == EXEC else max)(each.resident for each in everything)
+    return MEMORY if in_use > most_resident(job, jail) else ENDED
 
 
 def resident(pid: int, job: child.JailJob) -> int:

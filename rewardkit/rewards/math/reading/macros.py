@@ -252,8 +252,9 @@ TOKENS = {
     "colon": ("colon", ":"), "cis": ("fn", "cis"),
 }  # fmt: skip
 """Kind and value of the token of a canonical command, without its backslash."""
-READ_WITH_THEIR_GROUP = table("text mathrm mathbf operatorname mathbb begin end")
-"""Commands whose group is not a formula."""
+TEXT_COMMANDS = table("text mathrm mathbf operatorname")
+"""Canonical commands whose group may consist of words."""
+_READ_WITH_THEIR_GROUP = TEXT_COMMANDS | table("mathbb begin end")
 OUTER = table("equation math displaymath center multline flushleft flushright minipage document subequations")
 """Environments that only set their content apart."""
 ENVIRONMENTS = {
@@ -281,7 +282,7 @@ _MOST_EXPANSIONS = 128
 
 def is_command(name: str) -> bool:
     """Return True if a name is that of a known command."""
-    return any(name in names for names in (MACROS, TOKENS, READ_WITH_THEIR_GROUP, GREEK, FUNCTIONS))
+    return any(name in names for names in (MACROS, TOKENS, _READ_WITH_THEIR_GROUP, GREEK, FUNCTIONS))
 
 
 def expand(text: str) -> str:

@@ -19,6 +19,7 @@ from rewardkit.rewards.math.reading.macros import (
     GAP,
     MACROS,
     OUTER,
+    TEXT_COMMANDS,
     TOKENS,
     expand,
     group_end,
@@ -52,7 +53,6 @@ _SINGLE = {
     "#": "text",
 }  # fmt: skip
 _CURRENCIES = {"€": "€", "£": "£", "¥": "¥", CURRENCY: "$", "USD": "$", "EUR": "€", "GBP": "£"}
-_TEXT_COMMANDS = {"text", "mathrm", "mathbf", "operatorname"}
 _FORMULA = re.compile(r"[+*/=<>^()|]|\b[a-zA-Z0-9]-[a-zA-Z0-9]\b")
 """Pattern of the signs that distinguish a formula in upright or bold letters from words."""
 _MARKED = ("mathbf", "hat", "vec")
@@ -201,7 +201,7 @@ def _command(name: str, text: str, position: int, tokens: list[Token]) -> int:
         if (vector := unit_vector(inner)) is not None:
             tokens.append(Token("sym", vector))
             return end
-    if name in _TEXT_COMMANDS:
+    if name in TEXT_COMMANDS:
         position += name == "operatorname" and text.startswith("*", position)
         inner, position = _group_text(text, position)
         if name == "operatorname" and (inner in MACROS or inner in TOKENS):
