@@ -92,7 +92,7 @@ class ShmTrainerInit(TrainerInitInfo):  # type: ignore[misc]
 
 
 class ShmSender(TrainerWeightTransferEngine):  # type: ignore[misc]
-    """Trainer's side of a transfer. All processes iterate over the weights, and the first one sends them."""
+    """Trainer's side of a transfer, in the process that sends."""
 
     init_info_cls = ShmTrainerInit
     bucket_bytes: int
@@ -100,18 +100,13 @@ class ShmSender(TrainerWeightTransferEngine):  # type: ignore[misc]
     @classmethod
     def trainer_init(cls, init_info: ShmTrainerInit, *, client: Any, source: Any = None) -> ShmSender:
         """See `TrainerWeightTransferEngine`."""
-        made = cls(client=client, source=source, is_sender=init_info.is_sender)
+        made = cls(client=client, source=source)
         made.bucket_bytes = init_info.bucket_bytes
-        if made.is_sender:
-            client.init_weight_transfer_engine({})
+        client.init_weight_transfer_engine({})
         return made
 
     def send_weights(self) -> None:
         """See `TrainerWeightTransferEngine`. Only one bucket at a time is kept in memory and on disk."""
-        if not self.is_sender:
-            for _ in self.source:
-                pass
-            return
         self.client.start_weight_update()
         for bucket in buckets(self.source, self.bucket_bytes):
             with shared_folder(sum(map(_bytes, bucket.values()))) as folder:

@@ -179,12 +179,11 @@ class ServedRollout:
         if self.fleet.adapters:
             return AdapterPublisher(setup.policy.model, world, self.fleet.in_use)
         with undisturbed([setup.device] if setup.device.type == "cuda" else []):
-            from rewardkit.trainer.rollout.transfer import PolicySource, Publisher
-        source = PolicySource(
-            setup.model, getattr(torch, DTYPE_NAMES[self._config.dtype]), sends=world.is_main
-        )
+            from rewardkit.trainer.rollout.transfer import Publisher
+        dtype = getattr(torch, DTYPE_NAMES[self._config.dtype])
         backend = "nccl" if setup.device.type == "cuda" else "shm"
-        return Publisher(source, world, backend, self._config.update_weights_bucket_megabytes << 20)
+        bucket_bytes = self._config.update_weights_bucket_megabytes << 20
+        return Publisher(setup.model, dtype, world, backend, bucket_bytes)
 
     @property
     def turn_costs(self) -> TurnCosts:
