@@ -54,11 +54,21 @@ class StepPrompts(Generic[T]):
 class Feed(Generic[T]):
     """Source of the batches for all steps."""
 
-    def __init__(self, loader: PromptLoader[Any], config: TrainerConfig, total_steps: int) -> None:
+    def __init__(
+        self,
+        loader: PromptLoader[Any],
+        config: TrainerConfig,
+        total_steps: int,
+        attend: Callable[[Future[Any]], None] = lambda work: None,
+    ) -> None:
         """Create a feed with prompts from this loader.
 
         No other code may take prompts from the loader, except a step that needs additional prompts.
+
+        Args:
+            attend: Function that waits for a batch in the main thread. See `RolloutEngine.attend`.
         """
+        self._attend = attend
         self.loader = loader
         self.ahead = steps_ahead(config)
         self._background = config.mode != "sync"
@@ -91,7 +101,9 @@ class Feed(Generic[T]):
     def settle(self) -> None:
         """Wait for all started batches if each batch must come from a single version of the weights."""
         if self._one_version:
-            wait([one.drawn for one in self._begun])
+            for one in self._begun:
+                self._attend(one.drawn)
+                wait([one.drawn])
 
     def take(self, step: int, draw: Draw[T], world: World) -> T:
         """Return the batch for a step, waiting until it is complete.
@@ -103,6 +115,7 @@ class Feed(Generic[T]):
         self.epoch = one.epoch
         if not self._background:
             return draw([self.loader.rows[i] for i in one.places], step, None)
+        self._attend(one.drawn)
         error = one.drawn.exception()
         if not isinstance(error, Exception | None):
             raise error

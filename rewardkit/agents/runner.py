@@ -8,9 +8,11 @@ coroutines.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -26,6 +28,9 @@ from rewardkit.types import Message
 from rewardkit.users_code import running, told
 
 T = TypeVar("T")
+
+STOP_S = 20.0
+"""Seconds in which episodes must release their resources after SIGTERM."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,6 +282,45 @@ def drive(work: Coroutine[Any, Any, T]) -> T:
         signal.signal(signal.SIGTERM, before if before is not None else signal.SIG_DFL)
         if told:
             signal.raise_signal(signal.SIGTERM)
+
+
+def drive_beside(work: Coroutine[Any, Any, T], attend: Callable[[Future[T]], None]) -> T:
+    """Run a coroutine in a thread of its own and return its result. Meanwhile, call `attend` in this thread.
+
+    SIGTERM has the same effect as in `drive`. Call this function in the main thread.
+
+    Args:
+        attend: Function that returns when the future is done.
+    """
+    ended: Future[T] = Future()
+    begun: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[T]]] = Future()
+
+    async def main() -> T:
+        task = asyncio.ensure_future(work)
+        begun.set_result((asyncio.get_running_loop(), task))
+        return await task
+
+    def run() -> None:
+        try:
+            ended.set_result(asyncio.run(main()))
+        except BaseException as error:
+            ended.set_exception(error)
+
+    def stop(*_: object) -> None:
+        loop, task = begun.result()
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(task.cancel)
+        wait([ended], STOP_S)
+        signal.signal(signal.SIGTERM, before if before is not None else signal.SIG_DFL)
+        signal.raise_signal(signal.SIGTERM)
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        threading.Thread(target=run, name="episodes", daemon=True).start()
+        attend(ended)
+        return ended.result()
+    finally:
+        signal.signal(signal.SIGTERM, before if before is not None else signal.SIG_DFL)
 
 
 def _interaction(row: EpisodeRow, resolved: ResolvedEpisode, setting: EpisodeSetup) -> Interaction | None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from concurrent.futures import Future
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 import torch
 from torch import Tensor
 
 from rewardkit.agents.types import Reply, TokenModel
-from rewardkit.errors import ConfigError
+from rewardkit.errors import ConfigError, RewardkitError
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.config.workers import ActorRolloutRefConfig
 from rewardkit.trainer.models.shape import Shape
@@ -57,10 +58,17 @@ class Rollout:
     routed_experts: list[Any] | None = None
     """Experts chosen for the tokens in each row's prompt and response, without padding. See
     `Reply.routed_experts`."""
+    failed: Mapping[int, str] = field(default_factory=dict)
+    """Reason for each row that the engine could not generate. Such a row has no tokens."""
+
+
+class TurnFailedError(RewardkitError, RuntimeError):
+    """Raised if the engine cannot generate one turn, although it can generate others."""
 
 
 OnEnded = Callable[[dict[int, list[int]]], None]
-"""Callback that receives the unpadded token ids of finished responses, by row."""
+"""Callback that receives the unpadded token ids of finished responses, by row. It does not receive rows that
+failed."""
 
 
 E = TypeVar("E")
@@ -128,6 +136,14 @@ class RolloutEngine(Protocol):
         Args:
             play: Function that plays one episode. Each call to its model samples one turn with `sampling`.
             ended: Callback that receives each result once, as soon as the engine can report it.
+        """
+        ...
+
+    def attend(self, work: Future[Any]) -> None:
+        """Wait for work that other threads do with this engine, and keep the engine able to do it.
+
+        All processes must call this method, each in its main thread and with its own work. The weights must
+        not change meanwhile. The method returns when the work in all processes is done.
         """
         ...
 
@@ -214,7 +230,7 @@ def as_rollout(
     *,
     log_probs: bool,
 ) -> Rollout:
-    """Convert single-turn replies to a rollout with padded tensors."""
+    """Convert single-turn replies to a rollout with padded tensors. The text of an aborted reply says why."""
     shape = (len(replies), response_length)
     responses = torch.full(shape, pad_id, dtype=torch.int64)
     mask = torch.zeros(shape, dtype=torch.int64)
@@ -235,6 +251,7 @@ def as_rollout(
         drawn.to(device) if log_probs else None,
         versions.to(device),
         routes if routes and all(route is not None for route in routes) else None,
+        {row: reply.text for row, reply in enumerate(replies) if reply.finish_reason == "aborted"},
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar
 from torch import Tensor
 
 from rewardkit.agents.types import Reply, TokenModel
-from rewardkit.trainer.rollout.base import OnEnded, Play, Rollout, Sampling, as_rollout
+from rewardkit.trainer.rollout.base import OnEnded, Play, Rollout, Sampling, TurnFailedError, as_rollout
 
 E = TypeVar("E")
 R = TypeVar("R")
@@ -152,10 +152,13 @@ def respond_by_turns(
 
     async def play(model: TokenModel, given: tuple[list[int], int]) -> Reply:
         prompt, seed = given
-        return await model.generate(prompt, seed=seed, max_tokens=response_length)
+        try:
+            return await model.generate(prompt, seed=seed, max_tokens=response_length)
+        except TurnFailedError as error:
+            return Reply(str(error), finish_reason="aborted")
 
     def told(place: int, reply: Reply) -> None:
-        if ended is not None:
+        if ended is not None and reply.finish_reason != "aborted":
             ended({place: list(reply.token_ids)})
 
     found = engine.converse(play, list(zip(repeated, seeds, strict=True)), sampling, told)

@@ -8,8 +8,9 @@ log-probabilities along the way.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, wait
 from dataclasses import fields
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -289,6 +290,10 @@ class HfRollout:
         mine = dict(self.model.named_parameters())
         for name, tensor in complete(named_tensors, mine):
             mine[name].copy_(tensor)
+
+    def attend(self, work: Future[Any]) -> None:
+        """See `RolloutEngine.attend`."""
+        wait([work])
 
     def release(self) -> None:
         """See `RolloutEngine.release`. Nothing is freed, because only the weights are kept between calls."""

@@ -13,6 +13,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Collection, Iterable, Sequence
+from concurrent.futures import Future, wait
 from dataclasses import fields
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,7 +22,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from rewardkit.agents.runner import drive
+from rewardkit.agents.runner import drive, drive_beside
 from rewardkit.errors import ConfigError, MissingDependencyError, RewardkitError
 from rewardkit.trainer.config.root import Config, steps_ahead
 from rewardkit.trainer.config.workers import DTYPE_NAMES, RolloutConfig
@@ -39,13 +40,14 @@ from rewardkit.trainer.rollout.base import (
 )
 from rewardkit.trainer.rollout.conversing import Ask, respond_by_turns
 from rewardkit.trainer.rollout.serving import (
+    START_S,
+    LocalServers,
     ServerProcess,
     answers,
-    await_servers,
     call,
     start_server,
 )
-from rewardkit.trainer.rollout.turn_requests import Asking, Fleet, RolloutServer, TurnLimits
+from rewardkit.trainer.rollout.turn_requests import POLL_S, Asking, Fleet, RolloutServer, TurnLimits
 from rewardkit.trainer.rollout.vllm import (
     NO_REPLAY_ON_CPU,
     at_once,
@@ -63,6 +65,8 @@ E = TypeVar("E")
 R = TypeVar("R")
 
 KEY = "actor_rollout_ref.rollout"
+MEET_S = 1.0
+"""Seconds after which the processes exchange whether turns wait for a server."""
 SERVED_ONLY = (
     "servers",
     "urls",
@@ -166,8 +170,10 @@ class ServedRollout:
         self._max_len = self._config.max_model_len or (
             self._config.prompt_length + self._config.response_length
         )
-        self._processes: list[ServerProcess] = []
-        self._end = weakref.finalize(self, _stop, self._processes)
+        self._local = LocalServers(self._start)
+        self._end = weakref.finalize(self, self._local.stop)
+        self._tensors: Iterable[tuple[str, Tensor]] = ()
+        """Weights that were sent last, which the main thread can gather again."""
         self.fleet = Fleet([RolloutServer(url, lives=False) for url in self._found_by_all()])
         """Servers and their weights, as known to this process."""
         self._run = str(world.gather(secrets.token_hex(4))[0])
@@ -211,13 +217,34 @@ class ServedRollout:
         ended: Callable[[int, R], None] | None = None,
     ) -> list[R]:
         """See `RolloutEngine.converse`. Each process plays its own episodes."""
-        found, costs = self._play(play, episodes, sampling, ended or (lambda place, result: None))
-        self._of_thread.costs = costs
+        asking = self._asking(sampling)
+        work = asking.run(play, episodes, ended or (lambda place, result: None))
+        if threading.current_thread() is threading.main_thread():
+            found = drive_beside(work, self.attend)
+        else:  # only the main thread takes part in collectives, and attends to this work when it needs it
+            found = drive(work)
+        if asking.error is not None:
+            raise asking.error
+        self._of_thread.costs = asking.costs
         return found
 
-    def _play(
-        self, play: Play[E, R], episodes: Sequence[E], sampling: Sampling, told: Callable[[int, R], None]
-    ) -> tuple[list[R], TurnCosts]:
+    def attend(self, work: Future[Any]) -> None:
+        """See `RolloutEngine.attend`. If no server is available, send the latest weights again.
+
+        Raises:
+            RewardkitError: No server can be recovered. The error is raised in all processes.
+        """
+        while True:
+            end = time.monotonic() + MEET_S
+            while not work.done() and not self.fleet.starving.is_set() and time.monotonic() < end:
+                wait([work], POLL_S)
+            states = self._world.gather((work.done(), self.fleet.starving.is_set()))
+            if all(done for done, _ in states):
+                return
+            if any(starving for done, starving in states if not done):
+                self._publish(self.fleet.current)
+
+    def _asking(self, sampling: Sampling) -> Asking:
         config = self._config
         limits = TurnLimits(
             vocabulary=self._vocabulary,
@@ -233,7 +260,7 @@ class ServedRollout:
             return {"token_ids": ask.token_ids, "stream": False, "sampling_params": drawn}
 
         replays = config.router_replay and (config.urls is not None or self._setup.device.type == "cuda")
-        asking = Asking(
+        return Asking(
             self.fleet,
             body,
             limits,
@@ -241,10 +268,6 @@ class ServedRollout:
             group=sampling.n,
             experts=replays and sampling.log_probs,
         )
-        found = drive(asking.run(play, episodes, told))
-        if asking.error is not None:
-            raise asking.error
-        return found, asking.costs
 
     def sync_weights(self, named_tensors: Iterable[tuple[str, Tensor]], version: int = 0) -> None:
         """See `RolloutEngine.sync_weights`. Lost servers that answer again are also updated.
@@ -254,27 +277,33 @@ class ServedRollout:
         Raises:
             RewardkitError: No server accepted the weights. The error is raised in all processes.
         """
-        fleet = self.fleet
-        if any(self._world.gather([server.url for server in fleet.servers if not server.lives])):
-            self._publisher.forget()
-        name = f"{self._run}.{len(fleet.published) + 1}"  # this name is unique across runs
-        urls: list[str] = self._world.gather(self._ready() if self._world.is_main else None)[0]
+        name = f"{self._run}.{len(self.fleet.published) + 1}"  # this name is unique across runs
         # The version is recorded first, because a turn may use it while it is being published.
-        fleet.published[name] = version
-        failed = self._publisher.publish(named_tensors, name, urls)
-        with fleet.lock:
-            fleet.current = name
-        self._note(urls, failed)
-        if self._world.is_main:
-            for url, why in failed.items():
-                _say(f"lost a rollout server: {url} did not accept the weights: {why}")
-            for one in self._processes:
-                if one.url in failed:
-                    one.process.kill()  # the weights are incomplete, and the next sync restarts the server
-        if len(failed) == len(urls):
-            raise RewardkitError(
-                f"no rollout server accepted the policy's weights: {failed or 'no server answers'}"
-            )
+        self.fleet.published[name] = version
+        self._tensors = named_tensors
+        self._publish(name)
+
+    def _publish(self, name: str) -> None:
+        """Send the latest weights to all servers that answer, and restart servers if none accepts them."""
+        fleet = self.fleet
+        while True:
+            if any(self._world.gather([server.url for server in fleet.servers if not server.lives])):
+                self._publisher.forget()
+            urls: list[str] = self._world.gather(self._ready() if self._world.is_main else None)[0]
+            failed = self._publisher.publish(self._tensors, name, urls)
+            with fleet.lock:
+                fleet.current = name
+            self._note(urls, failed)
+            if self._world.is_main:
+                for url, why in failed.items():
+                    _say(f"lost a rollout server: {url} did not accept the weights: {why}")
+                self._local.kill(failed)  # their weights are incomplete
+            if len(failed) < len(urls):
+                return
+            if not urls or not self._world.gather(self._local.can_restart)[0]:
+                raise RewardkitError(
+                    f"no rollout server accepted the policy's weights: {failed or 'no server answers'}"
+                )
 
     def _note(self, urls: Sequence[str], failed: Collection[str]) -> None:
         """Update the fleet. Keep the objects of known servers, because running turns may reference them."""
@@ -292,6 +321,7 @@ class ServedRollout:
 
     def close(self) -> None:
         """See `RolloutEngine.close`. Only the servers that this run started are stopped."""
+        self.fleet.closed = True
         self._end()
 
     def _found_by_all(self) -> list[str]:
@@ -314,9 +344,7 @@ class ServedRollout:
             for url in self._given_urls():
                 _check_server(url, self._max_len)
             return self._given_urls()
-        self._processes += [self._start(number) for number in range(self._config.servers)]
-        await_servers(self._processes)
-        return [one.url for one in self._processes]
+        return self._local.open(self._config.servers)
 
     def _start(self, number: int) -> ServerProcess:
         on_cpu = self._setup.device.type != "cuda"
@@ -330,23 +358,26 @@ class ServedRollout:
     def _ready(self) -> list[str]:
         """Return the URLs of all servers that answer, after restarting servers that have exited.
 
-        If no server answers, wait up to `servers_wait_s` seconds.
+        If no server answers, wait until a server has started, or up to `servers_wait_s` seconds.
         """
-        for number, one in enumerate(self._processes):
-            if one.ended:
-                one.stop()
-                self._processes[number] = self._start(number)
-        known = [one.url for one in self._processes] or self._given_urls()
-        end = time.monotonic() + self._config.servers_wait_s
+        begun = time.monotonic()
         told = False
-        while not (found := [url for url in known if answers(url)]) and time.monotonic() < end:
+        while True:
+            known = self._local.renewed() or self._given_urls()
+            found = [url for url in known if answers(url)]
+            self._local.starting.difference_update(found)
+            waits = START_S if self._local.starting else self._config.servers_wait_s
+            if found or not known:
+                return found
+            if time.monotonic() - begun > waits:
+                self._local.kill(known)
+                if not self._local.can_restart:
+                    return []
+                begun = time.monotonic()
             if not told:
-                _say(
-                    f"no rollout server answers; waiting up to {self._config.servers_wait_s:g} s for a server"
-                )
+                _say(f"no rollout server answers; waiting up to {waits:g} s for a server")
                 told = True
-            time.sleep(1.0)
-        return found
+            time.sleep(POLL_S)
 
     def _given_urls(self) -> list[str]:
         return [str(url).rstrip("/") for url in self._config.urls or ()]
@@ -367,11 +398,6 @@ def _check_server(url: str, max_len: int) -> None:
             f"{KEY}.urls: {url} accepts {longest} tokens, but prompt and response have up to "
             f"{max_len}; start the server with --max-model-len {max_len}"
         )
-
-
-def _stop(processes: list[ServerProcess]) -> None:
-    for one in processes:
-        one.stop()
 
 
 def _say(line: str) -> None:

@@ -14,7 +14,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +29,9 @@ START_S = 900.0
 """Time limit for starting a server, in seconds. A server may create a large model and compile kernels."""
 CALL_S = 60.0
 """Time limit for a call that transfers no weights, in seconds. A pause waits for the current engine step."""
+MOST_RESTARTS = 3
+"""Maximum number of times that a server is restarted within `RESTART_WINDOW_S` seconds."""
+RESTART_WINDOW_S = 600.0
 END_S = 10.0
 """Time limit for the orderly shutdown of a server, in seconds."""
 MODEL_NAME = "policy"
@@ -70,6 +73,68 @@ class ServerProcess:
         kill_group(self.process)
         self.process.wait()
         self.log.close()
+
+
+class LocalServers:
+    """Servers that this process starts, restarts and stops."""
+
+    def __init__(self, start: Callable[[int], ServerProcess]) -> None:
+        """Create the object without starting a server.
+
+        Args:
+            start: Function that starts the server with this index.
+        """
+        self._start = start
+        self._processes: list[ServerProcess] = []
+        self._restarts: list[list[float]] = []
+        """Times of the latest restarts of each server."""
+        self.starting: set[str] = set()
+        """URLs of restarted servers that have not answered yet."""
+
+    def open(self, number: int) -> list[str]:
+        """Start this number of servers, wait until all of them answer, and return their URLs.
+
+        Raises:
+            RewardkitError: A server does not start.
+        """
+        self._processes += [self._start(i) for i in range(number)]
+        self._restarts += [[] for _ in range(number)]
+        await_servers(self._processes)
+        return [one.url for one in self._processes]
+
+    @property
+    def can_restart(self) -> bool:
+        """Return True if a server would be restarted after it has exited."""
+        return any(map(self._may_restart, range(len(self._processes))))
+
+    def renewed(self) -> list[str]:
+        """Restart servers that have exited, except servers that exit too often. Return all URLs."""
+        for number, one in enumerate(self._processes):
+            if one.ended and self._may_restart(number):
+                said = "a rollout server has exited and is restarted; its output:"
+                print("\n".join([said, *one.last_lines()]), file=sys.stderr, flush=True)
+                one.stop()
+                self._processes[number] = started = self._start(number)
+                self._restarts[number].append(time.monotonic())
+                self.starting.add(started.url)
+        return [one.url for one in self._processes if not one.ended]
+
+    def _may_restart(self, number: int) -> bool:
+        recent = [when for when in self._restarts[number] if time.monotonic() - when < RESTART_WINDOW_S]
+        self._restarts[number] = recent
+        return len(recent) < MOST_RESTARTS
+
+    def kill(self, urls: Collection[str]) -> None:
+        """Kill the servers with these URLs. Ignore other URLs."""
+        for one in self._processes:
+            if one.url in urls:
+                kill_group(one.process)
+                one.process.wait()
+
+    def stop(self) -> None:
+        """Stop all servers."""
+        for one in self._processes:
+            one.stop()
 
 
 def start_server(

@@ -1,8 +1,8 @@
 """Sends the trainer's weights to vLLM servers through vLLM's weight-transfer API.
 
-The backend is NCCL for GPUs and `shm` (`cpu_transfer.py`) for CPUs. The main thread gathers the weights, since
-gathering is a collective of the trainer's processes, and hands them to a thread that sends them. If the
-thread waits for a server that will never answer, it is abandoned, and the main thread goes on.
+The backend is NCCL for GPUs and `shm` (`cpu_transfer.py`) for CPUs. The main thread gathers the weights, as
+gathering is a collective of the trainer's processes, and hands them to a thread that sends them. If a server
+fails or does not answer, the thread is abandoned, and the main thread goes on.
 """
 
 from __future__ import annotations
@@ -132,11 +132,18 @@ class Calls:
                 self.broken = self.broken or joint
             self.changed.notify_all()
 
-    def abandon(self, why: str) -> None:
-        """Stop waiting. Servers that do not end their call soon count as failed for the reason `why`."""
+    def abandon(self, leave: Callable[[], None], why: str) -> None:
+        """Stop waiting. Servers that do not end their call soon count as failed.
+
+        Args:
+            leave: Function that makes the servers end their calls, in which they may wait for the sender.
+            why: Error from the servers that do not end their calls.
+        """
         with self.changed:
             self.abandoned = True
             self.changed.notify_all()
+        leave()
+        with self.changed:
             self.changed.wait_for(lambda: not self.pending, GRACE_S)
             for url in self.pending:
                 self.failed.setdefault(url, why)
@@ -217,9 +224,7 @@ class ServerChannel:
 class Publisher:
     """Publisher of the policy's weights. All processes take part, and the first one calls the servers."""
 
-    def __init__(
-        self, model: Any, dtype: torch.dtype, world: World, backend: str, bucket_bytes: int
-    ) -> None:
+    def __init__(self, model: Any, dtype: torch.dtype, world: World, backend: str, bucket_bytes: int) -> None:
         """Create a publisher for a model that is not sharded yet, and record the model's shapes."""
         self._model = model
         self._shapes = {name: tensor.shape for name, tensor in model.named_parameters()}
@@ -232,8 +237,10 @@ class Publisher:
         sizes = [meta.dtype.itemsize * torch.Size(meta.shape).numel() for meta in self._declared]
         bucket = max(bucket_bytes, *sizes)
         self._limit_s = CALL_S + bucket / BYTES_PER_S + GRACE_S
-        whole = CALL_S + (sum(sizes) if self._transport.joint else bucket) / BYTES_PER_S  # bytes per call
-        self._channel = ServerChannel(self._transport, whole)
+        # A joint call lasts as long as the whole transfer, and must not end before a transfer is abandoned.
+        joint_s = 2 * self._limit_s + sum(sizes) / BYTES_PER_S
+        call_s = joint_s if self._transport.joint else CALL_S + bucket / BYTES_PER_S
+        self._channel = ServerChannel(self._transport, call_s)
         self._source = Handover(self._declared)
         self._sender: Any = None
         self._members: list[str] = []
@@ -321,10 +328,11 @@ class Publisher:
         """Leave a transfer that failed, so that the servers in it can leave as well."""
         self.forget()
         self._source = Handover(self._declared)  # the thread may still read the old one
-        if self._sender is not None:
-            self._sender.shutdown()
-            self._sender = None
-        self._channel.calls.abandon(f"it did not end a weight transfer that failed: {sending.error}")
+        sender, self._sender = self._sender, None
+        self._channel.calls.abandon(
+            sender.shutdown if sender is not None else lambda: None,
+            f"it did not end a weight transfer that failed: {sending.error}",
+        )
 
     def _open(self, targets: list[str]) -> None:
         """Connect to the servers. In the first process only, which is the sender."""
@@ -350,9 +358,7 @@ class Publisher:
 class Sending:
     """Thread that sends weights while the main thread gathers them."""
 
-    def __init__(
-        self, send: Callable[[], None], source: Handover, calls: Calls, limit_s: float
-    ) -> None:
+    def __init__(self, send: Callable[[], None], source: Handover, calls: Calls, limit_s: float) -> None:
         """Start sending.
 
         Args:

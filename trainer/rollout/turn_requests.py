@@ -24,16 +24,25 @@ import numpy
 
 from rewardkit.agents.types import Reply
 from rewardkit.errors import RewardkitError
-from rewardkit.trainer.rollout.base import Play, TurnCosts
+from rewardkit.http_retry import NOT_BEGUN, retry_after_s
+from rewardkit.trainer.rollout.base import Play, TurnCosts, TurnFailedError
 from rewardkit.trainer.rollout.conversing import Ask, Seat, play_all
 
 E = TypeVar("E")
 R = TypeVar("R")
 
-ATTEMPTS = 5
-"""Number of attempts to request a turn before the run fails."""
+FAILURES = 5
+"""Number of failures after which a turn is given up."""
+FIRST_PAUSE_S = 0.1
+LONGEST_PAUSE_S = 30.0
+"""Upper bound for the pause before a server is asked for a turn again, in seconds."""
+MASKED_SHARE = 0.1
+"""Share of the episodes in a call that may fail because the servers cannot generate their turns. The episodes
+of one prompt may always fail."""
 CONNECT_S = 5.0
 """Time limit for connecting to a server, and for checking that it answers, in seconds."""
+BUSY = NOT_BEGUN | {408, 409, 421, 425, 529}
+"""Statuses after which a later attempt may succeed, whatever the turn is."""
 POLL_S = 1.0
 """Seconds between two checks of the servers while a turn is pending or no server is available."""
 LOWEST = -9000.0
@@ -41,7 +50,23 @@ LOWEST = -9000.0
 
 
 class LostTurn(Exception):
-    """Raised if a server does not return a valid turn."""
+    """Raised if a server does not return a valid turn, although it or another server may do so later."""
+
+
+class BusyServer(LostTurn):
+    """Raised if a server asks for a later attempt, which says nothing about the turn."""
+
+    def __init__(self, said: str, retry_after_s: float) -> None:
+        super().__init__(said)
+        self.retry_after_s = retry_after_s
+
+
+class RefusedTurn(LostTurn):
+    """Raised if a server refuses this request."""
+
+
+class ClosedServer(LostTurn):
+    """Raised if a server does not accept any request of this run."""
 
 
 @dataclass(eq=False)
@@ -67,6 +92,10 @@ class Fleet:
     """If True, each version is an adapter. Servers keep several adapters loaded, so a turn ends with the
     adapter that it began with. If False, each version replaces the weights, and running turns continue with
     the new weights."""
+    starving: threading.Event = field(default_factory=threading.Event)
+    """Set while turns wait because no server is available. The main thread then has to recover a server."""
+    closed: bool = False
+    """True if no server will be recovered any more."""
     begun: Counter[str] = field(default_factory=Counter)
     """Number of running turns by the name of the weights with which they began."""
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -110,7 +139,7 @@ class TurnLimits:
     response_s: float
     """Seconds after which a turn without a response counts as lost."""
     wait_s: float
-    """Seconds without an available server after which the run fails."""
+    """Seconds with failures and without any finished turn after which the run fails."""
 
 
 class Chosen(msgspec.Struct):
@@ -187,11 +216,17 @@ class Asking:
         self.error: Exception | None = None
         """Error that stopped all turns, if any. Episodes cannot distinguish this error from an error in a
         tool."""
+        self._failing_since: float | None = None
+        """Time of the first failure after the last finished turn."""
+        self._given_up: set[int] = set()
+        """Episodes with a turn that no server can generate."""
+        self._most_given_up = group
         self.costs = TurnCosts()
 
     async def run(self, play: Play[E, R], episodes: Sequence[E], told: Callable[[int, R], None]) -> list[R]:
         """Play the episodes and return their results. See `play_all`."""
         self._waiting = asyncio.Lock()
+        self._most_given_up = max(self._group, int(MASKED_SHARE * len(episodes)))
         self._slots: dict[RolloutServer, asyncio.Semaphore] = {}
         connector = aiohttp.TCPConnector(limit=0)  # `_slots` limits the connections
         async with aiohttp.ClientSession(connector=connector) as self._session:
@@ -215,10 +250,18 @@ class Asking:
     async def _serve(self, ask: Ask) -> None:
         try:
             ask.settle(await self._turn(ask))
+        except TurnFailedError as error:
+            self._give_up(ask, error)
         except Exception as error:
             self._end(error)
         finally:
             self._tasks.pop(ask, None)
+
+    def _give_up(self, ask: Ask, error: TurnFailedError) -> None:
+        self._given_up.add(ask.place)
+        if len(self._given_up) > self._most_given_up:
+            self._end(RewardkitError(f"more than {self._most_given_up} episodes have failed: {error}"))
+        ask.fail(error)
 
     def _end(self, error: Exception) -> None:
         self.error = self.error or error
@@ -228,30 +271,74 @@ class Asking:
                 task.cancel()
 
     async def _turn(self, ask: Ask) -> Reply:
-        lost = LostTurn()
-        for _ in range(ATTEMPTS):
-            server = await self._home(ask)
+        """Request a turn from one server after another, until a server returns it.
+
+        Raises:
+            TurnFailedError: No server can generate this turn.
+            RewardkitError: No turn has succeeded for some time.
+        """
+        failures: list[LostTurn] = []
+        without: RolloutServer | None = None
+        while True:
+            server = await self._home(ask, without)
             self._busy[server] += 1
             try:
                 async with self._slots.setdefault(server, asyncio.Semaphore(self._limits.in_flight)):
-                    if server.lives:
-                        return await self._request(server, ask)
+                    if not server.lives:
+                        continue
+                    reply = await self._request(server, ask)
+                    self._failing_since = None
+                    return reply
             except LostTurn as error:
-                lost = error
-                await self._examine(server, error)
+                failures.append(error)
             finally:
                 self._busy[server] -= 1
-        raise RewardkitError(
-            f"the rollout servers failed {ATTEMPTS} times to generate a turn; last error: {lost}"
-        )
+            await self._examine(server, failures[-1])
+            self._check(failures)
+            without = server
+            if server.lives:
+                await self._pause(server, failures)
 
-    async def _home(self, ask: Ask) -> RolloutServer:
-        """Return the server for the turn's group. Assign the least busy server if the group has none."""
+    def _check(self, failures: Sequence[LostTurn]) -> None:
+        """Raise an error if a turn, or the run, cannot go on after these failures of the turn."""
+        refusals = [one for one in failures if isinstance(one, RefusedTurn)]
+        mine = [one for one in failures if not isinstance(one, BusyServer)]
+        if len(refusals) > 1:
+            raise TurnFailedError(f"the rollout servers refuse a turn: {refusals[-1]}")
+        if len(mine) >= FAILURES:
+            raise TurnFailedError(
+                f"the rollout servers failed {len(mine)} times to generate a turn; last error: {mine[-1]}"
+            )
+        now = asyncio.get_running_loop().time()
+        self._failing_since = now if self._failing_since is None else self._failing_since
+        if now - self._failing_since > self._limits.wait_s:
+            raise RewardkitError(
+                f"no rollout server has generated a turn for {self._limits.wait_s:g} s; last error: "
+                f"{failures[-1]}"
+            )
+
+    async def _pause(self, server: RolloutServer, failures: Sequence[LostTurn]) -> None:
+        """Wait before the next attempt, unless it is the second one and asks another server."""
+        others = any(one.lives for one in self._fleet.servers if one is not server)
+        if others and len(failures) == 1:
+            return
+        wanted = failures[-1].retry_after_s if isinstance(failures[-1], BusyServer) else 0.0
+        if isinstance(failures[-1], BusyServer) or len(failures) > 1:
+            await asyncio.sleep(min(LONGEST_PAUSE_S, max(wanted, FIRST_PAUSE_S * 2 ** len(failures))))
+
+    async def _home(self, ask: Ask, without: RolloutServer | None) -> RolloutServer:
+        """Return the server for the turn's group. Assign the least busy server if the group has none.
+
+        Args:
+            without: Server to avoid if another server is available.
+        """
         group = ask.place // self._group
-        if group not in self._homes or not self._homes[group].lives:
+        home = self._homes.get(group)
+        if home is None or home is without or not home.lives:
             living = await self._living()
-            self._homes[group] = min(living, key=lambda server: self._busy[server])
-        return self._homes[group]
+            others = [server for server in living if server is not without]
+            home = self._homes[group] = min(others or living, key=lambda server: self._busy[server])
+        return home
 
     async def _request(self, server: RolloutServer, ask: Ask) -> Reply:
         begun = self._fleet.begin()
@@ -261,11 +348,7 @@ class Asking:
             self._fleet.end(begun)
 
     async def _reply(self, server: RolloutServer, ask: Ask, begun: str) -> Reply:
-        status, said = await self._answer(server, ask, begun)
-        if 400 <= status < 500 and status != 404:  # 404: the server was restarted and lacks the adapter
-            raise RewardkitError(f"{server.url} rejected a turn ({status}): {_short(said)}")
-        if status != 200:
-            raise LostTurn(f"{server.url} answered {status}: {_short(said)}")
+        said = await self._answer(server, ask, begun)
         try:
             found = msgspec.json.decode(said, type=TurnAnswer)
             reply = self._read(found, ask, begun)
@@ -274,8 +357,8 @@ class Asking:
         self._count(found, ask)
         return reply
 
-    async def _answer(self, server: RolloutServer, ask: Ask, begun: str) -> tuple[int, bytes]:
-        """Return the status and body of the response.
+    async def _answer(self, server: RolloutServer, ask: Ask, begun: str) -> bytes:
+        """Return the body of the response.
 
         Raises:
             LostTurn: The request failed, or the server did not accept new weights while the request was
@@ -293,12 +376,16 @@ class Asking:
         finally:
             waiting.cancel()  # closing the connection makes the server abort the request
 
-    async def _post(self, server: RolloutServer, ask: Ask, begun: str) -> tuple[int, bytes]:
+    async def _post(self, server: RolloutServer, ask: Ask, begun: str) -> bytes:
         limit = aiohttp.ClientTimeout(total=self._limits.response_s, sock_connect=CONNECT_S)
         where = f"{server.url}/inference/v1/generate"
         body = self._body(ask) | ({"model": begun} if self._fleet.adapters else {})
-        async with self._session.post(where, json=body, timeout=limit) as answer:
-            return answer.status, await answer.read()
+        async with self._session.post(where, json=body, timeout=limit, allow_redirects=False) as answer:
+            said = await answer.read()
+            if answer.status != 200:
+                why = f"{server.url} answered {answer.status}: {_short(said)}"
+                raise _failure(answer.status, why, retry_after_s(answer.headers))
+            return said
 
     def _read(self, answer: TurnAnswer, ask: Ask, begun: str) -> Reply:
         """Return the only choice in a response as a reply.
@@ -347,7 +434,10 @@ class Asking:
 
     async def _examine(self, server: RolloutServer, why: LostTurn) -> None:
         """Check whether a server that lost a turn is still usable. If not, mark it as lost."""
-        if server.lives and not await self._is_current(server) and server.lives:
+        if not server.lives or isinstance(why, RefusedTurn):
+            return
+        usable = not isinstance(why, ClosedServer) and await self._is_current(server)
+        if server.lives and not usable:
             server.lives = False
             _say(f"lost a rollout server ({why}); the other servers take over the turns")
 
@@ -358,6 +448,8 @@ class Asking:
         path = "v1/models" if adapters else "weight_info"
         try:
             async with self._session.get(f"{server.url}/{path}", timeout=limit) as answer:
+                if answer.status in BUSY and answer.status < 500:
+                    return True
                 said = await answer.json()
                 names = [one["id"] for one in said["data"]] if adapters else [said["weight_version"]]
                 return answer.status == 200 and not wanted.isdisjoint(names)
@@ -367,22 +459,33 @@ class Asking:
     async def _living(self) -> list[RolloutServer]:
         """Wait until at least one server is available, and return all available servers.
 
+        The main thread recovers servers, or ends the run if it cannot (`ServedRollout.attend`).
+
         Raises:
-            RewardkitError: No server recovered in time.
+            RewardkitError: The engine was closed.
         """
         async with self._waiting:  # only one waiting turn polls the servers
-            loop = asyncio.get_running_loop()
-            end = loop.time() + self._limits.wait_s
-            if not any(server.lives for server in self._fleet.servers):
-                _say(f"no rollout server is left; waiting up to {self._limits.wait_s:g} s for a server")
             while not (living := [server for server in self._fleet.servers if server.lives]):
-                if loop.time() > end:
-                    raise RewardkitError(f"no rollout server recovered within {self._limits.wait_s:g} s")
                 for server in self._fleet.servers:
                     server.lives = await self._is_current(server)
                 if not any(server.lives for server in self._fleet.servers):
+                    self._fleet.starving.set()
                     await asyncio.sleep(POLL_S)
+                if self._fleet.closed:
+                    raise RewardkitError("no rollout server is left")
+            self._fleet.starving.clear()
             return living
+
+
+def _failure(status: int, said: str, retry_after: float) -> LostTurn:
+    """Return the error for a response with a status other than 200."""
+    if status in (401, 403):
+        return ClosedServer(said)
+    if status in BUSY:
+        return BusyServer(said, retry_after)
+    # 404: the server was restarted and lacks the adapter
+    refused = 400 <= status < 500 and status != 404
+    return RefusedTurn(said) if refused else LostTurn(said)
 
 
 def _experts(choice: TurnChoice, prompt: int) -> Any:

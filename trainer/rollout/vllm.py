@@ -11,6 +11,7 @@ import math
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, wait
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from importlib.util import find_spec
@@ -327,6 +328,10 @@ class VllmRollout:
             # The cache comes last, because only now has the sync freed its buffers.
             self.llm.wake_up(tags=["kv_cache"])
         self._asleep = False
+
+    def attend(self, work: Future[Any]) -> None:
+        """See `RolloutEngine.attend`."""
+        wait([work])
 
     def release(self) -> None:
         """See `RolloutEngine.release`. The weights are discarded, because a sync always follows."""

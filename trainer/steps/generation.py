@@ -55,6 +55,7 @@ def generate(
     prompt_ids = ids.to(device)
     prompt_mask = mask.to(device)
     drawn = run.rollout.generate(prompt_ids, prompt_mask, training_sampling(rollout), seeds, pending.take)
+    pending.take_failed(drawn.failed)
     batch = _as_batch(rows, prompt_ids, prompt_mask, drawn, rollout.n)
     _number(batch, [i for i, _ in numbered], seeds, rollout.n)
     return batch, pending
@@ -195,6 +196,7 @@ def start_greedy(run: TrainingRun, batch: Batch) -> GreedyResponses:
     if run.agents is not None:
         return GreedyResponses(play(run, rows, sampling, [0] * len(rows), pending), pending)
     drawn = run.rollout.generate(ids, mask, sampling, [0] * len(ids), pending.take)
+    pending.take_failed(drawn.failed)
     responses = {"responses": drawn.responses, "response_mask": drawn.response_mask.float()}
     return GreedyResponses(Batch(responses, rows), pending)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from time import monotonic
 from typing import Any
@@ -27,7 +27,7 @@ from rewardkit.trainer.rewards import RewardSource, ScoreFuture, part_of, why_no
 from rewardkit.trainer.rollout.base import TurnCosts
 from rewardkit.trainer.steps.episodes import Played, episode_metrics
 from rewardkit.trainer.training_run import TrainingRun
-from rewardkit.types import STATUSES, Sample, Score
+from rewardkit.types import STATUSES, Sample, Score, failure
 
 
 class PendingScores:
@@ -77,6 +77,10 @@ class PendingScores:
         else:
             self.texts[row] = played.answer
             self._scores[row] = known
+
+    def take_failed(self, reasons: Mapping[int, str]) -> None:
+        """Record responses that could not be generated, given as reasons by row."""
+        self._scores |= {row: failure("error", why) for row, why in reasons.items()}
 
     def _take(self, texts: dict[int, str]) -> None:
         for i, text in texts.items():

@@ -129,7 +129,7 @@ def respond(
         play_rows(rollout, agents, mine, sampling, seeds, pending.take_episode)
         return pending.wait(world)
     # Call this even without prompts, because processes may share an engine.
-    rollout.generate(ids, mask, sampling, seeds, pending.take)
+    pending.take_failed(rollout.generate(ids, mask, sampling, seeds, pending.take).failed)
     return pending.wait(world)
 
 

@@ -40,6 +40,8 @@ class Stub:
         self.gone = False
         self.fails: dict[str, int] = {}
         """How often a path is answered 500, from now on."""
+        self.refuses: Any = lambda request: None
+        """The status with which it answers a turn, if not 200."""
         self.spoil: Any = lambda answer: answer
         """What it makes of an answer to a turn."""
         self.seconds = 0.0
@@ -141,6 +143,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(500, {"error": {"message": "EngineCore encountered an issue"}})
         elif path == "/inference/v1/generate" and body.get("model", "policy") not in self.stub.models():
             self._answer(404, {"error": {"message": f"The model {body['model']} does not exist."}})
+        elif path == "/inference/v1/generate" and (status := self.stub.refuses(body)):
+            self.stub.turns.append(body)
+            self._answer(status, {"error": {"message": "not this time"}})
         elif path == "/inference/v1/generate":
             answer = self.stub.turn(body)
             if answer is None:
