@@ -243,6 +243,7 @@ class ServedRollout:
                 return
             if any(starving for done, starving in states if not done):
                 self._publish(self.fleet.current)
+                self.fleet.starving.clear()
 
     def _asking(self, sampling: Sampling) -> Asking:
         config = self._config

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -26,7 +28,7 @@ def response_to(request: Answered) -> list[int]:
 class Stub:
     """One server, on a port of its own until it is closed."""
 
-    def __init__(self) -> None:
+    def __init__(self, port: int = 0) -> None:
         self.calls: list[str] = []
         """Paths that were asked for, in order; not those of turns and versions."""
         self.turns: list[Answered] = []
@@ -46,7 +48,7 @@ class Stub:
         """What it makes of an answer to a turn."""
         self.seconds = 0.0
         """What a turn takes."""
-        self._server = self._listen(0)
+        self._server = self._listen(port)
         self.url = f"http://127.0.0.1:{self._server.server_port}"
 
     def close(self) -> None:
@@ -168,3 +170,21 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: Any) -> None:
         """Say nothing."""
+
+
+def main(port: int, dies_at: int) -> None:
+    """Serve as a process, which exits at the turn after `dies_at` turns unless that is negative."""
+    stub = Stub(port)
+    answered = stub.turn
+
+    def turn(request: Answered) -> Answered | None:
+        if dies_at >= 0 and len(stub.turns) >= dies_at:
+            os._exit(0)
+        return answered(request)
+
+    stub.turn = turn  # type: ignore[method-assign]
+    threading.Event().wait()
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))

@@ -31,10 +31,17 @@ from rewardkit.errors import ConfigError, RewardkitError
 from rewardkit.trainer.batch import PromptRow, pad_prompts
 from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.config.workers import RolloutConfig
-from rewardkit.trainer.distributed import World
+from rewardkit.trainer.distributed import World, free_port
+from rewardkit.trainer.rollout import served
 from rewardkit.trainer.rollout.base import Sampling
 from rewardkit.trainer.rollout.served import ServedRollout
-from rewardkit.trainer.rollout.serving import await_servers, start_server
+from rewardkit.trainer.rollout.serving import (
+    ServerProcess,
+    await_servers,
+    child_environment,
+    start_program,
+    start_server,
+)
 from rewardkit.trainer.rollout.weight_sync import as_saved
 from rewardkit.trainer.run.build import open_rollout
 from rewardkit.trainer.run.checks import SETTINGS, run_checks
@@ -519,3 +526,144 @@ def test_processes_share_servers_and_agree_on_which_are_left(
     assert len(names) == 6 * len(set(names)), "at the start, after three steps, and two of NaN"
     assert stubs[0].version.endswith(".6")
     assert not stubs[1].version.endswith(".6")
+
+
+@pytest.mark.parametrize("status", [408, 409, 421, 425, 429, 500, 502, 503, 504, 529, 302])
+def test_an_answer_that_says_later_is_drawn_again_and_ends_nothing(
+    status: int, open_served: Open, stubs: list[Stub], rows: list[PromptRow]
+) -> None:
+    engine = open_served()
+    for number, stub in enumerate(stubs):
+        refusals = iter([status, None] * 8 if number else [None] * 3 + [status] * 2)
+        stub.refuses = lambda request, refusals=refusals: next(refusals, None)
+    found, wanted = drawn_by(engine, rows)
+    assert found == wanted
+    assert all(server.lives for server in engine.fleet.servers)
+
+
+@pytest.mark.parametrize("status", [400, 413, 422, 418])
+def test_a_prompt_that_all_servers_refuse_is_failed_with_the_reason_and_the_rest_is_drawn(
+    status: int, open_served: Open, stubs: list[Stub], rows: list[PromptRow]
+) -> None:
+    engine = open_served()
+    poison = rows[3].token_ids
+    for stub in stubs:
+        stub.refuses = lambda request: status if request["token_ids"] == poison else None
+    ended: list[int] = []
+    found = engine.generate(
+        *pad_prompts(rows, 40, 0), Sampling(n=2), list(range(2 * len(rows))), lambda some: ended.extend(some)
+    )
+    assert sorted(found.failed) == [6, 7]
+    assert all(str(status) in why for why in found.failed.values())
+    assert found.response_mask.sum(dim=1).tolist() == [0 if i in (6, 7) else 6 for i in range(2 * len(rows))]
+    assert sorted(ended) == [i for i in range(2 * len(rows)) if i not in (6, 7)]
+    asked_for = [turn for stub in stubs for turn in stub.turns if turn["token_ids"] == poison]
+    assert len(asked_for) == 4, "each of the two once elsewhere"
+
+
+def test_a_turn_that_fails_five_times_is_failed_with_the_reason(
+    open_served: Open, stubs: list[Stub], rows: list[PromptRow]
+) -> None:
+    engine = open_served()
+    poison = rows[0].token_ids
+    for stub in stubs:
+        stub.refuses = lambda request: 500 if request["token_ids"] == poison else None
+    found = engine.generate(*pad_prompts(rows, 40, 0), Sampling(n=1), list(range(len(rows))))
+    assert list(found.failed) == [0]
+    assert "500" in found.failed[0]
+    assert sum(turn["token_ids"] == poison for stub in stubs for turn in stub.turns) == 5
+
+
+def test_refusals_of_more_than_one_prompt_in_ten_end_the_run(
+    open_served: Open, stubs: list[Stub], rows: list[PromptRow]
+) -> None:
+    engine = open_served()
+    for stub in stubs:
+        stub.refuses = lambda request: 422 if request["sampling_params"]["seed"] % 2 else None
+    with pytest.raises(RewardkitError, match="422"):
+        drawn_by(engine, rows, n=4)
+
+
+def test_servers_that_are_busy_for_ever_end_the_run(
+    open_served: Open, stubs: list[Stub], rows: list[PromptRow]
+) -> None:
+    engine = open_served(servers_wait_s=1.0)
+    for stub in stubs:
+        stub.refuses = lambda request: 429
+    with pytest.raises(RewardkitError, match="429"):
+        drawn_by(engine, rows[:2])
+
+
+def test_a_server_that_refuses_the_run_is_left_for_another(
+    open_served: Open, stubs: list[Stub], rows: list[PromptRow], capfd: pytest.CaptureFixture[str]
+) -> None:
+    engine = open_served()
+    stubs[0].refuses = lambda request: 401
+    found, wanted = drawn_by(engine, rows)
+    assert found == wanted
+    assert [
+        server.lives for server in sorted(engine.fleet.servers, key=lambda one: one.url != stubs[0].url)
+    ] == [
+        False,
+        True,
+    ]
+    assert capfd.readouterr().err.count("lost a rollout server") == 1
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_servers_that_all_die_and_come_back_empty_get_the_same_weights_in_the_same_step(
+    number: int, open_served: Open, stubs: list[Stub], rows: list[PromptRow], model: Any
+) -> None:
+    engine = open_served(urls=[stub.url for stub in stubs[:number]])
+    timers = []
+    for stub in stubs[:number]:
+        stub.dies_at = 3
+        stub.received.clear()
+        stub.calls.clear()
+        timers.append(threading.Timer(1.0, come_back_empty, [stub]))
+    for timer in timers:
+        timer.start()
+    found, wanted = drawn_by(engine, rows)
+    for timer in timers:
+        timer.join()
+    assert found == wanted
+    recovered = [stub for stub in stubs[:number] if stub.received]
+    assert recovered
+    for stub in recovered:
+        assert [name for bucket in stub.received for name in bucket] == [
+            n for n, _ in model.named_parameters()
+        ]
+        assert stub.version == engine.fleet.current
+
+
+def come_back_empty(stub: Stub) -> None:
+    stub.version = "default"
+    stub.come_back()
+
+
+def test_a_server_of_the_run_that_dies_is_started_again_within_the_step_but_not_for_ever(
+    open_served: Open,
+    rows: list[PromptRow],
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """The program that stands for vLLM ends at its fourth turn, at each start but the second."""
+    starts: list[ServerProcess] = []
+
+    def start(*_: Any, **__: Any) -> ServerProcess:
+        port = free_port()
+        dies_at = -1 if len(starts) == 1 else 3
+        words = ["-m", "tests.trainer.rollout.stub_server", str(port), str(dies_at)]
+        starts.append(start_program(f"http://127.0.0.1:{port}", words, child_environment()))
+        return starts[-1]
+
+    monkeypatch.setattr(served, "start_server", start)
+    engine = open_served(urls="null", servers=1)
+    found, wanted = drawn_by(engine, rows)
+    assert found == wanted
+    assert len(starts) == 2
+    starts[-1].process.kill()
+    with pytest.raises(RewardkitError, match="accepted the policy's weights"):
+        drawn_by(engine, rows)
+    assert len(starts) == 4, "three restarts in ten minutes"
+    assert capfd.readouterr().err.count("has exited and is restarted") == 3
