@@ -228,6 +228,62 @@ def test_a_server_that_dies_while_the_policy_learns_loses_no_response(
     assert all(row["status"] == "ok" for step in dumped(tmp_path / "async") for row in step)
 
 
+def kill_and_bring_back(server: PolicyStub, turns: int, seconds: float) -> threading.Thread:
+    """Kill a server at a turn; some time after it is gone it listens again, with NaN for weights."""
+    server.dies_at = turns
+
+    def bring_back() -> None:
+        while not server.gone:
+            time.sleep(0.01)
+        time.sleep(seconds)
+        server.forget()
+        server.come_back()
+
+    started = threading.Thread(target=bring_back, daemon=True)
+    started.start()
+    return started
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_the_only_server_that_dies_and_comes_back_empty_changes_nothing(
+    mode: str, train_on: Train, servers: list[PolicyStub], tmp_path: Path
+) -> None:
+    """It is gone in the middle of the second step."""
+    servers[1].close()
+    del servers[1:]
+    more = [f"trainer.mode={mode}", *(["trainer.max_staleness=0"] if mode == "async" else [])]
+    undisturbed = train_on("undisturbed", *more)
+    back = kill_and_bring_back(servers[0], len(servers[0].turns) + 24, 1.0)
+    found = train_on("found", *more)
+    back.join()
+    assert untimed(found) == untimed(undisturbed)
+    ours, theirs = weights_of(tmp_path / "found"), weights_of(tmp_path / "undisturbed")
+    assert all(torch.equal(ours[name], tensor) for name, tensor in theirs.items())
+
+
+def test_a_prompt_that_the_server_refuses_is_masked_with_its_reason_and_the_run_goes_on(
+    train_on: Train, servers: list[PolicyStub], tmp_path: Path
+) -> None:
+    refused: set[tuple[int, ...]] = set()
+
+    def refuse(request: Any) -> int | None:
+        ids = tuple(request["token_ids"])
+        if not refused:
+            refused.add(ids)
+        return 413 if ids in refused and request["sampling_params"]["max_tokens"] > 1 else None
+
+    for one in servers:
+        one.refuses = refuse
+    log = train_on("run")
+    assert [step["training/global_step"] for step in log] == [1, 2, 3, 4]
+    found = [row for step in dumped(tmp_path / "run") for row in step]
+    failed = [row for row in found if row["status"] != "ok"]
+    assert {row["status"] for row in failed} == {"error"}
+    assert len({json.dumps(row["prompt"]) for row in failed}) == 1
+    assert all("413" in row["detail"] for row in failed)
+    assert log[0]["reward/failed/error"] == 2.0
+
+
 def test_what_ends_a_batch_in_the_background_ends_the_run_in_one_line(
     train_on: Train, servers: list[PolicyStub]
 ) -> None:
@@ -300,6 +356,28 @@ def test_a_killed_run_goes_on_with_what_was_drawn_for_later_steps(
     again = {seed for seed, n in asked(servers).items() if n > before.get(seed, 0)} & set(before)
     assert again & ahead == stuck, "what had been drawn is not drawn again"
     assert [step["training/global_step"] for step in read_log(tmp_path / "run")][-2:] == [3.0, 4.0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_two_processes_give_the_only_server_its_weights_again_in_the_same_step(
+    mode: str, servers: list[PolicyStub], model: Any, tokenizer: Any, parquet: Path, tmp_path: Path
+) -> None:
+    save(model, tokenizer, tmp_path / "model")
+    servers[1].close()
+    del servers[1:]
+    more = ["trainer.n_gpus_per_node=2", f"trainer.mode={mode}"]
+    more += ["trainer.max_staleness=0"] if mode == "async" else []
+    for name in ("undisturbed", "found"):
+        if name == "found":
+            kill_and_bring_back(servers[0], len(servers[0].turns) + 24, 1.0)
+        given = words(servers, parquet, tmp_path, name, *more)
+        ended = Program("rewardkit", "train", "--config", "tiny-cpu", *given)
+        _, said = ended.communicate(300)
+        assert ended.poll() == 0, said
+    assert servers[0].dies_at is None, "it died and came back"
+    ours, theirs = weights_of(tmp_path / "found"), weights_of(tmp_path / "undisturbed")
+    assert all(torch.equal(ours[name], tensor) for name, tensor in theirs.items())
 
 
 @pytest.mark.slow

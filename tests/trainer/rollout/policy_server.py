@@ -33,6 +33,14 @@ class PolicyStub(Stub):
         """Called with a turn and what has come of it."""
         super().__init__()
 
+    def forget(self) -> None:
+        """Have no weights, as a server that was started again."""
+        self.version = "default"
+        self._open.set()
+        with torch.no_grad():
+            for parameter in self._parameters.values():
+                parameter.fill_(torch.nan)
+
     def published(self) -> int:
         """How often it was given weights, but for those of NaN that come first."""
         return self.calls.count("/resume") - 1
