@@ -7,8 +7,8 @@ import os
 import threading
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
+from rewardkit.host_memory import available_bytes
 from rewardkit.sandbox.jail import turns
 from rewardkit.sandbox.outcome import DEFAULT_LIMITS
 
@@ -16,12 +16,6 @@ VARIABLE = "REWARDKIT_SANDBOX_TABLE"
 
 _MEMORY_SHARE = 0.8
 """Share of the available memory that all live programs together may claim."""
-
-_CGROUPS = (
-    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
-    ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
-)
-"""Files with the memory limit and the memory in use of a container."""
 
 
 @dataclass(frozen=True)
@@ -73,15 +67,4 @@ def memory_budget_mb(slots: int) -> int:
     The budget is a share of the available memory, but at least enough for one program with the default limit
     in each slot.
     """
-    return max(int(_available_mb() * _MEMORY_SHARE), slots * DEFAULT_LIMITS.memory_mb)
-
-
-def _available_mb() -> int:
-    found = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20]
-    with contextlib.suppress(OSError, ValueError, StopIteration):
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        found.append(int(next(line for line in lines if line.startswith("MemAvailable:")).split()[1]) >> 10)
-    for limit, used in _CGROUPS:
-        with contextlib.suppress(OSError, ValueError):  # the file says "max" if there is no limit
-            found.append((int(Path(limit).read_text()) - int(Path(used).read_text())) >> 20)
-    return max(min(found), 0)
+    return max(int((available_bytes() >> 20) * _MEMORY_SHARE), slots * DEFAULT_LIMITS.memory_mb)

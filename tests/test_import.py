@@ -78,6 +78,29 @@ def test_a_model_folder_that_is_not_there_is_said_before_torch_is_loaded() -> No
     assert not {"torch", "transformers"} & loaded
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["train", "data.train_filez=x"], "data.train_files"),
+        (["train", "data.train_files=x"], "actor_rollout_ref.model.path is not set"),
+        (["train", "--explain", "data.train_filez=x"], "data.train_files"),
+        (["sft", "data.max_len=5"], "data.max_length"),
+        (["export", "/nowhere", "out"], "/nowhere is neither a checkpoint"),
+    ],
+)
+def test_wrong_words_on_a_command_line_are_said_before_torch_is_loaded(words: list[str], said: str) -> None:
+    for package in ("omegaconf", "torch", "transformers", "peft"):
+        pytest.importorskip(package, reason="the trainer needs it: pip install 'rewardkit[train]'")
+    loaded = _modules_after(
+        "import contextlib, io\n"
+        "from rewardkit.cli import run\n"
+        "with contextlib.redirect_stderr(io.StringIO()) as said:\n"
+        f"    assert run({words!r}) == 2\n"
+        f"assert {said!r} in ' '.join(said.getvalue().split()), said.getvalue()"
+    )
+    assert not {"torch", "transformers"} & loaded
+
+
 def test_every_public_name_can_be_imported() -> None:
     import rewardkit
 

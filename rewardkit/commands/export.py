@@ -31,7 +31,10 @@ def command(checkpoint: Path, out: Path, dtype: str | None) -> None:
     checkpoint is converted.
     """
     require_trainer()
+    from rewardkit.trainer.checkpoint.find import to_export
+
+    found = to_export(checkpoint, out)  # before torch is imported, which takes seconds
     from rewardkit.trainer.checkpoint.export import export
 
-    found = export(checkpoint, out, dtype)
+    export(found, out, dtype)
     click.echo(f"{found} -> {out}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from textwrap import fill
@@ -105,10 +105,20 @@ def run_stage(
         overrides = (*overrides, f"trainer.max_restarts={max_restarts}")
     if explained:
         show_settings(config, overrides, as_json, stage)
+        check_words(config, overrides, stage)
         return dry_run(config, overrides, stage)
+    check_words(config, overrides, stage)
     from rewardkit.trainer.run.main import run
 
     return run(config, overrides, stage)
+
+
+def check_words(config: str | None, overrides: Sequence[str], stage: str) -> None:
+    """Read the settings, so that a wrong one is reported before torch is imported, which takes seconds."""
+    from rewardkit.trainer.config.load import load_settings
+    from rewardkit.trainer.config.stages import schema_named
+
+    load_settings(schema_named(stage), config, overrides)
 
 
 def dry_run(config: str | None, overrides: tuple[str, ...], stage: str = "ppo") -> int:
@@ -122,9 +132,9 @@ def dry_run(config: str | None, overrides: tuple[str, ...], stage: str = "ppo") 
 def show_settings(config: str | None, overrides: tuple[str, ...], as_json: bool, stage: str = "ppo") -> None:
     """Print the resolved config, even if a required setting is missing."""
     from rewardkit.trainer.config.explain import explain
-    from rewardkit.trainer.run.process import stage_named
+    from rewardkit.trainer.config.stages import schema_named
 
-    settings = explain(config, overrides, stage_named(stage).schema)
+    settings = explain(config, overrides, schema_named(stage))
     if as_json:
         click.echo(json.dumps([asdict(setting) for setting in settings], indent=2))
         return

@@ -11,9 +11,10 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 
 from rewardkit.trainer.config.load import load_settings
+from rewardkit.trainer.config.stages import schema_named
 from rewardkit.trainer.distributed import free_port
 from rewardkit.trainer.run.launch import die_with_launcher
-from rewardkit.trainer.run.process import stage_named, train_here
+from rewardkit.trainer.run.process import train_here
 
 
 def fork_ranks(
@@ -60,7 +61,7 @@ def _start(
         die_with_launcher()
         if arm is not None:
             arm()
-        train_here(load_settings(stage_named(stage).schema, "tiny-cpu", overrides), stage)
+        train_here(load_settings(schema_named(stage), "tiny-cpu", overrides), stage)
         code = 0
     except BaseException:
         traceback.print_exc()

@@ -14,10 +14,9 @@ from torch.distributed.checkpoint.metadata import TensorStorageMetadata
 from torch.distributed.checkpoint.state_dict_loader import load
 from transformers import AutoModelForCausalLM
 
-from rewardkit.errors import InputError
 from rewardkit.files.publishing import sync
 from rewardkit.trainer.checkpoint.damage import reading
-from rewardkit.trainer.checkpoint.find import FACTS, latest, read_facts
+from rewardkit.trainer.checkpoint.find import read_facts, to_export
 from rewardkit.trainer.config.workers import ModelConfig, has_adapter
 from rewardkit.trainer.models.load import DTYPES, load_model_config, load_tokenizer
 from rewardkit.trainer.models.lora import add_lora
@@ -51,14 +50,7 @@ def export(checkpoint: Path, out: Path, dtype: str | None = None) -> Path:
     Raises:
         InputError: `checkpoint` contains no checkpoint, or `out` exists.
     """
-    found = checkpoint if (checkpoint / FACTS).is_file() else latest(checkpoint)
-    if found is None:
-        raise InputError(
-            f"{checkpoint} is neither a checkpoint (a folder with {FACTS}) nor the folder of a run with a "
-            "checkpoint"
-        )
-    if out.exists():
-        raise InputError(f"{out} already exists; choose another folder")
+    found = to_export(checkpoint, out)
     described = str(found / "actor" / "huggingface")
     model_config = load_model_config(described)
     wanted = DTYPES[dtype] if dtype else dtype_of(model_config)

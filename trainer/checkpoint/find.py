@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from rewardkit.errors import ConfigError, reason_of
+from rewardkit.errors import ConfigError, InputError, reason_of
 from rewardkit.evaluation.html.run_page import ALARMS, SAMPLES
 from rewardkit.files.publishing import published, sync
 from rewardkit.trainer.config.root import RunConfig, StageConfig
@@ -29,6 +29,23 @@ RESUME_ANOTHER = (
     "trainer.resume_mode=disable to start from scratch"
 )
 """Advice in errors about a checkpoint from which a run cannot resume."""
+
+
+def to_export(checkpoint: Path, out: Path) -> Path:
+    """Return the checkpoint in a folder, or the last checkpoint in the folder of a run.
+
+    Raises:
+        InputError: There is no checkpoint, or the folder `out` exists.
+    """
+    found = checkpoint if (checkpoint / FACTS).is_file() else latest(checkpoint)
+    if found is None:
+        raise InputError(
+            f"{checkpoint} is neither a checkpoint (a folder with {FACTS}) nor the folder of a run with a "
+            "checkpoint"
+        )
+    if out.exists():
+        raise InputError(f"{out} already exists; choose another folder")
+    return found
 
 
 def find_checkpoint(config: RunConfig) -> Path | None:

@@ -345,7 +345,12 @@ class ServedRollout:
             for url in self._given_urls():
                 _check_server(url, self._max_len)
             return self._given_urls()
-        return self._local.open(self._config.servers)
+        number = self._config.servers
+        _say(
+            f"starting {number} vLLM server{'s' * (number > 1)} on this machine: 20 s to 3 min, or up to "
+            f"{START_S / 60:g} min for a large model"
+        )
+        return self._local.open(number)
 
     def _start(self, number: int) -> ServerProcess:
         on_cpu = self._setup.device.type != "cuda"

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import torch
+
 from rewardkit.errors import ConfigError, did_you_mean
 from rewardkit.trainer.algorithms.advantages import ESTIMATORS
 from rewardkit.trainer.algorithms.correction import read_bounds, read_rejections
@@ -206,12 +208,22 @@ def note_contents(key: str, asked: Sequence[str]) -> list[str]:
     return [f"{key} leaves out {', '.join(left_out)}, which a resume needs; rewardkit saves them anyway"]
 
 
+def check_device(config: RunConfig) -> None:
+    """Refuse `trainer.device=cuda` on a machine without a usable GPU."""
+    if config.trainer.device == "cuda" and not torch.cuda.is_available():
+        raise ConfigError(
+            "trainer.device=cuda, but torch finds no GPU on this machine; set trainer.device=cpu, or check "
+            "the output of `python -c 'import torch; print(torch.version.cuda, torch.cuda.is_available())'`"
+        )
+
+
 Check = Callable[[Any], Iterable[str] | None]
 """Function that checks a config. It returns notes on settings that are replaced or ignored, or raises a
 RewardkitError."""
 
 SETTINGS: tuple[tuple[str, Check], ...] = (
     ("values", check_values),
+    ("device", check_device),
     ("bounds of the rollout correction", _check_bounds),
     ("mutually exclusive settings", lambda c: check_rules(c, REFUSED)),
     ("sharding", _check_sharding),

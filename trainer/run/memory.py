@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 
 from rewardkit.errors import ConfigError
+from rewardkit.host_memory import total_bytes
 from rewardkit.trainer.algorithms.advantages import ESTIMATORS
 from rewardkit.trainer.config.root import Config, world_size
 from rewardkit.trainer.config.workers import (
@@ -48,11 +48,11 @@ LOGIT_COPIES = 3
 def estimate(config: Config) -> dict[str, float] | None:
     """Return the peak memory of a process, in bytes by component.
 
-    The components `actor`, `critic`, `reference`, `reward model` and `rollout`, if the run has them, are in
-    memory during the whole run. The other components belong to the phase that needs the most memory: `cache`
-    for generation, or `gradients`, `gathered` weights and `activations` for an update. The optimizer and the
-    master weights use float32. The result is None if the policy's or the critic's model is not on this
-    machine.
+    The components `actor`, `critic`, `reference`, `teacher`, `reward model` and `rollout`, if the run has
+    them, are in memory during the whole run. The other components belong to the phase that needs the most
+    memory: `cache` for generation, or `gradients`, `gathered` weights and `activations` for an update. The
+    optimizer and the master weights use float32. The result is None if the model of the policy, the critic or
+    the teacher is not on this machine.
     """
     policy = config.actor_rollout_ref
     critic = config.critic
@@ -73,6 +73,12 @@ def estimate(config: Config) -> dict[str, float] | None:
     has_reference = config.algorithm.use_kl_in_reward or policy.actor.use_kl_loss
     if has_reference and not rank and not offloads(policy.ref.fsdp_config):
         needs["reference"] = 4.0 * shape.parameters / processes
+    if config.distillation.enabled:
+        teacher = read_shape(str(config.distillation.teacher_models.teacher_model.model_path))
+        if teacher is None:
+            return None
+        if not offloads(policy.ref.fsdp_config):
+            needs["teacher"] = 4.0 * teacher.parameters / processes
     if config.reward_model.enable and (scoring := read_shape(str(config.reward_model.model.path))):
         needs["reward model"] = float(_bytes(policy.actor.fsdp_config.dtype) * scoring.parameters)
     return needs | engine | max(phases, key=lambda parts: sum(parts.values()))
@@ -90,7 +96,7 @@ def report(config: Config) -> str:
     if available is not None:
         _check_batch(config, available)
     if needs is None:
-        return "memory: not estimated, because the model is not on this machine yet"
+        return "memory: not estimated, because a model is not on this machine yet"
     certain = sum(v for name, v in needs.items() if name not in ("cache", "activations"))
     parts = ", ".join(f"{name} {value / GIB:.2g}" for name, value in needs.items())
     line = f"memory per process, roughly: {sum(needs.values()) / GIB:.2g} GiB ({parts})"
@@ -147,7 +153,7 @@ def device_bytes(config: Config) -> int | None:
         return min(int(mib) for mib in answer) << 20 if answer and all(map(str.isdigit, answer)) else None
     if config.trainer.device == "cuda":
         return None
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // config.trainer.n_gpus_per_node
+    return total_bytes() // config.trainer.n_gpus_per_node
 
 
 def _trained(shape: Shape, fsdp: FsdpConfig, lora_rank: int) -> float:

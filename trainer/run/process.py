@@ -16,8 +16,7 @@ from rewardkit.errors import ConfigError
 from rewardkit.processes import large_imports
 from rewardkit.trainer.config.load import Layers, load_settings, read_layers
 from rewardkit.trainer.config.root import Config, RunConfig, world_size
-from rewardkit.trainer.config.schema import PPO as PPO_SETTINGS
-from rewardkit.trainer.config.schema import Schema
+from rewardkit.trainer.config.stages import schema_named
 from rewardkit.trainer.distributed import World, open_world, started_by_torchrun
 from rewardkit.trainer.rollout.engines import fall_back
 from rewardkit.trainer.run.preflight import check
@@ -25,9 +24,8 @@ from rewardkit.trainer.run.preflight import check
 
 @dataclass(frozen=True)
 class TrainingStage:
-    """A kind of training: its settings, its checks before a model is loaded, and its training function."""
+    """A kind of training: its checks before a model is loaded, and its training function."""
 
-    schema: Schema[Any]
     check: Callable[[Any, Layers], list[str]]
     """Function that checks the settings. It returns notes for the user, or raises RewardkitError."""
     rehearse: Callable[[Any], None]
@@ -51,10 +49,10 @@ def read_and_check(recipe: str | None, overrides: Sequence[str], stage: str = "p
     Raises:
         RewardkitError: The config fails a check.
     """
-    asked = stage_named(stage)
-    layers = read_layers(recipe, overrides, asked.schema)
-    config = load_settings(asked.schema, recipe, overrides)
-    notes = [*layers.notes, *asked.check(config, layers)]
+    schema = schema_named(stage)
+    layers = read_layers(recipe, overrides, schema)
+    config = load_settings(schema, recipe, overrides)
+    notes = [*layers.notes, *stage_named(stage).check(config, layers)]
     if notes and not started_by_torchrun():
         print("\n".join(notes), file=sys.stderr)
     return config
@@ -97,4 +95,4 @@ def _train(config: Config, world: World) -> None:
         train(run)
 
 
-PPO = TrainingStage(PPO_SETTINGS, _check, _rehearse, _train)
+PPO = TrainingStage(_check, _rehearse, _train)

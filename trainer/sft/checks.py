@@ -11,7 +11,7 @@ from rewardkit.trainer.config.allowed import check_values
 from rewardkit.trainer.config.root import world_size
 from rewardkit.trainer.config.workers import group_size
 from rewardkit.trainer.data import file_list
-from rewardkit.trainer.run.checks import Check, check_loggers, check_sharding, note_contents
+from rewardkit.trainer.run.checks import Check, check_device, check_loggers, check_sharding, note_contents
 from rewardkit.trainer.run.preflight import check_adapter, check_output, check_resume
 from rewardkit.trainer.run.rules import Rule, check_rules, needing_packages
 from rewardkit.trainer.sft.config import SftConfig
@@ -79,6 +79,7 @@ def _check_model(config: SftConfig) -> None:
 
 CHECKS: tuple[tuple[str, Check], ...] = (
     ("values", check_values),
+    ("device", check_device),
     ("mutually exclusive settings", lambda c: check_rules(c, REFUSED)),
     ("sharding", lambda c: check_sharding("engine", c.engine, world_size(c))),
     ("loggers", check_loggers),

@@ -7,7 +7,7 @@ from rewardkit.trainer.distributed import World
 from rewardkit.trainer.run.checks import run_checks
 from rewardkit.trainer.run.process import TrainingStage
 from rewardkit.trainer.sft.checks import CHECKS
-from rewardkit.trainer.sft.config import SETTINGS, SftConfig
+from rewardkit.trainer.sft.config import SftConfig
 
 
 def _rehearse(config: SftConfig) -> None:
@@ -25,4 +25,4 @@ def _train(config: SftConfig, world: World) -> None:
         train(run)
 
 
-SFT = TrainingStage(SETTINGS, lambda config, layers: run_checks(CHECKS, config), _rehearse, _train)
+SFT = TrainingStage(lambda config, layers: run_checks(CHECKS, config), _rehearse, _train)

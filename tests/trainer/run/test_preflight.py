@@ -18,6 +18,7 @@ torch = pytest.importorskip("torch", reason="the trainer needs torch: pip instal
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from rewardkit import host_memory
 from rewardkit.cli import run
 from rewardkit.errors import ConfigError, InputError, OptionsError
 from rewardkit.registry import REGISTRY
@@ -196,6 +197,47 @@ def test_one_line_says_what_is_needed_and_what_there_is(
     (line,) = check(settings(parquet, model_folder, tmp_path))
     assert line.startswith("memory per process, roughly:")
     assert "GiB (actor 0." in line
+
+
+def test_a_teacher_is_counted_and_one_that_is_not_here_yet_is_not_guessed(
+    parquet: Path, big_model: Path, model_folder: Path, tmp_path: Path
+) -> None:
+    key = "distillation.teacher_models.teacher_model.model_path"
+    distilled = ["distillation.enabled=true", f"{key}={big_model}"]
+    alone = estimate(settings(parquet, model_folder, tmp_path))
+    found = estimate(settings(parquet, model_folder, tmp_path, *distilled))
+    assert alone is not None and found is not None
+    assert found == alone | {"teacher": 4e9}
+    offloaded = [*distilled, "actor_rollout_ref.ref.fsdp_config.param_offload=true"]
+    without = estimate(settings(parquet, model_folder, tmp_path, *offloaded))
+    assert without is not None
+    assert "teacher" not in without
+    assert estimate(settings(parquet, model_folder, tmp_path, distilled[0], f"{key}=org/there")) is None
+
+
+def test_the_memory_of_a_container_is_that_of_its_limit(
+    parquet: Path, model_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (limit := tmp_path / "memory.max").write_text(f"{6 * GIB}\n")
+    (used := tmp_path / "memory.current").write_text(f"{GIB}\n")
+    monkeypatch.setattr(host_memory, "CGROUPS", ((str(limit), str(used)),))
+    config = settings(parquet, model_folder, tmp_path, "trainer.n_gpus_per_node=2")
+    assert memory.device_bytes(config) == 3 * GIB
+    assert host_memory.available_bytes() <= 5 * GIB
+    limit.write_text("max\n")
+    whole = memory.device_bytes(config)
+    assert whole is not None and whole != 3 * GIB
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
+def test_a_gpu_that_is_not_there_is_one_line_in_every_stage(
+    parquet: Path, model_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ppo = words(parquet, model_folder, tmp_path, "trainer.device=cuda")
+    sft = [f"data.train_files={parquet}", f"model.path={model_folder}", "trainer.device=cuda"]
+    for command in (["train", *ppo], ["train", "--explain", *ppo], ["sft", *sft]):
+        assert run(command) == ConfigError.exit_code
+        assert capsys.readouterr().err.count("trainer.device=cuda, but torch finds no GPU") == 1
 
 
 def test_of_a_model_that_is_still_on_the_hub_nothing_is_estimated(

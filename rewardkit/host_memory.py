@@ -1,0 +1,34 @@
+"""Memory of this machine, or of the container if it has a limit."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+CGROUPS = (
+    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
+    ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
+)
+"""Files with the memory limit and the memory in use of a container."""
+
+
+def total_bytes() -> int:
+    """Return the memory of the machine, or of the container if its limit is lower."""
+    found = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    for limit, _ in CGROUPS:
+        with contextlib.suppress(OSError, ValueError):  # the file says "max" if there is no limit
+            found.append(int(Path(limit).read_text()))
+    return min(found)
+
+
+def available_bytes() -> int:
+    """Return the memory that is free, or that the container may still use if that is less."""
+    found = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    with contextlib.suppress(OSError, ValueError, StopIteration):
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        found.append(int(next(line for line in lines if line.startswith("MemAvailable:")).split()[1]) << 10)
+    for limit, used in CGROUPS:
+        with contextlib.suppress(OSError, ValueError):
+            found.append(int(Path(limit).read_text()) - int(Path(used).read_text()))
+    return max(min(found), 0)
