@@ -220,7 +220,7 @@ def test_a_rows_kwargs_reach_its_tool_and_its_selection_holds() -> None:
 DRIVEN = """
 import asyncio, sys
 from rewardkit.agents.resolving import EpisodeSetup
-from rewardkit.agents.runner import drive, run_episodes
+from rewardkit.agents.runner import drive, drive_beside, run_episodes
 from rewardkit.agents.episode_row import EpisodeRow
 from rewardkit.agents.types import EpisodeLimits
 from tests.agents.test_runner import Calls, Echo
@@ -236,14 +236,16 @@ class Told(Echo):
         print("released", flush=True)
 
 rows = [EpisodeRow([{"role": "user", "content": "x"}], agent_name="tool_agent")] * 5
-drive(run_episodes(rows, Calls(), EpisodeSetup(EpisodeLimits(100), None, {"echo": Told}), [0] * 5))
+work = run_episodes(rows, Calls(), EpisodeSetup(EpisodeLimits(100), None, {"echo": Told}), [0] * 5)
+DRIVE
 """
 
 
 @pytest.mark.slow
-def test_sigterm_gives_back_everything_and_ends_the_process() -> None:
+@pytest.mark.parametrize("drive", ["drive(work)", "drive_beside(work, lambda ended: ended.exception())"])
+def test_sigterm_gives_back_everything_and_ends_the_process(drive: str) -> None:
     child = subprocess.Popen(
-        [sys.executable, "-c", DRIVEN],
+        [sys.executable, "-c", DRIVEN.replace("DRIVE", drive)],
         stderr=subprocess.PIPE,  # where what a tool prints goes
         text=True,
         cwd=Path(__file__).parents[2],

@@ -23,7 +23,7 @@ from rewardkit.trainer.config.workers import (
 )
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.models.lora import adapter_settings, write_adapter
-from rewardkit.trainer.rollout.serving import ask_all, post
+from rewardkit.trainer.rollout.serving import ask_all, models_of, post
 from rewardkit.trainer.rollout.shared_folder import shared_folder
 
 RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
@@ -111,11 +111,17 @@ class AdapterPublisher:
     ) -> dict[str, str]:
         for name in [one for one in self._kept if one not in in_use]:
             self._drop(name, urls)
-        folder = shared_folder(sum(tensor.nbytes for tensor in tensors.values()))
-        self._kept[version] = folder
-        write_adapter(self._settings, tensors, Path(folder.name))
-        given = {"lora_name": version, "lora_path": folder.name}
-        return ask_all(urls, lambda url: post(f"{url}/v1/load_lora_adapter", given))
+        if version not in self._kept:
+            folder = shared_folder(sum(tensor.nbytes for tensor in tensors.values()))
+            self._kept[version] = folder
+            write_adapter(self._settings, tensors, Path(folder.name))
+        given = {"lora_name": version, "lora_path": self._kept[version].name}
+
+        def load(url: str) -> None:
+            if version not in models_of(url):  # vLLM refuses to load a version twice
+                post(f"{url}/v1/load_lora_adapter", given)
+
+        return ask_all(urls, load)
 
     def _drop(self, name: str, urls: Sequence[str]) -> None:
         """Unload a version from the servers. Ignore failures, because a restarted server does not have it."""

@@ -230,6 +230,11 @@ def post(url: str, body: dict[str, Any] | None = None, limit_s: float = CALL_S) 
         raise OSError(f"{url} answered {error.code}: {why}") from None
 
 
+def models_of(url: str) -> list[str]:
+    """Return the names of the model and the adapters that a server has loaded."""
+    return [one["id"] for one in call(f"{url}/v1/models")["data"]]
+
+
 def ask_all(urls: Sequence[str], ask: Callable[[str], object]) -> dict[str, str]:
     """Call `ask` with every URL concurrently, and wait for all calls to finish.
 

@@ -388,6 +388,24 @@ def test_a_server_without_the_adapter_is_left_until_the_next_sync(
         engine.sync_weights(ADAPTER)
 
 
+def test_an_adapter_is_loaded_again_into_servers_that_all_died_in_the_same_step(
+    open_served: Open, stubs: list[Stub], rows: list[PromptRow]
+) -> None:
+    """One comes back without it, the other was only away."""
+    engine = open_served(lora_sync="adapter")
+    timers = [threading.Timer(1.0, stub.come_back) for stub in stubs]
+    for stub in stubs:
+        stub.dies_at = 3
+    stubs[0].adapters.clear()
+    for timer in timers:
+        timer.start()
+    found, wanted = drawn_by(engine, rows)
+    for timer in timers:
+        timer.join()
+    assert found == wanted
+    assert [stub.adapters for stub in stubs] == [[engine.fleet.current]] * 2
+
+
 def test_an_adapter_alone_is_refused_where_there_is_none_or_a_server_could_not_read_it() -> None:
     base = [
         *("data.train_files=x", "data.val_files=x", "actor_rollout_ref.model.path=x"),
