@@ -87,9 +87,9 @@ class Learned:
 
     def models(self) -> Iterator[tuple[str, nn.Module, torch.optim.Optimizer]]:
         """Yield the name, model and optimizer for each model that is trained."""
-        yield "actor", self.actor.model, self.actor.optimizer.adamw
+        yield "actor", self.actor.model, self.actor.optimizer.inner
         if self.critic is not None:
-            yield "critic", self.critic.model, self.critic.optimizer.adamw
+            yield "critic", self.critic.model, self.critic.optimizer.inner
 
 
 @dataclass(frozen=True)

@@ -80,28 +80,44 @@ def group_size(asked: int, processes: int) -> int:
     return math.gcd(asked, processes)
 
 
+SCHEDULES = ("constant", "cosine", "linear", "wsd")
+
+
 @dataclass
 class OptimConfig:
     lr: float = allowed(1e-6, NOT_NEGATIVE)
     """Learning rate after the warm-up."""
     weight_decay: float = allowed(0.01, NOT_NEGATIVE)
-    """Weight decay for AdamW."""
+    """Weight decay."""
+    no_weight_decay: list[str] = field(default_factory=list)
+    """Parts of names of parameters without weight decay, such as `[norm, bias, embed]`."""
+    optimizer: str = "AdamW"
+    """Class of the optimizer in `optimizer_impl`. AdamW, Adam, NAdam, Adafactor and SGD from PyTorch are
+    tested. PyTorch's Muon accepts only matrices, such as those of a LoRA adapter."""
+    optimizer_impl: str = "torch.optim"
+    """Module that contains the optimizer, such as `torch.optim`. `bitsandbytes.optim` and `torchao.optim` are
+    untested."""
+    override_optimizer_config: dict[str, Any] | None = None
+    """Further arguments of the optimizer by name, such as `{eps: 1e-6, amsgrad: true}`. Null passes none."""
     betas: tuple[float, float] = allowed((0.9, 0.999), BELOW_1)
-    """Betas for AdamW."""
+    """Betas of the optimizer, if it has them."""
     lr_warmup_steps: int = allowed(-1, COUNT_OR_ALL)
     """Number of steps for the linear warm-up. If negative, `lr_warmup_steps_ratio` is used."""
     lr_warmup_steps_ratio: float = allowed(0.0, SHARE)
     """Length of the warm-up as a fraction of all steps."""
-    lr_scheduler_type: str = allowed("constant", ("constant", "cosine"))
-    """Learning rate schedule after the warm-up: `constant`, or `cosine`, which decays to `min_lr_ratio`."""
-    warmup_style: str | None = allowed(None, ("None", "constant", "cosine"))
+    lr_scheduler_type: str = allowed("constant", SCHEDULES)
+    """Learning rate schedule after the warm-up: `constant`; `cosine` or `linear`, which decay to
+    `min_lr_ratio`; or `wsd`, which is constant and decays linearly at the end (`lr_decay_steps_ratio`)."""
+    lr_decay_steps_ratio: float = allowed(0.1, SHARE)
+    """Length of the decay of the `wsd` schedule as a fraction of all steps."""
+    warmup_style: str | None = allowed(None, ("None", *SCHEDULES))
     """verl's older name for `lr_scheduler_type`. If set, it overrides `lr_scheduler_type`."""
     min_lr_ratio: float = allowed(0.0, SHARE)
-    """Final learning rate of the `cosine` schedule, as a fraction of `lr`."""
+    """Final learning rate of the schedules that decay, as a fraction of `lr`."""
     num_cycles: float = allowed(0.5, ABOVE_0)
     """Number of periods of the `cosine` schedule. 0.5 decays once from `lr` to the minimum."""
     total_training_steps: int = allowed(-1, COUNT_OR_ALL)
-    """Step at which the `cosine` schedule ends. -1 uses the last step of the run."""
+    """Step at which a schedule that decays ends. -1 uses the last step of the run."""
 
 
 @dataclass

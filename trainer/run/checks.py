@@ -27,6 +27,7 @@ from rewardkit.trainer.config.workers import (
 from rewardkit.trainer.logging.logger import logger_choices, missing
 from rewardkit.trainer.rollout.engines import check_rollout
 from rewardkit.trainer.run.rules import REFUSED, SAID, check_rules
+from rewardkit.trainer.workers.optimizers import check_optimizer
 
 
 def _check_bounds(config: Config) -> None:
@@ -208,6 +209,12 @@ def note_contents(key: str, asked: Sequence[str]) -> list[str]:
     return [f"{key} leaves out {', '.join(left_out)}, which a resume needs; rewardkit saves them anyway"]
 
 
+def _check_optimizers(config: Config) -> None:
+    check_optimizer("actor_rollout_ref.actor.optim", config.actor_rollout_ref.actor.optim)
+    if ESTIMATORS[config.algorithm.adv_estimator].critic:
+        check_optimizer("critic.optim", config.critic.optim)
+
+
 def check_device(config: RunConfig) -> None:
     """Refuse `trainer.device=cuda` on a machine without a usable GPU."""
     if config.trainer.device == "cuda" and not torch.cuda.is_available():
@@ -235,6 +242,7 @@ SETTINGS: tuple[tuple[str, Check], ...] = (
     ("token limits", _check_token_limits),
     ("rollout engine", lambda c: check_rollout(c, world_size(c))),
     ("shared sequences", _check_sharing),
+    ("optimizers", _check_optimizers),
     ("loggers", check_loggers),
     ("contents of checkpoints", _note_contents),
 )

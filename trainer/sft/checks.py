@@ -15,6 +15,7 @@ from rewardkit.trainer.run.checks import Check, check_device, check_loggers, che
 from rewardkit.trainer.run.preflight import check_adapter, check_output, check_resume
 from rewardkit.trainer.run.rules import Rule, check_rules, needing_packages
 from rewardkit.trainer.sft.config import SftConfig
+from rewardkit.trainer.workers.optimizers import check_optimizer
 
 REFUSED: tuple[Rule, ...] = (
     *needing_packages(lambda c: (c.model,)),
@@ -82,6 +83,7 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("device", check_device),
     ("mutually exclusive settings", lambda c: check_rules(c, REFUSED)),
     ("sharding", lambda c: check_sharding("engine", c.engine, world_size(c))),
+    ("optimizer", lambda c: check_optimizer("optim", c.optim)),
     ("loggers", check_loggers),
     (
         "contents of checkpoints",

@@ -23,6 +23,7 @@ from rewardkit.trainer.config.allowed import (
 from rewardkit.trainer.config.root import StageConfig
 from rewardkit.trainer.config.schema import Schema
 from rewardkit.trainer.config.workers import (
+    SCHEDULES,
     ActorConfig,
     CheckpointConfig,
     FsdpConfig,
@@ -85,7 +86,7 @@ class SftOptimConfig(OptimConfig):
     lr: float = allowed(1e-5, NOT_NEGATIVE)
     betas: tuple[float, float] = allowed((0.9, 0.95), BELOW_1)
     lr_warmup_steps_ratio: float = allowed(0.1, SHARE)
-    lr_scheduler_type: str = allowed("cosine", ("constant", "cosine"))
+    lr_scheduler_type: str = allowed("cosine", SCHEDULES)
     clip_grad: float = allowed(1.0, POSITIVE)
     """Maximum norm of the gradients."""
 

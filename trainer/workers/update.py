@@ -15,6 +15,7 @@ from rewardkit.trainer.algorithms.reductions import Stats, Totals, count
 from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.config.workers import ActorConfig, CriticConfig, FsdpConfig, OptimConfig
 from rewardkit.trainer.workers.batching import Batching
+from rewardkit.trainer.workers.optimizers import make_optimizer
 from rewardkit.trainer.workers.parallel import Parallel
 
 LossOf = Callable[[Batch, Totals], tuple[Tensor, Stats]]
@@ -27,7 +28,7 @@ they count in all denominators except `Totals.computed`."""
 
 
 class Optimizer:
-    """AdamW with gradient clipping and a learning rate that depends on the training step."""
+    """Optimizer with gradient clipping and a learning rate that depends on the training step."""
 
     def __init__(
         self, model: nn.Module, config: OptimConfig, fsdp: FsdpConfig, grad_clip: float, total_steps: int
@@ -38,18 +39,13 @@ class Optimizer:
         self._fsdp = fsdp
         self._grad_clip = grad_clip
         self._total_steps = total_steps
-        self.adamw = torch.optim.AdamW(  # public because checkpoints store its state
-            [p for p in model.parameters() if p.requires_grad],
-            lr=config.lr,
-            betas=config.betas,
-            weight_decay=config.weight_decay,
-            fused=True,  # one kernel, as DTensor's dispatch would cost more than the arithmetic
-        )
+        self.inner = make_optimizer(model.named_parameters(), config)
+        """torch's optimizer, whose state is part of a checkpoint."""
 
     def set_step(self, step: int) -> float:
         """Set and return the learning rate for training step `step`, counted from 1."""
         lr = self._config.lr * lr_factor(self._config, step, self._total_steps)
-        for group in self.adamw.param_groups:
+        for group in self.inner.param_groups:
             group["lr"] = lr
         return lr
 
@@ -66,13 +62,13 @@ class Optimizer:
         """Take an optimizer step if the gradient is finite, and return its norm before clipping."""
         norm = float(torch.nn.utils.clip_grad_norm_(self.model.parameters(), self._grad_clip))
         if math.isfinite(norm):
-            self.adamw.step()
-        self.adamw.zero_grad()
+            self.inner.step()
+        self.inner.zero_grad()
         return norm
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        """Move Adam's state to the weights' device for the block if `optimizer_offload` is set."""
+        """Move the optimizer's state to the weights' device for the block if `optimizer_offload` is set."""
         if not self._fsdp.optimizer_offload:
             yield
             return
@@ -81,16 +77,18 @@ class Optimizer:
         self._move("cpu")
 
     def _move(self, device: str | None) -> None:
-        for parameter, state in self.adamw.state.items():
-            for name in ("exp_avg", "exp_avg_sq"):
-                state[name] = state[name].to(device or parameter.device)
+        for parameter, state in self.inner.state.items():
+            for name, value in state.items():
+                if isinstance(value, Tensor) and value.dim():  # the number of steps stays where it is
+                    state[name] = value.to(device or parameter.device)
 
 
 def lr_factor(config: OptimConfig, step: int, total_steps: int) -> float:
     """Return the learning rate for step `step` (from 1) as a fraction of `config.lr`.
 
-    The cosine schedule matches transformers' `get_cosine_schedule_with_warmup`. The first step after the
-    warm-up has the full rate, and the last step has more than `min_lr_ratio`.
+    The schedules match transformers' `get_cosine_schedule_with_warmup`, `get_linear_schedule_with_warmup` and
+    `get_wsd_schedule` with a linear decay. The first step after the warm-up has the full rate, and the last
+    step has more than `min_lr_ratio`.
     """
     total = config.total_training_steps if config.total_training_steps > 0 else total_steps
     warmup = config.lr_warmup_steps
@@ -98,11 +96,15 @@ def lr_factor(config: OptimConfig, step: int, total_steps: int) -> float:
         warmup = int(config.lr_warmup_steps_ratio * total)
     if step <= warmup:
         return step / warmup
-    if (config.warmup_style or config.lr_scheduler_type) == "constant":
+    kind = config.warmup_style or config.lr_scheduler_type
+    if kind == "constant":
         return 1.0
-    progress = min((step - 1 - warmup) / max(total - warmup, 1), 1.0)
-    wave = 0.5 * (1 + math.cos(2 * math.pi * config.num_cycles * progress))
-    return config.min_lr_ratio + (1 - config.min_lr_ratio) * wave
+    begin = max(warmup, total - int(config.lr_decay_steps_ratio * total)) if kind == "wsd" else warmup
+    progress = min(max(step - 1 - begin, 0) / max(total - begin, 1), 1.0)
+    left = (
+        0.5 * (1 + math.cos(2 * math.pi * config.num_cycles * progress)) if kind == "cosine" else 1 - progress
+    )
+    return config.min_lr_ratio + (1 - config.min_lr_ratio) * left
 
 
 @dataclass(frozen=True, slots=True)

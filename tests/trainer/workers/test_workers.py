@@ -205,6 +205,23 @@ def test_the_cosine_after_the_warm_up_is_that_of_transformers(warmup: int) -> No
         schedule.step()
 
 
+@pytest.mark.parametrize("warmup", [0, 3])
+@pytest.mark.parametrize("kind", ["linear", "wsd"])
+def test_schedules_that_decay_linearly_are_those_of_transformers(kind: str, warmup: int) -> None:
+    config = OptimConfig(lr_scheduler_type=kind, lr_warmup_steps=warmup, lr_decay_steps_ratio=0.4)
+    theirs = torch.optim.SGD([torch.zeros(1)], lr=1.0)
+    schedules = {
+        "linear": lambda: transformers.get_linear_schedule_with_warmup(theirs, warmup, 10),
+        "wsd": lambda: transformers.get_wsd_schedule(theirs, warmup, 4, 10, decay_type="linear"),
+    }
+    schedule = schedules[kind]()
+    for step in range(1, 11):
+        if step > warmup:
+            assert lr_factor(config, step, total_steps=10) == pytest.approx(schedule.get_last_lr()[0])
+        theirs.step()
+        schedule.step()
+
+
 def test_a_run_of_one_step_learns_with_the_cosine() -> None:
     assert lr_factor(OptimConfig(lr_scheduler_type="cosine"), 1, total_steps=1) == 1.0
 
