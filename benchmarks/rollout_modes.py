@@ -286,9 +286,9 @@ def learning(given: argparse.Namespace) -> list[dict[str, Any]]:
     """Return the accuracy on the held-out problems, for each mode and seed."""
     runs = {
         "sync": [],
-        "async, 1": [*MODES["async, 1"], TIS],
-        "async, 2": [*MODES["async, 2"], TIS],
-        "async, 2, no correction": MODES["async, 2"],
+        "async, 1": MODES["async, 1"],
+        "async, 2": MODES["async, 2"],
+        "async, 2, no correction": [*MODES["async, 2"], "algorithm.rollout_correction.bypass_mode=false"],
     }
     found = []
     for seed in given.seeds:
@@ -308,7 +308,7 @@ def learning(given: argparse.Namespace) -> list[dict[str, Any]]:
                 curve = [
                     v for step in log for k, v in step.items() if k.endswith("/acc/mean@1") and v is not None
                 ]
-                clipped = [step.get("rollout_corr/rollout_is_ratio_fraction_high", 0.0) for step in log[1:]]
+                clipped = [step["actor/pg_clipfrac"] for step in log[1:]]
                 found.append(
                     {
                         "mode": name,

@@ -27,7 +27,7 @@ COMPARED = (
     "actor/grad_norm",
     "critic/grad_norm",
     "actor/entropy",
-    "actor/approx_kl",
+    "actor/trained_rows/approx_kl",
     "actor/reward_kl_penalty",
     "critic/score/mean",
     "critic/advantages/max",

@@ -34,7 +34,7 @@ from tests.trainer.forked_runs import run_all
 from tests.trainer.running import Program
 
 EXPECTED = """
-actor/pg_loss actor/pg_clipfrac actor/entropy actor/approx_kl actor/grad_norm actor/lr
+actor/pg_loss actor/pg_clipfrac actor/entropy actor/trained_rows/approx_kl actor/grad_norm actor/lr
 actor/reward_kl_penalty actor/reward_kl_penalty_coeff
 critic/vf_loss critic/vf_clipfrac critic/grad_norm critic/lr
 critic/score/mean critic/score/max critic/score/min critic/rewards/mean critic/advantages/mean
@@ -42,7 +42,7 @@ critic/returns/mean critic/values/mean
 response_length/mean response_length/max response_length/min response_length/clip_ratio prompt_length/mean
 timing_s/gen timing_s/reward timing_s/old_log_prob timing_s/ref timing_s/values timing_s/adv
 timing_s/update_critic timing_s/update_actor timing_s/testing timing_s/step
-perf/throughput perf/cpu_memory_used_gb actor/ratio critic/vf_explained_var training/global_step training/epoch training/rollout_actor_kl
+perf/throughput perf/cpu_memory_used_gb actor/trained_rows/ratio critic/vf_explained_var training/global_step training/epoch training/rollout_actor_kl
 val-core/rewardkit/arithmetic/acc/mean@1
 """
 

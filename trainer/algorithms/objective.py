@@ -148,8 +148,8 @@ def policy_loss(
         chosen: Tokens in these rows that `loss.choose` has chosen, (B, T) bool.
 
     Returns:
-        The loss, and the statistics `pg_loss`, `pg_clipfrac`, `pg_clipfrac_lower`, `ratio` and `approx_kl`
-        (k1, old against new). `ratio` and `approx_kl` are means over computed rows.
+        The loss, and the statistics `pg_loss`, `pg_clipfrac`, `pg_clipfrac_lower`, `trained_rows/ratio` and
+        `trained_rows/approx_kl` (k1, old against new). The latter two are means over computed rows.
     """
     terms = _terms(log_probs, old_log_probs, advantages, mask, chosen)
     per_token, indicators = loss.per_token(terms, options)
@@ -160,8 +160,8 @@ def policy_loss(
     stats = {"pg_loss": total.detach(), "pg_clipfrac": nothing, "pg_clipfrac_lower": nothing}
     for name, indicator in indicators.items():
         stats[name] = masked_sum(indicator.to(log_probs.dtype), mask) / totals.tokens
-    stats["ratio"] = masked_sum(terms.ratio.detach(), mask) / totals.computed
-    stats["approx_kl"] = masked_sum(-terms.log_ratio.detach(), mask) / totals.computed
+    stats["trained_rows/ratio"] = masked_sum(terms.ratio.detach(), mask) / totals.computed
+    stats["trained_rows/approx_kl"] = masked_sum(-terms.log_ratio.detach(), mask) / totals.computed
     return total, stats
 
 

@@ -105,16 +105,13 @@ class RolloutCorrectionConfig:
     """Threshold for all names in `rollout_rs`, or one threshold per name, separated by commas. For k1, the
     threshold is a range for the ratio p_rollout / p_trainer, such as `"0.6_1.6"`. A single number such as
     `1.6` stands for the range from 1/1.6 to 1.6. For k2 and k3, the threshold is an upper limit."""
-    bypass_mode: bool = False
-    """Use the log probabilities from the rollout engine as those of the old policy. See also `loss_type`."""
+    bypass_mode: bool | None = None
+    """Use the log probabilities from the rollout engine as those of the old policy. See also `loss_type`.
+    Null is true if responses may come from older weights (`trainer.mode`) and neither `rollout_is` nor
+    `rollout_rs` is set."""
     loss_type: str = allowed("ppo_clip", ("ppo_clip", "reinforce"))
     """Loss in `bypass_mode`. `ppo_clip` is PPO's clipped loss without importance weights, which are only
     logged. `reinforce` uses the importance weights, without a ratio and without clipping."""
-
-    @property
-    def on(self) -> bool:
-        """True if a correction is enabled that needs the rollout engine's log-probabilities."""
-        return bool(self.bypass_mode or self.rollout_is or self.rollout_rs)
 
 
 @dataclass
@@ -458,12 +455,27 @@ def steps_ahead(config: TrainerConfig) -> int:
     return {"sync": 0, "one_step_off": 1, "async": config.max_staleness}[config.mode]
 
 
+def bypasses(config: Config) -> bool:
+    """Return True if the rollout engine's log-probabilities are used as those of the old policy."""
+    asked = config.algorithm.rollout_correction
+    if asked.bypass_mode is None:
+        return steps_ahead(config.trainer) > 0 and not (asked.rollout_is or asked.rollout_rs)
+    return asked.bypass_mode
+
+
+def corrects_rollouts(config: Config) -> bool:
+    """Return True if a rollout correction is enabled, which needs the rollout engine's log-probabilities."""
+    asked = config.algorithm.rollout_correction
+    return bool(bypasses(config) or asked.rollout_is or asked.rollout_rs)
+
+
 def loss_mode(config: Config) -> str:
     """Return the name of the policy loss: `policy_loss.loss_mode`, unless rollout correction replaces it."""
-    correction = config.algorithm.rollout_correction
-    if correction.bypass_mode and correction.loss_type == "reinforce":
+    asked = config.algorithm.rollout_correction
+    if bypasses(config) and asked.loss_type == "reinforce":
         return "gpg"  # plain REINFORCE: -A log p
-    return config.actor_rollout_ref.actor.policy_loss.loss_mode
+    by_default = "dppo_tv" if bypasses(config) and asked.bypass_mode is None else "vanilla"
+    return config.actor_rollout_ref.actor.policy_loss.loss_mode or by_default
 
 
 def logger_names(config: RunConfig) -> list[str]:

@@ -180,10 +180,13 @@ def may_stay_whole(fsdp: FsdpConfig, processes: int) -> bool:
 
 @dataclass
 class PolicyLossConfig:
-    loss_mode: str = allowed("vanilla", NamesOf("rewardkit.trainer.algorithms.losses:POLICY_LOSSES"))
+    loss_mode: str | None = allowed(
+        None, NamesOf("rewardkit.trainer.algorithms.losses:POLICY_LOSSES", none=True)
+    )
     """Policy loss: `vanilla` (PPO), `gspo`, `cispo`, `sapo`, `gpg`, `geo_mean`, `dppo_tv`, `dppo_kl`, `dro`,
     `luspo`, `vespo`, `clip_cov` or `kl_cov`. `sapo` and `geo_mean` always use the aggregation
-    `seq-mean-token-mean`, and `luspo` always uses `seq-mean-token-sum`."""
+    `seq-mean-token-mean`, and `luspo` always uses `seq-mean-token-sum`. Null is `dppo_tv` if
+    `rollout_correction.bypass_mode` is null and responses may come from older weights, else `vanilla`."""
     dro_beta: float | None = allowed(None, ABOVE_0)
     """DRO: weight of the squared log-ratio. Required for `loss_mode=dro`."""
     vespo_k_pos: float = allowed(2.0, NOT_NEGATIVE)
@@ -487,6 +490,11 @@ class RolloutConfig:
     val_kwargs: ValKwargs = field(default_factory=ValKwargs)
     multi_turn: MultiTurnConfig = field(default_factory=MultiTurnConfig)
     agent: AgentConfig = field(default_factory=AgentConfig)
+
+    @property
+    def restricted(self) -> bool:
+        """True if `top_k` or `top_p` restricts sampling to a part of the policy's distribution."""
+        return self.top_k > 0 or self.top_p < 1.0
 
 
 @dataclass

@@ -82,7 +82,8 @@ def batch_metrics(batch: Batch, world: World) -> dict[str, float]:
 
     `critic/score` and `critic/rewards` are sums over a response. Responses that could not be scored are
     included only in the lengths. `response_length` counts only tokens from the policy. `clip_ratio`, the
-    share of responses that fill the response length, also counts tokens from tools and users.
+    share of responses that fill the response length, also counts tokens from tools and users. The entropy is
+    estimated from the rollout engine's log-probabilities if the policy's entropies were not computed.
     """
     kept = batch["response_mask"].bool()
     scored = batch["scored"]
@@ -100,9 +101,10 @@ def batch_metrics(batch: Batch, world: World) -> dict[str, float]:
         },
         world,
     )
-    entropies = {"actor/entropy": batch["entropys"][kept]} if "entropys" in batch.tensors else {}
+    # The mean of -log p over sampled tokens is an unbiased estimate of the entropy.
+    entropies = batch["entropys"] if "entropys" in batch.tensors else -batch["rollout_log_probs"]
     full = (whole_lengths(batch) == width).float()
-    means = summarize({"response_length/clip_ratio": full, **entropies}, world)
+    means = summarize({"response_length/clip_ratio": full, "actor/entropy": entropies[kept]}, world)
     if "values" in batch.tensors:
         metrics["critic/vf_explained_var"] = explained_variance(
             batch["values"], batch["returns"], batch["response_mask"], world

@@ -34,11 +34,6 @@ class Sampling:
     log_probs: bool = True
     """True to return the log-probabilities of the sampled tokens."""
 
-    @property
-    def unrestricted(self) -> bool:
-        """Return True if tokens are sampled from the model's full distribution."""
-        return self.do_sample and self.top_k <= 0 and self.top_p >= 1.0
-
 
 @dataclass(frozen=True, slots=True)
 class Rollout:

@@ -26,6 +26,7 @@ from rewardkit.trainer.config.root import (
     Config,
     DistillationConfig,
     KlCtrlConfig,
+    bypasses,
     loss_mode,
     world_size,
 )
@@ -216,19 +217,25 @@ def needs_old_log_probs(config: Config) -> bool:
     """Return True if the policy's log-probabilities must be computed before the policy is updated.
 
     If the whole batch is used in one optimizer step, the update computes them itself, unless another setting
-    needs them earlier.
+    needs them earlier. In bypass mode, the rollout engine's are used instead, as far as possible.
     """
-    actor = config.actor_rollout_ref.actor
-    one_step = actor.ppo_epochs == 1 and actor.ppo_mini_batch_size == config.data.train_batch_size
-    asked = (
-        config.algorithm.use_kl_in_reward
+    actor, rollout = config.actor_rollout_ref.actor, config.actor_rollout_ref.rollout
+    old = (
+        actor.ppo_epochs > 1
+        or actor.ppo_mini_batch_size != config.data.train_batch_size
+        or config.algorithm.use_kl_in_reward
         or config.distillation.rewards_tokens
-        or config.algorithm.rollout_correction.rollout_is is not None
-        or config.algorithm.rollout_correction.rollout_rs is not None
-        or ESTIMATORS[config.algorithm.adv_estimator].squares
         or POLICY_LOSSES[loss_mode(config)].choose is not None
     )
-    return asked or not one_step
+    return (
+        (old and not bypasses(config))
+        or config.algorithm.rollout_correction.rollout_is is not None
+        or bool(config.algorithm.rollout_correction.rollout_rs)
+        or ESTIMATORS[config.algorithm.adv_estimator].squares
+        # Without the engine's log-probabilities of the whole distribution, only this pass has the entropy.
+        or not (rollout.calculate_log_probs and rollout.do_sample)
+        or rollout.restricted
+    )
 
 
 def open_rollout(policy: ActorRolloutRefConfig, world: World, model: Any, tokenizer: Any) -> RolloutEngine:

@@ -12,7 +12,14 @@ from typing import Any
 from rewardkit.errors import ConfigError
 from rewardkit.trainer.algorithms.advantages import ESTIMATORS
 from rewardkit.trainer.algorithms.kl import PENALTIES
-from rewardkit.trainer.config.root import RunConfig, TrainerConfig, loss_mode, steps_ahead
+from rewardkit.trainer.config.root import (
+    Config,
+    RunConfig,
+    TrainerConfig,
+    corrects_rollouts,
+    loss_mode,
+    steps_ahead,
+)
 from rewardkit.trainer.config.workers import ModelConfig, has_adapter
 
 Rule = tuple[Callable[[Any], object], str]
@@ -100,9 +107,16 @@ REFUSED: tuple[Rule, ...] = (
         "algorithm.turn_advantages=per_turn compares rewards of turns; set reward.mode=turn or mixed",
     ),
     (
-        lambda c: c.algorithm.rollout_correction.on and not c.actor_rollout_ref.rollout.calculate_log_probs,
+        lambda c: corrects_rollouts(c) and not c.actor_rollout_ref.rollout.calculate_log_probs,
         "algorithm.rollout_correction reads the rollout engine's log-probabilities; set "
         "actor_rollout_ref.rollout.calculate_log_probs=true",
+    ),
+    (
+        lambda c: corrects_rollouts(c) and c.actor_rollout_ref.rollout.restricted,
+        "algorithm.rollout_correction compares the policy's log-probabilities with the rollout engine's, "
+        "which are higher if top_p or top_k leaves out tokens; set actor_rollout_ref.rollout.top_p=1 and "
+        "top_k=-1, or train without a correction (algorithm.rollout_correction.bypass_mode=false, and no "
+        "rollout_is or rollout_rs)",
     ),
     (
         lambda c: (
@@ -192,10 +206,11 @@ SAID: tuple[Rule, ...] = (
         ),
     ),
     (
-        lambda c: steps_ahead(c.trainer) > 0 and not c.algorithm.rollout_correction.on,
+        lambda c: steps_ahead(c.trainer) > 0 and not _corrects_old_weights(c),
         (
-            "trainer.mode={c.trainer.mode} trains on tokens that were generated with older "
-            "weights; algorithm.rollout_correction.rollout_is=token corrects for this"
+            "trainer.mode={c.trainer.mode} trains on tokens that were generated with older weights, and "
+            "these settings do not correct for this; leave out algorithm.rollout_correction and "
+            "actor_rollout_ref.actor.policy_loss.loss_mode to use the defaults, which do"
         ),
     ),
     (
@@ -221,6 +236,13 @@ SAID: tuple[Rule, ...] = (
     ),
 )
 """Rules for notes on settings that have an unexpected effect or no effect."""
+
+
+def _corrects_old_weights(config: Config) -> bool:
+    """Return True if the loss accounts for weights that changed after generation. `gpg` has no ratio."""
+    asked = config.algorithm.rollout_correction
+    has_ratio = loss_mode(config) != "gpg"
+    return bool(asked.rollout_is or asked.rollout_rs or (corrects_rollouts(config) and has_ratio))
 
 
 def check_rules(config: RunConfig, rules: Sequence[Rule]) -> None:

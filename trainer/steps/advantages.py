@@ -17,7 +17,7 @@ from rewardkit.trainer.algorithms.losses import POLICY_LOSSES
 from rewardkit.trainer.algorithms.objective import StepTokens
 from rewardkit.trainer.algorithms.reductions import masked_row_means
 from rewardkit.trainer.batch import Batch, last_tokens, whole_lengths
-from rewardkit.trainer.config.root import loss_mode
+from rewardkit.trainer.config.root import corrects_rollouts, loss_mode
 from rewardkit.trainer.logging.metrics import summarize
 from rewardkit.trainer.steps.correction import correct_rollout, leave_out_rejected
 from rewardkit.trainer.training_run import TrainingRun
@@ -31,8 +31,7 @@ def compute_advantages(run: TrainingRun, batch: Batch) -> dict[str, float]:
     `old_log_probs`, `ref_log_prob`, `values` and `reward_baselines`. The batches in all processes must form a
     whole step. Members of a group may be in different processes.
     """
-    correction = run.config.algorithm.rollout_correction
-    metrics = correct_rollout(run, batch) if correction.on else {}
+    metrics = correct_rollout(run, batch) if corrects_rollouts(run.config) else {}
     metrics |= leave_out_lone(run, batch)
     metrics |= shape_overlong(run, batch)
     metrics |= penalize(run, batch)
@@ -40,7 +39,7 @@ def compute_advantages(run: TrainingRun, batch: Batch) -> dict[str, float]:
     batch["advantages"], batch["returns"] = estimator.estimate(_experience(run, batch))
     metrics |= mask_truncated(run, batch)
     metrics |= add_distillation(run, batch)
-    if correction.rollout_rs:
+    if run.config.algorithm.rollout_correction.rollout_rs:
         leave_out_rejected(batch)
     choose_tokens(run, batch)
     return metrics

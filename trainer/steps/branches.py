@@ -15,7 +15,7 @@ from torch import Tensor
 
 from rewardkit.trainer.agents import why_last_alone
 from rewardkit.trainer.batch import Batch, join
-from rewardkit.trainer.config.root import Config
+from rewardkit.trainer.config.root import Config, corrects_rollouts
 from rewardkit.trainer.rollout.base import row_seed
 from rewardkit.trainer.steps.advantages import choose_tokens
 from rewardkit.trainer.steps.correction import correct_rollout, leave_out_rejected
@@ -83,14 +83,13 @@ def _further(run: TrainingRun, batch: Batch, owners: list[int], filled: list[int
     padded = join([_shared(made, empty), empty])
     chosen = padded.select(torch.tensor(filled, device=run.world.device) % len(padded))
     _evaluate(run, chosen)
-    correction = run.config.algorithm.rollout_correction
-    if correction.on:
+    if corrects_rollouts(run.config):
         correct_rollout(run, chosen)
     whole = torch.cat([advantages, advantages.new_zeros((1, 1))])
     of_row = whole[torch.tensor(filled, device=run.world.device) % len(padded)]
     chosen["advantages"] = of_row * chosen["response_mask"]
     chosen["returns"] = chosen["advantages"]
-    if correction.rollout_rs:
+    if run.config.algorithm.rollout_correction.rollout_rs:
         leave_out_rejected(chosen)
     return chosen
 

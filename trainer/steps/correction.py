@@ -14,6 +14,7 @@ from rewardkit.trainer.algorithms.correction import (
 )
 from rewardkit.trainer.algorithms.reductions import masked_row_means
 from rewardkit.trainer.batch import Batch
+from rewardkit.trainer.config.root import bypasses
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.logging.metrics import summarize
 from rewardkit.trainer.training_run import TrainingRun
@@ -25,16 +26,16 @@ def correct_rollout(run: TrainingRun, batch: Batch) -> dict[str, float]:
     In bypass mode, `old_log_probs` are set to the engine's log-probabilities. The PPO ratio is then relative
     to the engine, and needs no weights.
     """
-    asked = run.config.algorithm.rollout_correction
+    asked, bypassed = run.config.algorithm.rollout_correction, bypasses(run.config)
     metrics: dict[str, float] = {}
     if asked.rollout_rs:
         metrics = _find_rejected(run, batch)
     if asked.rollout_is is not None:
         weights, of_weights = _rollout_weights(run, batch)
         metrics |= of_weights
-        if not (asked.bypass_mode and asked.loss_type == "ppo_clip"):
+        if not (bypassed and asked.loss_type == "ppo_clip"):
             batch["rollout_is_weights"] = weights
-    if asked.bypass_mode:
+    if bypassed:
         batch["old_log_probs"] = batch["rollout_log_probs"]
     return metrics
 

@@ -44,8 +44,8 @@ def draw_probe(run: TrainingRun, batch: Batch) -> Batch:
     of the batch.
     """
     config = run.config.actor_rollout_ref.rollout
-    restricted = not Sampling(config.n, config.do_sample, 1.0, config.top_k, config.top_p).unrestricted
-    usable = config.calculate_log_probs and not restricted and run.feed.ahead == 0
+    whole = config.calculate_log_probs and config.do_sample and not config.restricted
+    usable = whole and run.feed.ahead == 0
     if usable and run.needs_old_log_probs:
         return batch
     few = batch.select(slice(0, N_PROBES * config.n, config.n))

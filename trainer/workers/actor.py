@@ -118,7 +118,7 @@ class Actor(Reference):
         asked = config.ulysses_sequence_parallel_size
         super().__init__(model, world, log_prob_batching, temperature=temperature, sequence_parallel=asked)
         self._config = config
-        self._policy_loss = loss or POLICY_LOSSES[config.policy_loss.loss_mode]
+        self._policy_loss = loss or POLICY_LOSSES[config.policy_loss.loss_mode or "vanilla"]
         self._options = loss_options(config)
         self._distillation = distillation
         self._plan = UpdatePlan.of(config, self._parallel, samples_per_prompt, balance=balance)
@@ -174,8 +174,9 @@ class Actor(Reference):
         config = self._config
         mask = batch["response_mask"]
         on_policy = "old_log_probs" not in batch.tensors  # see `TrainingRun.needs_old_log_probs`
+        given = on_policy and "rollout_log_probs" not in batch.tensors  # as in SFT: no engine generated these
         log_probs, entropies = self._log_probs(
-            batch, "loss" if config.entropy_coeff else "value" if on_policy else "no"
+            batch, "loss" if config.entropy_coeff else "value" if given else "no"
         )
         loss, stats = policy_loss(
             log_probs,
@@ -190,7 +191,7 @@ class Actor(Reference):
             weights=batch.tensors.get("rollout_is_weights"),
             chosen=batch.tensors.get("chosen"),
         )
-        if on_policy and entropies is not None:
+        if given and entropies is not None:
             stats["entropy"] = masked_sum(entropies.detach(), mask) / totals.computed
         if self._distillation is not None:
             distance = self._teacher_loss(self._distillation, log_probs, batch, totals)

@@ -50,7 +50,7 @@ _KL = {
     "actor/reward_kl_penalty": "KL in the reward",
     "actor/kl_loss": "KL loss",
     "distillation/kl": "teacher",
-    "actor/approx_kl": "update",
+    "actor/trained_rows/approx_kl": "update",
     "training/rollout_actor_kl": "rollout vs. policy",
 }
 _LEDGER = {

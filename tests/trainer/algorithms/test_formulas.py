@@ -106,7 +106,7 @@ def test_the_policy_loss_clips_both_ways_and_twice() -> None:
     assert float(loss) == pytest.approx((-1.2 - 0.5 + 0.8 + 3.0) / 4)
     assert float(stats["pg_clipfrac"]) == 0.5
     assert float(stats["pg_clipfrac_lower"]) == 0.25
-    assert float(stats["approx_kl"]) == pytest.approx(-math.log(1.5 * 0.5 * 0.5 * 5.0) / 4)
+    assert float(stats["trained_rows/approx_kl"]) == pytest.approx(-math.log(1.5 * 0.5 * 0.5 * 5.0) / 4)
 
 
 def test_the_value_loss_takes_the_worse_of_clipped_and_unclipped() -> None:

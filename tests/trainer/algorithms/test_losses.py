@@ -129,7 +129,7 @@ def test_an_unchanged_policy_has_the_policy_gradient_and_no_clipping(name: str) 
     counted = 1 if POLICY_LOSSES[name].aggregation == "seq-mean-token-sum" else lengths
     torch.testing.assert_close(log_probs.grad, -advantages * mask / counted / 7)
     assert float(stats["pg_clipfrac"]) == float(stats["pg_clipfrac_lower"]) == 0.0
-    assert float(stats["approx_kl"]) == 0.0
+    assert float(stats["trained_rows/approx_kl"]) == 0.0
 
 
 OLD = [[-0.2, -1.0, -2.0], [-0.5, -0.1, -3.0]]

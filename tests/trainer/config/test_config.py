@@ -15,7 +15,7 @@ from rewardkit.cli import run as cli
 from rewardkit.errors import ConfigError, RewardkitError
 from rewardkit.trainer.config.explain import explain
 from rewardkit.trainer.config.load import as_dict, as_yaml, load_config
-from rewardkit.trainer.config.root import Config
+from rewardkit.trainer.config.root import Config, bypasses, loss_mode
 from rewardkit.trainer.config.schema import PPO, leaves
 from rewardkit.trainer.run.build import needs_old_log_probs
 from rewardkit.trainer.run.checks import SETTINGS, run_checks
@@ -67,6 +67,73 @@ def test_old_log_probs_get_a_pass_of_their_own_where_something_asks_for_them(
 ) -> None:
     one_step = ["data.train_batch_size=8", "actor_rollout_ref.actor.ppo_mini_batch_size=8"]
     assert needs_old_log_probs(load_config(None, [*NEEDED, *one_step, override])) is needed
+
+
+SERVED = ("actor_rollout_ref.rollout.name=vllm_server", "actor_rollout_ref.rollout.n=2")
+ASYNC = ("trainer.mode=async", *SERVED)
+CORRECTION = "algorithm.rollout_correction."
+
+
+@pytest.mark.parametrize(
+    ("given", "bypassed", "loss", "corrected"),
+    [
+        ((), False, "vanilla", True),
+        (ASYNC, True, "dppo_tv", True),
+        (("trainer.mode=one_step_off", *SERVED), True, "dppo_tv", True),
+        ((*ASYNC, "trainer.max_staleness=0"), False, "vanilla", True),
+        ((*ASYNC, f"{CORRECTION}bypass_mode=true"), True, "vanilla", True),
+        ((*ASYNC, "actor_rollout_ref.actor.policy_loss.loss_mode=vanilla"), True, "vanilla", True),
+        ((*ASYNC, f"{CORRECTION}rollout_is=token"), False, "vanilla", True),
+        ((*ASYNC, f"{CORRECTION}bypass_mode=false"), False, "vanilla", False),
+        ((*ASYNC, "actor_rollout_ref.actor.policy_loss.loss_mode=gpg"), True, "gpg", False),
+        ((*ASYNC, f"{CORRECTION}loss_type=reinforce"), True, "gpg", False),
+    ],
+)
+def test_stale_responses_are_corrected_unless_that_is_turned_off_and_then_it_is_said(
+    given: tuple[str, ...], bypassed: bool, loss: str, corrected: bool
+) -> None:
+    pytest.importorskip("vllm", reason="the engine vllm_server is checked where vLLM is installed")
+    config = load_config(None, [*NEEDED, "data.val_files=x", *given])
+    assert (bypasses(config), loss_mode(config)) == (bypassed, loss)
+    notes = run_checks(SETTINGS, config)
+    assert any("older weights" in note for note in notes) is not corrected
+
+
+@pytest.mark.parametrize("restricted", ["top_p=0.9", "top_k=20"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        (f"{CORRECTION}rollout_is=token",),
+        (f"{CORRECTION}rollout_rs=token_k1", f"{CORRECTION}rollout_rs_threshold=2"),
+        (f"{CORRECTION}bypass_mode=true",),
+        ASYNC,
+    ],
+    ids=["weights", "rejection", "bypass", "async"],
+)
+def test_a_correction_of_a_restricted_distribution_is_refused(
+    given: tuple[str, ...], restricted: str
+) -> None:
+    words = [*NEEDED, "data.val_files=x", "actor_rollout_ref.rollout.name=hf", *given]
+    words.append(f"actor_rollout_ref.rollout.{restricted}")
+    with pytest.raises(ConfigError, match=r"top_p=1") as found:
+        run_checks(SETTINGS, load_config(None, words))
+    assert "\n" not in str(found.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "needed"),
+    [
+        (("actor_rollout_ref.actor.ppo_epochs=2", f"{CORRECTION}bypass_mode=true"), False),
+        (("actor_rollout_ref.rollout.top_p=0.9",), True),
+        (("actor_rollout_ref.rollout.calculate_log_probs=false",), True),
+    ],
+    ids=["bypass", "restricted", "no log-probs"],
+)
+def test_a_pass_for_old_log_probs_is_made_where_nothing_else_has_them_or_the_entropy(
+    given: tuple[str, ...], needed: bool
+) -> None:
+    one_step = ["data.train_batch_size=8", "actor_rollout_ref.actor.ppo_mini_batch_size=8"]
+    assert needs_old_log_probs(load_config(None, [*NEEDED, *one_step, *given])) is needed
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.distributed import World
-from rewardkit.trainer.logging.metrics import Clock, explained_variance
+from rewardkit.trainer.logging.metrics import Clock, batch_metrics, explained_variance
 from rewardkit.trainer.logging.utilization import peak_flops, training_flops, utilization
 from rewardkit.trainer.stepping import performance
 
@@ -26,6 +27,18 @@ def test_the_explained_variance_is_1_for_the_returns_and_0_for_their_mean() -> N
     assert explained_variance(-returns, returns, mask, ALONE) == pytest.approx(-3.0)
     flat = torch.ones(2, 3)
     assert explained_variance(returns, flat, mask, ALONE) != explained_variance(returns, flat, mask, ALONE)
+
+
+def test_the_entropy_is_of_all_rows_also_where_only_the_engine_measured_tokens() -> None:
+    mask = torch.tensor([[1.0, 1.0], [1.0, 0.0]])
+    names = ("token_level_scores", "token_level_rewards", "advantages", "returns")
+    tensors = {name: torch.zeros(2, 2) for name in names}
+    tensors |= {"response_mask": mask, "attention_mask": torch.ones(2, 3), "responses": torch.zeros(2, 2)}
+    tensors |= {"scored": torch.tensor([True, True]), "advantages": torch.tensor([[1.0, 1.0], [0.0, 0.0]])}
+    tensors["rollout_log_probs"] = torch.tensor([[-1.0, -2.0], [-6.0, -99.0]])
+    assert batch_metrics(Batch(tensors, []), ALONE)["actor/entropy"] == 3.0
+    tensors["entropys"] = torch.tensor([[1.0, 1.0], [4.0, 99.0]])
+    assert batch_metrics(Batch(tensors, []), ALONE)["actor/entropy"] == 2.0
 
 
 def test_throughput_is_per_process_as_verl_s_is_per_gpu() -> None:

@@ -380,7 +380,7 @@ def test_algorithms_without_a_critic_run_and_say_what_they_did(
         assert set(metrics) <= set(entry)
         assert not {"critic/vf_loss", "critic/values/mean"} & set(entry)
         assert entry["actor/pg_clipfrac"] == 0.0
-    assert abs(log[0]["actor/approx_kl"]) < LOG_PROBS
+    assert abs(log[0]["actor/trained_rows/approx_kl"]) < LOG_PROBS
 
 
 @pytest.mark.parametrize("estimator", ["reinforce_plus_plus", "rloo", "opo"])

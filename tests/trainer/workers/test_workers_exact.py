@@ -93,7 +93,7 @@ def check(found: dict[str, Any], expected: dict[str, Any]) -> None:
 
 def check_first_step(found: dict[str, Any]) -> None:
     assert found["ratio"] < rounding(magnitude=10.0), "log-probabilities are down to -10"
-    assert abs(found["actor metrics"]["approx_kl"]) < rounding(magnitude=10.0)
+    assert abs(found["actor metrics"]["trained_rows/approx_kl"]) < rounding(magnitude=10.0)
     assert found["actor metrics"]["pg_clipfrac"] == found["actor metrics"]["pg_clipfrac_lower"] == 0.0
 
 
