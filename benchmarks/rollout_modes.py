@@ -56,6 +56,8 @@ MODES: dict[str, list[str]] = {
     "async, 1": ["trainer.mode=async", "trainer.max_staleness=1"],
     "async, 2": ["trainer.mode=async", "trainer.max_staleness=2"],
     "async, 4": ["trainer.mode=async", "trainer.max_staleness=4"],
+    "ready, 4": ["trainer.mode=async", "trainer.max_staleness=4", "trainer.order=ready"],
+    "ready, 8": ["trainer.mode=async", "trainer.max_staleness=8", "trainer.order=ready"],
 }
 SHARES = [0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 1]
 CHARACTERS = [1, 159, 318, 547, 721, 897, 1085, 1306, 1617, 2029, 2783, 3408, 6475, 8930, 38344]

@@ -368,7 +368,7 @@ class PromptLoader(Generic[LoadedRow]):
                 "too long are not counted); lower the batch size, allow longer rows, or add rows"
             )
         self.rows = rows
-        self._batch_size = batch_size
+        self.batch_size = batch_size
         self._shuffle = shuffle
         self._seed = seed
         self._files = [list(file) for file in files]
@@ -387,12 +387,12 @@ class PromptLoader(Generic[LoadedRow]):
 
         The partial batch at the end of an epoch is dropped.
         """
-        if self._served + self._batch_size > len(self.rows):
+        if self._served + self.batch_size > len(self.rows):
             self.epoch += 1
             self._served = 0
             self._order = self._order_of(self.epoch)
-        chosen = self._order[self._served : self._served + self._batch_size]
-        self._served += self._batch_size
+        chosen = self._order[self._served : self._served + self.batch_size]
+        self._served += self.batch_size
         return chosen
 
     def state_dict(self) -> dict[str, Any]:

@@ -1,64 +1,65 @@
-"""Batches for future steps, whose responses are generated during earlier steps.
+"""Prompts for each step, and responses that are generated during earlier steps.
 
-Generation of the batch for step s starts when the weights from step s - 1 - `ahead` are published, and step s
-uses the whole batch. Therefore, prompts are used in the same order as in a synchronous run, short responses
-do not overtake long ones, and no token comes from weights that are more than `ahead` steps old. The code that
-generates a batch is in `steps/generation.py`.
+In asynchronous runs, groups begin when weights are published, and `group_queue.py` decides on which groups a
+step trains. Every process generates the responses to its share of the prompts, and each step takes equally
+many groups from all processes. The code that generates groups is in `steps/generation.py`.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import groupby
+from queue import SimpleQueue
+from time import monotonic
 from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
 
-from rewardkit.trainer.config.root import TrainerConfig, steps_ahead
+from rewardkit.errors import ConfigError
+from rewardkit.trainer.config.root import TrainerConfig, pipeline_depth, steps_ahead
 from rewardkit.trainer.data import PromptLoader
 from rewardkit.trainer.distributed import World
+from rewardkit.trainer.group_queue import GroupQueue
 from rewardkit.trainer.rollout.journal import TurnJournal
 
 T = TypeVar("T")
-Draw = Callable[[Sequence[Any], int, TurnJournal | None], T]
-"""Function that creates the batch for a step from the rows of all processes. In PPO, it generates responses
-and starts scoring them."""
+R = TypeVar("R")
 
 
 @dataclass(eq=False)
-class StepPrompts(Generic[T]):
-    """The prompts for one step, and the batch created from them."""
+class Group(Generic[T]):
+    """A prompt, and the responses to it."""
 
-    step: int
-    places: list[int]
-    """Indices of the prompts in the loader's rows."""
+    ordinal: int
+    """Number of the group in the run. It determines the seeds of the responses."""
+    place: int
+    """Index of the prompt in the loader's rows."""
     epoch: int
-    journal: TurnJournal | None = None
+    version: int | None = None
+    """Training step of the weights with which the group began, or None if it has not begun."""
+    row: Any = None
     drawn: Future[T] = field(default_factory=Future)
 
-    def start(self, rows: Sequence[Any], draw: Draw[T]) -> None:
-        """Create the batch in a daemon thread."""
 
-        def work() -> None:
-            try:
-                self.drawn.set_result(draw(rows, self.step, self.journal))
-            except BaseException as error:  # raised later, by the step that takes the batch
-                self.drawn.set_exception(error)
-
-        threading.Thread(target=work, name=f"rollouts of step {self.step}", daemon=True).start()
+Draw = Callable[[Sequence[Group[T]], TurnJournal | None], None]
+"""Function that generates groups and sets the result of `drawn` for each, as soon as the group has ended."""
 
 
 class Feed(Generic[T]):
-    """Source of the batches for all steps."""
+    """Source of the prompts and, in asynchronous runs, of the groups for all steps."""
 
     def __init__(
         self,
         loader: PromptLoader[Any],
         config: TrainerConfig,
         total_steps: int,
+        world: World,
         attend: Callable[[Future[Any]], None] = lambda work: None,
     ) -> None:
         """Create a feed with prompts from this loader.
@@ -66,88 +67,223 @@ class Feed(Generic[T]):
         No other code may take prompts from the loader, except a step that needs additional prompts.
 
         Args:
-            attend: Function that waits for a batch in the main thread. See `RolloutEngine.attend`.
+            attend: Function that waits for a step's groups in the main thread. See `RolloutEngine.attend`.
         """
         self._attend = attend
         self.loader = loader
-        self.ahead = steps_ahead(config)
-        self._background = config.mode != "sync"
+        self._staleness = steps_ahead(config)
+        self.background = config.mode != "sync"
+        """True if responses are generated in the background."""
         self._one_version = config.mode == "one_step_off"
         self._keeps = config.save_freq > 0
         self._total_steps = total_steps
-        self._begun: deque[StepPrompts[T]] = deque()
-        self._brought: deque[StepPrompts[T]] = deque()
-        """Batches that had been started when the restored checkpoint was saved."""
+        self._world = world
+        self.depth = pipeline_depth(config)
+        """Number of steps whose groups may begin in addition to the next step's groups."""
+        self._queue = GroupQueue(
+            loader.batch_size // world.size,
+            staleness=self._staleness,
+            depth=self.depth,
+            order=config.order,
+            late=config.late,
+        )
+        self._open: dict[int, Group[T]] = {}
+        self._upcoming: deque[Group[T]] = deque()
+        """Groups of this process that begin next, such as those that a restored checkpoint contains."""
+        self._steps = 0
+        """Number of steps whose prompts have been taken from the loader."""
+        self._ended: SimpleQueue[int] = SimpleQueue()
+        """Ordinals of groups that have ended, but for those that the queue knows."""
+        self._journals: dict[int, TurnJournal] = {}
+        """Journal of the groups whose prompts belong to a step, by step."""
         self.epoch = 0
-        """Epoch of the last batch taken."""
+        """Latest epoch of the prompts in the last step."""
+        self.metrics: dict[str, float] = {}
+        """Metrics of the last call to `take`."""
 
     @property
     def in_flight(self) -> bool:
-        """True if this process is creating a batch."""
-        return not all(one.drawn.done() for one in self._begun)
+        """True if this process is generating groups."""
+        return not all(group.drawn.done() for group in self._open.values())
+
+    def rows(self) -> list[Any]:
+        """Return the prompts for the next step, of all processes. Only for runs without a background."""
+        groups = [self._next(share=False) for _ in range(self.loader.batch_size)]
+        self.epoch = max(group.epoch for group in groups)
+        return [group.row for group in groups]
 
     def begin(self, version: int, draw: Draw[T]) -> None:
-        """Start creating all batches that may use the weights from step `version`."""
-        if not self._background:
+        """Start generating all groups that may begin with the weights from step `version`."""
+        if not self.background:
             return
-        first = version + 1 + len(self._begun)
-        for step in range(first, min(version + 1 + self.ahead, self._total_steps) + 1):
-            one = self._next(step)
-            if self._keeps and one.journal is None:
-                one.journal = TurnJournal()
-            one.start([self.loader.rows[i] for i in one.places], draw)
-            self._begun.append(one)
+        begun = [self._next(share=True) for _ in range(self._queue.room(self._total_steps - version))]
+        for group in begun:
+            group.version = version if group.version is None else group.version
+            self._queue.begin(group.ordinal, group.version)
+            self._open[group.ordinal] = group
+        for step, groups in groupby(begun, self._step_of):
+            if self._keeps:
+                self._journals.setdefault(step, TurnJournal())
+            self._start(list(groups), draw, self._journals.get(step))
+
+    def _step_of(self, group: Group[T]) -> int:
+        return group.ordinal // self.loader.batch_size + 1
+
+    def _start(self, groups: Sequence[Group[T]], draw: Draw[T], journal: TurnJournal | None) -> None:
+        """Generate groups in a daemon thread."""
+
+        def work() -> None:
+            try:
+                draw(groups, journal)
+            except BaseException as error:  # raised by the step that is waiting
+                for group in groups:
+                    if not group.drawn.done():
+                        group.drawn.set_exception(error)
+
+        for group in groups:
+            group.drawn.add_done_callback(partial(self._put, group.ordinal))
+        threading.Thread(target=work, name=f"rollouts from {groups[0].ordinal}", daemon=True).start()
+
+    def _put(self, ordinal: int, _: Future[T]) -> None:
+        self._ended.put(ordinal)
 
     def settle(self) -> None:
-        """Wait for all started batches if each batch must come from a single version of the weights."""
+        """Wait for all groups that have begun if each must come from a single version of the weights."""
         if self._one_version:
-            for one in self._begun:
-                self._attend(one.drawn)
-                wait([one.drawn])
+            self._attend(_in_thread(lambda: wait([group.drawn for group in self._open.values()])))
 
-    def take(self, step: int, draw: Draw[T], world: World) -> T:
-        """Return the batch for a step, waiting until it is complete.
+    def take(self, step: int) -> list[T]:
+        """Return this process's groups for a step, in the order of the prompts. Wait until they have ended.
 
         Raises:
-            Exception: A process failed to create its share. All processes raise its exception.
+            Exception: A process failed to generate a group. All processes raise its exception.
         """
-        one = self._begun.popleft() if self._background else self._next(step)
-        self.epoch = one.epoch
-        if not self._background:
-            return draw([self.loader.rows[i] for i in one.places], step, None)
-        self._attend(one.drawn)
-        error = one.drawn.exception()
-        if not isinstance(error, Exception | None):
-            raise error
-        first = world.first_error(error)
+        choosing = _in_thread(partial(self._choose, step))
+        self._attend(choosing)
+        failed = choosing.exception()
+        first = self._world.first_error(failed if isinstance(failed, Exception) else None)
         if first is not None:
             raise first
-        return one.drawn.result()
+        chosen, figures = choosing.result()
+        groups = [self._open.pop(ordinal) for ordinal in chosen]
+        self.epoch = max(group.epoch for group in groups)
+        still = {self._step_of(group) for group in self._open.values()}
+        self._journals = {of: journal for of, journal in self._journals.items() if of in still}
+        self._measure(*figures)
+        return [group.drawn.result() for group in groups]
 
-    def _next(self, step: int) -> StepPrompts[T]:
-        if self._brought:
-            return self._brought.popleft()
-        places = self.loader.take_places()
-        return StepPrompts(step, places, self.loader.epoch)
+    def _choose(self, step: int) -> tuple[list[int], tuple[float, ...]]:
+        """Wait for the groups of a step. Return their ordinals and the values for `_measure`."""
+        self._note_ended()
+        found = (len(self._queue), self._queue.ended)
+        waited = waited_due = 0.0
+        while not (chosen := self._queue.take(step)):
+            began, enough = monotonic(), self._queue.ended >= self._queue.size
+            self._note(self._ended.get())
+            self._note_ended()
+            waited += monotonic() - began
+            waited_due += (monotonic() - began) * enough
+        return chosen, (*found, waited, waited_due)
+
+    def _measure(self, *mine: float) -> None:
+        opened, ended, waited, waited_due = zip(*self._world.gather(mine), strict=True)
+        self.metrics = {
+            "feed/open": float(sum(opened)),
+            "feed/ended": float(sum(ended)),
+            "feed/wait_s": max(waited),
+            "feed/wait_due_s": max(waited_due),
+        }
+
+    def _note_ended(self) -> None:
+        while not self._ended.empty():
+            self._note(self._ended.get())
+
+    def _note(self, ordinal: int) -> None:
+        if error := self._open[ordinal].drawn.exception():
+            raise error
+        self._queue.end(ordinal)
+
+    def _next(self, *, share: bool) -> Group[T]:
+        """Return the next group, of this process if `share` is True."""
+        if not self._upcoming:
+            places = self.loader.take_places()
+            first = self._steps * len(places)
+            mine = range(self._world.rank, len(places), self._world.size) if share else range(len(places))
+            self._upcoming += [Group(first + i, places[i], self.loader.epoch) for i in mine]
+            self._steps += 1
+        group = self._upcoming.popleft()
+        group.row = self.loader.rows[group.place]
+        return group
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the prompts of the started batches, and the number of steps that they may be ahead."""
-        begun = [(one.step, one.places, one.epoch) for one in self._begun]
-        return {"ahead": self.ahead, "begun": begun}
+        """Return the groups of all processes that have begun. All processes must call this method."""
+        mine = [(g.ordinal, g.place, g.epoch, g.version) for g in (*self._open.values(), *self._upcoming)]
+        if not (self.background or self._world.is_main):
+            mine = []  # without a background, every process has the same groups
+        everywhere = sorted(group for share in self._world.gather(mine) for group in share)
+        return {
+            "staleness": self._staleness,
+            "depth": self.depth,
+            "processes": self._world.size,
+            "size": self.loader.batch_size,
+            "steps": self._steps,
+            "open": everywhere,
+        }
 
     def load_state_dict(self, state: Mapping[str, Any], turns: Mapping[int, pa.Table]) -> None:
-        """Restore the started batches. The loader must already be restored from the same checkpoint.
+        """Restore the groups that had begun. The loader must already be restored from the same checkpoint.
 
         Args:
-            turns: Turns that all processes had generated, by step. They are discarded if batches may now be
-                fewer steps ahead than in the saved run.
+            turns: Turns that the groups contained, by the step to which their prompts belong. They are
+                discarded if groups must now be newer than in the saved run.
+
+        Raises:
+            ConfigError: Groups had begun, and the number of groups per step has changed.
         """
-        fits = self.ahead >= state["ahead"]
-        self._brought = deque(
-            StepPrompts(step, places, epoch, TurnJournal.of(turns.get(step) if fits else None))
-            for step, places, epoch in state["begun"]
+        if "begun" in state:
+            state = self._of_version_0_2(state)
+        if state["open"] and state["size"] != self.loader.batch_size:
+            raise ConfigError(
+                f"the checkpoint contains responses for later steps of {state['size']} prompts each, but "
+                f"data.train_batch_size is now {self.loader.batch_size}; use the same value, or start from "
+                "scratch with trainer.resume_mode=disable"
+            )
+        fits = self._staleness >= state["staleness"] and self.depth >= state["depth"]
+        same = self._world.size == state["processes"]
+        self._steps = state["steps"]
+        self._upcoming = deque(
+            Group(ordinal, place, epoch, version if fits else None)
+            for k, (ordinal, place, epoch, version) in enumerate(state["open"])
+            if not self.background or (ordinal if same else k) % self._world.size == self._world.rank
         )
+        self._journals = {step: TurnJournal.of(table) for step, table in turns.items() if fits}
+
+    def _of_version_0_2(self, state: Mapping[str, Any]) -> dict[str, Any]:
+        """Convert a state whose groups were whole steps. Their turns are discarded."""
+        size = self.loader.batch_size
+        numbered = [
+            ((step - 1) * size + i, place, epoch, None)
+            for step, places, epoch in state["begun"]
+            for i, place in enumerate(places)
+        ]
+        steps = max((step for step, _, _ in state["begun"]), default=0)
+        sizes = {"size": size, "processes": self._world.size}
+        return {"staleness": math.inf, "depth": 0, **sizes, "steps": steps, "open": numbered}
 
     def turns(self) -> dict[int, pa.Table]:
-        """Return the turns that this process has generated so far, by step."""
-        return {one.step: one.journal.table() for one in self._begun if one.journal is not None}
+        """Return the turns that this process has generated so far for open groups, by the prompts' step."""
+        return {step: journal.table() for step, journal in self._journals.items()}
+
+
+def _in_thread(work: Callable[[], R]) -> Future[R]:
+    """Run a function in a daemon thread."""
+    ended: Future[R] = Future()
+
+    def run() -> None:
+        try:
+            ended.set_result(work())
+        except BaseException as error:
+            ended.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return ended

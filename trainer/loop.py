@@ -7,14 +7,15 @@ validation, checkpoints and logging for all stages.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from torch import Tensor
 
 from rewardkit.trainer.algorithms.advantages import ESTIMATORS
 from rewardkit.trainer.batch import Batch
+from rewardkit.trainer.config.root import masks_late
 from rewardkit.trainer.logging.metrics import Clock, batch_metrics
 from rewardkit.trainer.logging.utilization import peak_flops, utilization
 from rewardkit.trainer.models.sharding import language_model
@@ -22,13 +23,14 @@ from rewardkit.trainer.rollout.base import row_seed
 from rewardkit.trainer.stepping import take_steps, validate_alone
 from rewardkit.trainer.steps.advantages import compute_advantages
 from rewardkit.trainer.steps.branches import with_branches
-from rewardkit.trainer.steps.correction import staleness_metrics
+from rewardkit.trainer.steps.correction import leave_out_old, staleness_metrics
 from rewardkit.trainer.steps.dumps import record
 from rewardkit.trainer.steps.dynamic import sample_dynamically
 from rewardkit.trainer.steps.filtration import filtered
 from rewardkit.trainer.steps.generation import (
     GreedyResponses,
-    draw,
+    begin,
+    next_batch,
     place_baselines,
     publish,
     start_greedy,
@@ -46,7 +48,7 @@ class Drawn:
     """Result of the generation phase of a step."""
 
     batch: Batch
-    pending: PendingScores | None
+    pending: Sequence[PendingScores] | None
     """Scores to wait for, or None if the batch already contains them, because dynamic sampling selected the
     prompts by score."""
     greedy: GreedyResponses | None
@@ -64,7 +66,7 @@ def train(run: TrainingRun) -> None:
         validate_alone(run, step, validate)
     if config.val_only:
         return
-    run.feed.begin(step, partial(draw, run))
+    begin(run, step)
     take_steps(run, step, ppo_step, validate)
 
 
@@ -77,6 +79,8 @@ def ppo_step(run: TrainingRun, step: int, clock: Clock) -> dict[str, float]:
     metrics |= batch_metrics(drawn.batch, run.world)
     filters = run.config.algorithm.use_pf_ppo
     learned = filtered(run, drawn.batch) if filters else with_branches(run, drawn.batch)
+    if masks_late(run.config):
+        metrics |= leave_out_old(run, learned, step)
     metrics |= update_models(run, learned, step, clock)
     metrics |= _utilization(run, drawn.batch, clock)
     with clock("update_weights"):
@@ -90,16 +94,16 @@ def generate_responses(run: TrainingRun, step: int, clock: Clock) -> Drawn:
     The responses may have been generated during earlier steps (`feed.py`). Each response is scored as soon as
     it is complete, in parallel with phase 2.
     """
-    pending: PendingScores | None = None
+    pending: Sequence[PendingScores] | None = None
     metrics: dict[str, float] = {}
     if run.config.algorithm.filter_groups.enable:
         batch, metrics = sample_dynamically(run, step, clock)
     else:
         with clock("gen"):
-            batch, pending = run.feed.take(step, partial(draw, run), run.world)
+            batch, pending = next_batch(run, step)
     metrics["training/epoch"] = float(run.feed.epoch)
-    if run.config.trainer.mode != "sync":
-        metrics |= staleness_metrics(batch, step, run.world)
+    if run.feed.background:
+        metrics |= run.feed.metrics | staleness_metrics(batch, step, run.world)
     with clock("gen"):
         probe = draw_probe(run, batch)
     greedy: GreedyResponses | None = None

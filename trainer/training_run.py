@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 from rewardkit.agents.resolving import EpisodeSetup
 from rewardkit.trainer.alarms import Alarms
 from rewardkit.trainer.algorithms.kl import KlController
-from rewardkit.trainer.batch import PromptRow
+from rewardkit.trainer.batch import Batch, PromptRow
 from rewardkit.trainer.checkpoint.save import Checkpoints
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.distributed import World
@@ -69,6 +70,8 @@ class TrainingRun(StageRun):
     """True if the policy's log-probabilities are computed before the policy is updated."""
     first_kl: float | None = None
     """KL (estimate k3) in the first comparison of rollout engine and policy; see `steps/parity.py`."""
+    probe: Future[Batch] | None = None
+    """Responses from the latest weights, if they are generated in the background; see `steps/parity.py`."""
     syncs: int = 0
     """Number of times that the actor's weights have been sent to the rollout engine."""
     agents: EpisodeSetup | None = None

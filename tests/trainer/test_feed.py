@@ -98,7 +98,7 @@ def asked(servers: list[PolicyStub]) -> Counter[int]:
 
 
 def untimed(log: list[dict[str, float]]) -> list[dict[str, float]]:
-    timed = ("timing", "perf", "staleness")
+    timed = ("timing", "perf", "staleness", "feed")
     return [{k: v for k, v in step.items() if v is not None and not k.startswith(timed)} for step in log]
 
 
@@ -172,6 +172,38 @@ def test_a_response_goes_on_while_weights_change_and_says_which_token_is_of_whic
     assert third["staleness/max"] == 2
     assert 0 < third["staleness/mean"] < 2
     assert third["training/rollout_actor_kl"] < K3
+
+
+@pytest.mark.parametrize("late", ["wait", "mask"])
+def test_ready_steps_use_what_has_ended_and_leave_no_prompt_out(
+    late: str, train_on: Train, servers: list[PolicyStub], tmp_path: Path
+) -> None:
+    slow = set(seeds_of(1)[:2])
+
+    def hold(server: PolicyStub, request: Any, n: int) -> None:
+        """Let the first group wait in the middle of its responses until it is due, or too old."""
+        end = time.monotonic() + 60
+        wanted = 1 if late == "wait" else 3
+        while n == 3 and request["sampling_params"]["seed"] in slow and server.published() < 1 + wanted:
+            assert time.monotonic() < end
+            time.sleep(0.01)
+
+    for one in servers:
+        one.before_token = partial(hold, one)
+    more = ["trainer.mode=async", "trainer.order=ready", "trainer.max_staleness=1", f"trainer.late={late}"]
+    log = train_on("ready", *more)
+    train_on("sync")
+    questions = [{json.dumps(row["prompt"]) for row in step} for step in dumped(tmp_path / "ready")]
+    held = json.dumps(dumped(tmp_path / "sync")[0][0]["prompt"])
+    trained_in = [held in step for step in questions].index(True) + 1
+    assert trained_in == (2 if late == "wait" else 4)
+    asked_for = asked(servers)
+    assert {asked_for[seed] for step in range(1, STEPS + 1) for seed in seeds_of(step)} == {2}, "once a run"
+    assert all(step["training/rollout_actor_kl"] < K3 for step in log)
+    if late == "wait":
+        assert max(step["staleness/max"] for step in log) == 1
+    else:
+        assert [step["feed/masked_tokens"] > 0 for step in log] == [False, False, False, True]
 
 
 def test_one_version_a_batch_where_that_is_asked_for(train_on: Train, servers: list[PolicyStub]) -> None:
@@ -411,5 +443,15 @@ def test_modes_say_what_they_need() -> None:
         notes("trainer.mode=async")
     served = "actor_rollout_ref.rollout.name=vllm_server"
     assert any("only with trainer.mode=async" in line for line in notes("trainer.max_staleness=3"))
+    ready = (served, "trainer.mode=async", "trainer.max_staleness=2", "trainer.order=ready")
+    assert notes(*ready) == notes(*ready, "trainer.pipeline_depth=2") == []
+    for more, named in (
+        ("trainer.mode=one_step_off", "trainer.mode=async"),
+        ("trainer.pipeline_depth=3", "trainer.max_staleness=2"),
+        ("algorithm.filter_groups.enable=true", "trainer.order=strict"),
+        ("trainer.order=strict trainer.pipeline_depth=1", "trainer.order=ready"),
+    ):
+        with pytest.raises(ConfigError, match=named):
+            notes(*ready, "actor_rollout_ref.rollout.n=2", *more.split())
     with pytest.raises(ConfigError, match="verl's colocate_async"):
         notes(served, "trainer.v1.trainer_mode=colocate_async")

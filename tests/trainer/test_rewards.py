@@ -126,7 +126,7 @@ def begun(source: Any, rows: Sequence[PromptRow], timeout_s: float = 60.0) -> Pe
 
 
 def scores_of(source: Any, rows: Sequence[PromptRow], world: World, timeout_s: float = 60.0) -> list[Score]:
-    return [one.score for one in begun(source, rows, timeout_s).wait(world)]
+    return [one.score for one in begun(source, rows, timeout_s).wait()]
 
 
 def test_a_server_that_is_gone_is_asked_again_and_then_what_it_had_to_score_failed(
@@ -235,7 +235,7 @@ def test_responses_are_scored_as_they_end_and_come_back_in_order(batch: Batch, w
     first.wait()
     assert client.requests == [2], "the others are still being generated"
     pending.take({i: [i] for i in (1, 2, 3, 4, 6, 7)})
-    found = pending.wait(world)
+    found = pending.wait()
     assert [one.text for one in found] == ["0", "1", "2", "3", "4", "55", "6", "7"]
     assert [one.row for one in found] == list(batch.rows)
     assert client.requests == [2, 6]
@@ -248,13 +248,13 @@ def test_a_submission_that_fails_is_heard_of_in_wait(batch: Batch, world: World)
 
     pending = begun(Refusing(), batch.rows, 1.0)
     with pytest.raises(ScoringError, match="closed"):
-        pending.wait(world)
+        pending.wait()
 
 
 def test_the_text_of_a_response_is_without_special_tokens(batch: Batch, world: World, tokenizer: Any) -> None:
     pending = PendingScores(server(FakeClient(0.5)), tokenizer, batch.rows[:1], 60.0)
     pending.take({0: tokenizer("1+2=3<|end|>")["input_ids"]})
-    assert pending.wait(world)[0][1] == "1+2=3"
+    assert pending.wait()[0][1] == "1+2=3"
 
 
 def test_an_engine_goes_on_while_its_responses_are_decoded(batch: Batch, world: World) -> None:
@@ -269,7 +269,7 @@ def test_an_engine_goes_on_while_its_responses_are_decoded(batch: Batch, world: 
     for i in range(len(batch.rows)):
         pending.take({i: [i]})
     went_on.set()
-    assert [one.text for one in pending.wait(world)] == [str(i) for i in range(len(batch.rows))]
+    assert [one.text for one in pending.wait()] == [str(i) for i in range(len(batch.rows))]
 
 
 def test_a_response_that_cannot_be_decoded_ends_the_run(batch: Batch, world: World) -> None:
@@ -280,7 +280,7 @@ def test_a_response_that_cannot_be_decoded_ends_the_run(batch: Batch, world: Wor
     pending = PendingScores(server(FakeClient(0.5)), Broken(), batch.rows, 60.0)
     pending.take({0: [0]})
     with pytest.raises(OverflowError, match="99999"):
-        pending.wait(world)
+        pending.wait()
 
 
 def test_summaries_have_mean_max_and_min_and_nothing_for_nothing(world: World) -> None:
@@ -304,6 +304,6 @@ def test_a_group_is_held_back_until_it_is_whole_and_others_are_not(batch: Batch,
         concurrent.futures.wait(pending._decoded)
         assert [places for places, _ in pending._submitted] == [[1]], "of the group, nothing has gone yet"
         pending.take({3: [3]})
-        found = pending.wait(world)
+        found = pending.wait()
     assert [one.score.score for one in found] == [3.0, 0.5, 3.0, 3.0]
     assert [one.text for one in found] == ["0", "1", "2", "3"]

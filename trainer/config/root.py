@@ -414,6 +414,17 @@ class TrainerConfig(StageConfig):
     max_staleness: int = allowed(1, NOT_NEGATIVE)
     """With `mode=async`, the maximum number of steps by which the weights for the first token of a response
     can be older than the policy. 0 gives the same results as `mode=sync`."""
+    pipeline_depth: int | None = allowed(None, NOT_NEGATIVE)
+    """With `order=ready`, number of steps whose responses are generated in addition to those of the current
+    step. Null is 2, but at most `max_staleness`. With `order=strict`, it is always `max_staleness`."""
+    order: str = allowed("strict", NamesOf("rewardkit.trainer.group_queue:ORDERS"))
+    """With `mode=async`, the prompts that a step trains on. `strict` uses the next prompts, so that the
+    prompts have the same order as with `mode=sync`. `ready` uses prompts whose responses are complete, so
+    that most responses are newer and a slow response delays fewer steps (docs/async.md)."""
+    late: str = allowed("wait", NamesOf("rewardkit.trainer.group_queue:LATE"))
+    """With `order=ready`, treatment of a prompt whose responses would exceed `max_staleness` after this step.
+    `wait` waits for the responses. `mask` does not wait and uses them later, but excludes tokens that are too
+    old from the policy loss."""
     alarm: str = allowed("warn", ("warn", "stop", "off", "False"))
     """Action when an alarm is raised. `warn` prints a warning, `stop` saves a checkpoint and ends the run,
     and `off` disables alarms."""
@@ -455,11 +466,24 @@ def steps_ahead(config: TrainerConfig) -> int:
     return {"sync": 0, "one_step_off": 1, "async": config.max_staleness}[config.mode]
 
 
+def pipeline_depth(config: TrainerConfig) -> int:
+    """Return the number of steps whose responses are generated in addition to those of the current step."""
+    ahead = steps_ahead(config)
+    if config.mode != "async" or config.order == "strict":
+        return ahead
+    return min(2, ahead) if config.pipeline_depth is None else config.pipeline_depth
+
+
+def masks_late(config: Config) -> bool:
+    """Return True if tokens that are older than `max_staleness` are excluded from the policy loss."""
+    return config.trainer.order == "ready" and config.trainer.late == "mask"
+
+
 def bypasses(config: Config) -> bool:
     """Return True if the rollout engine's log-probabilities are used as those of the old policy."""
     asked = config.algorithm.rollout_correction
     if asked.bypass_mode is None:
-        return steps_ahead(config.trainer) > 0 and not (asked.rollout_is or asked.rollout_rs)
+        return pipeline_depth(config.trainer) > 0 and not (asked.rollout_is or asked.rollout_rs)
     return asked.bypass_mode
 
 

@@ -33,6 +33,9 @@ class Sampling:
     """Cumulative probability of the most likely tokens to sample from."""
     log_probs: bool = True
     """True to return the log-probabilities of the sampled tokens."""
+    first: bool = False
+    """True to generate before responses that are waiting. Servers that were not started by the run ignore
+    it."""
 
 
 @dataclass(frozen=True, slots=True)

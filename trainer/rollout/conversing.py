@@ -134,6 +134,22 @@ class Converses(Protocol):
     ) -> list[R]: ...
 
 
+def single_turn(max_tokens: int) -> Play[tuple[list[int], int], Reply]:
+    """Return a function that generates one turn, given a prompt's token ids and a seed.
+
+    If the engine cannot generate the turn, the reply is aborted, and its text is the reason.
+    """
+
+    async def play(model: TokenModel, given: tuple[list[int], int]) -> Reply:
+        prompt, seed = given
+        try:
+            return await model.generate(prompt, seed=seed, max_tokens=max_tokens)
+        except TurnFailedError as error:
+            return Reply(str(error), finish_reason="aborted")
+
+    return play
+
+
 def respond_by_turns(
     engine: Converses,
     prompt_ids: Tensor,
@@ -150,18 +166,12 @@ def respond_by_turns(
     if len(seeds) != len(repeated):
         raise ValueError(f"expected {len(repeated)} seeds (prompts x n), found {len(seeds)}")
 
-    async def play(model: TokenModel, given: tuple[list[int], int]) -> Reply:
-        prompt, seed = given
-        try:
-            return await model.generate(prompt, seed=seed, max_tokens=response_length)
-        except TurnFailedError as error:
-            return Reply(str(error), finish_reason="aborted")
-
     def told(place: int, reply: Reply) -> None:
         if ended is not None and reply.finish_reason != "aborted":
             ended({place: list(reply.token_ids)})
 
-    found = engine.converse(play, list(zip(repeated, seeds, strict=True)), sampling, told)
+    given = list(zip(repeated, seeds, strict=True))
+    found = engine.converse(single_turn(response_length), given, sampling, told)
     return as_rollout(found, response_length, pad_id, prompt_ids.device, log_probs=sampling.log_probs)
 
 

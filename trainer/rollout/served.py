@@ -258,7 +258,8 @@ class ServedRollout:
         def body(ask: Ask) -> dict[str, Any]:
             stop = [*self._setup.eos_ids, *ask.stop_token_ids]
             drawn = drawing(sampling, ask.seed, ask.max_tokens, stop)
-            return {"token_ids": ask.token_ids, "stream": False, "sampling_params": drawn}
+            asked = {"token_ids": ask.token_ids, "stream": False, "sampling_params": drawn}
+            return asked | ({"priority": -1} if sampling.first and config.urls is None else {})
 
         replays = config.router_replay and (config.urls is not None or self._setup.device.type == "cuda")
         return Asking(
@@ -358,6 +359,7 @@ class ServedRollout:
         arguments = engine_arguments(self._config, described, on_cpu=on_cpu, sharing=self._config.servers)
         if self._config.lora_sync == "adapter":
             arguments |= serving_arguments(self._setup.policy.model, self._config)
+        arguments["scheduling_policy"] = "priority"  # for `Sampling.first`
         given = {name: value for name, value in arguments.items() if name not in IN_PROCESS_ONLY}
         return start_server(self._setup.policy.model.path, given, self._config, number, on_cpu=on_cpu)
 

@@ -18,6 +18,8 @@ from rewardkit.trainer.config.root import (
     TrainerConfig,
     corrects_rollouts,
     loss_mode,
+    masks_late,
+    pipeline_depth,
     steps_ahead,
 )
 from rewardkit.trainer.config.workers import ModelConfig, has_adapter
@@ -142,6 +144,31 @@ REFUSED: tuple[Rule, ...] = (
         ),
     ),
     (
+        lambda c: (
+            c.trainer.order == "strict" and c.trainer.pipeline_depth not in (None, steps_ahead(c.trainer))
+        ),
+        "trainer.pipeline_depth={c.trainer.pipeline_depth} requires trainer.order=ready; with strict order, "
+        "trainer.max_staleness is the depth",
+    ),
+    (
+        lambda c: c.trainer.order == "ready" and (c.trainer.pipeline_depth or 0) > c.trainer.max_staleness,
+        "trainer.pipeline_depth={c.trainer.pipeline_depth} must not exceed "
+        "trainer.max_staleness={c.trainer.max_staleness}",
+    ),
+    (
+        lambda c: c.trainer.order == "ready" and c.trainer.mode != "async",
+        "trainer.order=ready requires trainer.mode=async",
+    ),
+    (
+        lambda c: c.trainer.order == "ready" and c.algorithm.filter_groups.enable,
+        "algorithm.filter_groups replaces prompts in their order; set trainer.order=strict",
+    ),
+    (
+        lambda c: masks_late(c) and c.actor_rollout_ref.rollout.lora_sync == "adapter",
+        "trainer.late=mask excludes whole responses with actor_rollout_ref.rollout.lora_sync=adapter, "
+        "because each turn keeps the weights that it started with; set lora_sync=merge",
+    ),
+    (
         lambda c: c.distillation.enabled and not c.distillation.teacher_models.teacher_model.model_path,
         "distillation.enabled=true requires distillation.teacher_models.teacher_model.model_path",
     ),
@@ -206,7 +233,7 @@ SAID: tuple[Rule, ...] = (
         ),
     ),
     (
-        lambda c: steps_ahead(c.trainer) > 0 and not _corrects_old_weights(c),
+        lambda c: pipeline_depth(c.trainer) > 0 and not _corrects_old_weights(c),
         (
             "trainer.mode={c.trainer.mode} trains on tokens that were generated with older weights, and "
             "these settings do not correct for this; leave out algorithm.rollout_correction and "
@@ -219,6 +246,11 @@ SAID: tuple[Rule, ...] = (
             "trainer.max_staleness={c.trainer.max_staleness} has no effect with "
             "trainer.mode={c.trainer.mode}, only with trainer.mode=async"
         ),
+    ),
+    (
+        lambda c: c.trainer.order == "strict" and c.trainer.late != TrainerConfig.late,
+        "trainer.late={c.trainer.late} has no effect with trainer.order=strict, only with "
+        "trainer.order=ready",
     ),
     (
         lambda c: c.reward_model.model.path and not c.reward_model.enable,

@@ -76,7 +76,7 @@ def open_run(config: SftConfig, world: World) -> Iterator[StageRun]:
         actor = _open_actor(config, world, data.total_steps)
         described = load_model_config(config.model.path, config.model)
         alarms = Alarms(TrainerConfig())  # SFT has a single metric with an alarm, `skipped_updates`
-        feed: Feed[Batch] = Feed(data.loader, TrainerConfig(), data.total_steps)
+        feed: Feed[Batch] = Feed(data.loader, TrainerConfig(), data.total_steps, world)
         learned = Learned(actor, None, feed, KlController(0.0), alarms, tokenizer, described)
         logger = stack.enter_context(
             Logger(config, folder, data.total_steps, active=world.is_main, columns=COLUMNS)

@@ -31,7 +31,7 @@ def train(run: StageRun) -> None:
 
 def sft_step(run: StageRun, step: int, clock: Clock) -> dict[str, float]:
     """Run one step on the next rows and return the step's metrics."""
-    batch = run.feed.take(step, lambda rows, *_: _share(run, rows), run.world)
+    batch = _share(run, run.feed.rows())
     with clock("update_actor"):
         found = run.actor.update(batch, step, run.config.data.seed)
     lengths = batch["attention_mask"].sum(dim=1)

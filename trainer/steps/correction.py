@@ -56,6 +56,17 @@ def staleness_metrics(batch: Batch, step: int, world: World) -> dict[str, float]
     }
 
 
+def leave_out_old(run: TrainingRun, batch: Batch, step: int) -> dict[str, float]:
+    """Set the advantages of tokens to 0 that are older than `max_staleness`, and return their share.
+
+    The tokens still count in the denominators of the loss.
+    """
+    old = step - 1 - batch["weight_versions"] > run.config.trainer.max_staleness
+    batch["advantages"] = torch.where(old, 0.0, batch["advantages"])
+    found = summarize({"old": old[batch["response_mask"].bool()].float()}, run.world)
+    return {"feed/masked_tokens": found.get("old/mean", 0.0)}
+
+
 def _rollout_weights(run: TrainingRun, batch: Batch) -> tuple[torch.Tensor, dict[str, float]]:
     asked = run.config.algorithm.rollout_correction
     mask = batch["response_mask"]

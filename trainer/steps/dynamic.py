@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import partial
 
 import torch
 from torch import Tensor
@@ -17,7 +16,7 @@ from rewardkit.trainer.batch import Batch, ScoredRollout, join
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.logging.metrics import Clock
 from rewardkit.trainer.steps.dumps import record
-from rewardkit.trainer.steps.generation import draw, generate
+from rewardkit.trainer.steps.generation import generate, next_batch
 from rewardkit.trainer.steps.scoring import collect_scores
 from rewardkit.trainer.steps.signal import outcome_metrics
 from rewardkit.trainer.training_run import TrainingRun
@@ -46,10 +45,10 @@ def sample_dynamically(run: TrainingRun, step: int, clock: Clock) -> tuple[Batch
         _refuse_further(run, len(drawn), len(found), wanted)
         with clock("gen"):
             if drawn:
-                further = run.feed.loader.take()
-                batch, pending = generate(run, further, step, first=len(drawn) * wanted)
+                batch, further = generate(run, run.feed.loader.take(), step, first=len(drawn) * wanted)
+                pending = [further]
             else:
-                batch, pending = run.feed.take(step, partial(draw, run), run.world)
+                batch, pending = next_batch(run, step)
         with clock("reward"):
             here, of_batch = collect_scores(run, batch, pending)
         # Counts and times are summed. Shares and means are taken from the last batch.

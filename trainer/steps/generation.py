@@ -6,22 +6,26 @@ This module also generates the greedy responses for ReMax. DAPO's dynamic sampli
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from rewardkit.trainer.batch import Batch, PromptRow, make_batch, pad_prompts
+from rewardkit.trainer.agents import episode_row
+from rewardkit.trainer.batch import Batch, PromptRow, join, make_batch, pad_prompts
 from rewardkit.trainer.config.workers import RolloutConfig
+from rewardkit.trainer.feed import Group
 from rewardkit.trainer.models.load import DTYPES
 from rewardkit.trainer.models.lora import adapter_tensors
 from rewardkit.trainer.models.routing import ROUTES, align_routes
 from rewardkit.trainer.models.sharding import full_tensors
-from rewardkit.trainer.rollout.base import Rollout, Sampling, row_seed
+from rewardkit.trainer.rollout.base import Rollout, Sampling, as_rollout, row_seed
+from rewardkit.trainer.rollout.conversing import single_turn
 from rewardkit.trainer.rollout.journal import JournaledEngine, TurnJournal
-from rewardkit.trainer.steps.episodes import as_batch, play_rows
+from rewardkit.trainer.steps.episodes import Played, as_batch, play_rows, player
+from rewardkit.trainer.steps.parity import begin_probe
 from rewardkit.trainer.steps.scoring import PendingScores, collect_scores, start_scoring
 from rewardkit.trainer.training_run import TrainingRun
 
@@ -32,6 +36,10 @@ FIRST_PROOFS = 2
 into an engine that has been released."""
 PROOF_EVERY = 20
 """Number of syncs after which a sync is verified again. Verification doubles the time for a sync."""
+
+
+DrawnGroup = tuple[Batch, PendingScores]
+"""Responses of a group, and their pending scores."""
 
 
 def generate(
@@ -61,15 +69,78 @@ def generate(
     return batch, pending
 
 
-def draw(
-    run: TrainingRun, prompts: Sequence[PromptRow], step: int, journal: TurnJournal | None
-) -> tuple[Batch, PendingScores]:
-    """Generate a batch for a feed, which may call this function from several threads at once."""
-    if journal is None:
-        return generate(run, prompts, step)
+def next_batch(run: TrainingRun, step: int) -> tuple[Batch, list[PendingScores]]:
+    """Return this process's batch for a step, generated now or in the background, and the pending scores."""
+    if not run.feed.background:
+        batch, pending = generate(run, run.feed.rows(), step)
+        return batch, [pending]
+    batches, pendings = zip(*run.feed.take(step), strict=True)
+    whole = join(batches)
+    # The k-th group of a process is numbered as the prompt that `World.shard` gives it as the k-th.
+    places = torch.arange(len(batches), device=run.world.device) * run.world.size + run.world.rank
+    whole["groups"] = places.repeat_interleave(run.config.actor_rollout_ref.rollout.n)
+    return whole, list(pendings)
+
+
+def draw(run: TrainingRun, groups: Sequence[Group[DrawnGroup]], journal: TurnJournal | None) -> None:
+    """Generate groups for a feed, which may call this function from several threads at once."""
+    rollout, n = run.config.actor_rollout_ref.rollout, run.config.actor_rollout_ref.rollout.n
+    engine: Any = run.rollout
+    if journal is not None:
+        engine = JournaledEngine(engine, journal, rollout.response_length, run.tokenizer.pad_token_id)
+    rows = [group.row for group in groups for _ in range(n)]
+    seeds = [seed for group in groups for seed in _seeds(run, group.ordinal)]
+    pending = [start_scoring(run, [group.row] * n) for group in groups]
+    results: list[dict[int, Any]] = [{} for _ in groups]
+    unfinished = set(range(len(groups)))
+
+    def end(k: int) -> None:
+        found = [results[k][j] for j in range(n)]
+        batch = _group_batch(run, groups[k].row, found)
+        batch["seeds"] = torch.tensor(seeds[k * n : (k + 1) * n], device=run.world.device)
+        groups[k].drawn.set_result((batch, pending[k]))
+
+    def ended(place: int, result: Any) -> None:
+        k, j = divmod(place, n)
+        results[k][j] = result
+        if run.agents is None and result.finish_reason == "aborted":
+            pending[k].take_failed({j: result.text})
+        elif run.agents is None:
+            pending[k].take({j: list(result.token_ids)})
+        else:
+            pending[k].take_episode(j, result)
+        if len(results[k]) == n and len(unfinished) > 1:
+            unfinished.remove(k)
+            end(k)
+
+    sampling = training_sampling(rollout)
+    if run.agents is None:
+        prompts = [(row.token_ids, seed) for row, seed in zip(rows, seeds, strict=True)]
+        engine.converse(single_turn(rollout.response_length), prompts, sampling, ended)
+    else:
+        episodes = [(episode_row(row), seed) for row, seed in zip(rows, seeds, strict=True)]
+        engine.converse(player(run.agents), episodes, sampling, ended)
+    # The costs of all groups are known only now. They count with the group that ended last.
+    (last,) = unfinished
+    pending[last].costs = engine.turn_costs
+    end(last)
+
+
+def _seeds(run: TrainingRun, ordinal: int) -> list[int]:
     rollout = run.config.actor_rollout_ref.rollout
-    engine: Any = JournaledEngine(run.rollout, journal, rollout.response_length, run.tokenizer.pad_token_id)
-    return generate(replace(run, rollout=engine), prompts, step)
+    before, i = divmod(ordinal, run.config.data.train_batch_size)
+    return [row_seed(TRAINING, rollout.seed, before + 1, i, j) for j in range(rollout.n)]
+
+
+def _group_batch(run: TrainingRun, row: PromptRow, found: Sequence[Any]) -> Batch:
+    """Return the rows of a group, given the replies or the episodes that its responses consist of."""
+    rollout, device = run.config.actor_rollout_ref.rollout, run.world.device
+    pad_id, n = run.tokenizer.pad_token_id, len(found)
+    if run.agents is not None:
+        return _episodes_batch(run, [row] * n, found, training_sampling(rollout))
+    ids, mask = pad_prompts([row], rollout.prompt_length, pad_id)
+    drawn = as_rollout(found, rollout.response_length, pad_id, device, log_probs=rollout.calculate_log_probs)
+    return _as_batch([row] * n, ids.to(device), mask.to(device), drawn, n)
 
 
 def play(
@@ -81,8 +152,14 @@ def play(
 ) -> Batch:
     """Play an episode for each row and return the episodes as a batch. Score each episode when it ends."""
     assert run.agents is not None
-    rollout = run.config.actor_rollout_ref.rollout
     played, pending.costs = play_rows(run.rollout, run.agents, rows, sampling, seeds, pending.take_episode)
+    return _episodes_batch(run, rows, played, sampling)
+
+
+def _episodes_batch(
+    run: TrainingRun, rows: Sequence[PromptRow], played: Sequence[Played], sampling: Sampling
+) -> Batch:
+    rollout = run.config.actor_rollout_ref.rollout
     batch = as_batch(
         rows,
         played,
@@ -137,6 +214,13 @@ def publish(run: TrainingRun, step: int) -> None:
     """Send a step's weights to the engine, and start generating responses with them."""
     run.feed.settle()
     sync_weights(run, step)
+    begin(run, step)
+
+
+def begin(run: TrainingRun, step: int) -> None:
+    """Start generating responses with the weights of a step that the engine has received."""
+    if step < run.total_steps:
+        begin_probe(run)
     run.feed.begin(step, partial(draw, run))
 
 
@@ -183,7 +267,7 @@ class GreedyResponses:
     """
 
     batch: Batch
-    pending: PendingScores
+    pending: Sequence[PendingScores]
 
 
 def start_greedy(run: TrainingRun, batch: Batch) -> GreedyResponses:
@@ -194,11 +278,11 @@ def start_greedy(run: TrainingRun, batch: Batch) -> GreedyResponses:
     sampling = Sampling(do_sample=False, log_probs=False)
     pending = start_scoring(run, rows)
     if run.agents is not None:
-        return GreedyResponses(play(run, rows, sampling, [0] * len(rows), pending), pending)
+        return GreedyResponses(play(run, rows, sampling, [0] * len(rows), pending), [pending])
     drawn = run.rollout.generate(ids, mask, sampling, [0] * len(ids), pending.take)
     pending.take_failed(drawn.failed)
     responses = {"responses": drawn.responses, "response_mask": drawn.response_mask.float()}
-    return GreedyResponses(Batch(responses, rows), pending)
+    return GreedyResponses(Batch(responses, rows), [pending])
 
 
 def place_baselines(run: TrainingRun, batch: Batch, greedy: GreedyResponses) -> dict[str, float]:

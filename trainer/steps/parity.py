@@ -7,10 +7,14 @@ Other wrong weights are detected by comparison, as far as rounding errors allow.
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Future
+
 import torch
 
 from rewardkit.errors import ParityError
-from rewardkit.trainer.batch import Batch, make_batch
+from rewardkit.trainer.batch import Batch, PromptRow, make_batch, pad_prompts
 from rewardkit.trainer.config.workers import ActorRolloutRefConfig
 from rewardkit.trainer.rollout.base import Sampling, row_seed
 from rewardkit.trainer.rollout.conversing import respond_by_turns
@@ -44,16 +48,42 @@ def draw_probe(run: TrainingRun, batch: Batch) -> Batch:
     of the batch.
     """
     config = run.config.actor_rollout_ref.rollout
+    if run.probe is not None:
+        return run.probe.result()
     whole = config.calculate_log_probs and config.do_sample and not config.restricted
-    usable = whole and run.feed.ahead == 0
-    if usable and run.needs_old_log_probs:
+    if whole and run.needs_old_log_probs:
         return batch
     few = batch.select(slice(0, N_PROBES * config.n, config.n))
-    if usable:
-        return few
-    ids, mask = (few[name][:, : few.prompt_width] for name in ("input_ids", "attention_mask"))
-    seeds = [row_seed(PROBE, config.seed, run.world.rank, i) for i in range(len(few))]
-    sampling = Sampling(temperature=config.temperature)
+    return few if whole else _generated(run, few.rows)
+
+
+def begin_probe(run: TrainingRun) -> None:
+    """Begin a probe of new weights if the responses for the next step may be from other weights.
+
+    A thread generates it, before any response for a later step, so that the next step does not wait for it.
+    """
+    if not run.feed.depth:
+        return
+    rows = run.feed.loader.rows
+    few = [rows[i % len(rows)] for i in range(run.world.rank * N_PROBES, (run.world.rank + 1) * N_PROBES)]
+    future: Future[Batch] = Future()
+    run.probe = future
+
+    def work() -> None:
+        try:
+            future.set_result(_generated(run, few))
+        except BaseException as error:  # raised by the step that needs the probe
+            future.set_exception(error)
+
+    threading.Thread(target=work, name="probe", daemon=True).start()
+
+
+def _generated(run: TrainingRun, rows: Sequence[PromptRow]) -> Batch:
+    config = run.config.actor_rollout_ref.rollout
+    pad_id = run.tokenizer.pad_token_id
+    ids, mask = (one.to(run.world.device) for one in pad_prompts(rows, config.prompt_length, pad_id))
+    seeds = [row_seed(PROBE, config.seed, run.world.rank, i) for i in range(len(rows))]
+    sampling = Sampling(temperature=config.temperature, first=True)
     drawn = respond_by_turns(
         run.rollout,
         ids,
@@ -62,9 +92,9 @@ def draw_probe(run: TrainingRun, batch: Batch) -> Batch:
         seeds,
         None,
         min(PROBE_TOKENS, config.response_length),
-        run.tokenizer.pad_token_id,
+        pad_id,
     )
-    probe = make_batch(few.rows, ids, mask, drawn.responses, drawn.response_mask)
+    probe = make_batch(rows, ids, mask, drawn.responses, drawn.response_mask)
     assert drawn.rollout_log_probs is not None
     probe["rollout_log_probs"] = drawn.rollout_log_probs
     return probe

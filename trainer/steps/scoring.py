@@ -11,6 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import astuple
 from time import monotonic
 from typing import Any
 
@@ -89,7 +90,7 @@ class PendingScores:
         try:
             self._submit([i for i in texts if not self._by_group(i)])
             self._held += [i for i in texts if self._by_group(i)]
-        except RewardkitError as error:  # `wait` raises the error in all processes
+        except RewardkitError as error:  # raised by `wait`
             self._error = error
 
     def _by_group(self, row: int) -> bool:
@@ -101,24 +102,20 @@ class PendingScores:
             samples = [_sample(self._rows[i], self.texts[i], self.episodes.get(i)) for i in rows]
             self._submitted.append((rows, self._source.submit(samples)))
 
-    def wait(self, world: World) -> list[ScoredRollout]:
+    def wait(self) -> list[ScoredRollout]:
         """Wait for all scores, and return the rows in order with their texts and scores.
 
-        An error in one process is raised in all processes.
+        Raises:
+            RewardkitError: Scoring failed. Other processes may not have failed.
         """
         scores = dict(self._scores)
-        try:
-            self._end_decoding()
-            if self._error is None:
-                self._submit(sorted(self._held))
-            for places, future in self._submitted if self._error is None else ():
-                found = future.wait(max(0.0, self._deadline - monotonic()))
-                scores.update(zip(places, found, strict=True))
-        except RewardkitError as error:
-            self._error = error
-        first = world.first_error(self._error)
-        if first is not None:
-            raise first
+        self._end_decoding()
+        if self._error is not None:
+            raise self._error
+        self._submit(sorted(self._held))
+        for places, future in self._submitted:
+            found = future.wait(max(0.0, self._deadline - monotonic()))
+            scores.update(zip(places, found, strict=True))
         return [self._scored(i, scores[i]) for i in range(len(self._rows))]
 
     def _end_decoding(self) -> None:
@@ -142,20 +139,38 @@ def start_scoring(run: TrainingRun, rows: Sequence[PromptRow]) -> PendingScores:
     return PendingScores(run.rewards, run.tokenizer, rows, run.config.reward.timeout_s)
 
 
+def wait_for_scores(pending: Sequence[PendingScores], world: World) -> list[ScoredRollout]:
+    """Wait for the scores of this process's responses. An error in one process is raised in all processes."""
+    scored: list[ScoredRollout] = []
+    error: RewardkitError | None = None
+    try:
+        scored = [one for each in pending for one in each.wait()]
+    except RewardkitError as failed:
+        error = failed
+    first = world.first_error(error)
+    if first is not None:
+        raise first
+    return scored
+
+
 def collect_scores(
-    run: TrainingRun, batch: Batch, pending: PendingScores
+    run: TrainingRun, batch: Batch, pending: Sequence[PendingScores]
 ) -> tuple[list[ScoredRollout], dict[str, float]]:
     """Wait for the scores, and add them to the batch. Return the scored responses and metrics.
 
     The metrics are from `place_scores` and, with agents, also from `episode_metrics`.
+
+    Args:
+        pending: Scores for the rows of the batch, in order.
     """
-    scored = pending.wait(run.world)
+    scored = wait_for_scores(pending, run.world)
     scores = [each.score for each in scored]
     metrics = place_scores(batch, scores, run.world, run.config.reward)
     place_parts(batch, scores, run.world, run.config)
     if run.agents is not None:
-        played = [pending.episodes[i] for i in range(len(scored))]
-        metrics |= episode_metrics(played, pending.costs, run.world)
+        played = [each.episodes[i] for each in pending for i in range(len(each.texts))]
+        costs = TurnCosts(*map(sum, zip(*(astuple(each.costs) for each in pending), strict=True)))
+        metrics |= episode_metrics(played, costs, run.world)
     return scored, metrics
 
 

@@ -21,7 +21,7 @@ from rewardkit.trainer.rewards import RewardSource
 from rewardkit.trainer.rollout.base import RolloutEngine, Sampling, row_seed
 from rewardkit.trainer.steps.dumps import dump, gather_rows
 from rewardkit.trainer.steps.episodes import play_rows, reward_by_turn
-from rewardkit.trainer.steps.scoring import PendingScores
+from rewardkit.trainer.steps.scoring import PendingScores, wait_for_scores
 from rewardkit.trainer.training_run import TrainingRun
 from rewardkit.types import Sample, Score
 
@@ -40,7 +40,7 @@ def validate(run: TrainingRun, step: int) -> dict[str, float]:
         run.rewards,
         run.tokenizer,
         run.world,
-        sampling=Sampling(*drawing, log_probs=False),
+        sampling=Sampling(*drawing, log_probs=False, first=True),
         prompt_length=config.actor_rollout_ref.rollout.prompt_length,
         seed=config.actor_rollout_ref.rollout.seed,
         timeout_s=config.reward.timeout_s,
@@ -127,10 +127,10 @@ def respond(
     pending = PendingScores(rewards, tokenizer, mine, timeout_s)
     if agents is not None:
         play_rows(rollout, agents, mine, sampling, seeds, pending.take_episode)
-        return pending.wait(world)
+        return wait_for_scores([pending], world)
     # Call this even without prompts, because processes may share an engine.
     pending.take_failed(rollout.generate(ids, mask, sampling, seeds, pending.take).failed)
-    return pending.wait(world)
+    return wait_for_scores([pending], world)
 
 
 def validation_metrics(scored: Sequence[ScoredRollout], n: int, world: World) -> dict[str, float]:

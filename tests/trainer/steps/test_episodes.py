@@ -184,7 +184,7 @@ def test_what_is_scored_is_the_last_turn_and_what_failed_is_not(rows: list[Promp
     pending.take_episode(0, played(tool_rewards={"a": 0.25}))
     pending.take_episode(2, played(status="timeout", ended="seconds", detail="took 9 s"))
     pending.take_episode(1, played(interaction_score=0.75))
-    found = [each.score for each in pending.wait(world)]
+    found = [each.score for each in pending.wait()]
     assert [(score.score, score.status) for score in found] == [(0.5, "ok"), (0.75, "ok"), (0.0, "timeout")]
     assert "seconds: took 9 s" in str(found[2].detail)
     (sample,) = spy.samples

@@ -1,0 +1,170 @@
+"""Groups in flight over kills: each prompt is trained on once, by one process and by two, in both orders."""
+
+# ruff: noqa: E402  (torch is optional: nothing that needs it is imported before the skip)
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from rewardkit.errors import ConfigError
+from rewardkit.trainer.config.root import TrainerConfig
+from rewardkit.trainer.data import PromptLoader
+from rewardkit.trainer.distributed import World
+from rewardkit.trainer.feed import Feed, Group
+
+ROWS, BATCH, STEPS = 24, 4, 12
+State = dict[str, Any]
+
+
+class Party:
+    """Processes that are threads here, and that meet where processes gather."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._barrier = threading.Barrier(size, timeout=60)
+        self._items: list[Any] = [None] * size
+
+    def world(self, rank: int) -> World:
+        party = self
+
+        class Met(World):
+            def gather(self, item: Any) -> list[Any]:
+                party._items[rank] = item
+                party._barrier.wait()
+                found = list(party._items)
+                party._barrier.wait()
+                return found
+
+        return Met(rank, self.size, torch.device("cpu"))
+
+
+def config(order: str, staleness: int = 2, **more: Any) -> TrainerConfig:
+    mode = {"mode": "async", "max_staleness": staleness} if order else {}
+    return TrainerConfig(**mode, order=order or "strict", **more)
+
+
+def draw_at_random(dice: random.Random) -> Any:
+    """End the groups at once, in any order."""
+
+    def draw(groups: Sequence[Group[int]], _: Any) -> None:
+        for group in dice.sample(groups, len(groups)):
+            group.drawn.set_result(group.place)
+
+    return draw
+
+
+def train(
+    size: int, given: TrainerConfig, state: State | None, steps: range, batch: int = BATCH
+) -> tuple[list[list[int]], State]:
+    """Take these steps, after a checkpoint if there is one; return the prompts of each, and a checkpoint."""
+    party, taken, states = Party(size), [[[] for _ in steps] for _ in range(size)], [State()] * size
+    errors: list[Exception] = []
+
+    def work(rank: int) -> None:
+        loader = PromptLoader(list(range(ROWS)), batch, shuffle=True, seed=0)
+        feed: Feed[int] = Feed(loader, given, STEPS, party.world(rank))
+        if state is not None:
+            loader.load_state_dict(state["loader"])
+            feed.load_state_dict(state["feed"], {})
+        draw = draw_at_random(random.Random(rank))
+        feed.begin(steps.start - 1, draw)
+        for number, step in enumerate(steps):
+            rows = feed.take(step) if feed.background else feed.rows()[rank::size]
+            taken[rank][number] = rows
+            feed.begin(step, draw)
+        saved = {"loader": loader.state_dict(), "feed": feed.state_dict()}
+        states[rank] = json.loads(json.dumps(saved))
+
+    def caught(rank: int) -> None:
+        try:
+            work(rank)
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=caught, args=(rank,)) for rank in range(size)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    if errors:
+        raise errors[0]
+    assert all(one == states[0] for one in states)
+    return [[row for share in taken for row in share[number]] for number in range(len(steps))], states[0]
+
+
+def whole(*parts: tuple[int, TrainerConfig, range]) -> list[list[int]]:
+    """Train in parts, each of which goes on from the checkpoint of the one before."""
+    state, found = None, []
+    for size, given, steps in parts:
+        taken, state = train(size, given, state, steps)
+        found += taken
+    return found
+
+
+SYNC = config("")
+
+
+@pytest.mark.parametrize("size", [1, 2])
+@pytest.mark.parametrize("order", ["strict", "ready"])
+def test_a_run_that_goes_on_trains_on_each_prompt_once(order: str, size: int) -> None:
+    given = config(order, save_freq=1)
+    found = whole((size, given, range(1, 4)), (size, given, range(4, 5)), (size, given, range(5, STEPS + 1)))
+    assert Counter(row for step in found for row in step) == dict.fromkeys(range(ROWS), 2)
+    if order == "strict":
+        in_order = whole((1, SYNC, range(1, STEPS + 1)))
+        assert [sorted(step) for step in found] == [sorted(step) for step in in_order]
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ((1, config("ready")), (2, config("ready"))),
+        ((2, config("ready")), (1, config("ready"))),
+        ((2, config("ready")), (2, config("strict"))),
+        ((1, config("strict", 3)), (2, config("ready", 1))),
+        ((2, config("ready")), (2, SYNC)),
+        ((1, SYNC), (2, config("ready"))),
+    ],
+)
+def test_processes_orders_and_modes_may_change_and_no_prompt_is_lost(
+    first: tuple[int, TrainerConfig], then: tuple[int, TrainerConfig]
+) -> None:
+    found = whole((*first, range(1, 4)), (*then, range(4, 6)), (*then, range(6, STEPS + 1)))
+    assert Counter(row for step in found for row in step) == dict.fromkeys(range(ROWS), 2)
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_prompts_that_version_0_2_had_begun_are_not_lost(size: int) -> None:
+    taken, state = train(1, SYNC, None, range(1, 4))
+    loader = PromptLoader(list(range(ROWS)), BATCH, shuffle=True, seed=0)
+    loader.load_state_dict(state["loader"])
+    begun = [(step, loader.take_places(), loader.epoch) for step in (4, 5)]
+    older = {"loader": loader.state_dict(), "feed": {"ahead": 2, "begun": begun}}
+    rest, _ = train(size, config("strict"), older, range(4, STEPS + 1))
+    assert Counter(row for step in taken + rest for row in step) == dict.fromkeys(range(ROWS), 2)
+
+
+def test_a_step_of_another_size_is_refused_while_groups_are_in_flight() -> None:
+    _, state = train(1, config("ready"), None, range(1, 3))
+    with pytest.raises(ConfigError, match="train_batch_size"):
+        train(1, config("ready"), state, range(3, 4), batch=2)
+
+
+def test_a_group_that_fails_ends_the_run_in_all_processes() -> None:
+    def draw(groups: Sequence[Group[int]], _: Any) -> None:
+        raise ConfigError("no server")
+
+    loader = PromptLoader(list(range(ROWS)), BATCH, shuffle=True, seed=0)
+    feed: Feed[int] = Feed(loader, config("ready"), STEPS, Party(1).world(0))
+    feed.begin(0, draw)
+    with pytest.raises(ConfigError, match="no server"):
+        feed.take(1)
