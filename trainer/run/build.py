@@ -115,9 +115,7 @@ def open_run(config: Config, world: World) -> Iterator[TrainingRun]:
         kl = _kl_controller(config.algorithm.kl_ctrl)
         alarms = Alarms(config.trainer)
         logger = stack.enter_context(Logger(config, folder, data.total_steps, active=world.is_main))
-        feed: Feed[Any] = Feed(
-            data.loader, config.trainer, data.total_steps, world, policy.rollout.attend
-        )
+        feed: Feed[Any] = Feed(data.loader, config.trainer, data.total_steps, world, policy.rollout.attend)
         learned = Learned(
             policy.actor, critic, feed, kl, alarms, tokenizer, load_model_config(model.path, model)
         )

@@ -49,6 +49,7 @@ def draw_probe(run: TrainingRun, batch: Batch) -> Batch:
     """
     config = run.config.actor_rollout_ref.rollout
     if run.probe is not None:
+        run.rollout.attend(run.probe)
         return run.probe.result()
     whole = config.calculate_log_probs and config.do_sample and not config.restricted
     if whole and run.needs_old_log_probs:

