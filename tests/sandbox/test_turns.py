@@ -212,5 +212,5 @@ def test_a_run_is_cancelled_while_it_waits_for_its_first_turn(level: IsolationLe
         time.sleep(0.3)
         sandbox.cancel()
         waiting.join()
-    assert found[0].status == "cancelled" and found[0].cpu_s == 0.0
+    assert found[0].status == "cancelled"
     assert busy.end().status == "cancelled"
