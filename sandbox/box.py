@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import socket
 import threading
@@ -19,10 +20,12 @@ from typing import Any
 
 from rewardkit.sandbox import levels
 from rewardkit.sandbox.answers import Answer, SolutionBudget, no_answer, read_answer, read_verdict
+from rewardkit.sandbox.apart.declaration import ENDED_STATUS, ApartSources, UnusableDeclaration
 from rewardkit.sandbox.building import Builds
 from rewardkit.sandbox.jail import values
 from rewardkit.sandbox.jail.channel import ENDED
-from rewardkit.sandbox.languages import PYTHON, RUNNERS, LanguageUnavailable, find_runner
+from rewardkit.sandbox.jail.protocol import PROGRAM, TESTS
+from rewardkit.sandbox.languages import PYTHON, RUNNERS, LanguageUnavailable, find_runner, unknown
 from rewardkit.sandbox.outcome import DEFAULT_LIMITS, IsolationLevel, Limits, Outcome
 from rewardkit.sandbox.worker import RUN_TEST, Job, Worker, WorkerDied
 
@@ -31,6 +34,12 @@ _PYTEST_S = 0.5
 """CPU time allowed for starting pytest, in seconds. The start usually takes much less."""
 _MOST_PROGRAMS = 8
 """Number of programs whose CPU time a sandbox remembers."""
+_FAILURE = re.compile(
+    r"^(?:Exception in thread.*|thread '.*' panicked.*|panic: .*|\s*\w+_?\w*\.go:\d+:.*|[\w.]*Error\b.*"
+    r"|.*: Assertion .*)",
+    re.MULTILINE,
+)
+"""Pattern for the line in which the tests of some language report a failure."""
 _USED_UP = ("cpu_timeout", "idle_timeout", "memory_limit", "output_limit")
 """Statuses that earlier cases or tests in the same child process may have caused."""
 
@@ -72,6 +81,7 @@ class Sandbox:
         *,
         prelude: bool = False,
         language: str = PYTHON,
+        standard: str = "",
     ) -> Outcome:
         """Run a program to its end, and return its outcome.
 
@@ -82,11 +92,15 @@ class Sandbox:
             prelude: True to let a Python program use names from common modules without importing them.
             language: Language of the program, under any common name (docs/sandbox.md). Later runs of the same
                 program reuse its build.
+            standard: Standard of C++, such as `17`. By default, C++17 is tried, and then C++20.
 
         Raises:
             LanguageUnavailable: The language is unknown or cannot be run on this host.
         """
-        return self.run_job(Job(_bytes(program), _bytes(stdin), limits, prelude=prelude, language=language))
+        job = Job(
+            _bytes(program), _bytes(stdin), limits, prelude=prelude, language=language, standard=standard
+        )
+        return self.run_job(job)
 
     def run_job(self, job: Job) -> Outcome:
         """Run one job. If its language is not Python, build its program first."""
@@ -199,6 +213,7 @@ class Sandbox:
         before: Sequence[str] | None = None,
         budget: SolutionBudget | None = None,
         stop: bool = False,
+        language: str = PYTHON,
     ) -> list[Answer]:
         """Run the assertions in `tests` in one jailed child process, while `program` runs in another.
 
@@ -207,17 +222,25 @@ class Sandbox:
         `ok` means that a test passed.
 
         Args:
-            program: Python source.
-            setup: Code to run first, in the tests' process.
-            tests: Tests to run one after the other in one namespace.
+            program: Source of the program.
+            setup: Code to run first, in the tests' process. In languages other than Python, the declaration
+                of the function that the tests call (`apart/declaration.py`).
+            tests: Tests to run one after the other in one namespace. In languages other than Python, each
+                test is a program or a file of tests.
             limits: Limits for each test, which apply to each of the two processes.
             before: Code to run before each test, one entry per test. If a new child process takes over, it
                 repeats the code for the earlier tests.
             budget: Limits that all tests share, as for `call`.
             stop: True to stop after a failed test.
+            language: Language of the program and of the tests.
+
+        Raises:
+            LanguageUnavailable: Programs or tests in the language cannot be run on this host.
         """
         source = _bytes(program)
         budget = budget or SolutionBudget()
+        if language != PYTHON:
+            return self._check_apart(source, setup, tests, limits, budget, stop=stop, language=language)
         steps = list(before or [""] * len(tests))
         answers: list[Answer] = []
         while len(answers) < len(tests) and not budget.is_spent:
@@ -234,6 +257,56 @@ class Sandbox:
                 break
         return answers
 
+    def _check_apart(
+        self,
+        program: bytes,
+        declaration: str,
+        tests: Sequence[str],
+        limits: Limits,
+        budget: SolutionBudget,
+        *,
+        stop: bool,
+        language: str,
+    ) -> list[Answer]:
+        spoken = RUNNERS[_known(language)]
+        if spoken.apart is None:
+            raise LanguageUnavailable(f"tests in {spoken.title} cannot be run apart from the program")
+        answers: list[Answer] = []
+        for test in tests:
+            if budget.is_spent:
+                break
+            try:
+                sources = spoken.apart(program.decode("utf-8", "surrogateescape"), declaration, test)
+            except UnusableDeclaration as error:
+                answers.append(Answer("runtime_error", unusable=f"the tests cannot be used: {error}"))
+                continue
+            answers.append(self._check_sources(sources, spoken.name, budget.within(limits), budget))
+            if (stop and answers[-1].status != "ok") or answers[-1].status == "cancelled":
+                break
+        return answers
+
+    def _check_sources(
+        self, sources: ApartSources, language: str, limits: Limits, budget: SolutionBudget
+    ) -> Answer:
+        checking = replace(limits, idle_s=None)
+        tests = Job(_bytes(sources.tests), b"", checking, language=sources.runner, assertions=True)
+        program = Job(_bytes(sources.program), b"", limits, language=language)
+        runs = []
+        for job in (tests, program):
+            built = self._builds.get(job, self.level, self._run_one)
+            if isinstance(built, Outcome):
+                return _not_built(built, of_tests=job is tests)
+            runs.append(built.job(job))
+        answered, checked = self._run_pair(runs[1], runs[0])
+        budget.spend(checked, failed=not checked.ok)
+        budget.spend(answered, failed=not checked.ok)
+        if checked.ok:
+            return Answer("ok")
+        if checked.exit_code == ENDED_STATUS:
+            return no_answer(answered)
+        failed = no_answer(checked)
+        return replace(failed, error=_failure(checked) or failed.error)
+
     def _check_some(
         self, program: bytes, setup: str, tests: list[tuple[str, str]], limits: Limits, budget: SolutionBudget
     ) -> list[Answer]:
@@ -244,49 +317,51 @@ class Sandbox:
         budget.cpu_s += start_s
         budget.failures_s += start_s
         checking = replace(limits, idle_s=None, cpu_s=limits.cpu_s + start_s)
-        for _ in range(_ATTEMPTS):
-            ours, theirs = socket.socketpair()
-            with ours, theirs, open(os.memfd_create("idle", os.MFD_CLOEXEC)) as idle:
-                candidate = Job(program, b"", limits, "serve", b"", ours.fileno(), idle.fileno(), True)
-                checker = Job(request, b"", checking, "check", b"", theirs.fileno(), idle.fileno())
-                with contextlib.suppress(WorkerDied):
-                    return self._play(candidate, checker, (ours, theirs), len(tests), budget)
-            if self._closed or self._cancelled:
-                return [Answer("cancelled", error="cancelled")]
-        return [no_answer(self._deadly())]
-
-    def _play(
-        self,
-        candidate: Job,
-        checker: Job,
-        ends: tuple[socket.socket, ...],
-        count: int,
-        budget: SolutionBudget,
-    ) -> list[Answer]:
-        with self._using("main", candidate) as one, self._using("second", checker) as two:
-            self._begin(one, candidate)
-            self._begin(two, checker)
-            for end in ends:
-                end.close()  # otherwise a child would not notice that the other child has exited
-            checked = two.finish(self.on_parked)
-            one.cancel()  # the program has no more calls to answer
-            answered = one.finish(self.on_parked)
-        self._spend(candidate, answered)
+        candidate = Job(program, b"", limits, "serve", prelude=True)
+        answered, checked = self._run_pair(candidate, Job(request, b"", checking, "check"))
+        count = len(tests)
         answers = [read_verdict(line) for line in checked.results.splitlines()[:count]]
         ended = checked
         for position, answer in enumerate(answers):
             if answer.error is not None and answer.error.endswith(ENDED):
                 answers = answers[:position]
                 ended = answered
-                # The program was already ending by itself when it was cancelled.
-                if answered.status == "cancelled" and not self._cancelled:
-                    ended = replace(answered, status="runtime_error", exit_code=None)
                 break
         # The test that was running is repeated with the full limits, unless it already had the full limits.
         all_done = len(answers) == count or (bool(answers) and ended.status in _USED_UP)
         budget.spend(checked, failed=not all_done)
         budget.spend(answered, failed=not all_done)
         return answers if all_done else [*answers, no_answer(ended)]
+
+    def _run_pair(self, program: Job, tests: Job) -> tuple[Outcome, Outcome]:
+        """Run a program and its tests, which are connected by a socket, and return both outcomes."""
+        for _ in range(_ATTEMPTS):
+            ours, theirs = socket.socketpair()
+            with ours, theirs, open(os.memfd_create("idle", os.MFD_CLOEXEC)) as idle:
+                pair = (
+                    replace(program, role=PROGRAM, channel=ours.fileno(), idle=idle.fileno()),
+                    replace(tests, role=TESTS, channel=theirs.fileno(), idle=idle.fileno()),
+                )
+                with contextlib.suppress(WorkerDied):
+                    return self._play(*pair, (ours, theirs))
+            if self._closed or self._cancelled:
+                return (Outcome("cancelled", level=self.level),) * 2
+        return (self._deadly(),) * 2
+
+    def _play(self, program: Job, tests: Job, ends: tuple[socket.socket, ...]) -> tuple[Outcome, Outcome]:
+        with self._using("main", program) as one, self._using("second", tests) as two:
+            self._begin(one, program)
+            self._begin(two, tests)
+            for end in ends:
+                end.close()  # otherwise a child would not notice that the other child has exited
+            checked = two.finish(self.on_parked)
+            one.cancel()  # the program has no more calls to answer
+            answered = one.finish(self.on_parked)
+        self._spend(program, answered)
+        if answered.status == "cancelled" and not self._cancelled:
+            # The program was already ending by itself when it was cancelled.
+            answered = replace(answered, status="runtime_error", exit_code=None)
+        return answered, checked
 
     @contextlib.contextmanager
     def _using(self, slot: str, job: Job) -> Iterator[Worker]:
@@ -374,10 +449,21 @@ def _known(language: str) -> str:
     """
     found = find_runner(language)
     if found is None:
-        raise LanguageUnavailable(
-            f"unknown language '{language}'; expected one of {', '.join([PYTHON, *RUNNERS])}"
-        )
+        raise LanguageUnavailable(unknown(language, RUNNERS))
     return found
+
+
+def _failure(outcome: Outcome) -> str | None:
+    """Return the first line in which tests say that they failed, or None."""
+    found = _FAILURE.search((outcome.stderr + b"\n" + outcome.stdout)[:20_000].decode("utf-8", "replace"))
+    return " ".join(found[0].split())[:200] if outcome.status == "runtime_error" and found else None
+
+
+def _not_built(outcome: Outcome, *, of_tests: bool) -> Answer:
+    """Return the answer to a test if its source, or that of the program, cannot be built."""
+    if of_tests and outcome.status == "compile_error":
+        return Answer("runtime_error", unusable=f"the tests do not compile: {outcome.detail}")
+    return no_answer(outcome)
 
 
 def _bytes(text: str | bytes) -> bytes:

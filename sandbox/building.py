@@ -10,7 +10,7 @@ import hashlib
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Any
@@ -27,7 +27,9 @@ from rewardkit.sandbox.languages import (
 from rewardkit.sandbox.outcome import IsolationLevel, Limits, Outcome
 from rewardkit.sandbox.worker import Job, encoded
 
-BUILD_LIMITS = Limits(cpu_s=30.0, wall_s=600.0, idle_s=60.0, memory_mb=2048, output_bytes=64 << 20)
+BUILD_LIMITS = Limits(
+    cpu_s=30.0, wall_s=600.0, idle_s=60.0, memory_mb=2048, threads=32, output_bytes=64 << 20
+)
 """Limits for a build in any language, whose steps share the CPU time. A program that exceeds the limits is
 treated as if it did not compile."""
 
@@ -91,7 +93,7 @@ class Builds:
         """
         language = RUNNERS[job.language]
         tools = self.prove(language, level, run)
-        key = (language.name, _digest(job))
+        key = (language.name, job.standard, _digest(job))
         return self._once(key, lambda: build(language, tools, job, run))
 
     def prove(self, language: Language, level: IsolationLevel, run: RunJob) -> Toolchain:
@@ -187,7 +189,7 @@ def build(language: Language, tools: Toolchain, job: Job, run: RunJob) -> Build 
     made = Build(language, tools, source, job.program)
     failed: Outcome | None = None
     limits = BUILD_LIMITS
-    for steps in tools.build(source):
+    for steps in _attempts(tools.build(source), job.standard):
         given = job.program
         for step in steps:
             outcome = run(_job(step, tools, Job(given, limits=limits, files=job.files), "build"))
@@ -201,6 +203,18 @@ def build(language: Language, tools: Toolchain, job: Job, run: RunJob) -> Build 
         if failed.status not in _ENDED:
             break
     return made if failed is None else _told(failed)
+
+
+def _attempts(
+    every: Sequence[Sequence[LanguageCommand]], standard: str
+) -> Sequence[Sequence[LanguageCommand]]:
+    """Return the lists of build steps for a standard. A language without standards has one list."""
+    chosen = [
+        steps
+        for steps in every
+        if any(word.startswith("-std=") and word.endswith(standard) for step in steps for word in step.argv)
+    ]
+    return chosen if standard else every
 
 
 def _told(failed: Outcome) -> Outcome:

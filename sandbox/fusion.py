@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from rewardkit.sandbox import fusion_answers
-from rewardkit.sandbox.languages import PYTHON, RUNNERS, find_runner
+from rewardkit.sandbox.languages import PYTHON, RUNNERS, find_runner, unknown
 from rewardkit.sandbox.outcome import DEFAULT_LIMITS, TIMED_OUT, Limits, Outcome, SandboxUnavailable
 from rewardkit.sandbox.pool import Pool, SandboxBusy
 from rewardkit.sandbox.worker import Job
@@ -163,8 +163,7 @@ def _job(body: Mapping[str, Any]) -> Job:
     asked = extension.get("language", body.get("language", PYTHON))
     language = find_runner(asked) if isinstance(asked, str) else None
     if language is None:
-        known = ", ".join([PYTHON, *RUNNERS])
-        raise ValueError(f"language {asked!r} is not available; available: {known}")
+        raise ValueError(unknown(str(asked), RUNNERS))
     code = body.get("code")
     stdin = body.get("stdin") or ""
     if not isinstance(code, str) or not isinstance(stdin, str):
@@ -178,6 +177,7 @@ def _job(body: Mapping[str, Any]) -> Job:
         _limits(body, extension),
         prelude=prelude,
         language=language,
+        standard=str(extension.get("standard") or ""),
         assertions=extension.get("assertions") is not False,
         files=_files(body.get("files") or {}),
         fetch=_fetch(body.get("fetch_files") or []),

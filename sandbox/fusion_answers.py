@@ -118,5 +118,6 @@ def perform(sandbox: Sandbox, job: Job, asked: AnswersRequest) -> AnswersReply:
             before=check.before,
             budget=budget,
             stop=check.stop,
+            language=job.language,
         )
     return AnswersReply(answers, left(budget))

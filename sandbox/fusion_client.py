@@ -27,7 +27,7 @@ from rewardkit.sandbox.fusion import EXTENSION
 from rewardkit.sandbox.languages import PYTHON
 from rewardkit.sandbox.outcome import DEFAULT_LIMITS, Limits, Outcome, OutcomeStatus, SandboxUnavailable
 
-_NAMES = {"javascript": "nodejs", "cpp17": "cpp", "cpp20": "cpp"}
+_NAMES = {"javascript": "nodejs"}
 """SandboxFusion's names for languages that rewardkit names differently."""
 
 _ATTEMPTS = 4
@@ -79,6 +79,7 @@ class FusionClient:
         *,
         prelude: bool = False,
         language: str = PYTHON,
+        standard: str = "",
     ) -> Outcome:
         """Run a program on the service. If the service fails, the status is `sandbox_error`.
 
@@ -89,11 +90,12 @@ class FusionClient:
             prelude: True to let a Python program use names from common modules without importing them. Only
                 rewardkit's own service supports this.
             language: Name of the program's language in rewardkit.
+            standard: Standard of C++ to compile for. Only rewardkit's own service supports this.
 
         Raises:
             SandboxUnavailable: The service cannot be reached.
         """
-        body = self._body(program, stdin, limits, prelude=prelude, language=language)
+        body = self._body(program, stdin, limits, prelude=prelude, language=language, standard=standard)
         answer = self._ask(program, body, limits.wall)
         return answer if isinstance(answer, Outcome) else _outcome(answer)
 
@@ -168,6 +170,7 @@ class FusionClient:
         before: Sequence[str] | None = None,
         budget: SolutionBudget | None = None,
         stop: bool = False,
+        language: str = PYTHON,
     ) -> list[Answer]:
         """Run assertions on the service, in a separate process from the program, like `Sandbox.check`.
 
@@ -178,14 +181,19 @@ class FusionClient:
             raise SandboxUnavailable(why)
         steps = list(before or [""] * len(tests))
         asked = fusion_answers.CheckRequest(setup, list(tests), steps, stop)
-        return self._ask_tests(program, limits, budget or SolutionBudget(), check=asked)
+        return self._ask_tests(program, limits, budget or SolutionBudget(), language, check=asked)
 
     def _ask_tests(
-        self, program: str | bytes, limits: Limits, budget: SolutionBudget, **asked: Any
+        self,
+        program: str | bytes,
+        limits: Limits,
+        budget: SolutionBudget,
+        language: str = PYTHON,
+        **asked: Any,
     ) -> list[Answer]:
         left = fusion_answers.left(budget)
         tests = msgspec.to_builtins(fusion_answers.AnswersRequest(budget=left, **asked))
-        body = self._body(program, "", limits, tests=tests)
+        body = self._body(program, "", limits, language=language, tests=tests)
         answer = self._ask(program, body, min(left.ends_s, _LONGEST_S))
         if not isinstance(answer, Outcome):
             try:

@@ -96,18 +96,22 @@ class Job:
     stdin: bytes = b""
     limits: Limits = DEFAULT_LIMITS
     mode: str = "script"
-    """One of `script`, `call` (`request` contains the function and the cases), `serve` and `check` (both use
-    `channel`), `exec` and `build`."""
+    """One of `script`, `call` (`request` contains the function and the cases), `serve`, `check`, `exec` and
+    `build`."""
     request: bytes = b""
+    role: int = protocol.ALONE
+    """`protocol.PROGRAM` or `TESTS` for one of a pair of runs, which use `channel` and `idle`."""
     channel: int = -1
-    """Descriptor for one end of the socket between a `serve` job and its `check` job."""
+    """Descriptor for one end of the socket between a program and its tests. In the mode `exec`, it is the
+    standard input."""
     idle: int = -1
-    """Descriptor of the file through which the servers of a `serve` job and its `check` job share idle
-    time."""
+    """Descriptor of the file through which the servers of a program and its tests share idle time."""
     prelude: bool = False
     """True to let a Python program use names from common modules without importing them."""
     language: str = PYTHON
     """Name of the program's language, either `python` or a key of `languages.RUNNERS`."""
+    standard: str = ""
+    """Standard to compile for, such as `17`, or "" to try all that the language has."""
     readable: tuple[str, ...] = ()
     """Toolchain paths that the run may read in the modes `exec` and `build`."""
     files: tuple[tuple[str, bytes], ...] = ()
@@ -225,6 +229,7 @@ class Worker:
             _MODES[job.mode],
             job.prelude,
             _PROFILES.index(job.profile),
+            job.role,
             limits.processes,
             limits.threads,
             int(limits.cpu_s * 1e6),
@@ -305,7 +310,8 @@ class _Running:
         self.started = time.monotonic()
         self._own: list[int] = []
         program = self._memory(job.program)
-        stdin = self._memory(job.stdin)
+        is_paired = job.mode == "exec" and job.channel >= 0
+        stdin = job.channel if is_paired else self._memory(job.stdin)
         self.stdout = self._memory()
         self.stderr = self._memory()
         self.results = -1

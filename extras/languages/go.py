@@ -7,8 +7,10 @@ example because the user has no home directory, a private temporary folder is us
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from pathlib import Path
 
 from rewardkit.sandbox.languages.base import (
     Language,
@@ -20,20 +22,25 @@ from rewardkit.sandbox.languages.base import (
     program,
 )
 from rewardkit.sandbox.outcome import Limits
+from rewardkit_extras.languages.go_apart import apart
 
 _ENV = {"GOFLAGS": "", "GO111MODULE": "off", "GOTOOLCHAIN": "local"}
 _EXPORTS = "{{if .Export}}packagefile {{.ImportPath}}={{.Export}}{{end}}"
 
 
+_HERE = Path(__file__).parent
+_DIRECTIVE = "//rewardkit:"
+"""Start of a source that `prepare.go` must change before it is compiled."""
+_WITH_CARRIER = (f"{_DIRECTIVE}serve ", f"{_DIRECTIVE}ask ")
+
 Files = tuple[tuple[str, bytes], ...]
 
 
-def discover(prepare: Callable[[str], tuple[str, Files]]) -> Toolchain:
+def discover(directive: str = "") -> Toolchain:
     """Find Go's toolchain.
 
     Args:
-        prepare: Function that takes a program and returns its file name for the compiler and the files to
-            compile. If there are no files, the program itself is compiled.
+        directive: Directive for `prepare.go` in sources that have none, or "" to compile them as they are.
 
     Raises:
         LanguageUnavailable: Go is not on PATH, or the command `go` fails.
@@ -44,19 +51,38 @@ def discover(prepare: Callable[[str], tuple[str, Files]]) -> Toolchain:
     tools = ask(go, "env", "GOTOOLDIR", env=env).strip()
     packages = "".join(f"{line}\n" for line in dict.fromkeys(_packages(go, env)))
     root, cache = (os.path.realpath(ask(go, "env", name, env=env).strip()) for name in ("GOROOT", "GOCACHE"))
-    readable = (root, cache) if f"={cache}/" in packages else (root,)
+    prepare = _compiled_prepare(go, env, version)
+    readable = (root, *((cache,) if f"={cache}/" in packages else ()), os.path.dirname(prepare))
+    listed = (("packages", packages.encode()),)
+    carrier: Files = (("program.go", (_HERE / "program.go").read_bytes()),)
 
     def build(source: str) -> Sequence[Sequence[LanguageCommand]]:
-        name, files = prepare(source)
-        named = [file for file, _ in files] or [name]
+        steps = []
+        given = directive if directive and not source.startswith(_DIRECTIVE) else ""
+        if given or source.startswith(_DIRECTIVE):
+            steps = [LanguageCommand((prepare, "source", "main.go", given), "source", "main.go")]
+        more = carrier if source.startswith(_WITH_CARRIER) else ()
+        named = ["main.go", *(name for name, _ in more)]
         known = ("-importcfg", "packages")
         compiled = ("compile", "-p", "main", "-complete", *known, "-o", "main.a", *named)
         linked = ("link", "-linkmode=internal", *known, "-s", "-w", "-o", "program", "main.a")
-        listed = (("packages", packages.encode()),)
-        compile_it = _step(tools, compiled, name, "main.a", (*listed, *files))
-        return [[compile_it, _step(tools, linked, "main.a", "program", listed)]]
+        steps.append(_step(tools, compiled, "main.go", "main.a", (*listed, *more)))
+        return [[*steps, _step(tools, linked, "main.a", "program", listed)]]
 
     return Toolchain(version, readable, _run, build)
+
+
+def _compiled_prepare(go: str, env: dict[str, str], version: str) -> str:
+    """Return the path of the compiled `prepare.go`, which is compiled once for a version of Go."""
+    source = _HERE / "prepare.go"
+    digest = hashlib.sha256(source.read_bytes() + version.encode()).hexdigest()[:16]
+    folder = private_folder("go-prepare")
+    path = os.path.join(folder, f"prepare-{digest}")
+    if not os.path.exists(path):
+        made = f"{path}.{os.getpid()}"
+        ask(go, "build", "-o", made, str(source), env=env)
+        os.replace(made, path)
+    return path
 
 
 def _packages(go: str, env: dict[str, str]) -> list[str]:
@@ -101,9 +127,10 @@ GO = Language(
     "go",
     "Go",
     ("golang",),
-    lambda: discover(lambda source: ("main.go", ())),
+    discover,
     _HELLO,
     cpu_factor=1.5,
     is_compiled=True,
+    apart=apart,
     mark=r"^\s*package\s+main\b",
 )

@@ -1,44 +1,35 @@
-"""TypeScript and Jest tests in TypeScript, on Node.js. Babel removes the types when a file is loaded.
+"""TypeScript, and Jest tests in TypeScript, on a Node.js that removes the types itself.
 
-As with tsx, types are not checked. Babel and Jest are npm packages that must be installed for all users.
+Types are not checked. Jest is an npm package that must be installed for all users.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 
 from rewardkit.sandbox.languages.base import Language, LanguageCommand, LanguageUnavailable, Toolchain, ask
 from rewardkit.sandbox.languages.javascript import find_node, node_command, package_folders
 from rewardkit.sandbox.outcome import Limits
 
-_REMEDY = "npm install --global {}, or set NODE_PATH to a folder that has them"
-_BABEL = ("@babel/core", "@babel/preset-env", "@babel/preset-typescript")
-_VERSIONS = {"jest": "29", **dict.fromkeys(_BABEL, "7")}
-"""Major versions that work. Jest 30 fails in the sandbox, and Babel 8 has other options."""
-_PRESETS = """
-const presets = [
-  [require.resolve('@babel/preset-env'), {targets: {node: 'current'}}],
-  [require.resolve('@babel/preset-typescript'), {allowDeclareFields: true}],
-]
-const options = {presets, babelrc: false, configFile: false, compact: false}
+REMEDY = "npm install --global jest@29, or set NODE_PATH to a folder that has it"
+"""Way to install Jest in a version that works. Jest 30 fails in the sandbox."""
+_LOWEST = (22, 13)
+"""First version of Node.js with `module.stripTypeScriptTypes`."""
+_FLAGS = ("--disable-warning=ExperimentalWarning", "--experimental-transform-types")
+_JEST_FLAGS = ("--disable-warning=ExperimentalWarning", "--experimental-vm-modules")
+
+_IMPORTS = re.compile(r"^[ \t]*(?:import\b(?![ \t]*\()|export\b)", re.MULTILINE)
+"""Pattern for tests that are an ES module."""
+_TRANSFORM = """
+const { stripTypeScriptTypes } = require('module')
+const OWN = /\\bfrom\\s*['"]@jest\\/globals['"]/
+const start = (source) => IS_MODULE && !OWN.test(source) ? 'const jest = import.meta.jest;' : ''
+module.exports = {
+  process: (source) => ({ code: start(source) + stripTypeScriptTypes(source, { mode: 'transform' }) }),
+}
 """
-_START = (
-    _PRESETS
-    + """
-const babel = require('@babel/core')
-const load = (module, file) => module._compile(babel.transformFileSync(file, options).code, file)
-for (const extension of ['.ts', '.mts', '.cts']) require.extensions[extension] = load
-require('./main.ts')
-"""
-)
-_TRANSFORM = (
-    _PRESETS
-    + """
-const jest = require(BABEL_JEST)
-module.exports = (jest.default || jest).createTransformer(options)
-"""
-)
 _JEST = {
     "rootDir": ".",
     "testEnvironment": "node",
@@ -49,49 +40,52 @@ _JEST = {
 }
 
 
-def _resolve(node: str, names: tuple[str, ...], expression: str) -> str:
-    """Evaluate an expression in Node.js that requires packages, and return the output.
+def _find_node() -> str:
+    """Return the path of a Node.js that removes types.
 
     Raises:
-        LanguageUnavailable: A package is missing.
+        LanguageUnavailable: Node.js is not on PATH or too old.
     """
-    env = {"NODE_PATH": os.pathsep.join(package_folders(node))}
-    try:
-        return ask(node, "-p", expression, env=env).strip()
-    except LanguageUnavailable:
-        raise LanguageUnavailable(f"Node.js cannot find all of {', '.join(names)}; {remedy(names)}") from None
-
-
-def remedy(names: tuple[str, ...]) -> str:
-    """Return the way to install npm packages in versions that work."""
-    return _REMEDY.format(" ".join(f"{name}@{_VERSIONS[name]}" for name in names))
+    node = find_node()
+    version = ask(node, "--version").strip()
+    if tuple(map(int, re.findall(r"\d+", version)[:2])) < _LOWEST:
+        lowest = ".".join(map(str, _LOWEST))
+        raise LanguageUnavailable(
+            f"Node.js {version} cannot run TypeScript; install Node.js {lowest} or newer"
+        )
+    return node
 
 
 def _discover() -> Toolchain:
-    node = find_node()
-    _resolve(node, _BABEL, " + ".join(f"require.resolve('{name}')" for name in _BABEL))
-    version = _resolve(node, _BABEL, "require('@babel/core').version")
+    node = _find_node()
 
     def run(source: str, limits: Limits) -> LanguageCommand:
-        return node_command(node, "main.ts", ".start.js", limits, files=((".start.js", _START.encode()),))
+        return node_command(node, "main.ts", "main.ts", limits, flags=_FLAGS)
 
-    return Toolchain(f"Babel {version}", (os.path.dirname(node), *package_folders(node)), run)
+    version = ask(node, "--version").strip()
+    return Toolchain(f"Node.js {version}", (os.path.dirname(node), *package_folders(node)), run)
 
 
 def _discover_jest() -> Toolchain:
-    node = find_node()
-    names = ("jest", *_BABEL)
-    home = _resolve(node, names, "path.dirname(require.resolve('jest/package.json'))")
-    version = _resolve(node, names, "require('jest/package.json').version")
-    transformer = _resolve(node, names, f"require.resolve('babel-jest', {{paths: [{json.dumps(home)}]}})")
-    transform = _TRANSFORM.replace("BABEL_JEST", json.dumps(transformer))
-    config = json.dumps({**_JEST, "modulePaths": package_folders(node)})
-    files = ((".jest.transform.js", transform.encode()), (".jest.config.json", config.encode()))
-    start = os.path.join(home, "bin", "jest.js")
+    node = _find_node()
+    env = {"NODE_PATH": os.pathsep.join(package_folders(node))}
+    asked = "[require.resolve('jest/bin/jest'), require('jest/package.json').version].join('\\n')"
+    try:
+        start, version = ask(node, "-p", asked, env=env).split()
+    except LanguageUnavailable:
+        raise LanguageUnavailable(f"Node.js cannot find jest; {REMEDY}") from None
+    config = {**_JEST, "modulePaths": package_folders(node)}
 
     def run(source: str, limits: Limits) -> LanguageCommand:
+        is_module = _IMPORTS.search(source) is not None
+        treated = {**config, "extensionsToTreatAsEsm": [".ts"] if is_module else []}
+        transform = _TRANSFORM.replace("IS_MODULE", json.dumps(is_module))
+        files = (
+            (".jest.transform.js", transform.encode()),
+            (".jest.config.json", json.dumps(treated).encode()),
+        )
         words = ("--config", ".jest.config.json", "--runInBand", "--ci", "--colors=false")
-        return node_command(node, "main.test.ts", start, limits, *words, files=files)
+        return node_command(node, "main.test.ts", start, limits, *words, files=files, flags=_JEST_FLAGS)
 
     return Toolchain(f"Jest {version}", (os.path.dirname(node), *package_folders(node)), run)
 

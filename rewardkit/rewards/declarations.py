@@ -129,7 +129,7 @@ def math_dapo() -> Function:
     "codeforces",
     "livecodebench*",
     *("KodCode/KodCode-V1", "newfacade/LeetCodeDataset", "open-r1/codeforces"),
-    "openai/openai_humaneval",
+    *("openai/openai_humaneval", "THUDM/humaneval-x", "bigcode/humanevalpack", "nuprl/MultiPL-E"),
     "google-research-datasets/mbpp",
     aliases=(
         "code",
@@ -139,9 +139,11 @@ def math_dapo() -> Function:
         "codecontests",
         "openai_humaneval",
         "humaneval",
+        "humaneval-x",
+        "multipl-e",
         "mbpp",
     ),
-    version=13,
+    version=14,
     runs="sandbox",
     # This is far above the reward's own limit, which is on CPU time, with a bound on elapsed time, so that
     # scores do not depend on how busy the machine is.

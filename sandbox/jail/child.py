@@ -38,6 +38,8 @@ class JailJob:
     mode: int
     prelude: bool
     profile: limits.ProcessLimits
+    role: int
+    """`protocol.ALONE`, `PROGRAM` or `TESTS`."""
     fds: list[int]
     idle: int
     """File descriptor through which servers share the tests' idle time, or -1 if unused."""

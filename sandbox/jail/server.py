@@ -24,10 +24,10 @@ from typing import Any
 
 from . import child, kernel, limits, namespaces, scratch, seccomp, usage
 from .protocol import (
+    ALONE,
     BUILD,
     CANCEL,
     CANCELLED,
-    CHECK,
     CPU,
     ENDED,
     HELLO,
@@ -38,7 +38,6 @@ from .protocol import (
     NOT_STARTED,
     OUTPUT,
     REPORT,
-    SERVE,
     WALL,
 )
 from .sharing import SharedRun
@@ -197,12 +196,12 @@ class _JailServer:
                 self._run(packet, fds)
 
     def _run(self, packet: bytes, fds: list[int]) -> None:
-        mode, prelude, profile, processes, threads, cpu_us, wall_us, *others = JOB.unpack(packet)
+        mode, prelude, profile, role, processes, threads, cpu_us, wall_us, *others = JOB.unpack(packet)
         idle_us, used_us, *sizes = others
-        idle = fds.pop() if mode in (SERVE, CHECK) else -1
+        idle = fds.pop() if role != ALONE else -1
         seconds = (cpu_us / 1e6, idle_us / 1e6, used_us / 1e6)
         job = child.JailJob(
-            mode, prelude, _PROFILES[profile], fds, idle, processes, threads, *seconds, *sizes
+            mode, prelude, _PROFILES[profile], role, fds, idle, processes, threads, *seconds, *sizes
         )
         turn = Turn(self.setup.table, job.memory)
         shared = SharedRun(turn, job, self.control, whole=self.warm and processes > 0)

@@ -8,10 +8,10 @@ import struct
 from dataclasses import dataclass
 
 from . import child
-from .protocol import CHECK, CPU, ENDED, EXEC, MEMORY, PROCESSES, SERVE
+from .protocol import CPU, ENDED, EXEC, MEMORY, PROCESSES, PROGRAM, TESTS
 
 _SECONDS = struct.Struct("=d")
-_HELD = {SERVE: 8, CHECK: 16}
+_HELD = {PROGRAM: 8, TESTS: 16}
 """Positions in the file that a program and its tests share, at which each of them writes for how long it has
 been held back."""
 _TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
@@ -49,13 +49,13 @@ def wants_cpu(pid: int, job: child.JailJob) -> bool:
 
 def write_held(job: child.JailJob, held_s: float) -> None:
     """Report for how long a run has been held back, for the other run of a pair."""
-    if job.mode in _HELD:
-        os.pwrite(job.idle, _SECONDS.pack(held_s), _HELD[job.mode])
+    if job.role in _HELD:
+        os.pwrite(job.idle, _SECONDS.pack(held_s), _HELD[job.role])
 
 
 def held_by_other(job: child.JailJob) -> float:
     """Return the seconds for which the other run of a pair has been held back."""
-    other = {SERVE: CHECK, CHECK: SERVE}.get(job.mode)
+    other = {PROGRAM: TESTS, TESTS: PROGRAM}.get(job.role)
     return 0.0 if other is None else _read_seconds(job.idle, _HELD[other])
 
 
@@ -72,14 +72,14 @@ def has_idled(pid: int, job: child.JailJob, elapsed: float, cpu_s: float, held_s
     A program and its tests wait for each other, so time counts as idle only while both are idle. The tests'
     server therefore reports idle time to the program's server, and only the latter applies the limit.
     """
-    if job.mode == CHECK:
+    if job.role == TESTS:
         idle = max(_idled(pid, job, elapsed, cpu_s, held_s), _read_seconds(job.idle, 0))
         os.pwrite(job.idle, _SECONDS.pack(idle), 0)
         return False
     if not job.idle_s or elapsed - cpu_s - held_s <= job.idle_s:  # this is the usual case
         return False
     idle = _idled(pid, job, elapsed, cpu_s, held_s)
-    if job.mode == SERVE:
+    if job.role == PROGRAM:
         idle += _read_seconds(job.idle, 0) - elapsed
     return idle > job.idle_s
 

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from rewardkit.extensions import Table
 from rewardkit.sandbox.languages.base import Language, LanguageCommand, LanguageUnavailable, Toolchain
-from rewardkit.sandbox.languages.c import CPP, CPP17, CPP20, C
+from rewardkit.sandbox.languages.c import CPP, C
 from rewardkit.sandbox.languages.java import JAVA
 from rewardkit.sandbox.languages.javascript import JAVASCRIPT
 from rewardkit.sandbox.languages.pytests import PYTEST
-from rewardkit.sandbox.languages.rust import RUST
+from rewardkit.sandbox.languages.rust import RUST, RUST_TEST
 from rewardkit.sandbox.languages.shell import BASH
 from rewardkit.sandbox.languages.sql import SQL
 
@@ -43,11 +43,10 @@ RUNNERS: Table[Language] = Table(
         for language in (
             C,
             CPP,
-            CPP17,
-            CPP20,
             JAVA,
             JAVASCRIPT,
             RUST,
+            RUST_TEST,
             BASH,
             SQL,
             PYTEST,
@@ -79,6 +78,7 @@ LANGUAGES: Mapping[str, Language] = _AnswerLanguages()
 _JUDGES = re.compile(
     r"(?:gnu\s+)?(?P<name>[a-z+#.]+?)\s*(?P<number>\d*)(?:[\s.-]*\d[\d.\s-]*)?(?:\s*\([^()]*\))?"
 )
+_CPP_STANDARD = re.compile(r"cpp(17|20)")
 _STANDARDS = frozenset({"c", "c++", "cpp", "g++"})
 
 
@@ -101,6 +101,13 @@ def find_runner(name: str) -> str | None:
     """Return the canonical name of a language or test runner for `/run_code`, or None if it is unknown."""
     known = name.strip().casefold()
     return next((key for key, found in RUNNERS.items() if known in (key, *found.aliases)), None) or find(name)
+
+
+def unknown(name: str, known: Iterable[str]) -> str:
+    """Return the message about a name that is not the name of a language."""
+    if (standard := _CPP_STANDARD.fullmatch(name.strip().casefold())) is not None:
+        return f"'{name}' is not a language; use 'cpp' with the option cpp_standard={standard[1]}"
+    return f"unknown language '{name}'; expected one of {', '.join([PYTHON, *known])}"
 
 
 def _exactly(name: str) -> str | None:

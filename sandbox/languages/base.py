@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from rewardkit.sandbox.apart.declaration import ApartSources
 from rewardkit.sandbox.outcome import Limits, SandboxUnavailable
 
 _ASK_TIMEOUT_S = 120.0
@@ -90,6 +91,9 @@ class Language:
     answers: bool = True
     """True if responses may be written in this language. False if the language is only for `/run_code`
     requests, usually to run a program together with its tests."""
+    apart: Callable[[str, str, str], ApartSources] | None = None
+    """Function that takes a program, the declaration of its function and the tests, and returns the sources
+    of a program that answers calls and of tests that make them. None if tests can only use standard input."""
     mark: str = ""
     """Pattern for text that occurs only in programs in this language. It identifies the language of code
     blocks that do not name one. If it is empty, such blocks are never assumed to be in this language."""

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from rewardkit.sandbox.apart import cpp
 from rewardkit.sandbox.jail.limits import PROFILES
 from rewardkit.sandbox.languages.base import (
     Language,
@@ -151,25 +152,16 @@ C = Language(
 CPP = Language(
     "cpp",
     "C++ (17, and 20 for what is not valid in 17)",
-    ("c++", "cxx", "cc"),
+    (
+        "c++",
+        "cxx",
+        "cc",
+        *(f"{name}{year}" for name in ("c++", "gnu++") for year in (11, 14, 17, 20)),
+        "c++2a",
+    ),
     functools.partial(_discover, ("g++", "clang++"), "main.cpp", ("gnu++17", "gnu++20"), _REMEDY),
     _HELLO_CPP,
     is_compiled=True,
+    apart=cpp.apart,
     mark=r"^\s*#\s*include\s*[<\"][^>\"\n]{1,80}[>\"]",
-)
-CPP17 = Language(
-    "cpp17",
-    "C++17",
-    ("c++17", "gnu++17", "c++11", "c++14", "cpp11", "cpp14"),
-    functools.partial(_discover, ("g++", "clang++"), "main.cpp", ("gnu++17",), _REMEDY),
-    _HELLO_CPP,
-    is_compiled=True,
-)
-CPP20 = Language(
-    "cpp20",
-    "C++20",
-    ("c++20", "gnu++20", "c++2a"),
-    functools.partial(_discover, ("g++", "clang++"), "main.cpp", ("gnu++20",), _REMEDY),
-    _HELLO_CPP,
-    is_compiled=True,
 )

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from rewardkit.sandbox.apart import java as apart_java
 from rewardkit.sandbox.languages.base import (
     Language,
     LanguageCommand,
@@ -45,6 +46,7 @@ def names(source: str) -> tuple[str, str]:
     current = ""
     public = ""
     main = ""
+    started = ""
     is_public = False
     for token in _TOKEN.finditer(source):
         if token["brace"] or token["end"]:
@@ -57,10 +59,11 @@ def names(source: str) -> tuple[str, str]:
         elif token["kind"] and depth == 0:
             current = token["name"]
             public = public or (current if is_public else "")
+            started = started or (current if current == apart_java.SERVER else "")
             is_public = False
         elif token["main"] and not main:
             main = current
-    return public or main or "Main", package + (main or public or "Main")
+    return public or main or "Main", package + (started or main or public or "Main")
 
 
 def discover() -> Toolchain:
@@ -133,5 +136,6 @@ JAVA = Language(
     cpu_factor=2.0,
     startup_s=0.5,
     is_compiled=True,
+    apart=apart_java.apart,
     mark=r"\bpublic\s+static\s+void\s+main\s*\(",
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from rewardkit.sandbox.apart import javascript
 from rewardkit.sandbox.languages.base import Language, LanguageCommand, Toolchain, ask, program
 from rewardkit.sandbox.outcome import Limits
 
@@ -28,13 +29,19 @@ def package_folders(node: str) -> tuple[str, ...]:
 
 
 def node_command(
-    node: str, file: str, start: str, limits: Limits, *words: str, files: tuple[tuple[str, bytes], ...] = ()
+    node: str,
+    file: str,
+    start: str,
+    limits: Limits,
+    *words: str,
+    files: tuple[tuple[str, bytes], ...] = (),
+    flags: tuple[str, ...] = (),
 ) -> LanguageCommand:
     """Return the command that runs the script `start`, with the program in `file` next to it."""
     # V8's stack size is in KiB. Some of the stack must remain for the native functions that V8 calls.
-    flags = (f"--max-old-space-size={limits.memory_mb}", f"--stack-size={(_STACK_MB - 8) << 10}")
+    limited = (f"--max-old-space-size={limits.memory_mb}", f"--stack-size={(_STACK_MB - 8) << 10}")
     return LanguageCommand(
-        (node, *flags, start, *words),
+        (node, *limited, *flags, start, *words),
         file,
         files=files,
         env=(
@@ -63,4 +70,5 @@ JAVASCRIPT = Language(
     _HELLO,
     cpu_factor=2.0,
     startup_s=0.2,
+    apart=javascript.apart,
 )

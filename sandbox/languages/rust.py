@@ -6,11 +6,13 @@ object file that rustc generates to connect a program to the allocator.
 
 from __future__ import annotations
 
+import functools
 import os
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
+from rewardkit.sandbox.apart import rust as apart_rust
 from rewardkit.sandbox.languages.base import (
     Language,
     LanguageCommand,
@@ -36,15 +38,20 @@ fn main() {
 """
 
 
-def _discover() -> Toolchain:
+_HELLO_TEST = """#[test]
+fn it() { std::io::Write::write_all(&mut std::io::stdout(), b"42\\n").unwrap() }
+"""
+
+
+def _discover(flags: tuple[str, ...]) -> Toolchain:
     found = program("rustc", _REMEDY)
     root = ask("rustc" if os.path.basename(found) == "rustup" else found, "--print", "sysroot").strip()
     rustc = os.path.join(root, "bin", "rustc")
     version = ask(rustc, "--version").strip()
     with temporary_folder() as folder:
-        link = _link(rustc, folder)
+        link = _link(rustc, folder, flags)
     words = ("--emit=obj", "--cap-lints", "allow", "-o", "main.o", "main.rs")
-    compile_it = LanguageCommand((rustc, *_FLAGS, *words), "main.rs", "main.o")
+    compile_it = LanguageCommand((rustc, *_FLAGS, *flags, *words), "main.rs", "main.o")
 
     def build(source: str) -> Sequence[Sequence[LanguageCommand]]:
         return [[compile_it, link]]
@@ -52,10 +59,10 @@ def _discover() -> Toolchain:
     return Toolchain(version, (root, "/usr/bin", "/bin"), run, build)
 
 
-def _link(rustc: str, folder: str) -> LanguageCommand:
+def _link(rustc: str, folder: str, flags: tuple[str, ...]) -> LanguageCommand:
     """Return the command that links a program's object file."""
-    Path(folder, "main.rs").write_text(_HELLO)
-    asked = ("--print", "link-args", "-C", "save-temps", "-C", "linker=cc", "-o", "main", "main.rs")
+    Path(folder, "main.rs").write_text(_HELLO_TEST if flags else _HELLO)
+    asked = (*flags, "--print", "link-args", "-C", "save-temps", "-C", "linker=cc", "-o", "main", "main.rs")
     said = ask(rustc, *_FLAGS, *asked, folder=folder)
     line = next((line for line in said.splitlines() if ' "cc" ' in line or line.startswith('"cc" ')), "")
     words = [word for word in shlex.split(line.partition('"cc" ')[2]) if not _is_left_out(word)]
@@ -84,5 +91,21 @@ def _is_left_out(word: str) -> bool:
 
 
 RUST = Language(
-    "rust", "Rust", ("rs",), _discover, _HELLO, is_compiled=True, mark=r"^\s*(?:pub\s+)?fn\s+main\s*\(\s*\)"
+    "rust",
+    "Rust",
+    ("rs",),
+    functools.partial(_discover, ()),
+    _HELLO,
+    is_compiled=True,
+    apart=apart_rust.apart,
+    mark=r"^\s*(?:pub\s+)?fn\s+main\s*\(\s*\)",
+)
+RUST_TEST = Language(
+    "rust_test",
+    "rustc --test",
+    (),
+    functools.partial(_discover, ("--test",)),
+    _HELLO_TEST,
+    is_compiled=True,
+    answers=False,
 )

@@ -244,6 +244,30 @@ HUMANEVAL = {
     "test": "def check(candidate):\n    assert candidate(1) == 2\n",
     "entry_point": "inc",
 }
+HUMANEVAL_X = {
+    "task_id": "JavaScript/0",
+    "prompt": "/* Add one. */\nconst inc = (x) => {\n",
+    "declaration": "\nconst inc = (x) => {\n",
+    "canonical_solution": "  return x + 1;\n}\n",
+    "test": "const testInc = () => {\n  console.assert(inc(1) === 2)\n}\n\ntestInc()\n",
+    "example_test": "",
+}
+HUMANEVAL_X_PYTHON = {
+    "task_id": "Python/0",
+    "prompt": 'def inc(x):\n    """Add one in Python."""\n',
+    "declaration": "def inc(x):\n",
+    "canonical_solution": "    return x + 1\n",
+    "test": "def check(inc):\n    assert inc(1) == 2\n\ncheck(inc)\n",
+}
+MULTIPL_E = {
+    "name": "HumanEval_0_inc",
+    "language": "js",
+    "prompt": "//Add one.\nfunction inc(x){\n",
+    "doctests": "transform",
+    "tests": "const assert = require('node:assert');\n\nfunction test() {\n  let candidate = inc;\n"
+    "  assert.deepEqual(candidate(1),2);\n}\n\ntest();",
+    "stop_tokens": ["\nfunction "],
+}
 MBPP: Rows = [
     {
         "task_id": number,
@@ -552,6 +576,16 @@ FORMS: dict[str, list[Form]] = {
     "open-r1": [{f"data/{TRAIN}": [OPEN_R1], "extended/train-00000-of-00001.parquet": [OPEN_R1]}],
     "geo3k": [{f"data/{TRAIN}": [GEO3K], f"data/{VALIDATION}": [GEO3K], f"data/{TEST}": [GEO3K]}],
     "humaneval": [{"HumanEval.jsonl.gz": [HUMANEVAL]}, {f"openai_humaneval/{TEST}": [HUMANEVAL]}],
+    "humaneval-x": [
+        {
+            "js/data/humaneval_js.jsonl.gz": [HUMANEVAL_X],
+            "python/data/humaneval_python.jsonl.gz": [HUMANEVAL_X_PYTHON],
+        }
+    ],
+    "multipl-e": [
+        {"prompts/humaneval-js-reworded.jsonl": [MULTIPL_E, {**MULTIPL_E, "language": "lua"}]},
+        {f"humaneval-js/{TEST}": [MULTIPL_E]},
+    ],
     "mbpp": [
         {"mbpp.jsonl": MBPP, "sanitized-mbpp.json": []},
         {

@@ -114,6 +114,8 @@ SPLITS = {
     "amc": {"test"},
     "olympiad": {"test"},
     "humaneval": {"test"},
+    "humaneval-x": {"test"},
+    "multipl-e": {"test"},
     "hellaswag": {"train", "test"},
     "mmlu-pro": {"validation", "test"},
     "arc": {"train", "validation", "test"},

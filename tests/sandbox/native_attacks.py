@@ -210,7 +210,7 @@ RESOURCES = {
 
 COMPILERS = {
     "include /dev/zero": Attack("c", '#include "/dev/zero"\nint main(void) { return 0; }', ("compile_error",)),
-    "include /dev/urandom": Attack("cpp17", '#include "/dev/urandom"\nint main() {}', ("compile_error",)),
+    "include /dev/urandom": Attack("cpp", '#include "/dev/urandom"\nint main() {}', ("compile_error",)),
     "include /dev/stdin": Attack("c", '#include "/dev/stdin"\nint main(void) { return 0; }'),
     "include a file of the host": Attack("c", '#include "/etc/passwd"\n#include "@CANARY@"\nint main(void) { return 0; }', ("compile_error",)),
     "include the environment": Attack("c", '#include "/proc/self/environ"\n#include "/proc/1/environ"\nint main(void) { return 0; }', ("compile_error",)),
@@ -220,12 +220,12 @@ COMPILERS = {
     "assemble /dev/zero": Attack("c", '__asm__(".data\\n.incbin \\"/dev/zero\\"\\n"); int main(void) { return 0; }', ANY),
     "assemble for ever": Attack("c", '__asm__(".data\\n.rept 2000000000\\n.quad 1\\n.endr\\n"); int main(void) { return 0; }', ("compile_error",)),
     "assemble a huge object": Attack("c", '__asm__(".data\\n.fill 4294967296, 1, 1\\n"); int main(void) { return 0; }', ("compile_error",)),
-    "templates without end": Attack("cpp17", "template <int N> struct A { static const int v = A<N + 1>::v + A<N + 2>::v; };\nint main() { return A<0>::v; }", ("compile_error",)),
+    "templates without end": Attack("cpp", "template <int N> struct A { static const int v = A<N + 1>::v + A<N + 2>::v; };\nint main() { return A<0>::v; }", ("compile_error",)),
     "templates that double": Attack(
-        "cpp17", "template <int N, class T> struct A { using L = A<N - 1, A<N, T>>; using R = A<N - 1, A<N, A<N, T>>>; typename L::X a; typename R::X b; struct X { typename L::X a; typename R::X b; }; };\n"
+        "cpp", "template <int N, class T> struct A { using L = A<N - 1, A<N, T>>; using R = A<N - 1, A<N, A<N, T>>>; typename L::X a; typename R::X b; struct X { typename L::X a; typename R::X b; }; };\n"
         "template <class T> struct A<0, T> { struct X { int x; }; };\nint main() { return sizeof(A<40, int>::X); }", ("compile_error",),
     ),
-    "a constant without end": Attack("cpp17", "constexpr int f() { int i = 0; while (true) i ^= 1; return i; }\nconstexpr int x = f();\nint main() {}", ("compile_error",)),
+    "a constant without end": Attack("cpp", "constexpr int f() { int i = 0; while (true) i ^= 1; return i; }\nconstexpr int x = f();\nint main() {}", ("compile_error",)),
     "macros that double": Attack(
         "c", "#define A(x) B(x) B(x)\n" + "".join(f"#define {chr(66 + i)}(x) {chr(67 + i)}(x) {chr(67 + i)}(x)\n" for i in range(23))
         + "#define Z(x) x\n#define Y(x) Z(x) Z(x) Z(x)\nint main(void) { return sizeof(\"\" A(\"aaaaaaaaaaaaaaaa\")); }", ("compile_error",)

@@ -176,7 +176,9 @@ def test_a_program_comes_out_as_on_a_plain_host(
     sandbox: Sandbox, language: str, plain: Callable[[str], dict[str, tuple[int | None, bytes]]]
 ) -> None:
     def play(source: str, stdin: str) -> tuple[int | None, bytes]:
-        outcome = sandbox.run(source, stdin, LIMITS, language=language)
+        standard = language.removeprefix("cpp") if language.startswith("cpp") else ""
+        known = language.removesuffix(standard)
+        outcome = sandbox.run(source, stdin, LIMITS, language=known, standard=standard)
         assert outcome.status == ("runtime_error" if outcome.exit_code else "ok"), outcome
         return outcome.exit_code, outcome.stdout
 

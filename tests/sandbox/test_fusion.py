@@ -337,7 +337,7 @@ def test_a_service_that_measures_elapsed_time_is_asked_for_it(monkeypatch: pytes
     elsewhere, client = Elsewhere(), FusionClient("http://host/run_code")
     monkeypatch.setattr(client, "_exchange", elsewhere)
     limits = Limits(cpu_s=2.0, wall_s=300.0, memory_mb=256)
-    done = client.run("print(42)", "in", limits, language="cpp17")
+    done = client.run("print(42)", "in", limits, language="cpp")
     asked = elsewhere.asked[0]
     assert (asked["code"], asked["stdin"], asked["language"]) == ("print(42)", "in", "cpp")
     assert (asked["run_timeout"], asked["compile_timeout"], asked["memory_limit_MB"]) == (11.0, 60.0, 256)

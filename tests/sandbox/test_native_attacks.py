@@ -66,5 +66,5 @@ def test_an_attack_in_another_language_is_held(level: str, user: str, name: str)
 def test_there_are_attacks_on_compilers_and_on_every_language() -> None:
     assert len(COMPILERS) >= 20
     assert {attack.language for attack in ATTACKS.values()} >= {
-        "c", "cpp17", "java", "javascript", "go", "rust", "bash", "sql"
+        "c", "cpp", "java", "javascript", "go", "rust", "bash", "sql"
     }  # fmt: skip

@@ -42,7 +42,7 @@ from rewardkit.rewards.code.running import (
 )
 from rewardkit.sandbox import SandboxUnavailable
 from rewardkit.sandbox.fusion_client import FusionClient
-from rewardkit.sandbox.languages import LANGUAGES, PYTHON, LanguageUnavailable, find
+from rewardkit.sandbox.languages import LANGUAGES, PYTHON, LanguageUnavailable, find, unknown
 from rewardkit.sandbox.of_process import sandbox_of_process
 from rewardkit.sandbox.outcome import OVER_LIMIT, TIMED_OUT
 from rewardkit.text import writable
@@ -67,7 +67,10 @@ class CodeOptions(NetworkSettings):
     language: str | None = None
     """Language of all programs (names in docs/sandbox.md). None means the `language` in the ground truth or,
     if it names none, the language of the code block. Unmarked blocks are read as Python unless they clearly
-    contain C++, Java, Rust or Go. Tests that call functions require Python."""
+    contain C++, Java, Rust or Go. Tests that call functions name their language."""
+    cpp_standard: Literal["17", "20"] | None = None
+    """Standard for programs in C++, `17` or `20`. None means C++17 or, if a program does not compile as
+    C++17, C++20."""
     fence: Fence = "last"
     """Code block that contains the program: `last`, `first` or `longest`. `joined` joins all blocks in the
     program's language, and `whole` uses the whole response. If the tests call a function, `last` and `first`
@@ -124,9 +127,7 @@ class CodeOptions(NetworkSettings):
             if seconds is not None and seconds <= 0:
                 raise ValueError(f"{name} is {seconds:g}; expected more than 0")
         if self.language is not None and find(self.language) is None:
-            raise ValueError(
-                f"language is {self.language!r}; expected one of {', '.join([PYTHON, *LANGUAGES])}"
-            )
+            raise ValueError(unknown(self.language, LANGUAGES))
         if self.checker is not None:
             FunctionChecker(self.checker).source()
         if self.sandbox_url is not None:
@@ -259,8 +260,12 @@ def _program(
 
 
 def _body_alone(response: str, problem: CodeProblem, parses: Parses) -> Program | None:
-    """Return an unfenced function body with which a base model continues HumanEval's prompt, or None."""
-    if not problem.prefix or response.lstrip("\n")[:1] not in (" ", "\t"):
+    """Return an unfenced function body with which a base model continues a prompt, or None."""
+    if response.lstrip("\n")[:1] not in (" ", "\t"):
+        return None
+    if problem.is_apart and "```" not in response:
+        return Program(response, problem.language or PYTHON)
+    if not problem.prefix:
         return None
     return Program(response) if parses(f"{problem.prefix}\n{response}") else None
 
@@ -313,6 +318,7 @@ def _rules(problem: CodeProblem, options: CodeOptions, language: str) -> Rules:
         or (options.prelude == "auto" and not reads_stdin),
         compat=options.compat,
         language=language,
+        standard=(options.cpp_standard or "") if language == "cpp" else "",
     )
 
 

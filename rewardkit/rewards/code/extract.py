@@ -196,16 +196,23 @@ def _choose(
         return "\n".join(codes)
     if fence == "longest":
         return max(codes, key=len)
-    codes = [code for code in codes if defines(code, called)] or codes
+    definition = _DEFINITION if language is PYTHON else _BRACED_DEFINITION
+    codes = [code for code in codes if defines(code, called, definition)] or codes
     return codes[0 if fence == "first" else -1]
 
 
 _DEFINITION = re.compile(r"^[ \t]*(?:(?:async[ ]+)?def|class)[ ]+(\w+)|^(\w+)[ \t]*(?::[^=\n]*)?=(?!=)", re.M)
 
 
-def defines(code: str, names: frozenset[str]) -> bool:
+_BRACED_DEFINITION = re.compile(
+    r"\b(\w+)[ \t]*(?:<[^<>\n]{0,200}>)?\([^;{}]{0,1000}\{|\b(\w+)[ \t]*(?::[^=\n]{0,200})?=(?!=)"
+)
+"""Definition of a function or a variable in a language with braces."""
+
+
+def defines(code: str, names: frozenset[str], definition: re.Pattern[str] = _DEFINITION) -> bool:
     """Return True if the code defines one of the names, as a function, method, class or variable."""
-    return bool(names) and any((found[1] or found[2]) in names for found in _DEFINITION.finditer(code))
+    return bool(names) and any((found[1] or found[2]) in names for found in definition.finditer(code))
 
 
 def _choose_inline(text: str) -> str | None:

@@ -10,6 +10,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
+from rewardkit.rewards.code.apart import apart_problem
 from rewardkit.rewards.code.forms import FORMS
 from rewardkit.rewards.code.problem import AssertTest, CodeProblem, GroundTruthError
 from rewardkit.rewards.code.uncarried import uncarried
@@ -25,6 +26,8 @@ def read(text: str) -> CodeProblem:
     wrapped = ground_truth.get("verification_info")  # from PrimeIntellect and open-r1, maybe JSON text
     if wrapped is not None:
         ground_truth = _object(wrapped) if isinstance(wrapped, str) else wrapped
+    if (problem := apart_problem(ground_truth)) is not None:
+        return problem
     for key, form in FORMS.items():
         if key in ground_truth:
             try:

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from rewardkit.rewards.code import extract
 from rewardkit.rewards.code.problem import CodeProblem, GroundTruthError, StdinTest
 from rewardkit.rewards.code.unfenced import in_prose
-from rewardkit.sandbox.languages import LANGUAGES, PYTHON, find
+from rewardkit.sandbox.languages import LANGUAGES, PYTHON, find, unknown
 
-_FAMILY = {"cpp": ("cpp", "cpp17", "cpp20", "c"), "cpp17": ("cpp", "c"), "cpp20": ("cpp", "c"), "c": ("cpp",)}
-"""Languages whose marks on blocks are also accepted for a language, because models often mark C as `cpp` and
-C++ without its standard."""
+_FAMILY = {"cpp": ("c",), "c": ("cpp",)}
+"""Languages whose marks on blocks are also accepted for a language, because models often mark C as `cpp`."""
 
 
 @functools.cache
@@ -47,14 +46,28 @@ def wanted(option: str | None, problem: CodeProblem) -> str | None:
     if asked is not None:
         language = find(asked)
         if language is None:
-            known = ", ".join([PYTHON, *LANGUAGES])
-            raise GroundTruthError(f"cannot run programs in '{asked}'; supported languages: {known}")
-        if language != PYTHON and not _reads_stdin(problem):
+            raise GroundTruthError(unknown(asked, LANGUAGES))
+        if problem.is_apart:
+            _check_apart(language, problem)
+        elif language != PYTHON and not _reads_stdin(problem):
             raise GroundTruthError(
                 f"the tests call functions, which works only for programs in Python, not in {language}"
             )
         return language
     return None if _reads_stdin(problem) else PYTHON
+
+
+def _check_apart(language: str, problem: CodeProblem) -> None:
+    """Reject a language in which the tests cannot be run in another process than the program."""
+    if language != problem.language:
+        raise GroundTruthError(
+            f"the tests are in {problem.language}, but the option 'language' is {language}"
+        )
+    if LANGUAGES[language].apart is None:
+        able = ", ".join([PYTHON, *(name for name, known in LANGUAGES.items() if known.apart)])
+        raise GroundTruthError(
+            f"tests in {language} cannot be run in another process than the program; possible in {able}"
+        )
 
 
 def _reads_stdin(problem: CodeProblem) -> bool:
@@ -82,7 +95,8 @@ def take(
     if language == PYTHON:
         source = extract.extract(response, fence, parses, called=called)
     else:
-        source = extract.extract(response, fence, None, _marks((language, *_FAMILY.get(language, ()))))
+        marks = _marks((language, *_FAMILY.get(language, ())))
+        source = extract.extract(response, fence, None, marks, called)
     return None if source is None else Program(source, language)
 
 
@@ -135,4 +149,4 @@ def _marks(languages: tuple[str, ...]) -> re.Pattern[str]:
         return extract.PYTHON
     names = [name for key in languages for name in (key, *LANGUAGES[key].aliases)]
     longest_first = sorted(map(re.escape, names), key=len, reverse=True)
-    return re.compile(rf"\{{?\.?(?:{'|'.join(longest_first)})(?![\w+#-])", re.IGNORECASE)
+    return re.compile(rf"\{{?\.?(?:{'|'.join(longest_first)})(?:\d\d)?(?![\w+#-])", re.IGNORECASE)

@@ -9,9 +9,11 @@ import re
 from dataclasses import dataclass, field
 
 from rewardkit.rewards.code.assertions import CallCase
+from rewardkit.sandbox.languages import PYTHON
 
 _CALLED = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
 _CHECKED = re.compile(r"\bcheck\(\s*(?:\w+\(\)\.)?(\w+)")
+_DECLARED = re.compile(r"(\w+)\s*[=(]")
 _IMPORTED = re.compile(r"^\s*from\s+solution\s+import\s+([\w, ]+)", re.M)
 _LOOKED_AT = 20_000
 _OTHERS = frozenset(dir(builtins)) | frozenset(keyword.kwlist) | {"check"}
@@ -64,9 +66,16 @@ class CodeProblem:
     """Limits by name. `cpu_s`, `memory_mb` and `total_s` are meant for the program's own language.
     `time_limit`, in seconds, is a contest's limit, which is meant for compiled languages."""
 
+    @property
+    def is_apart(self) -> bool:
+        """Return True if the tests are in the program's language, which is not Python (`apart.py`)."""
+        return self.language not in (None, PYTHON) and isinstance(self.tests[0], AssertTest)
+
     @functools.cached_property
     def called(self) -> frozenset[str]:
         """Return the functions, methods and classes that tests call, and possibly a few other names."""
+        if self.is_apart:
+            return frozenset(_DECLARED.findall(self.setup.rstrip().rpartition("\n")[2]))
         names: set[str] = set()
         for test in self.tests:
             if isinstance(test, CallCase):

@@ -54,6 +54,7 @@ class ProgramRunner(Protocol):
         *,
         prelude: bool = ...,
         language: str = ...,
+        standard: str = ...,
     ) -> Outcome:
         """Run a program to its end, like `Sandbox.run`."""
 
@@ -80,6 +81,7 @@ class ProgramRunner(Protocol):
         before: Sequence[str] | None = ...,
         budget: SolutionBudget | None = ...,
         stop: bool = ...,
+        language: str = ...,
     ) -> list[Answer]:
         """Run assertions on a program, like `Sandbox.check`."""
 
@@ -120,6 +122,7 @@ class Rules:
     prelude: bool
     compat: str | None
     language: str = PYTHON
+    standard: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +196,12 @@ def _run_stdin(run: _TestRun, tests: Sequence[Any]) -> list[CodeVerdict]:
             break
         limits = run.budget.within(run.limits)
         outcome = run.sandbox.run(
-            run.program, test.input, limits, prelude=run.rules.prelude, language=run.rules.language
+            run.program,
+            test.input,
+            limits,
+            prelude=run.rules.prelude,
+            language=run.rules.language,
+            standard=run.rules.standard,
         )
         verdict = _verdict_on_output(run.sandbox, test, outcome, run.rules)
         run.budget.spend(outcome, failed=not verdict.passed)
@@ -304,6 +312,7 @@ def _run_asserts(run: _TestRun, tests: Sequence[Any]) -> list[CodeVerdict]:
         before=[test.before for test in tests],
         budget=run.budget,
         stop=run.rules.stop,
+        language=run.rules.language,
     )
     return [_verdict_on_assert(source, answer) for source, answer in zip(sources, answers, strict=False)]
 

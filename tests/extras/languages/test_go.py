@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from pathlib import Path
 
 import pytest
 
+from rewardkit.sandbox import Limits, Sandbox
 from rewardkit.sandbox.languages.base import can_hold
-from rewardkit_extras.languages import go, go_tests
+from rewardkit.sandbox.levels import why_not
+from rewardkit_extras.languages import go
 
 
 def test_go_has_a_cache_where_there_is_no_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,12 +45,13 @@ def test_go_finds_the_packages_of_gopath(tmp_path: Path, monkeypatch: pytest.Mon
 _GO_TESTS = """// package no
 package twice_test
 
-func TestA(t *testing.T) {}
-	func Test(t  *testing.T) {}
-func Testable(t *testing.T) {}
+import "testing"
+
+func TestA(t *testing.T) { println("A") }
+	func Test(t  *testing.T) { println("B") }
+func Testable(t *testing.T) { println("no") }
 func TestX(x int) {}
-func FuzzB(f *testing.F) {}
-func BenchmarkC(b *testing.B) {}
+func BenchmarkC(b *testing.B) { println("no") }
 /* func TestNo(t *testing.T) {} */
 var text = `
 func TestNo(t *testing.T) {}
@@ -56,15 +60,26 @@ func TestNo(t *testing.T) {}
 
 
 @pytest.mark.parametrize(
-    ("more", "run", "main"),
+    ("more", "status", "said"),
     [
-        ("", "all.Run()", True),
-        ("func main() {}\nfunc TestMain(m *testing.M) {}", "TestMain(all)", False),
+        ("", "ok", [b"A", b"B"]),
+        ("func main() {}\nfunc TestMain(m *testing.M) { println(1); m.Run() }", "ok", [b"1", b"A", b"B"]),
+        ('import "os"', "compile_error", []),
+        ("func TestD(t *testing.T) { t.Fatal(1) }", "runtime_error", [b"A", b"B"]),
     ],
 )
-def test_the_tests_of_a_go_file_are_found(more: str, run: str, main: bool) -> None:
-    source, runner = go_tests.with_runner(_GO_TESTS + more)
-    assert source == _GO_TESTS.replace("package twice_test", "package main") + more
-    assert '[]_testing.InternalTest{{"TestA", TestA}, {"Test", Test}}' in runner
-    assert '[]_testing.InternalFuzzTarget{{"FuzzB", FuzzB}}' in runner
-    assert run in runner and ("func main() {}" in runner) == main
+def test_the_tests_of_a_go_file_are_run(more: str, status: str, said: list[bytes]) -> None:
+    if shutil.which("go") is None or (why_not("warm") and why_not("guard")):
+        pytest.skip("no Go or no isolation here")
+    with Sandbox() as sandbox:
+        found = sandbox.run(_GO_TESTS + more, "", Limits(cpu_s=20), language="go_test")
+    assert (found.status, found.stderr.split()) == (status, said) or (
+        status == "compile_error" == found.status
+    )
+
+
+def test_a_go_file_without_tests_does_not_pass() -> None:
+    if shutil.which("go") is None or (why_not("warm") and why_not("guard")):
+        pytest.skip("no Go or no isolation here")
+    with Sandbox() as sandbox:
+        assert sandbox.run("package main\nfunc main() {}", language="go_test").status == "compile_error"

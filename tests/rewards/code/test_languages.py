@@ -48,7 +48,7 @@ def fenced(mark: str, code: str) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("mark", "code", "language"),
-    [("c", SUM_C, "c"), ("cpp", SUM_CPP, "cpp"), ("C++17", SUM_CPP, "cpp17"), ("js", SUM_JS, "javascript")],
+    [("c", SUM_C, "c"), ("cpp", SUM_CPP, "cpp"), ("C++17", SUM_CPP, "cpp"), ("js", SUM_JS, "javascript")],
 )
 def test_the_fence_decides_where_nothing_else_does(mark: str, code: str, language: str) -> None:
     needs(language)

@@ -1,0 +1,35 @@
+"""Stand-ins for functions in Go. `program.go` carries their calls, and `prepare.go` puts them in."""
+
+from __future__ import annotations
+
+import re
+
+from rewardkit.sandbox.apart.declaration import ApartSources, Declaration, closed, code_only
+
+_CLAUSE = re.compile(r"^\s*package\s+\w+")
+_IMPORTS = re.compile(r"^[ \t]*import\s*(?:\([^)]*\)|[^\n(]+)", re.MULTILINE)
+_DEFINED = re.compile(r"^(?:func|type)\s+(\w+)", re.MULTILINE)
+
+
+def apart(program: str, declaration: str, tests: str) -> ApartSources:
+    """Return a Go program that answers calls, and its tests."""
+    declared = Declaration(declaration, r"^func\b")
+    source = _complete(program, declared)
+    asking = declared.with_stand_in('panic("")', _CLAUSE.sub("", tests))
+    return ApartSources(
+        f"//rewardkit:serve {declared.name}\n{source}",
+        f"//rewardkit:ask {declared.name}\n{asking}",
+        "go_test",
+    )
+
+
+def _complete(program: str, declared: Declaration) -> str:
+    """Return a program with the header that it may lack, and with what the declaration defines besides."""
+    code = code_only(program)
+    if not re.search(rf"^func\s+{declared.name}\b", code, re.MULTILINE):
+        return closed(f"{declared.text}\n{program}")
+    head = _IMPORTS.sub("", _CLAUSE.sub("", declared.head))
+    others = _DEFINED.findall(code_only(head))
+    if any(re.search(rf"^(?:func|type)\s+{name}\b", code, re.MULTILINE) for name in others):
+        return program
+    return f"{program}\n{head}\n"

@@ -1,0 +1,203 @@
+"""Tests in C++, Go, Java, JavaScript and Rust run apart from the program, as Python's do."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from rewardkit.rewards.code.code_reward import CodeOptions, score
+from rewardkit.sandbox.languages import LANGUAGES, RUNNERS, LanguageUnavailable, find, toolchain
+from rewardkit.sandbox.levels import why_not
+from rewardkit.types import Sample, Score
+from tests.rewards.code.apart_problems import CASES, MULTIPL_E
+
+HOSTILE = [
+    pytest.param(name, what, marks=() if name == "javascript" or not place else pytest.mark.slow)
+    for name, case in CASES.items()
+    for place, what in enumerate(case.hostile)
+]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def isolation() -> None:
+    if why_not("warm") and why_not("guard"):
+        pytest.skip("no isolation holds on this host")
+
+
+def needs(language: str) -> None:
+    try:
+        toolchain(LANGUAGES[language])
+    except LanguageUnavailable as error:
+        pytest.skip(str(error))
+
+
+def needs_runner(name: str) -> None:
+    try:
+        toolchain(RUNNERS[name])
+    except LanguageUnavailable as error:
+        pytest.skip(str(error))
+
+
+def scored(program: str, truth: dict[str, Any], mark: str, **options: Any) -> Score:
+    response = f"Here it is:\n```{mark}\n{program}\n```\n"
+    return score(Sample("code", response, json.dumps(truth)), CodeOptions(**options))
+
+
+def verdict(found: Score) -> tuple[str, float]:
+    return found.status, found.score
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_right_program_is_paid_and_a_wrong_one_is_not(name: str) -> None:
+    needs(name)
+    case = CASES[name]
+    right = scored(case.right, case.truth, case.mark)
+    assert verdict(right) == ("ok", 1.0), right.detail
+    assert verdict(scored(f"{case.header}{case.wrong}", case.truth, case.mark)) == ("ok", 0.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+def test_a_body_and_programs_as_models_write_them_are_paid(name: str) -> None:
+    needs(name)
+    case = CASES[name]
+    for program in (case.body, *case.more):
+        found = scored(program, case.truth, case.mark)
+        assert verdict(found) == ("ok", 1.0), (program, found.detail)
+
+
+@pytest.mark.parametrize(("name", "what"), HOSTILE)
+def test_no_program_is_paid_for_ending_or_fooling_its_tests(name: str, what: str) -> None:
+    needs(name)
+    case = CASES[name]
+    found = scored(case.hostile[what], case.truth, case.mark)
+    assert verdict(found) == ("ok", 0.0), found.detail
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MULTIPL_E)
+def test_the_form_of_multipl_e_is_scored_with_and_without_a_fence(name: str) -> None:
+    language = find("go" if name == "go_test.go" else name)
+    assert language is not None
+    needs(language)
+    prompt, tests, body = MULTIPL_E[name]
+    truth = {
+        "name": "HumanEval_900_twice",
+        "language": name,
+        "prompt": prompt,
+        "tests": tests,
+        "stop_tokens": [],
+    }
+    assert verdict(score(Sample("code", body, json.dumps(truth)), CodeOptions())) == ("ok", 1.0)
+    wrong = scored(f"{prompt}{body.replace('2', '3')}", truth, language)
+    assert verdict(wrong) == ("ok", 0.0)
+
+
+def test_tests_that_no_program_could_pass_are_invalid_and_say_why() -> None:
+    needs("javascript")
+    truth = CASES["javascript"].truth
+    for change in ({"declaration": "no function", "prompt": ""}, {"declaration": "", "prompt": ""}):
+        assert scored("x", {**truth, **change}, "js").status == "invalid"
+    needs("cpp")
+    cpp = CASES["cpp"]
+    lacking = {**cpp.truth, "test": "int main() { return missing(spread({})); }"}
+    found = scored(cpp.right, lacking, "cpp")
+    assert found.status == "invalid" and "missing" in str(found.detail)
+
+
+def test_the_last_block_that_defines_the_function_is_the_program() -> None:
+    needs("javascript")
+    case = CASES["javascript"]
+    response = f"```js\n{case.right}```\nUse it so:\n```js\nconsole.log(spread([1, 2]))\n```\n"
+    assert verdict(score(Sample("code", response, json.dumps(case.truth)), CodeOptions())) == ("ok", 1.0)
+
+
+def test_a_language_without_stand_ins_and_another_language_are_invalid() -> None:
+    case = CASES["javascript"]
+    asked = {"language": "bash", "declaration": "f() {", "test": "f"}
+    assert scored("f() { :; }", asked, "bash").status == "invalid"
+    assert scored(case.right, case.truth, "js", language="python").status == "invalid"
+
+
+def test_a_loop_in_the_function_ends_by_its_cpu_time() -> None:
+    needs("javascript")
+    case = CASES["javascript"]
+    found = scored("const spread = (n) => { for (;;); }", case.truth, "js", cpu_s=0.3)
+    assert verdict(found) == ("ok", 0.0) and found.parts["timed_out"] == 1.0
+
+
+JS = {"language": "javascript", "declaration": "async function f(a) {"}
+
+
+@pytest.mark.parametrize(
+    ("program", "test", "expected"),
+    [
+        ("async function f(a) { return a + 1 }", "f(1).then((x) => console.assert(x === 2))", 1.0),
+        ("async function f(a) { return a }", "f(1).then((x) => console.assert(x === 2))", 0.0),
+        ("function f(a) { a.push(1) }", "const a = []; f(a); console.assert(a.length === 1)", 1.0),
+        ("function f(a) { throw new RangeError('no') }", "require('assert').throws(() => f(1), RangeError)", 1.0),
+        ("function f(a) { return a }", "require('assert').throws(() => f(1), RangeError)", 0.0),
+        ("function f(a) { process.exit() }", "require('assert').throws(() => f(1))", 0.0),
+        ("function f(a) { return new Map([[a, undefined]]) }",
+         "require('assert').deepStrictEqual(f(NaN), new Map([[NaN, undefined]]))", 1.0),
+    ],
+)  # fmt: skip
+def test_promises_changed_arguments_exceptions_and_values_arrive(
+    program: str, test: str, expected: float
+) -> None:
+    needs("javascript")
+    found = scored(program, {**JS, "test": test}, "js")
+    assert verdict(found) == ("ok", expected), found.detail
+
+
+JEST_TESTS = """const { deepEqual } = require('assert')
+describe('f', () => {
+  it('doubles', () => { expect(f([1, { a: 2 }])).toStrictEqual([1, { a: 2 }]); deepEqual(f(1), 1) })
+  test('throws', () => { expect(() => f(null)).toThrow(TypeError) })
+})
+"""
+
+
+@pytest.mark.slow
+def test_a_runner_of_tests_in_javascript_is_used_where_it_is_installed() -> None:
+    needs_runner("jest")
+    truth = {"language": "javascript", "declaration": "function f(a) {", "test": JEST_TESTS}
+    right = "function f(a) { if (a === null) throw new TypeError('no'); return a }"
+    found = scored(right, truth, "js")
+    assert verdict(found) == ("ok", 1.0), found.detail
+    for wrong in (
+        "function f(a) { return a }",
+        "function f(a) { process.exit(0) }",
+        f"{right}\nprocess.exit(0)",
+    ):
+        assert verdict(scored(wrong, truth, "js")) == ("ok", 0.0)
+
+
+JUNIT_TESTS = """import org.junit.jupiter.api.*;
+import static org.junit.jupiter.api.Assertions.*;
+class SolutionTest {
+    @Test void sorts() { assertEquals(java.util.List.of(1, 2), new Solution().f(java.util.List.of(2, 1))); }
+    @Test void refuses() { assertThrows(IllegalArgumentException.class, () -> new Solution().f(null)); }
+}
+"""
+
+
+@pytest.mark.slow
+def test_a_runner_of_tests_in_java_is_used_where_it_is_installed() -> None:
+    needs_runner("junit")
+    header = "import java.util.*;\nclass Solution {\n    public List<Integer> f(List<Integer> all) {"
+    truth = {"language": "java", "declaration": header, "test": JUNIT_TESTS}
+    right = (
+        f"{header}\n        if (all == null) throw new IllegalArgumentException();\n"
+        "        List<Integer> found = new ArrayList<>(all);\n        Collections.sort(found);\n"
+        "        return found;\n    }\n}"
+    )
+    found = scored(right, truth, "java")
+    assert verdict(found) == ("ok", 1.0), found.detail
+    for wrong in (
+        right.replace("Collections.sort(found);", ""),
+        right.replace("return found", "System.exit(0); return all"),
+    ):
+        assert verdict(scored(wrong, truth, "java")) == ("ok", 0.0)
