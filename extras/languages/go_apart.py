@@ -8,14 +8,18 @@ from rewardkit.sandbox.apart.declaration import ApartSources, Declaration, close
 
 _CLAUSE = re.compile(r"^\s*package\s+\w+")
 _IMPORTS = re.compile(r"^[ \t]*import\s*(?:\([^)]*\)|[^\n(]+)", re.MULTILINE)
+_HEADER = r"^func\b"
 _DEFINED = re.compile(r"^(?:func|type)\s+(\w+)", re.MULTILINE)
 
 
 def apart(program: str, declaration: str, tests: str) -> ApartSources:
     """Return a Go program that answers calls, and its tests."""
-    declared = Declaration(declaration, r"^func\b")
+    declared = Declaration(declaration, _HEADER)
     source = _complete(program, declared)
-    asking = declared.with_stand_in('panic("")', _CLAUSE.sub("", tests))
+    rest = _CLAUSE.sub("", tests)
+    imports = "\n".join(_IMPORTS.findall(rest))  # which must come before all declarations
+    begun = Declaration(f"package main\n{imports}\n{_CLAUSE.sub('', declaration)}", _HEADER)
+    asking = begun.with_stand_in('panic("")', _IMPORTS.sub("", rest))
     return ApartSources(
         f"//rewardkit:serve {declared.name}\n{source}",
         f"//rewardkit:ask {declared.name}\n{asking}",

@@ -19,7 +19,8 @@ def _discover() -> Toolchain:
 
     def run(source: str, limits: Limits) -> LanguageCommand:
         java = tools.run(source, limits)
-        words = ("--class-path", "program.jar", "--scan-class-path", "program.jar", "--disable-ansi-colors")
+        named = ("--class-path", "program.jar", "--scan-class-path", "program.jar")
+        words = (*named, "--disable-ansi-colors", "--fail-if-no-tests")
         return replace(java, argv=(*java.argv[:-1], "org.junit.platform.console.ConsoleLauncher", *words))
 
     return replace(tools, run=run, version=f"{tools.version} with JUnit")

@@ -20,10 +20,11 @@ type rewardkitError string
 
 func (e rewardkitError) Error() string { return string(e) }
 
-// Types of values that an interface may hold, by name.
-var rewardkitKinds = map[string]reflect.Type{}
+// Types of values that an interface may hold, by name. They are ready before any init, in which tests run.
+var rewardkitKinds = rewardkitAllKinds()
 
-func init() {
+func rewardkitAllKinds() map[string]reflect.Type {
+	kinds := map[string]reflect.Type{}
 	for _, value := range []interface{}{
 		false, "", int(0), int8(0), int16(0), int32(0), int64(0), uint(0), uint8(0), uint16(0), uint32(0), uint64(0),
 		float32(0), float64(0), complex128(0), []interface{}{}, []bool{}, []string{}, []int{}, []int64{}, []rune{},
@@ -31,8 +32,9 @@ func init() {
 		map[string]bool{}, map[string]float64{}, map[string]interface{}{}, map[interface{}]interface{}{}, map[int]int{},
 		map[int]string{}, map[int]bool{}, map[rune]int{}, rewardkitError(""),
 	} {
-		rewardkitKinds[reflect.TypeOf(value).String()] = reflect.TypeOf(value)
+		kinds[reflect.TypeOf(value).String()] = reflect.TypeOf(value)
 	}
+	return kinds
 }
 
 var (

@@ -98,10 +98,12 @@ class Declaration:
             text = text[:-1]
         else:
             raise UnusableDeclaration("a declaration must end with the header of a function and '{'")
-        pieces = list(_PIECE.finditer(code_only(text)))
-        start = pieces[-1].end() if pieces else 0
-        found = list(re.finditer(self.starts, code_only(text)[start:], re.MULTILINE)) if self.starts else []
-        start += found[-1].start() if found else 0
+        code = code_only(text)
+        if self.starts:
+            places = [found.start() for found in re.finditer(self.starts, code, re.MULTILINE)]
+        else:
+            places = [found.end() for found in _PIECE.finditer(code)]
+        start = places[-1] if places else 0
         return text[:start], text[start:]
 
     def completed(self, body: str) -> str:

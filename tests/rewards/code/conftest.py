@@ -21,8 +21,8 @@ def scored() -> ScoredBy:
     if why_not("warm") and why_not("guard"):
         pytest.skip("no isolation holds on this host")
 
-    def scored(program: str, truth: Any, **options: Any) -> Score:
-        response = f"Here it is:\n```python\n{program}\n```\n"
+    def scored(program: str, truth: Any, mark: str = "python", **options: Any) -> Score:
+        response = f"Here it is:\n```{mark}\n{program}\n```\n"
         return score(Sample("code", response, json.dumps(truth)), CodeOptions(**options))
 
     return scored

@@ -107,6 +107,16 @@ def test_tests_that_no_program_could_pass_are_invalid_and_say_why() -> None:
     assert found.status == "invalid" and "missing" in str(found.detail)
 
 
+@pytest.mark.parametrize("level", ["warm", "guard"])
+def test_tests_run_apart_at_every_level(level: Any) -> None:
+    needs("javascript")
+    if reason := why_not(level):
+        pytest.skip(reason)
+    case = CASES["javascript"]
+    for program, expected in ((case.right, 1.0), (case.hostile["exit"], 0.0)):
+        assert verdict(scored(program, case.truth, "js", level=level)) == ("ok", expected)
+
+
 def test_the_last_block_that_defines_the_function_is_the_program() -> None:
     needs("javascript")
     case = CASES["javascript"]
@@ -196,8 +206,29 @@ def test_a_runner_of_tests_in_java_is_used_where_it_is_installed() -> None:
     )
     found = scored(right, truth, "java")
     assert verdict(found) == ("ok", 1.0), found.detail
+    without = {**truth, "test": JUNIT_TESTS.replace("@Test", "")}
+    assert verdict(scored(right, without, "java")) != ("ok", 1.0)
     for wrong in (
         right.replace("Collections.sort(found);", ""),
         right.replace("return found", "System.exit(0); return all"),
     ):
         assert verdict(scored(wrong, truth, "java")) == ("ok", 0.0)
+
+
+GO_TESTS = """package main
+import "testing"
+func TestF(t *testing.T) {
+    got, err := F([]interface{}{1, "a", nil}, map[string]int{"a": 1})
+    if len(got) != 2 || got[0] != 1 || got[1] != "a" || err == nil || err.Error() != "no" { t.Fatal(got, err) }
+}
+"""
+
+
+def test_values_of_interfaces_errors_and_several_results_arrive_in_go() -> None:
+    needs("go")
+    header = "package main\nfunc F(all []interface{}, m map[string]int) ([]interface{}, error) {"
+    truth = {"language": "go", "declaration": header, "test": GO_TESTS}
+    right = 'func F(all []interface{}, m map[string]int) ([]interface{}, error) { return all[:2], errors.New("no") }'
+    found = scored(right, truth, "go")
+    assert verdict(found) == ("ok", 1.0), found.detail
+    assert verdict(scored(right.replace('"no"', '"yes"'), truth, "go")) == ("ok", 0.0)

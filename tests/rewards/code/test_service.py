@@ -18,6 +18,7 @@ from rewardkit.sandbox import Pool
 from rewardkit.sandbox.fusion import EXTENSION, run_code
 from rewardkit.sandbox.languages import LANGUAGES, LanguageUnavailable, toolchain
 from rewardkit.types import Sample
+from tests.rewards.code.apart_problems import CASES as CASES_APART
 from tests.rewards.code.conftest import ScoredBy
 from tests.rewards.code.test_checkers import DIVISOR
 from tests.server.serving import serve
@@ -126,6 +127,19 @@ def test_every_form_is_scored_on_our_service_as_it_is_here(
             )
             assert there.status in ("ok", "invalid"), (name, program, there.detail)
             assert _judged(there) == _judged(here), (name, program)
+
+
+def test_tests_in_another_language_are_scored_on_our_service_as_they_are_here(
+    service: str, scored: ScoredBy
+) -> None:
+    try:
+        toolchain(LANGUAGES["javascript"])
+    except LanguageUnavailable as error:
+        pytest.skip(str(error))
+    case = CASES_APART["javascript"]
+    for program in (case.right, case.body, case.hostile["exit"], "const spread ="):
+        there, here = (scored(program, case.truth, mark="js", sandbox_url=url) for url in (service, None))
+        assert there.status == "ok" and _judged(there) == _judged(here), there.detail
 
 
 def _judged(score: Any) -> Any:
