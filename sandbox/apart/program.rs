@@ -104,23 +104,24 @@ pub mod rewardkit_program {
     }
 
     /// A value that can be sent by content.
-    pub trait Wire {
+    pub trait Put {
         fn put(&self, message: &mut Message);
-        /// Read a value. Only values of a known size can be read.
-        fn get(_: &mut Message) -> Self
-        where
-            Self: Sized,
-        {
-            unreachable!()
-        }
+    }
+
+    /// A value that can be sent and received by content.
+    pub trait Wire: Put {
+        fn get(message: &mut Message) -> Self;
     }
 
     macro_rules! plain {
         ($($kind:ty),*) => {$(
-            impl Wire for $kind {
+            impl Put for $kind {
                 fn put(&self, message: &mut Message) {
                     message.data.extend_from_slice(&self.to_le_bytes());
                 }
+            }
+
+            impl Wire for $kind {
                 fn get(message: &mut Message) -> Self {
                     <$kind>::from_le_bytes(message.bytes(std::mem::size_of::<$kind>()).try_into().unwrap())
                 }
@@ -129,66 +130,78 @@ pub mod rewardkit_program {
     }
     plain!(i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize, f32, f64);
 
-    impl Wire for () {
+    impl Put for () {
         fn put(&self, _: &mut Message) {}
+    }
+
+    impl Wire for () {
         fn get(_: &mut Message) {}
     }
 
-    impl Wire for bool {
+    impl Put for bool {
         fn put(&self, message: &mut Message) {
             (*self as u8).put(message);
         }
+    }
+
+    impl Wire for bool {
         fn get(message: &mut Message) -> Self {
             u8::get(message) != 0
         }
     }
 
-    impl Wire for char {
+    impl Put for char {
         fn put(&self, message: &mut Message) {
             (*self as u32).put(message);
         }
+    }
+
+    impl Wire for char {
         fn get(message: &mut Message) -> Self {
             char::from_u32(u32::get(message)).expect("not a character")
         }
     }
 
-    impl Wire for str {
+    impl Put for str {
         fn put(&self, message: &mut Message) {
             self.len().put(message);
             message.data.extend_from_slice(self.as_bytes());
         }
     }
 
-    impl Wire for String {
+    impl Put for String {
         fn put(&self, message: &mut Message) {
             self.as_str().put(message);
         }
+    }
+
+    impl Wire for String {
         fn get(message: &mut Message) -> Self {
             let size = usize::get(message);
             String::from_utf8(message.bytes(size).to_vec()).expect("not a text")
         }
     }
 
-    // What is borrowed is kept for ever, so that every lifetime suits.
+    // A borrowed value is kept for ever, so that it suits every lifetime.
     impl Wire for &'static str {
-        fn put(&self, message: &mut Message) {
-            (**self).put(message);
-        }
         fn get(message: &mut Message) -> Self {
             Box::leak(String::get(message).into_boxed_str())
         }
     }
 
-    impl<T: Wire> Wire for &'static T {
+    impl<T: Put + ?Sized> Put for &T {
         fn put(&self, message: &mut Message) {
             (**self).put(message);
         }
+    }
+
+    impl<T: Wire> Wire for &'static T {
         fn get(message: &mut Message) -> Self {
             Box::leak(Box::new(T::get(message)))
         }
     }
 
-    impl<T: Wire> Wire for [T] {
+    impl<T: Put> Put for [T] {
         fn put(&self, message: &mut Message) {
             self.len().put(message);
             self.iter().for_each(|item| item.put(message));
@@ -196,43 +209,49 @@ pub mod rewardkit_program {
     }
 
     impl<T: Wire> Wire for &'static [T] {
-        fn put(&self, message: &mut Message) {
-            (**self).put(message);
-        }
         fn get(message: &mut Message) -> Self {
             Box::leak(Vec::get(message).into_boxed_slice())
         }
     }
 
-    impl<T: Wire, const N: usize> Wire for [T; N] {
+    impl<T: Put, const N: usize> Put for [T; N] {
         fn put(&self, message: &mut Message) {
             self.iter().for_each(|item| item.put(message));
         }
+    }
+
+    impl<T: Wire, const N: usize> Wire for [T; N] {
         fn get(message: &mut Message) -> Self {
             std::array::from_fn(|_| T::get(message))
         }
     }
 
-    impl<T: Wire> Wire for Box<T> {
+    impl<T: Put> Put for Box<T> {
         fn put(&self, message: &mut Message) {
             (**self).put(message);
         }
+    }
+
+    impl<T: Wire> Wire for Box<T> {
         fn get(message: &mut Message) -> Self {
             Box::new(T::get(message))
         }
     }
 
-    impl<T: Wire> Wire for Option<T> {
+    impl<T: Put> Put for Option<T> {
         fn put(&self, message: &mut Message) {
             self.is_some().put(message);
             self.iter().for_each(|item| item.put(message));
         }
+    }
+
+    impl<T: Wire> Wire for Option<T> {
         fn get(message: &mut Message) -> Self {
             if bool::get(message) { Some(T::get(message)) } else { None }
         }
     }
 
-    impl<T: Wire, E: Wire> Wire for Result<T, E> {
+    impl<T: Put, E: Put> Put for Result<T, E> {
         fn put(&self, message: &mut Message) {
             self.is_ok().put(message);
             match self {
@@ -240,6 +259,9 @@ pub mod rewardkit_program {
                 Err(error) => error.put(message),
             }
         }
+    }
+
+    impl<T: Wire, E: Wire> Wire for Result<T, E> {
         fn get(message: &mut Message) -> Self {
             if bool::get(message) { Ok(T::get(message)) } else { Err(E::get(message)) }
         }
@@ -247,11 +269,14 @@ pub mod rewardkit_program {
 
     macro_rules! containers {
         ($($kind:ident<$item:ident> $(where $($bound:path),+)?);*) => {$(
-            impl<$item: Wire $($(+ $bound)+)?> Wire for $kind<$item> {
+            impl<$item: Put $($(+ $bound)+)?> Put for $kind<$item> {
                 fn put(&self, message: &mut Message) {
                     self.len().put(message);
                     self.iter().for_each(|item| item.put(message));
                 }
+            }
+
+            impl<$item: Wire $($(+ $bound)+)?> Wire for $kind<$item> {
                 fn get(message: &mut Message) -> Self {
                     let size = usize::get(message);
                     (0..size).map(|_| $item::get(message)).collect()
@@ -263,7 +288,7 @@ pub mod rewardkit_program {
 
     macro_rules! maps {
         ($($kind:ident where $($bound:path),+);*) => {$(
-            impl<K: Wire $(+ $bound)+, V: Wire> Wire for $kind<K, V> {
+            impl<K: Put $(+ $bound)+, V: Put> Put for $kind<K, V> {
                 fn put(&self, message: &mut Message) {
                     self.len().put(message);
                     for (key, value) in self {
@@ -271,6 +296,9 @@ pub mod rewardkit_program {
                         value.put(message);
                     }
                 }
+            }
+
+            impl<K: Wire $(+ $bound)+, V: Wire> Wire for $kind<K, V> {
                 fn get(message: &mut Message) -> Self {
                     let size = usize::get(message);
                     (0..size).map(|_| (K::get(message), V::get(message))).collect()
@@ -283,11 +311,15 @@ pub mod rewardkit_program {
     macro_rules! tuples {
         ($(($($name:ident),+)),*) => {$(
             #[allow(non_snake_case)]
-            impl<$($name: Wire),+> Wire for ($($name,)+) {
+            impl<$($name: Put),+> Put for ($($name,)+) {
                 fn put(&self, message: &mut Message) {
                     let ($($name,)+) = self;
                     $($name.put(message);)+
                 }
+            }
+
+            #[allow(non_snake_case)]
+            impl<$($name: Wire),+> Wire for ($($name,)+) {
                 fn get(message: &mut Message) -> Self {
                     ($($name::get(message),)+)
                 }

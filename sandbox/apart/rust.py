@@ -17,13 +17,13 @@ from rewardkit.sandbox.apart.declaration import (
 _SERVE = """
 use crate::rewardkit_program::Message as RewardkitMessage;
 pub fn rewardkit_answer(asked: &mut RewardkitMessage, answer: &mut RewardkitMessage) {{
-    use crate::rewardkit_program::Wire;
+    use crate::rewardkit_program::{{Put, Wire}};
 {taken}    let result = {name}({given});
     result.put(answer);
 {back}    let _ = asked;
 }}
 """
-_ASK = """ use rewardkit_program::Wire;
+_ASK = """ use rewardkit_program::{{Put, Wire}};
     let mut message = rewardkit_program::Message::new();
     {put}
     let mut answer = message.ask();

@@ -12,7 +12,7 @@ from typing import Literal
 import pytest
 
 from rewardkit.sandbox import Job, Limits, Outcome, Pool, Sandbox
-from rewardkit.sandbox.building import Build, Builds, build
+from rewardkit.sandbox.building import BUILD_LIMITS, Build, Builds, build
 from rewardkit.sandbox.languages import LANGUAGES, PYTHON, LanguageUnavailable, find, toolchain
 from rewardkit.sandbox.languages.base import LanguageCommand, Toolchain, private_folder
 from rewardkit.sandbox.languages.java import names
@@ -199,6 +199,23 @@ def test_what_is_not_valid_in_the_older_standard_is_tried_in_the_newer(warm: San
     assert warm.run(newer, language="cpp", standard="17").status == "compile_error"
     older = printf + 'int main() { int concept = 42; printf("%d\\n", concept); }'
     assert run(warm, "cpp", older).stdout == b"42\n"
+
+
+BOMBS = {
+    "rust": "macro_rules! bomb { ($($t:tt)*) => { bomb!{$($t)* $($t)* $($t)* $($t)*} } }\n"
+    "bomb!{a b c d e f g h}\nfn main() {}",
+    "cpp": "template <int N, class T> struct A { using L = A<N - 1, A<N, T>>; using R = A<N - 1, A<N, A<N, T>>>;"
+    " typename L::X a; typename R::X b; struct X { typename L::X a; typename R::X b; }; };\n"
+    "template <class T> struct A<0, T> { using X = int; };\nA<30, int>::X x; int main() {}",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", BOMBS)
+def test_a_build_stays_within_its_memory_whatever_the_compiler(warm: Sandbox, language: str) -> None:
+    outcome = run(warm, language, BOMBS[language])
+    assert outcome.status == "compile_error"
+    assert outcome.peak_memory >> 20 < 1.15 * BUILD_LIMITS.memory_mb
 
 
 @pytest.mark.parametrize(("status", "tried"), [("runtime_error", 2), ("cpu_timeout", 1), ("memory_limit", 1)])

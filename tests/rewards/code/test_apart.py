@@ -232,3 +232,70 @@ def test_values_of_interfaces_errors_and_several_results_arrive_in_go() -> None:
     found = scored(right, truth, "go")
     assert verdict(found) == ("ok", 1.0), found.detail
     assert verdict(scored(right.replace('"no"', '"yes"'), truth, "go")) == ("ok", 0.0)
+
+
+VALUES = {
+    "cpp": (
+        """#include <bits/stdc++.h>
+using namespace std;
+vector<bool> f(map<char,int> a, set<string>& b, pair<int,double> c, tuple<int,optional<string>> d, any e){""",
+        '    b.insert("z");\n    return {a.at(\'x\') == 1, c.second > 1, get<1>(d) == "q", any_cast<int>(e) == 3};\n',
+        """#include <cassert>
+int main() {
+    set<string> b;
+    assert((f({{'x', 1}}, b, {1, 2.5}, {1, "q"}, 3) == vector<bool>{1, 1, 1, 1}));
+    assert(b.count("z"));
+    try { f({}, b, {1, 1}, {1, ""}, 3); assert(false); } catch (out_of_range&) {}
+}""",
+    ),
+    "java": (
+        """import java.util.*;
+class Solution {
+    public static Map<String, int[]> f(int[][] g, Set<Character> s, Optional<Long> o, char c) {""",
+        """        g[0][0] = 9;
+        return new TreeMap<>(Map.of("" + c + s.size() + o.get(), g[0]));
+""",
+        """class Main {
+    public static void main(String[] arguments) {
+        int[][] g = {{1, 2}};
+        assert Arrays.equals(Solution.f(g, Set.of('x'), Optional.of(5L), 'q').get("q15"), new int[] {9, 2});
+        assert g[0][0] == 9;
+    }
+}""",
+    ),
+    "go": (
+        "package main\ntype P struct { n int; S string }\nfunc F(p *P, m map[string][]int, xs ...int) (int, P) {",
+        '    p.n++\n    m["b"] = xs\n    return len(xs), *p\n',
+        """import "testing"
+func TestF(t *testing.T) {
+    p, m := &P{1, "s"}, map[string][]int{}
+    n, q := F(p, m, 4, 5)
+    if n != 2 || q != (P{2, "s"}) || p.n != 2 || len(m["b"]) != 2 { t.Fatal(n, q, p, m) }
+}""",
+    ),
+    "rust": (
+        """use std::collections::HashMap;
+fn f(a: &str, b: &[i32], c: &mut Vec<String>, d: (i64, char), e: Option<&str>) -> Result<HashMap<String, u8>, String> {""",
+        """    c.push(a.to_string());
+    if b.is_empty() { return Err(format!("{:?}", d)) }
+    Ok(HashMap::from([(e.unwrap_or("no").to_string(), b[0] as u8)]))
+""",
+        """#[test]
+fn arrives() {
+    let (mut c, k) = (vec![], String::from("k"));
+    assert_eq!(f("a", &[7], &mut c, (1, 'x'), Some(&k)), Ok(HashMap::from([(k.clone(), 7)])));
+    assert_eq!(c, vec!["a"]);
+    assert!(f("a", &[], &mut c, (1, 'x'), None).is_err());
+}""",
+    ),
+}
+"""Declaration, right body and tests for each language, with many types of values."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", VALUES)
+def test_values_of_many_types_are_sent_and_changed_arguments_come_back(name: str) -> None:
+    needs(name)
+    declaration, body, tests = VALUES[name]
+    found = scored(body, {"language": name, "declaration": declaration, "test": tests}, name)
+    assert verdict(found) == ("ok", 1.0), found.detail

@@ -116,7 +116,7 @@ def test_a_language_that_nobody_runs_is_no_candidate_by_its_fence_and_invalid_by
     found = scored(fenced("haskell", "main = print 3"), {"tests": TESTS})
     assert (found.status, found.score) == ("ok", 0.0)
     asked = scored(fenced("haskell", "main = print 3"), {"tests": TESTS, "language": "haskell"})
-    assert asked.status == "invalid" and "languages: python, c, cpp" in (asked.detail or "")
+    assert asked.status == "invalid" and "python, c, cpp" in (asked.detail or "")
     odd = scored(fenced("c", SUM_C), {"tests": TESTS, "language": ["c"]})
     assert odd.status == "invalid"
 
@@ -133,6 +133,17 @@ def test_a_problems_limit_of_time_is_for_the_language() -> None:
     problem = read(json.dumps({"tests": TESTS, "time_limit": 2.0}))
     limits = {name: _rules(problem, CodeOptions(), name).limits.cpu_s for name in ("python", "cpp", "java")}
     assert limits == {"python": 10.0, "cpp": 2.0, "java": 4.5}
+
+
+@pytest.mark.parametrize("name", ["cpp17", "cpp20"])
+def test_an_old_name_of_cpp_is_refused_with_the_option_that_replaces_it(name: str) -> None:
+    option = f"cpp_standard={name[3:]}"
+    with pytest.raises(ValueError, match=option):
+        CodeOptions(language=name)
+    asked = scored(fenced("cpp", SUM_CPP), {"tests": TESTS, "language": name})
+    assert asked.status == "invalid" and option in str(asked.detail)
+    marked = {"tests": TESTS, "language": "cpp"}
+    assert scored(fenced(name, SUM_CPP), marked, cpp_standard=name[3:]).score == 1.0
 
 
 def test_every_test_of_another_language_is_explained() -> None:
