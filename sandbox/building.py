@@ -189,7 +189,7 @@ def build(language: Language, tools: Toolchain, job: Job, run: RunJob) -> Build 
     made = Build(language, tools, source, job.program)
     failed: Outcome | None = None
     limits = BUILD_LIMITS
-    for steps in _attempts(tools.build(source), job.standard):
+    for steps in _attempts(language, tools.build(source), job.standard):
         given = job.program
         for step in steps:
             outcome = run(_job(step, tools, Job(given, limits=limits, files=job.files), "build"))
@@ -206,15 +206,23 @@ def build(language: Language, tools: Toolchain, job: Job, run: RunJob) -> Build 
 
 
 def _attempts(
-    every: Sequence[Sequence[LanguageCommand]], standard: str
+    language: Language, every: Sequence[Sequence[LanguageCommand]], standard: str
 ) -> Sequence[Sequence[LanguageCommand]]:
-    """Return the lists of build steps for a standard. A language without standards has one list."""
+    """Return the lists of build steps for a standard, or all lists if none is requested.
+
+    Raises:
+        LanguageUnavailable: The language has no such standard.
+    """
+    if not standard:
+        return every
     chosen = [
         steps
         for steps in every
         if any(word.startswith("-std=") and word.endswith(standard) for step in steps for word in step.argv)
     ]
-    return chosen if standard else every
+    if not chosen:
+        raise LanguageUnavailable(f"{language.title} has no standard '{standard}'")
+    return chosen
 
 
 def _told(failed: Outcome) -> Outcome:

@@ -197,6 +197,9 @@ def test_what_is_not_valid_in_the_older_standard_is_tried_in_the_newer(warm: San
     assert run(warm, "cpp", newer).stdout == b"42\n"
     assert warm.run(newer, language="cpp", standard="20").stdout == b"42\n"
     assert warm.run(newer, language="cpp", standard="17").status == "compile_error"
+    for language, standard in (("cpp", "99"), ("c", "20"), ("javascript", "17")):
+        with pytest.raises(LanguageUnavailable):
+            warm.run(newer, language=language, standard=standard)
     older = printf + 'int main() { int concept = 42; printf("%d\\n", concept); }'
     assert run(warm, "cpp", older).stdout == b"42\n"
 
