@@ -13,8 +13,8 @@ _SERVE = """
 struct rewardkit_declared {{ static {header}; }};
 signed main() {{
     rewardkit::Call<decltype(rewardkit_declared::{name})>::serve(
-        [](auto&&... argument) -> decltype(auto) {{
-            return {name}(static_cast<decltype(argument)>(argument)...);
+        [](auto&&... rewardkit_given) -> decltype(auto) {{
+            return {name}(static_cast<decltype(rewardkit_given)>(rewardkit_given)...);
         }});
 }}
 """

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 _NOT_CODE = re.compile(
-    r"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*\"?|`[^`]*`?|'(?:\\[^\n]|[^\\'\n])[^'\n]{0,8}'", re.DOTALL
+    r"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*\"?|`[^`]*`?|'(?:\\[^\n][^'\n]{0,8}|[^\\'\n])'", re.DOTALL
 )
 _PIECE = re.compile(r"[;{}]|^[ \t]*#[^\n]*", re.MULTILINE)
 _CALL = re.compile(r"(?P<name>[A-Za-z_$]\w*)\s*(?:<[^()]*>\s*)?\(")

@@ -16,20 +16,20 @@ from rewardkit.sandbox.apart.declaration import (
 
 _SERVE = """
 use crate::rewardkit_program::Message as RewardkitMessage;
-pub fn rewardkit_answer(asked: &mut RewardkitMessage, answer: &mut RewardkitMessage) {{
+pub fn rewardkit_answer(rewardkit_asked: &mut RewardkitMessage, rewardkit_reply: &mut RewardkitMessage) {{
     use crate::rewardkit_program::{{Put, Wire}};
-{taken}    let result = {name}({given});
-    result.put(answer);
-{back}    let _ = asked;
+{taken}    let rewardkit_result = {name}({given});
+    rewardkit_result.put(rewardkit_reply);
+{back}    let _ = rewardkit_asked;
 }}
 """
 _ASK = """ use rewardkit_program::{{Put, Wire}};
-    let mut message = rewardkit_program::Message::new();
+    let mut rewardkit_asked = rewardkit_program::Message::new();
     {put}
-    let mut answer = message.ask();
-    let result = Wire::get(&mut answer);
+    let mut rewardkit_reply = rewardkit_asked.ask();
+    let rewardkit_result = Wire::get(&mut rewardkit_reply);
     {back}
-    result """
+    rewardkit_result """
 _PARAMETER = re.compile(r"(?:mut\s+)?(?P<name>\w+)\s*:\s*(?P<type>.+)", re.DOTALL)
 _CHANGED = re.compile(r"&(?:'\w+\s+)?mut\s+(?P<type>.+)", re.DOTALL)
 _BORROWED = re.compile(r"&\s*(?:'\w+\s*)?(?!mut\b)")
@@ -72,8 +72,10 @@ def _without(source: str, lines: set[str]) -> str:
 
 
 def _ask(named: list[tuple[str, str]]) -> str:
-    put = " ".join(f"{_read(name, kind)}.put(&mut message);" for name, kind in named)
-    back = " ".join(f"*{name} = Wire::get(&mut answer);" for name, kind in named if _CHANGED.fullmatch(kind))
+    put = " ".join(f"{_read(name, kind)}.put(&mut rewardkit_asked);" for name, kind in named)
+    back = " ".join(
+        f"*{name} = Wire::get(&mut rewardkit_reply);" for name, kind in named if _CHANGED.fullmatch(kind)
+    )
     return _ASK.format(put=put, back=back)
 
 
@@ -90,9 +92,9 @@ def _program(program: str, declared: Declaration, named: list[tuple[str, str]]) 
     for name, kind in named:
         changed = _CHANGED.fullmatch(kind)
         own = _BORROWED.sub("&'static ", changed["type"] if changed else kind)
-        taken += f"    let {'mut ' if changed else ''}{name}: {own} = Wire::get(asked);\n"
+        taken += f"    let {'mut ' if changed else ''}{name}: {own} = Wire::get(rewardkit_asked);\n"
         given += f"{'&mut ' if changed else ''}{name}, "
-        back += f"    {name}.put(answer);\n" if changed else ""
+        back += f"    {name}.put(rewardkit_reply);\n" if changed else ""
     body = program if _defines(program, declared.name) else f"{declared.header} {{\n{program}"
     answer = _SERVE.format(taken=taken, name=declared.name, given=given, back=back)
     main = "fn main() { rewardkit_program::serve(program::rewardkit_answer) }\n"

@@ -17,6 +17,7 @@ from rewardkit.sandbox.apart.declaration import Declaration, UnusableDeclaration
         ("class A {\n    public <T> List<T> f(Map<String, List<T>> m, int... n) {", "", "class A {", "f", ("Map<String, List<T>> m", "int... n")),
         ("package main\nimport \"fmt\"\nfunc F(a []int, f func(int) int) (int, error) {", r"^func\b", 'package main\nimport "fmt"\n', "F", ("a []int", "f func(int) int")),
         ("func G() {}\nfunc F(a []interface{}) interface{} {", r"^func\b", "func G() {}\n", "F", ("a []interface{}",)),
+        ("fn f<'a>(x: &'a dyn Any, y: &'a str) -> bool {", r"^fn\b", "", "f", ("x: &'a dyn Any", "y: &'a str")),
         ("use a::b;\nfn f<T>(x: &'a str, y: char) -> Vec<T> {", r"^fn\b", "use a::b;\n", "f", ("x: &'a str", "y: char")),
         ("const a = 1\nconst f = (x, y) => {", r"^const\b", "const a = 1\n", "f", ()),
     ],

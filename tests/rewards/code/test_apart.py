@@ -299,3 +299,26 @@ def test_values_of_many_types_are_sent_and_changed_arguments_come_back(name: str
     declaration, body, tests = VALUES[name]
     found = scored(body, {"language": name, "declaration": declaration, "test": tests}, name)
     assert verdict(found) == ("ok", 1.0), found.detail
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "declaration", "body", "tests"),
+    [
+        ("rust", "fn result(message: i32, answer: i32, asked: i32) -> i32 {", " message - answer + asked }",
+         "#[test]\nfn t() { assert_eq!(result(5, 2, 1), 4); }"),
+        ("cpp", "int argument(int message, int answer) {", " return message - answer; }",
+         "#include <cassert>\nint main() { assert(argument(5, 2) == 3); }"),
+        ("go", "package main\nfunc Result(message, answer int) (asked int) {", " asked = message - answer; return }",
+         'import "testing"\nfunc TestT(t *testing.T) { if Result(5, 2) != 3 { t.Fail() } }'),
+        ("java", "class Solution { static int result(int[] arguments, int out) {", " return arguments[0] - out; } }",
+         "class Main { public static void main(String[] a) { assert Solution.result(new int[] {5}, 2) == 3; } }"),
+    ],
+)  # fmt: skip
+def test_a_function_may_use_the_names_of_the_stand_in(
+    name: str, declaration: str, body: str, tests: str
+) -> None:
+    needs(name)
+    truth = {"language": name, "declaration": declaration, "test": tests}
+    found = scored(f"{declaration}{body}", truth, name)
+    assert verdict(found) == ("ok", 1.0), found.detail
