@@ -131,10 +131,18 @@ def test_a_language_without_stand_ins_and_another_language_are_invalid() -> None
     assert scored(case.right, case.truth, "js", language="python").status == "invalid"
 
 
-def test_a_loop_in_the_function_ends_by_its_cpu_time() -> None:
+@pytest.mark.parametrize(
+    ("waits", "status"),
+    [
+        ("for (;;);", "cpu_timeout"),
+        ("Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 60000)", "idle_timeout"),
+    ],
+)
+def test_a_function_that_does_not_end_is_stopped(waits: str, status: str) -> None:
     needs("javascript")
     case = CASES["javascript"]
-    found = scored("const spread = (n) => { for (;;); }", case.truth, "js", cpu_s=0.3)
+    found = scored(f"const spread = (n) => {{ {waits} }}", case.truth, "js", cpu_s=0.3)
+    assert status in str(found.detail)
     assert verdict(found) == ("ok", 0.0) and found.parts["timed_out"] == 1.0
 
 
