@@ -13,7 +13,8 @@ from rewardkit.sandbox.apart.declaration import (
     code_only,
 )
 
-_JEST = re.compile(r"^[ \t]*(?:describe|test|it)(?:\.each)?\(", re.MULTILINE)
+_JEST = re.compile(r"^[ \t]*(?:describe|test|it)(?:\.\w+)*(?:\(\s*['\"`]|\.each\b)", re.MULTILINE)
+"""Pattern for the tests of Jest, which have a name, unlike a call to a function called `test`."""
 _DECLARED = re.compile(
     r"(?:\bfunction\s*\*?\s*(?P<function>[\w$]+)"
     r"|\b(?:const|let|var)\s+(?P<variable>[\w$]+)\s*(?::[^=]*)?=)[^;]*$"
@@ -35,7 +36,7 @@ def apart(program: str, declaration: str, tests: str) -> ApartSources:
     source = program if _defines(program, name) else declared.completed(program)
     serve = f"\n;__rewardkit.serve({{ {name} }})\n"
     stand_in = f"const {name} = __rewardkit.standIn({name!r})\n__rewardkit.strict()\n"
-    runner = "jest" if _JEST.search(code_only(tests)) else "javascript"
+    runner = "jest" if _JEST.search(tests) else "javascript"
     return ApartSources(
         f"{_carrier()}{source}{serve}", f"{_carrier()}{declared.head}\n{stand_in}{tests}", runner
     )
