@@ -20,7 +20,7 @@ from rewardkit.rewards.judge.presets import PRESETS, needs_template
 from rewardkit.rewards.judge.spending import JudgeSpending
 from rewardkit.types import Sample, Score
 
-VERSION = 5
+VERSION = 6
 
 
 class JudgeFile(msgspec.Struct):

@@ -11,6 +11,7 @@ from math import exp, isfinite
 
 from rewardkit.rewards.judge.cache import JudgeAnswer
 from rewardkit.rewards.judge.options import JudgeOptions
+from rewardkit.rewards.judge.place import markers
 from rewardkit.rewards.judge.verdict import JudgeVerdict, NoVerdictError, read_verdict, scaled
 
 LEAST_MASS = 0.5
@@ -56,7 +57,7 @@ def _alternatives(answer: JudgeAnswer, marker: str, drawn: str) -> list[tuple[st
     end = 0
     if marker:
         text = "".join(token for token, _ in tokens)
-        end = text.rfind(marker) + len(marker)
+        end = max((end for _, end in markers(text, marker)), default=0)
     start = 0
     for token, top in tokens:
         if start >= end and token.strip(" \n\t*_`\"'"):

@@ -1,9 +1,8 @@
 """Parses the verdict in a judge's answer: a number, a word in `verdicts`, or a field of a JSON object.
 
-A verdict is the text directly after the marker, up to the end of the line or the sentence. Prose may follow,
-but not another possible verdict, which is a number within the range, in digits or words, or another word in
-`verdicts`. Any other text after the verdict could change its meaning ("7, nein, sechs"), so that the judge is
-asked once more.
+A verdict has a line of its own (`place`). The labelled text after it may contain no other possible verdict,
+which is a number within the range, in digits or words, or another word in `verdicts`. The judge of any other
+answer is asked once more.
 """
 
 from __future__ import annotations
@@ -12,13 +11,21 @@ import contextlib
 import json
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rewardkit.fences import fences, without_fence
 from rewardkit.rewards.answers.place import reply
 from rewardkit.rewards.judge.options import JudgeOptions
+from rewardkit.rewards.judge.place import (
+    CLOSED,
+    COMMAND,
+    OPENED,
+    begins_alone,
+    ends_alone,
+    markers,
+    without_struck,
+)
 
 _READ_CHARS = 20_000
 """Number of characters at the end of an answer that `score_pattern` searches."""
@@ -55,18 +62,16 @@ _A_NUMBER = re.compile(
     rf"|(?P<word>[{''.join(_NUMBER_WORDS[-1].split())}]|[^\W\d_]+)"
 )
 
-_OPENING = r"(?:\\boxed\{|<[a-zA-Z]\w{0,19}>|__|[\s*`\"'“‘„«$(\[{])*+"
-_CLOSING = r"(?:</\w{1,20}>|__|[\s*`\"'”’“»$)\]}])*+"
-_CLOSING_MARKS = re.compile(_CLOSING)
-_END = re.compile(rf"{_CLOSING}[.!。！]?{_CLOSING}\Z")
-_SENTENCE_END = re.compile(
-    r"[.!](?:[*_`\"'”’“»)\]}]|</\w{1,20}>)*(?:\Z|\s*\n|\s+(?=[^\w\s]|[^\W\d_a-z]))|[。！]"
-)
-"""End of a sentence after a verdict. The next sentence on the line begins with a capital."""
+_OPENING = rf"(?:{COMMAND}|\\[(\[]|{OPENED}|{CLOSED}|__|_(?=\s)|[\s*`\"'“‘„«$(\[{{|])*+"
+_CLOSING = rf"(?:\\[)\]]|{CLOSED}|__|[ \t\r*`\"'”’“»$)\]}}|])*+"
+_END = re.compile(rf"{_CLOSING}[.!。！]?{_CLOSING}(?:\n|\Z)")
 _ON_SCALE = re.compile(
     rf"{_OPENING}(?P<score>{_NUMBER}){_POINTS}"
-    rf"(?:{_CLOSING}(?:{_SCALE}(?P<high>{_NUMBER})|(?P<percent>%)){_POINTS})?"
+    rf"(?:{_CLOSING}(?:[(\[]?{_SCALE}(?P<high>{_NUMBER})|(?P<percent>%)))?{_CLOSING}{_POINTS}"
 )
+_FENCE = re.compile(r"`{1,4}(?:json)?\s*\Z")
+"""Beginning of the code fence around an object."""
+_AROUND = " \t\r\n*_`"
 
 
 class NoVerdictError(ValueError):
@@ -114,15 +119,15 @@ def json_verdicts(
 ) -> list[JudgeVerdict]:
     """Parse verdicts from fields (`a.b` for nested objects) of the JSON object in an answer.
 
-    The object is the whole answer, the text after the marker, or the content of the answer's only code fence,
-    which must be at the beginning or end of the answer.
+    The object has lines of its own or follows the marker, and ends the answer. No other text contains braces,
+    except before the marker.
 
     Raises:
         NoVerdictError: The answer has no such object, a field is missing or duplicated, or a value is neither
             a number within `score_range` nor one of `verdicts`.
     """
     said = _said(answer)
-    made = next(filter(None, map(_object, _places_of_object(said, marker))), None)
+    made, _, _ = _object_in(said, marker)
     if made is None:
         raise NoVerdictError(
             f"expected exactly one JSON object from the judge, found {one_line(said) or 'nothing'!r}"
@@ -141,22 +146,27 @@ def _said(answer: str) -> str:
     Raises:
         NoVerdictError: The answer consists only of thoughts.
     """
-    said = reply(answer)
+    said = without_struck(reply(answer))
     if not said and answer.strip():
         raise NoVerdictError("the judge's answer consists of a thought")
     return said
 
 
-def _places_of_object(said: str, marker: str) -> Iterator[str]:
-    yield without_fence(said)
-    if marker and marker in said:
-        yield without_fence(said.rpartition(marker)[2])
-    found = fences(said)
-    whole = said.strip()
-    if len(found) == 1 and (whole.startswith("```") or whole.endswith("```")):
-        inside = found[0][1]
-        if "{" not in said.replace(inside, ""):
-            yield inside
+def _object_in(said: str, marker: str) -> tuple[dict[str, Any] | None, str, bool]:
+    """Return the JSON object at the end of an answer, the text before it, and True if it follows the marker.
+
+    An object that does not follow the marker has lines of its own, which may be a code fence.
+    """
+    found = markers(said, marker) if marker else []
+    start = said.find("{", found[-1][1]) if found else -1
+    start, end = start if start >= 0 else said.find("{"), said.rfind("}") + 1
+    before = _FENCE.sub("", said[:start])
+    marked = bool(found) and start >= found[-1][1] and not before[found[-1][1] :].strip(_AROUND)
+    before = before[: found[-1][0]] if marked else before
+    is_item = before.rstrip().endswith("[")
+    if start >= 0 and not is_item and begins_alone(before) and ends_alone(said[end:], marker):
+        return _object(said[start:end]), before, marked
+    return None, before, False
 
 
 def _object(text: str) -> dict[str, Any] | None:
@@ -198,36 +208,31 @@ def _at_the_end(said: str, marker: str, options: JudgeOptions) -> tuple[str, str
 
     Without a marker, the verdict is the whole last or first line.
     """
-    if marker:
-        place = _last_marker(said, marker)
-        before, after = said[:place], said[place + len(marker) :]
-        if place < 0:
-            raise NoVerdictError(f"the judge's answer has no verdict: {one_line(said) or 'nothing'!r}")
-        made = _object(without_fence(after))
-        return _only_value(made, options) if made else _verdict_before_prose(after, options), before
+    if not marker:
+        return _alone(said, options)
+    made, before, marked = _object_in(said, marker)
+    name = marker.rstrip(" :：").casefold()
+    if made is not None and (marked or any(key.casefold() == name for key in made)):
+        return _only_value(made, options), before
+    found = markers(said, marker)
+    if not found:
+        raise NoVerdictError(f"the judge's answer has no verdict: {one_line(said) or 'nothing'!r}")
+    before, after = said[: found[-1][0]], said[found[-1][1] :]
+    if not begins_alone(before):
+        raise NoVerdictError(f"expected the marker on a line of its own, found it after {one_line(before)!r}")
+    return _verdict_in(after, marker, options), before
+
+
+def _alone(said: str, options: JudgeOptions) -> tuple[str, str]:
+    """Return the verdict that is the last line or the first, and the text before it."""
     lines = said.strip().splitlines() or [""]
     lines = lines[:-1] if len(lines) > 1 and lines[-1].strip() == "```" else lines
     try:
-        return _verdict_alone(lines[-1], options), "\n".join(lines[:-1])
+        return _verdict_in(lines[-1], "", options), "\n".join(lines[:-1])
     except NoVerdictError:
         with contextlib.suppress(NoVerdictError):
-            text = _verdict_alone(lines[0], options)
-            if not _other_verdict("\n".join(lines[1:]), text, options):
-                return text, ""
+            return _verdict_in("\n".join(lines), "", options), ""
         raise
-
-
-def _last_marker(said: str, marker: str) -> int:
-    """Return the offset of the last marker, or -1. `Score:` is not a marker within `Subscore:`."""
-    place = said.rfind(marker)
-    # Letters without case belong to scripts that do not separate words: 最终评分：7
-    while place > 0 and _is_cased(marker[0]) and _is_cased(said[place - 1]):
-        place = said.rfind(marker, 0, place)
-    return place
-
-
-def _is_cased(letter: str) -> bool:
-    return letter.islower() or letter.isupper()
 
 
 def _only_value(made: dict[str, Any], options: JudgeOptions) -> str:
@@ -253,35 +258,22 @@ def _only_value(made: dict[str, Any], options: JudgeOptions) -> str:
     raise NoVerdictError(f"expected exactly one verdict in the JSON object, found {str(made)[:160]!r}")
 
 
-def _verdict_before_prose(after: str, options: JudgeOptions) -> str:
-    """Return the verdict at the beginning of a text.
-
-    The verdict must end its line or sentence, and the prose after it must contain no other verdict.
-    """
-    text, end = _verdict_at_start(after, options)
-    closing = _CLOSING_MARKS.match(after, end)
-    assert closing is not None  # The pattern also matches the empty string.
-    prose = after[closing.end() :]
-    sentence = _SENTENCE_END.match(after, closing.end())
-    if sentence and "\n" in after[:end] and "\n" not in sentence[0] and after[sentence.end() :].strip():
-        sentence = None  # "1. Accurate" on a line of its own is an item of a list
-    if prose and "\n" not in closing[0] and not sentence:
-        raise NoVerdictError(f"expected only a verdict after the marker, found {start_of(after)!r}")
-    if other := _other_verdict(prose, text, options):
-        raise NoVerdictError(f"the text after the verdict {text!r} contains {other!r}: {start_of(after)!r}")
-    return text
-
-
-def _verdict_alone(text: str, options: JudgeOptions) -> str:
-    """Return the verdict that a text consists of, without surrounding marks.
+def _verdict_in(text: str, marker: str, options: JudgeOptions) -> str:
+    """Return the verdict at the beginning of a text, which must end its line.
 
     Raises:
-        NoVerdictError: The text is not just a verdict.
+        NoVerdictError: Other text follows, or labelled text with another verdict.
     """
-    found, end = _verdict_at_start(text, options)
-    if not _END.match(text, end):
+    verdict, end = _verdict_at_start(text, options)
+    line = _END.match(text, end)
+    if line is None:
         raise NoVerdictError(f"expected only a verdict, found {start_of(text)!r}")
-    return found
+    rest = text[line.end() :]
+    if not ends_alone(rest, marker):
+        raise NoVerdictError(f"expected nothing after the verdict {verdict!r}, found {start_of(rest)!r}")
+    if other := _other_verdict(rest, verdict, options):
+        raise NoVerdictError(f"the text after the verdict {verdict!r} contains {other!r}: {start_of(rest)!r}")
+    return verdict
 
 
 def _verdict_at_start(text: str, options: JudgeOptions) -> tuple[str, int]:
@@ -348,8 +340,8 @@ def _check_earlier(before: str, marker: str, text: str, options: JudgeOptions) -
     Raises:
         NoVerdictError: An earlier verdict is different.
     """
-    for piece in before.split(marker)[1:] if marker else ():
-        head = piece.strip()[:_HEAD].partition("\n")[0]
+    for _, end in markers(before, marker) if marker else ():
+        head = before[end : end + 2 * _HEAD].strip()[:_HEAD].partition("\n")[0]
         first = head if head[:1] in ("{", "<", "[") else " ".join(head.split()[:2])
         if _other_verdict(first, text, options):
             raise NoVerdictError(f"the judge gave another verdict before {text!r}: {start_of(head)!r}")

@@ -149,7 +149,7 @@ def scored(responses: list[str], **scorer: Any) -> dict[str, Score]:
 def test_the_verdict_is_the_score(judge_file: Path, server: FakeOpenAI) -> None:
     register_judge(judge_file, [SOURCE])
     found = scored(["good"])["good"]
-    assert (found.score, found.status, found.scorer) == (0.75, "ok", "helpful@5")
+    assert (found.score, found.status, found.scorer) == (0.75, "ok", "helpful@6")
     assert (found.extracted, found.parts["verdict"]) == ("7.5", 7.5)
     assert "but no." in (found.detail or "")
     body = server.bodies[0]

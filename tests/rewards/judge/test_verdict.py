@@ -59,9 +59,10 @@ READ = [
     "\n\n**{n}**\n", "{n}/10", "{n} / 10", "**{n}/10**", "**{n}**/10", "{n} out of 10", "{n} of 10", "{n}/10.0", "({n}/10)",
     "{n} von 10", "{n} sur 10", "{n} из 10", "\\boxed{{{n}}}", "{n}</verdict>", "{n}\n```",
     "{n} points", "{n} out of 10 points", "{n} points out of 10", "{n}分", "<b>{n}</b>", "{n}<|im_end|>", "{n}<|eot_id|>\n",
-    "{n}. The response is good but short.", "**{n}**. Good.", "{n}/10. It was written in 1987.", "{n}\n\nI hope this helps!",
-    "{n}\n\n**Reason:** the dates are missing.", "{n}。回答很好", '{{"score": {n}}}',
-    '```json\n{{"reason": "short", "score": {n}}}\n```', "\n```json\n{{\"score\": {n}}}\n```\n", "{n}\nA {n} is fair.", "{n}\nThe term x² is missing.", "{n}!\n",
+    "**{n}** points", "{n} (out of 10)", "\\textbf{{{n}}}", "| {n} |", "{n}<br>", "{n}\nReason: it is short.", '{{"score": {n}}}',
+    "{n}\n\n**Explanation:**\nThe tone is right,\nthe dates are not.", "{n}\n## Reasons\n- tone\n- dates", "`{{\"score\": {n}}}`",
+    "{n}\n\n**Reason:** the dates are missing.",
+    '```json\n{{"reason": "short", "score": {n}}}\n```', "\n```json\n{{\"score\": {n}}}\n```\n", "{n}!\n",
 ]  # fmt: skip
 """What may stand behind the marker where {n} is the verdict."""
 
@@ -76,6 +77,9 @@ UNREADABLE = [
     "{n}\nBesser 8,75.", "\n{n}. Accurate\n{n}. Clear", "{n}. of mistakes", "{n}\nRather 7½.", '{{"score": "6/10", "confidence": {n}}}',
     '{{"score": null, "confidence": {n}}}', '{{"score": "5", "max": {n}}}',
     '{{"score": {n}, "style": 2}}', '{{"score": {n}}} 4', '{{"scores": [{n}]}}', "{n}.. ", "{n}. 4", "{n}; 6", "{n} 分、または六", "{n} maybe",
+    "{n}. The response is good but short.", "**{n}**. Good.", "{n}\n\nI hope this helps!", "{n}。回答很好", "{n}\nA {n} is fair.",
+    "{n}\nCancel that.", "{n}. Scratch that.", "{n}\n\nI take that back.", "{n}\n取り消します。", "{n}\nFinal V: changed",
+    "{n}\nReason: it is short.\n\nCancel that.", "~~{n}~~", "<strike>{n}</strike>", "<del>{n}", "{n}</del>", "\\cancel{{{n}}}", "{n} <or 6>",
 ]  # fmt: skip
 """What no number can be read from, whatever {n} is."""
 
@@ -98,9 +102,61 @@ def test_more_than_five_hundred_endings_are_read_rightly_or_not_at_all() -> None
     assert not [(text, value) for text, value in tried if read(text) != value]
 
 
-def test_without_a_marker_the_verdict_is_the_last_line() -> None:
+@pytest.mark.parametrize("marks", [
+    "{}", "**{}**", "- {}", "* **{}**", "3. {}", "a) {}", "### {}", "→ {}", "✅ {}", "| {} |", "({})", "[{}]", "`{}`", "$\\boxed{{{}}}$",
+    "<b>{}</b>", '<p class="x">{}</p>', "<verdict>{}</verdict>", "```\n{}\n```", "---\n{}\n---", "## V\n{}",
+    "It lacks two facts. {}", "Is it right? No! **{}**", "回答很好。{}", "It says:\n{}", "~~V: 3~~\n{}", "<del>V: 3</del>\n\n{}",
+])  # fmt: skip
+def test_marks_and_whole_sentences_may_stand_before_the_marker(marks: str) -> None:
+    assert read(marks.format("V: 7")) == 7.0
+
+
+@pytest.mark.parametrize("words", [
+    "Example: {}", "**Example:** {}", "Use the form {}", "Max {}", "Max. {}", "**Max** {}", "e.g. {}", "(such as {})", "At most {}",
+    "He wrote: {}", 'It says "{}"', '"{}"', "It ends with `{}`", "> {}", "If so, {}", "Not {}", "1. Example: {}", "<i>Max</i> {}",
+    "~~{}~~", "<del>{}</del>", "<del>{}", "<strike>\n{}\n</strike>", "<blockquote>{}</blockquote>", "<example>{}</example>", "<!-- {} -->", "\\sout{{{}}}",
+])  # fmt: skip
+def test_other_text_on_the_markers_line_leaves_no_verdict(words: str) -> None:
+    assert read(words.format("V: 7")) is None
+    assert read("It is good.\n" + words.format("V: yes"), **FORMS["words"]) is None
+
+
+def test_an_object_has_lines_of_its_own_and_ends_the_answer() -> None:
+    for text in (
+        "Good.\n{}",
+        "Good.\n```json\n{}\n```\n",
+        "**V:** {}",
+        "V:\n```\n{}\n```",
+        "{}\nReason: it is short.",
+    ):
+        assert read(text.format('{"score": 7}'), **FORMS["json"]) == 7.0, text
+    for text in (
+        "He wrote {}",
+        "```\n{}\n```\nCancel that.",
+        "~~{}~~",
+        "<del>{}</del>",
+        "Example: {}",
+        "[{}]",
+        "> {}",
+    ):
+        assert read(text.format('{"score": 7}'), **FORMS["json"]) is None, text
+    assert read('{"reason": "short", "V": 7}') == 7.0
+    assert read('```json\n{"V": 7}\n```') == 7.0
+    assert read('{"V": 7, "confidence": 3}') is None
+
+
+@pytest.mark.parametrize(
+    "answer", ["**V**: 7", "`V`: 7", "__V__: 7", "<b>V</b>: 7", "V： 7", "<b>V:</b> 7", "_V:_ 7"]
+)
+def test_the_marker_may_be_marked_up(answer: str) -> None:
+    assert read(answer) == 7.0
+
+
+def test_without_a_marker_the_verdict_is_the_last_line_or_the_first() -> None:
     assert read("It lacks 2 of 4 facts.\n6/10\n", "") == 6.0
     assert read("<think>9 or 10?</think>2", "") == 2.0
+    assert read("6/10\n\nReason: it is short.", "") == 6.0
+    assert read("6/10\n\nCancel that.", "") is None
     for text in ("Score: 6/10", "It lacks 2 of 4 facts: 6", "It has 2/4 facts"):
         assert read(text, "") is None
     assert read("Reasons.\nFinal Score: 6/10", "Final Score:") == 6.0
@@ -177,10 +233,12 @@ def test_underscores_are_marks_as_stars_are(answer: str) -> None:
 def test_a_marker_within_a_word_is_none() -> None:
     assert read("score: 7\nSubscore: high", "score:") == 7.0
     assert read("Underscore: 4", "score:") is None
-    assert read("最终评分：7", "评分：") == 7.0
+    assert read("最终评分：7", "评分：") is None
+    assert read("回答很好。评分：7", "评分：") == 7.0
     assert read("Score: 7, then VI.", "Score:") is None
 
 
 def test_a_roman_numeral_behind_a_verdict_is_another_verdict() -> None:
     assert read("V: 7. On reflection, IV.") is None
-    assert read("V: 7. Part VII is clear.") == 7.0
+    assert read("V: 7\nReason: part IV is missing.") is None
+    assert read("V: 7\nReason: part VII is clear.") == 7.0
