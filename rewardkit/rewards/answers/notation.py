@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import cache
+from functools import cache, partial
 from html.entities import html5
 
 _CODES = range(0xA0, 0x2E80)
@@ -25,8 +25,13 @@ def plain_signs(text: str) -> str:
     """Replace superscripts, subscripts, fractions, fonts and full-width forms: `x²` becomes `x^{2}`."""
     if text.isascii():
         return text
+    return with_scripts(text, "{}/{}").translate(_PLAIN)
+
+
+def with_scripts(text: str, fraction: str) -> str:
+    """Return a text with `x²` as `x^{2}`, and `½` as in the format `fraction` with the numbers 1 and 2."""
     scripts, fractions = _patterns()
-    return fractions.sub(_fraction, scripts.sub(_script, text)).translate(_PLAIN)
+    return fractions.sub(partial(_fraction, fraction), scripts.sub(_script, text))
 
 
 def ends_in_fraction(text: str) -> bool:
@@ -52,9 +57,9 @@ def _script(run: re.Match[str]) -> str:
     return f"{mark}{{{inner}}}"
 
 
-def _fraction(found: re.Match[str]) -> str:
-    value = unicodedata.normalize("NFKC", found[2]).translate(_PLAIN)
-    return f"{' ' * bool(found[1])}{value}{' ' * bool(found[3])}"
+def _fraction(form: str, found: re.Match[str]) -> str:
+    top, _, bottom = unicodedata.normalize("NFKC", found[2]).partition("\u2044")
+    return f"{' ' * bool(found[1])}{form.format(top, bottom)}{' ' * bool(found[3])}"
 
 
 class _Plain(dict[int, str]):
@@ -62,19 +67,22 @@ class _Plain(dict[int, str]):
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
-        self[code] = found = _plain_form(character)
-        return found
+        is_blackboard = "DOUBLE-STRUCK" in unicodedata.name(character, "")
+        found = character if is_blackboard else plain_form(character)
+        return found if found == character else self.setdefault(code, found)
 
 
-def _plain_form(character: str) -> str:
+def plain_form(character: str) -> str:
+    """Return what a character is a form of, such as a font or a width, or the character itself."""
     tag, _, rest = unicodedata.decomposition(character).rpartition("> ")
+    if (alike := _ALIKE.get(ord(character))) is not None:
+        return alike
     if not rest or f"{tag}>" in _KEPT_TAGS or (not tag and " " in rest):
         return character
     found = unicodedata.normalize("NFKC", character).translate(_ALIKE)
     if found.isspace():  # The narrow spaces separate groups of digits.
         return " " if tag == "<wide" else character
-    is_blackboard = tag == "<font" and "DOUBLE-STRUCK" in unicodedata.name(character, "")
-    return character if is_blackboard or any(map(unicodedata.combining, found)) else found
+    return character if any(map(unicodedata.combining, found)) else found
 
 
 _PLAIN = _Plain(_ALIKE)

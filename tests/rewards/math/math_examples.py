@@ -862,6 +862,23 @@ EXAMPLES: dict[str, Examples] = {
     "volumes": [
         ("36pi", "36\\pi", True),
     ],
+    "typographic signs": [
+        ("⅕", "\\frac15", True),
+        ("2⅗", "\\frac{13}{5}", True),
+        ("xᵢ + x₁₂", "x_{i}+x_{12}", True),
+        ("xⁿ⁺¹", "x^{n+1}", True),
+        ("𝑥+𝟏", "x+1", True),
+        ("A ⊂ B", "A\\subset B", True),
+        ("A ⊂ B", "A\\supset B", False),
+        ("a ∥ b", "a\\parallel b", True),
+        ("a ∥ b", "a\\perp b", False),
+        ("𝐚×𝐛", "\\mathbf a\\times\\mathbf b", True),
+        ("𝐚·𝐛", "\\mathbf a\\times\\mathbf b", False),
+        ("f: ℍ⟶ℝ", "f: \\mathbb{H}\\to\\mathbb{R}", True),
+        ("⑴3；⑵5", "(1) 3; (2) 5", True),
+        ("٣٫٥", "3", False),
+        ("a⊤", "a", False),
+    ],
     "plain text formulas": [
         ("sqrt(3)/2", "\\frac{\\sqrt3}{2}", True),
         ("√3/2", "\\frac{\\sqrt{3}}{2}", True),

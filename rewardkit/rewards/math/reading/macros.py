@@ -8,7 +8,10 @@ KaTeX's list of supported functions. Commands for functions and Greek letters ar
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable
+from functools import cache
+from html.entities import html5
 from typing import NamedTuple
 
 from rewardkit.rewards.math.reading.words import FUNCTIONS, GREEK, table
@@ -254,6 +257,10 @@ TOKENS = {
 """Kind and value of the token of a canonical command, without its backslash."""
 TEXT_COMMANDS = table("text mathrm mathbf operatorname")
 """Canonical commands whose group may consist of words."""
+FONTS = TEXT_COMMANDS | {
+    name for name, macro in MACROS.items() if macro.spelling in {f"\\{one}" for one in TEXT_COMMANDS}
+} | table("textbf rm bf it")
+"""Commands that change only the look of words, under all their names."""
 _READ_WITH_THEIR_GROUP = TEXT_COMMANDS | table("mathbb begin end")
 OUTER = table("equation math displaymath center multline flushleft flushright minipage document subequations")
 """Environments that only set their content apart."""
@@ -283,6 +290,28 @@ _MOST_EXPANSIONS = 128
 def is_command(name: str) -> bool:
     """Return True if a name is that of a known command."""
     return any(name in names for names in (MACROS, TOKENS, _READ_WITH_THEIR_GROUP, GREEK, FUNCTIONS))
+
+
+def spelling_of(sign: str) -> str | None:
+    """Return the canonical spelling of a mathematical sign or Greek letter, such as `\\le ` for `≤`, or None.
+
+    The entities of HTML have the names of LaTeX. Of several, the longest says most (`supset`, not `sup`).
+    """
+    return _spellings().get(sign)
+
+
+@cache
+def _spellings() -> dict[str, str]:
+    found: dict[str, str] = {}
+    for entity in sorted(html5, key=len):
+        sign, name = html5[entity], entity.rstrip(";")
+        if len(sign) == 1 and is_command(name) and (unicodedata.category(sign) in _SIGNS or sign in _LETTERS):
+            found[sign] = expand(f"\\{name} ")
+    return found
+
+
+_SIGNS = ("Sm", "Ps", "Pe")
+_LETTERS = frozenset(map(chr, [*range(0x370, 0x400), *range(0x2100, 0x2150)]))
 
 
 def expand(text: str) -> str:

@@ -9,45 +9,47 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from rewardkit.rewards.answers.notation import plain_form, with_scripts
 from rewardkit.rewards.math.guards import MAX_ANSWER_CHARS
-from rewardkit.rewards.math.reading.macros import CURRENCY, GAP, THIN, expand, is_command
+from rewardkit.rewards.math.reading.macros import CURRENCY, GAP, THIN, spelling_of, expand, is_command
 from rewardkit.rewards.math.reading.nouns import harmless
 from rewardkit.rewards.math.units import is_unit
 
-_SUPERSCRIPTS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "0123456789+-n", strict=True))
-_SUBSCRIPTS = dict(zip("₀₁₂₃₄₅₆₇₈₉", "0123456789", strict=True))
-_SMALL = re.compile(f"[{''.join(_SUPERSCRIPTS)}]+|[{''.join(_SUBSCRIPTS)}]+")
-_GREEK = {
-    "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "ζ": "zeta", "η": "eta",
-    "θ": "theta", "κ": "kappa", "λ": "lambda", "μ": "mu", "µ": "mu", "ν": "nu", "ξ": "xi", "π": "pi",
-    "ρ": "rho", "σ": "sigma", "τ": "tau", "φ": "phi", "ϕ": "phi", "χ": "chi", "ψ": "psi", "ω": "omega",
-    "Δ": "Delta", "Σ": "Sigma", "Ω": "Omega", "\u2126": "Omega", "Γ": "Gamma", "Φ": "Phi", "Ψ": "Psi",
-    "Λ": "Lambda", "Θ": "Theta",
-}  # fmt: skip
 _SIGNS = {
-    "−": "-", "–": "-", "—": "-", "‐": "-", "‑": "-", "﹣": "-", "×": r"\times ", "÷": r"\div ",
-    "·": r"\cdot ", "⋅": r"\cdot ", "∙": r"\cdot ", "•": r"\cdot ", "∗": "*", "⁄": "/", "∕": "/",
-    "≤": r"\le ", "⩽": r"\le ", "≦": r"\le ", "≥": r"\ge ", "⩾": r"\ge ", "≧": r"\ge ", "≠": r"\ne ",
-    "≈": r"\approx ", "≡": r"\equiv ", "∈": r"\in ", "∉": r"\notin ", "∪": r"\cup ", "∩": r"\cap ",
-    "∖": r"\setminus ", "∅": r"\emptyset ", "∞": r"\infty ", "√": r"\sqrt ", "∛": r"\sqrt[3]", "±": r"\pm ",
-    "∓": r"\mp ", "°": r"^\circ ", "º": r"^\circ ", "℃": r"^\circ C", "′": "'", "″": "''", "’": "'",
-    "‘": "'", "“": '"', "”": '"', "…": r"\ldots ", "⋯": r"\ldots ", "，": ",", "、": ",", "；": ";",
-    "：": ":", "∶": ":", "。": ".", "．": ".", "％": "%", "（": "(", "）": ")", "【": "[", "】": "]",
-    "｛": "{", "｝": "}", "｜": "|", "∣": "|", "＝": "=", "＜": "<", "＞": ">", "＄": "$", "￥": "¥",
-    "∠": r"\angle ", "△": r"\triangle ", "∴": "", "½": r"\frac{1}{2}", "⅓": r"\frac{1}{3}",
-    "⅔": r"\frac{2}{3}", "¼": r"\frac{1}{4}", "¾": r"\frac{3}{4}", "∫": r"\int ", "∑": r"\sum ",
-    "∏": r"\prod ", "ℝ": r"\mathbb{R}", "ℤ": r"\mathbb{Z}", "ℕ": r"\mathbb{N}", "ℚ": r"\mathbb{Q}",
-    "ℂ": r"\mathbb{C}", "⌊": r"\lfloor ", "⌋": r"\rfloor ", "⌈": r"\lceil ", "⌉": r"\rceil ",
-    "∧": r"\land ", "∨": r"\lor ", "¬": r"\neg ", "→": r"\to ", "⇒": r"\Rightarrow ", "⟨": r"\langle ",
-    "⟩": r"\rangle ", "‖": r"\Vert ", "ı": "i", "\ufeff": "", "\xad": "",
+    **dict.fromkeys("–—‐", "-"), **dict.fromkeys("·∙•", r"\cdot "), "∗": "*", "∕": "/", "√": r"\sqrt ",
+    "∛": r"\sqrt[3]", "°": r"^\circ ", "‘": "'", "“": '"', "”": '"', "⋯": r"\ldots ", "、": ",", "。": ".",
+    "∶": ":", "【": "[", "】": "]", "∣": "|", "△": r"\triangle ", "‖": r"\Vert ", "¬": r"\neg ", "ı": "i",
 }  # fmt: skip
-_TYPOGRAPHY = {
-    **{ord(k): v for k, v in _SIGNS.items()},
-    **{ord(k): f"\\{v} " for k, v in _GREEK.items()},
-    **{code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F) if chr(code) not in _SIGNS},
-    **dict.fromkeys([*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2065)], ""),
-    **dict.fromkeys([0xA0, 0x3000, *range(0x2000, 0x200B), 0x202F, 0x205F], " "),
-}
+"""Signs that have neither a form in Unicode's tables nor a command with the name of their entity."""
+_FONTS = (("DOUBLE-STRUCK", "mathbb"), ("SCRIPT", "mathcal"), ("FRAKTUR", "mathcal"), ("BOLD", "mathbf"))
+"""Words in the names of letters in fonts that matter, and the commands of these fonts."""
+
+
+class _Typography(dict[int, str]):
+    """Table for `str.translate`, which maps a character to ASCII: to its plain form or a LaTeX command."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        found = character if character.isascii() else self._spelled(character)
+        return self.setdefault(code, found) if found != character or character.isascii() else found
+
+    def _spelled(self, character: str) -> str:
+        category = unicodedata.category(character)
+        if category in ("Cf", "Zs"):
+            return " " if category == "Zs" else ""
+        if character.isdecimal():
+            return str(unicodedata.decimal(character))
+        if (spelling := spelling_of(character)) is not None:
+            return spelling
+        plain = plain_form(character)
+        if plain == character:
+            return character
+        name = unicodedata.name(character, "")
+        font = next((font for word, font in _FONTS if word in name), None)
+        return f"\\{font}{{{plain}}}" if font and plain.isalpha() else plain.translate(self)
+
+
+_TYPOGRAPHY = _Typography({ord(sign): spelling for sign, spelling in _SIGNS.items()})
 
 _DOUBLED = re.compile(r"(?<!\\)\\(?=\\([a-zA-Z]{2,}))")
 _GROUPED_DIGITS = re.compile(r"(?<=\d)\u2009(?=\d{3}(?!\d))")
@@ -111,17 +113,7 @@ def clean(text: str) -> str:
 
 def ascii_signs(text: str) -> str:
     """Return the text with typographic signs, full-width forms and the digits of all scripts in ASCII."""
-    text = _SMALL.sub(_in_braces, text[: 4 * MAX_ANSWER_CHARS]).translate(_TYPOGRAPHY)
-    if text.isascii():
-        return text
-    return "".join(str(unicodedata.decimal(c)) if not c.isascii() and c.isdecimal() else c for c in text)
-
-
-def _in_braces(small: re.Match[str]) -> str:
-    """Return a run of superscripts or subscripts as one group: `⁻²` becomes `^{-2}`."""
-    raised = small.group()[0] in _SUPERSCRIPTS
-    inner = "".join(map((_SUPERSCRIPTS if raised else _SUBSCRIPTS).__getitem__, small.group()))
-    return f"{'^' if raised else '_'}{{{inner}}}"
+    return with_scripts(text[: 4 * MAX_ANSWER_CHARS], "\\frac{{{}}}{{{}}}").translate(_TYPOGRAPHY)
 
 
 def _clean_commands(text: str) -> str:

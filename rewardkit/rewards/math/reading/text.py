@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from rewardkit.rewards.math.reading.macros import FONTS
+
 _SYNONYMS = {
     "no solution": "no solutions|no solution exists|no real solution|no real solutions|there is no solution|"
     "there are no solutions|has no solution|nosolution|无解|empty set|the empty set|emptyset|none|空集|"
@@ -45,10 +47,7 @@ _CANONICAL = {variant: name for name, row in _SYNONYMS.items() for variant in (n
 _ARTICLES = re.compile(r"(?:\b(?:[Tt]he|THE|an|a)|\A(?:An?))\b (?=[^\W\d_]{2,})(?!(?:and|or|AND|OR)\b)")
 """Pattern of an article before another word. A letter that is a choice or a name is not an article."""
 _PUNCTUATION = re.compile(r"[\s\-_.,;:!?'\"`*~{}()\[\]$\\]+")
-_COMMAND = re.compile(
-    r"\\(?:text|mbox|textbf|textit|textrm|mathrm|mathbf|operatorname|mathit|mathsf|texttt|emph|hbox|rm|bf|it)"
-    r"(?![a-zA-Z])"
-)
+_COMMAND = re.compile(rf"\\(?:{'|'.join(sorted(FONTS))})(?![a-zA-Z])")
 _CHOICE = re.compile(
     r"^(?:(?:so |thus |hence )?(?:the )?(?:correct |right |best |final )?(?:option|choice|answer)(?: is)?"
     r"|选项|选|答案)?\s*[:：]?\s*[\(\[（]?\s*([A-Ja-j])\s*[\)\]）]?\s*[.:：。]?$",
