@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from html.entities import html5
 
@@ -62,14 +63,24 @@ def _fraction(form: str, found: re.Match[str]) -> str:
     return f"{' ' * bool(found[1])}{form.format(top, bottom)}{' ' * bool(found[3])}"
 
 
-class _Plain(dict[int, str]):
-    """Table for `str.translate`, which maps a character to the one that it is a mere form of."""
+class CharacterTable(dict[int, str]):
+    """Table for `str.translate` that computes the text for a character once, except for rare characters."""
+
+    def __init__(self, known: Mapping[int, str], spelled: Callable[[str], str]) -> None:
+        super().__init__(known)
+        self._spelled = spelled
 
     def __missing__(self, code: int) -> str:
-        character = chr(code)
-        is_blackboard = "DOUBLE-STRUCK" in unicodedata.name(character, "")
-        found = character if is_blackboard else plain_form(character)
-        return found if found == character else self.setdefault(code, found)
+        found = self._spelled(chr(code))
+        return self.setdefault(code, found) if code < _RARE else found
+
+
+_RARE = 0x10000
+
+
+def _plain(character: str) -> str:
+    """Return what a character is a form of, except for the sets of numbers, such as `ℝ`."""
+    return character if "DOUBLE-STRUCK" in unicodedata.name(character, "") else plain_form(character)
 
 
 def plain_form(character: str) -> str:
@@ -85,7 +96,7 @@ def plain_form(character: str) -> str:
     return character if any(map(unicodedata.combining, found)) else found
 
 
-_PLAIN = _Plain(_ALIKE)
+_PLAIN = CharacterTable(_ALIKE, _plain)
 
 
 # --- LaTeX ---

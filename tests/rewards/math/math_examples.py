@@ -862,6 +862,43 @@ EXAMPLES: dict[str, Examples] = {
     "volumes": [
         ("36pi", "36\\pi", True),
     ],
+    "tuples by components": [
+        ("9\\langle1,2\\rangle", "\\langle9,18\\rangle", True),
+        ("9\\langle1,2\\rangle", "(9,18)", True),
+        ("9\\langle1,2\\rangle", "\\langle9,2\\rangle", False),
+        ("9\\langle1,2\\rangle", "9\\mathbf i+18\\mathbf j", True),
+        ("-\\langle1,2\\rangle", "\\begin{pmatrix}-1\\\\-2\\end{pmatrix}", True),
+        ("\\langle1,2\\rangle t+\\langle3,4\\rangle", "\\langle t+3,2t+4\\rangle", True),
+        ("\\langle1,2\\rangle+\\langle3,4,5\\rangle", "\\langle4,6,5\\rangle", False),
+        ("\\frac{\\langle2,4\\rangle}{2}", "\\langle1,2\\rangle", True),
+        ("\\langle1,2\\rangle\\cdot\\langle3,4\\rangle", "\\langle3,8\\rangle", False),
+        ("2(3,4)", "(6,8)", True),
+        ("2(3,4)", "(3,4)", False),
+        ("\\{s=36, r=-46\\}", "(r,s)=(-46,36)", True),
+        ("\\{s=-46, r=36\\}", "(r,s)=(-46,36)", False),
+    ],
+    "sides of now": [
+        ("5 days later", "5\\text{ days from now}", True),
+        ("5 days hence", "5\\text{ days from now}", True),
+        ("5 years earlier", "5\\text{ years ago}", True),
+        ("5 years earlier", "5\\text{ years later}", False),
+        ("5\\text{ years from now}", "5\\text{ years ago}", False),
+        ("5 apples now", "5 apples later", False),
+    ],
+    "words in formulas": [
+        (
+            "\\begin{cases}1 & \\text{for } t\\le 3\\\\ t & \\text{for } t>3\\end{cases}",
+            "\\begin{cases}1 & t\\le 3\\\\ t & t>3\\end{cases}",
+            True,
+        ),
+        (
+            "\\begin{cases}1 & \\text{for } t\\le 3\\\\ t & \\text{for } t>3\\end{cases}",
+            "\\begin{cases}1 & t<3\\\\ t & t\\ge3\\end{cases}",
+            False,
+        ),
+        ("\\(\\text{B and D}\\)", "B and D", True),
+        ("\\(\\text{B or D}\\)", "B and D", False),
+    ],
     "typographic signs": [
         ("⅕", "\\frac15", True),
         ("2⅗", "\\frac{13}{5}", True),

@@ -80,11 +80,10 @@ def _settled(node: Node) -> Node:
     """Return a tree with matrix arithmetic evaluated, names resolved and finite sets turned into lists."""
     if isinstance(node, Pow) and node.exponent == Sym("T"):
         return linear.transpose(node.base) or node
-    if isinstance(node, (Add, Mul, Div, Pow)):
-        node = linear.fold(node)
     if isinstance(node, Builder):
         return _members(node) or node
-    return names.named(node)
+    found = names.named(node)  # as in A(1,2), which is the point A
+    return linear.fold(found) if isinstance(found, (Add, Mul, Div, Pow)) else found
 
 
 def _members(node: Builder) -> Seq | None:

@@ -1,11 +1,14 @@
-"""Matrix arithmetic inside an answer: evaluation of sums, scalar multiples, products and small powers."""
+"""Arithmetic with matrices and tuples inside an answer: sums, scalar multiples, products and small powers."""
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from fractions import Fraction
+from typing import TypeGuard
 
 from rewardkit.rewards.math.comparing.rational import exact
+from rewardkit.rewards.math.comparing.scalar import is_scalar
 from rewardkit.rewards.math.tree.nodes import (
     Add,
     Div,
@@ -25,8 +28,8 @@ _MAX_CELLS = 64
 
 
 def fold(node: Node) -> Node:
-    """Return the tree with its matrix arithmetic evaluated, if the shapes allow it."""
-    if not any(isinstance(c, (Matrix, Mul, Add, Div, Pow)) for c in children(node)):
+    """Return the tree with its arithmetic of matrices and tuples evaluated, if the shapes allow it."""
+    if not any(isinstance(c, (Matrix, Seq, Mul, Add, Div, Pow)) for c in children(node)):
         return node
     match node:
         case Add(terms=terms):
@@ -35,14 +38,27 @@ def fold(node: Node) -> Node:
             return _product([fold(f) for f in factors]) or node
         case Div(top=top, bottom=bottom) if isinstance(inner := fold(top), Matrix):
             return _map(inner, lambda cell: Div(cell, bottom))
+        case Div(top=top, bottom=bottom) if _is_tuple(inner := fold(top)):
+            return _each(inner, lambda item: Div(item, bottom))
         case Pow(base=base, exponent=Num(num=power, den=1)) if 0 < power <= _MAX_POWER:
             inner = fold(base)
             return _product([inner] * power) or node if isinstance(inner, Matrix) else node
     return node
 
 
+def _is_tuple(node: Node) -> TypeGuard[Seq]:
+    return isinstance(node, Seq) and node.opening + node.closing == "()" and len(node.items) > 1
+
+
+def _each(node: Seq, change: Callable[[Node], Node]) -> Seq:
+    return Seq("(", ")", tuple(map(change, node.items)))
+
+
 def _sum(terms: list[Node]) -> Node | None:
     first = terms[0]
+    tuples = [term.items for term in terms if _is_tuple(term)]
+    if len(tuples) == len(terms) and len(set(map(len, tuples))) == 1:
+        return Seq("(", ")", tuple(Add(items) for items in zip(*tuples, strict=True)))
     if not all(isinstance(t, Matrix) for t in terms) or not isinstance(first, Matrix):
         return None
     grids = [t.rows for t in terms if isinstance(t, Matrix)]
@@ -54,6 +70,10 @@ def _sum(terms: list[Node]) -> Node | None:
 
 
 def _product(factors: list[Node]) -> Node | None:
+    tuples = [factor for factor in factors if _is_tuple(factor)]
+    others = [factor for factor in factors if not _is_tuple(factor)]
+    if len(tuples) == 1 and all(map(is_scalar, others)):
+        return _each(tuples[0], lambda item: Mul((*others, item)))
     result: Matrix | None = None
     scalars: list[Node] = []
     for factor in factors:

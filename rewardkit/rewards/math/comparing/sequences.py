@@ -56,7 +56,7 @@ def sequence(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None
         return equal(*interval, options)
     if {a.opening, b.opening} <= {"", "{"}:
         return _lists(a, b, options, equal)
-    if {a.opening, b.opening} <= {"", "("} and _both_named(a.items, b.items):
+    if {a.opening, b.opening} <= {"", "(", "{"} and _both_named(a.items, b.items):
         return matched(a.items, b.items, options, equal)
     if "{" in (a.opening, b.opening) or len(a.items) != len(b.items):
         return False

@@ -257,9 +257,11 @@ TOKENS = {
 """Kind and value of the token of a canonical command, without its backslash."""
 TEXT_COMMANDS = table("text mathrm mathbf operatorname")
 """Canonical commands whose group may consist of words."""
-FONTS = TEXT_COMMANDS | {
-    name for name, macro in MACROS.items() if macro.spelling in {f"\\{one}" for one in TEXT_COMMANDS}
-} | table("textbf rm bf it")
+FONTS = (
+    TEXT_COMMANDS
+    | {name for name, macro in MACROS.items() if macro.spelling in {f"\\{one}" for one in TEXT_COMMANDS}}
+    | table("textbf rm bf it")
+)
 """Commands that change only the look of words, under all their names."""
 _READ_WITH_THEIR_GROUP = TEXT_COMMANDS | table("mathbb begin end")
 OUTER = table("equation math displaymath center multline flushleft flushright minipage document subequations")

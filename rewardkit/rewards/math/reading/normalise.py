@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from rewardkit.rewards.answers.notation import plain_form, with_scripts
+from rewardkit.rewards.answers.notation import CharacterTable, plain_form, with_scripts
 from rewardkit.rewards.math.guards import MAX_ANSWER_CHARS
-from rewardkit.rewards.math.reading.macros import CURRENCY, GAP, THIN, spelling_of, expand, is_command
+from rewardkit.rewards.math.reading.macros import CURRENCY, GAP, THIN, expand, is_command, spelling_of
 from rewardkit.rewards.math.reading.nouns import harmless
 from rewardkit.rewards.math.units import is_unit
 
@@ -25,31 +25,26 @@ _FONTS = (("DOUBLE-STRUCK", "mathbb"), ("SCRIPT", "mathcal"), ("FRAKTUR", "mathc
 """Words in the names of letters in fonts that matter, and the commands of these fonts."""
 
 
-class _Typography(dict[int, str]):
-    """Table for `str.translate`, which maps a character to ASCII: to its plain form or a LaTeX command."""
-
-    def __missing__(self, code: int) -> str:
-        character = chr(code)
-        found = character if character.isascii() else self._spelled(character)
-        return self.setdefault(code, found) if found != character or character.isascii() else found
-
-    def _spelled(self, character: str) -> str:
-        category = unicodedata.category(character)
-        if category in ("Cf", "Zs"):
-            return " " if category == "Zs" else ""
-        if character.isdecimal():
-            return str(unicodedata.decimal(character))
-        if (spelling := spelling_of(character)) is not None:
-            return spelling
-        plain = plain_form(character)
-        if plain == character:
-            return character
-        name = unicodedata.name(character, "")
-        font = next((font for word, font in _FONTS if word in name), None)
-        return f"\\{font}{{{plain}}}" if font and plain.isalpha() else plain.translate(self)
+def _typography(character: str) -> str:
+    """Return a character in ASCII: its plain form, or a LaTeX command."""
+    if character.isascii():
+        return character
+    category = unicodedata.category(character)
+    if category in ("Cf", "Zs"):
+        return " " if category == "Zs" else ""
+    if character.isdecimal():
+        return str(unicodedata.decimal(character))
+    if (spelling := spelling_of(character)) is not None:
+        return spelling
+    plain = plain_form(character)
+    if plain == character:
+        return character
+    name = unicodedata.name(character, "")
+    font = next((font for word, font in _FONTS if word in name), None)
+    return f"\\{font}{{{plain}}}" if font and plain.isalpha() else plain.translate(_TYPOGRAPHY)
 
 
-_TYPOGRAPHY = _Typography({ord(sign): spelling for sign, spelling in _SIGNS.items()})
+_TYPOGRAPHY = CharacterTable({ord(sign): spelling for sign, spelling in _SIGNS.items()}, _typography)
 
 _DOUBLED = re.compile(r"(?<!\\)\\(?=\\([a-zA-Z]{2,}))")
 _GROUPED_DIGITS = re.compile(r"(?<=\d)\u2009(?=\d{3}(?!\d))")

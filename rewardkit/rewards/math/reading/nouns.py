@@ -131,9 +131,14 @@ _CIRCUMSTANCES = table(
     "tuesday wednesday thursday friday saturday sunday morning afternoon evening night later left "
     "remaining available needed required sold bought made left-over get gets make need needs earn earns "
     "spend spends sell sells buy buys pay pays eat eats read reads cost costs run runs walk walks drive "
-    "drives spent earned"
+    "drives spent earned hence earlier previously"
 )
 """Words of time, place or purpose. An answer may omit them, but not replace one with another."""
+_SIDES = {
+    **dict.fromkeys(("later", "after", "hence"), "later"),
+    **dict.fromkeys(("ago", "before", "earlier", "previously"), "ago"),
+}
+"""Words for the time after and before another time."""
 _MULTIPLYING = table("times time")
 """Words that count occurrences at the end of a phrase or before a period of time ("5 times a week").
 Elsewhere, they multiply."""
@@ -197,4 +202,6 @@ def names_things(phrase: str) -> bool:
 
 def _said(phrase: str) -> set[str]:
     words = {word.casefold() for word in _WORD.findall(phrase)} - _LINKS - _POLITE
-    return {word if word in _CIRCUMSTANCES else _singular(word) for word in words}
+    if {"from", "now"} <= words:
+        words = words - {"from", "now"} | {"later"}
+    return {_SIDES.get(word, word) if word in _CIRCUMSTANCES else _singular(word) for word in words}

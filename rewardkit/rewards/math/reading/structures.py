@@ -99,8 +99,10 @@ def _join_aligned(parser: Parser) -> None:
 
 
 def _condition(parser: Parser) -> Node:
-    """Parse the condition at the end of a row of cases, with or without "if" before it."""
-    if parser.kind() == "text" and parser.peek().value.casefold() in ("if", "when", "for"):
+    """Parse the condition at the end of a row of cases, with or without "if" or "for" before it."""
+    if parser.kind() == "sep" or (
+        parser.kind() == "text" and parser.peek().value.casefold() in ("if", "when")
+    ):
         parser.advance()
     parts = [parser.item()]
     joints = []

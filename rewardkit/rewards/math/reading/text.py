@@ -48,6 +48,8 @@ _ARTICLES = re.compile(r"(?:\b(?:[Tt]he|THE|an|a)|\A(?:An?))\b (?=[^\W\d_]{2,})(
 """Pattern of an article before another word. A letter that is a choice or a name is not an article."""
 _PUNCTUATION = re.compile(r"[\s\-_.,;:!?'\"`*~{}()\[\]$\\]+")
 _COMMAND = re.compile(rf"\\(?:{'|'.join(sorted(FONTS))})(?![a-zA-Z])")
+_SPACE = re.compile(r"\\[ ,()\[\]]")
+"""Pattern of spaces and of the delimiters of mathematics."""
 _CHOICE = re.compile(
     r"^(?:(?:so |thus |hence )?(?:the )?(?:correct |right |best |final )?(?:option|choice|answer)(?: is)?"
     r"|选项|选|答案)?\s*[:：]?\s*[\(\[（]?\s*([A-Ja-j])\s*[\)\]）]?\s*[.:：。]?$",
@@ -85,8 +87,7 @@ _DATE_FORMS = (
 def unwrap(text: str) -> str:
     """Return the words of an answer without LaTeX text commands, braces or surrounding punctuation."""
     if "\\" in text:
-        text = _COMMAND.sub(" ", text)
-        text = text.replace("\\ ", " ").replace("\\,", " ").replace("~", " ")
+        text = _SPACE.sub(" ", _COMMAND.sub(" ", text)).replace("~", " ")
     text = text.replace("{", " ").replace("}", " ").replace("$", " ")
     joined = " ".join(text.split())
     edges = ' .,;:!。，；：*`"' if _PRIMED.fullmatch(joined) else " .,;:!。，；：*`\"'"
