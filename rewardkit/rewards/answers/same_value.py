@@ -34,6 +34,7 @@ _ASCII_SYMBOLS = frozenset("%#@&^+-/<=>|~!")
 _BRACKETS = frozenset("()[]{}")
 _DASHES = {0x2013: "-", 0x2014: "-", ord("&"): " and "}
 _MATHEMATICAL = re.compile(r"[\^+*/<=>\\√≤≥≠∪∩∈π∞±×·÷|!()\[\]{}-]")
+_BRACKETED_LETTER = re.compile(r"[\s*]*[(\[][^\W\d_][)\]][\s*.:,]*")
 _NAMED = re.compile(r"\s*([^\W\d][\w\s:'’(),{}]{0,40}?)\s*=(?!=)")
 _DIGIT = re.compile(r"\d")
 LONGEST = 200
@@ -121,9 +122,12 @@ def _is_sign(tokens: list[str], at: int) -> bool:
 
 @lru_cache(maxsize=65_536)
 def is_mathematics(text: str) -> bool:
-    """Return True if a text has an operator, a relation or a LaTeX command, and no words except functions."""
+    """Return True if a text has an operator, a relation or a LaTeX command, and no words except functions.
+
+    A letter in brackets is a label.
+    """
     text = without_commands(text)
-    if not _MATHEMATICAL.search(text):
+    if not _MATHEMATICAL.search(text) or _BRACKETED_LETTER.fullmatch(text):
         return False
     from rewardkit.rewards.math.functions import FUNCTIONS  # Few texts need this module.
 
