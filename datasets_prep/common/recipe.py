@@ -30,7 +30,7 @@ from rewardkit.datasets_prep.common.schema import SCHEMA, Row, to_batches
 from rewardkit.datasets_prep.common.settings import PrepSettings
 from rewardkit.datasets_prep.common.sources import Hub, Record, Source, open_hub, open_raw
 from rewardkit.datasets_prep.common.steps import in_processes
-from rewardkit.datasets_prep.common.verification import Located, chosen, scorable, unread_truths
+from rewardkit.datasets_prep.common.verification import Located, UnreadTruths, chosen, scorable
 from rewardkit.datasets_prep.common.writer import (
     Beside,
     OnWritten,
@@ -217,10 +217,11 @@ def publish(
     screen = screen_of_this_run()
     if screen is not None:
         made = {split: made[split] for split in sorted(made, key=_is_train)}
+    truths = UnreadTruths()
     files = write_splits(
         out_dir,
         partial(steps.apply, made, settings, notes),
-        Writing(provenance, settings.shard_rows, progress, beside),
+        Writing(provenance, settings.shard_rows, progress, beside, truths.see),
     )
     bad = bad or BadRows()
     files = {split: files[split] for split in (*splits, *files) if split in files}
@@ -228,7 +229,7 @@ def publish(
     said = (*source.notes, *left_out, *notes.lines(settings))
     if screen is None or "dedup" not in screen.describe():
         said = (*said, *repeats.lines())
-    odd = {split: found for split, file in files.items() if (found := unread_truths(file.path, file.parts))}
+    odd = {split: found for split, file in files.items() if (found := truths.finding(split, file.path))}
     return PrepResult(files, bad.dropped, tuple(bad.first), source.unread, said, unread_truths=odd)
 
 

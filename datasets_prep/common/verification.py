@@ -1,8 +1,8 @@
 """Checks that the reward for a row can read the ground truth and accepts the reference solution.
 
 `prep` uses this module to find rows whose responses could never be scored, to choose the answer from several
-published solutions, to name ground truths in a published file that a reward for maths cannot read, and to
-score the reference solutions in it. The registry selects the reward for each row.
+published solutions, to name written ground truths that a reward for maths cannot read, and to score the
+reference solutions in a published file. The registry selects the reward for each row.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, replace
@@ -213,47 +214,45 @@ def _no_answer(reward: str, ground_truth: str, expected: str) -> str:
     )
 
 
-# Ground truths in a published file that a reward for maths accepts but cannot read as an answer.
+# Ground truths that a reward for maths accepts but cannot read as an answer.
 
 
-def unread_truths(file: Path, parts: Sequence[Path]) -> Finding | None:
-    """Return a finding about the ground truths of a split that cannot be read, or None if all can.
+class UnreadTruths:
+    """Rows, among those that are written, whose ground truths a reward for maths cannot read."""
 
-    Args:
-        file: File of the split, or folder of its shards.
-        parts: All parquet files of the split, in order. Rows are numbered across them.
-    """
-    rows: list[int] = []
-    first = ""
-    seen = 0
-    for path in parts:
-        with pq.ParquetFile(path, pre_buffer=False) as part:
-            for row, ground_truth in _maths_in(part):
-                if why := unread(ground_truth):
-                    rows.append(seen + row)
-                    first = first or why
-            seen += part.metadata.num_rows
-    return Finding("warning", "ground truth", str(file), first, rows) if rows else None
+    def __init__(self) -> None:
+        self._done: Counter[str] = Counter()
+        self._rows: dict[str, list[int]] = {}
+        self._why: dict[str, str] = {}
+        self._is_maths: dict[str, bool] = {}
 
+    def see(self, split: str, batch: pa.RecordBatch) -> None:
+        """Read the ground truths in the next batch of a split."""
+        for row, ground_truth in self._of_maths(batch):
+            if not _NUMBER.fullmatch(ground_truth) and (why := unread(ground_truth)):
+                self._rows.setdefault(split, []).append(self._done[split] + row)
+                self._why.setdefault(split, why)
+        self._done[split] += batch.num_rows
 
-def _maths_in(file: pq.ParquetFile) -> Iterator[tuple[int, str]]:
-    """Yield the row number and the ground truth of each row that a reward for maths scores."""
-    names = file.schema_arrow.names
-    column = next((name for name in ("ground_truth", "reward_model") if name in names), None)
-    if column is None or "data_source" not in names:
-        return
-    seen = 0
-    is_maths: dict[str, bool] = {}
-    for batch in file.iter_batches(columns=["data_source", column]):
+    def finding(self, split: str, file: Path) -> Finding | None:
+        """Return a finding about a split, which is published as `file`, or None if all can be read."""
+        rows = self._rows.get(split)
+        return Finding("warning", "ground truth", str(file), self._why[split], rows) if rows else None
+
+    def _of_maths(self, batch: pa.RecordBatch) -> Iterator[tuple[int, str]]:
+        """Yield the row number and the ground truth of each row that a reward for maths scores."""
+        names = batch.schema.names
+        column = next((name for name in ("ground_truth", "reward_model") if name in names), None)
+        if column is None or "data_source" not in names:
+            return
         sources = batch["data_source"].to_pylist()
-        for source in set(sources) - is_maths.keys():
-            is_maths[source] = _is_maths(source)
-        if any(is_maths[source] for source in set(sources)):
+        for source in set(sources) - self._is_maths.keys():
+            self._is_maths[source] = _is_maths(source)
+        if any(self._is_maths[source] for source in set(sources)):
             for row, (source, value) in enumerate(zip(sources, batch[column].to_pylist(), strict=True)):
                 ground_truth = value["ground_truth"] if isinstance(value, dict) else value
-                if is_maths[source]:
-                    yield seen + row, ground_truth_text(ground_truth) or ""
-        seen += batch.num_rows
+                if self._is_maths[source]:
+                    yield row, ground_truth_text(ground_truth) or ""
 
 
 def _is_maths(data_source: str) -> bool:

@@ -117,6 +117,8 @@ class Writing:
     """Number of rows per file, or None to write a single file for each split."""
     progress: OnWritten | None = None
     beside: tuple[Beside, ...] = ()
+    see: Callable[[str, pa.RecordBatch], None] | None = None
+    """Callback that receives the split and each batch that is written."""
 
 
 def write_splits(out_dir: Path, splits: Splits, writing: Writing) -> dict[str, WrittenFile]:
@@ -155,7 +157,7 @@ def _write_split(
     path = folder / f"{split}.parquet"
     path.parent.mkdir(parents=True, exist_ok=True)
     kept = batches if screen is None else (screen.keep(split, batch) for batch in batches)
-    counted = _counted(kept, split, writing.progress)
+    counted = _counted(kept, split, writing)
     first = next(counted, None)
     if first is None:
         left = " left" if screen is not None else ""
@@ -167,17 +169,17 @@ def _write_split(
     return _write_shards(path.with_suffix(""), stream, writing, writing.shard_rows)
 
 
-def _counted(
-    batches: Iterable[pa.RecordBatch], split: str, progress: OnWritten | None
-) -> Iterator[pa.RecordBatch]:
+def _counted(batches: Iterable[pa.RecordBatch], split: str, writing: Writing) -> Iterator[pa.RecordBatch]:
     done = 0
     for batch in batches:
         if not batch.num_rows:
             continue
+        if writing.see is not None:
+            writing.see(split, batch)
         yield batch
         done += batch.num_rows
-        if progress is not None:
-            progress(split, done)
+        if writing.progress is not None:
+            writing.progress(split, done)
 
 
 def _write_file(path: Path, batches: Iterable[pa.RecordBatch], writing: Writing) -> None:
