@@ -32,7 +32,7 @@ def test_groups_in_the_background_are_the_rows_of_their_step(
         rows = run.feed.rows()
         whole, pending = generate(run, rows, step=3)
         first = 2 * len(rows)  # of step 3
-        for journal in (None, recorded := TurnJournal(), recorded):
+        for journal, asks in ((None, True), (recorded := TurnJournal(), True), (recorded, False)):
             groups: list[Group[DrawnGroup]] = [Group(first + i, i, 0, row=row) for i, row in enumerate(rows)]
             draw(run, groups, journal)
             batches, pendings = zip(*(group.drawn.result(timeout=0) for group in groups), strict=True)
@@ -41,7 +41,8 @@ def test_groups_in_the_background_are_the_rows_of_their_step(
                 torch.testing.assert_close(joined[name], whole[name], equal_nan=True, rtol=0, atol=0)
             difference = joined["rollout_log_probs"] - whole["rollout_log_probs"]
             assert float(difference.abs().max()) < LOG_PROBS
-            assert sum(each.costs.turns for each in pendings) >= (len(joined) if agent == NAGGING else 0)
+            turns = sum(each.costs.turns for each in pendings)
+            assert turns >= len(joined) if asks else turns == 0
         scored, expected = (wait_for_scores(given, world) for given in (pendings, [pending]))
         assert [(one.text, one.score.score) for one in scored] == [
             (one.text, one.score.score) for one in expected
