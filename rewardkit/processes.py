@@ -19,6 +19,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import BinaryIO
 
 from rewardkit.errors import InputError
@@ -168,3 +169,12 @@ def large_imports() -> Iterator[None]:
             yield
         finally:
             atexit.register(gc.unfreeze)
+
+
+def resident_bytes(pid: int) -> int:
+    """Return the resident memory of a process in bytes, or 0 if it has ended or cannot be inspected."""
+    try:
+        pages = Path(f"/proc/{pid}/statm").read_text().split()[1]
+    except (OSError, IndexError):
+        return 0
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")

@@ -75,6 +75,8 @@ class WorkerJob:
     is not killed, because the chunk ends soon anyway."""
     whole = True
     """True if chunks of this job are never split."""
+    dear = True
+    """True if chunks of this job count as expensive from their start, however short earlier chunks were."""
     sandboxed = False
     """True if the job runs programs in the sandbox."""
     own_workers = 0
@@ -136,6 +138,8 @@ class WorkerJob:
 
 class ScoringJob(WorkerJob):
     """Job that scores samples with one reward and its options, and returns Scores."""
+
+    dear = False
 
     def __init__(self, job_id: int, reward: Reward, options: Any, programs: int = 1) -> None:
         """Create a job.

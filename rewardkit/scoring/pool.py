@@ -14,9 +14,11 @@ can take minutes.
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import queue
 import selectors
+import signal
 import subprocess
 import threading
 import time
@@ -27,14 +29,17 @@ from typing import Any
 
 import msgspec
 
+from rewardkit import processes
 from rewardkit.errors import ScoringError
 from rewardkit.scoring.jobs import NOBODY, Chunk, IncomingScores, Scores, ScoringTurn, WorkerJob
 from rewardkit.scoring.turns import Waiting
 from rewardkit.scoring.worker import Landed, Loaded, Parked, Reported, Scored
-from rewardkit.scoring.worker_process import WorkerProcess
+from rewardkit.scoring.worker_process import DEAR_S, WorkerProcess
 from rewardkit.types import Score, Status, failure
 from rewardkit.users_code import report
 from rewardkit.worker_lifeline import SharedOwner
+
+_log = logging.getLogger("rewardkit.scoring")
 
 CHEAP_S = 0.1
 """Maximum expected worker time of a cheap chunk."""
@@ -92,6 +97,8 @@ class WorkerPool:
         os.set_blocking(self._wake_read, False)
         os.set_blocking(self._wake_write, False)
         self._wake_lock = threading.Lock()
+        self._woken = False
+        """True if the thread was woken, and has not looked at the inbox since."""
         self._loop = _Loop(self)
         self._thread = threading.Thread(target=self._loop.run, name="rewardkit-workers", daemon=True)
         self._thread.start()
@@ -143,6 +150,21 @@ class WorkerPool:
             self._wake()
         return batch.future
 
+    @property
+    def memory(self) -> int:
+        """Resident memory of all workers in bytes, without their child processes."""
+        return sum(processes.resident_bytes(worker.process.pid) for worker in list(self._loop.workers))
+
+    def kill_larger(self, most: int) -> None:
+        """Kill the workers with more than `most` bytes of resident memory, as if they had died."""
+        for worker in list(self._loop.workers):
+            size = processes.resident_bytes(worker.process.pid)
+            if size > most:
+                _log.warning(
+                    "a scoring process has %d MiB and is stopped; the limit is %d", size >> 20, most >> 20
+                )
+                worker.process.kill()
+
     def close(self) -> None:
         """Kill the workers. Unfinished futures raise a ScoringError."""
         if self._closed or self._pid != os.getpid():
@@ -162,6 +184,9 @@ class WorkerPool:
             self._wake()
 
     def _wake(self) -> None:
+        if self._woken:  # each write may have to wait for the interpreter lock
+            return
+        self._woken = True
         with self._wake_lock, contextlib.suppress(BlockingIOError):  # a full pipe wakes the thread anyway
             if self._wake_write >= 0:
                 os.write(self._wake_write, b"x")
@@ -218,13 +243,10 @@ class _Loop:
                 self.waiting.add(chunk)
 
     def _assign(self) -> None:
-        for worker in list(self.workers):
-            if worker.chunk is not None and not worker.chunk.job.costly and worker.chunk.cancelled():
-                self._discard(worker)
-                self.pool.counts.killed += 1
+        self.look_again = float("inf")
+        self._kill_cancelled()
         if self.prune:
             self._prune()
-        self.look_again = float("inf")
         while (first := self.waiting.first()) is not None:
             if first.job.in_flight:
                 if not self._begin_beside(first):
@@ -240,6 +262,22 @@ class _Loop:
             self.pool.counts.waited_s += chunk.begin()
             worker.start(chunk)
             self._send(worker)
+
+    def _kill_cancelled(self) -> None:
+        """Kill the workers whose chunk was cancelled, unless they still load the reward or have just begun.
+
+        Otherwise, clients that disconnect again and again would keep the machine busy with starting workers.
+        """
+        now = time.monotonic()
+        for worker in list(self.workers):
+            chunk = worker.chunk
+            if chunk is None or chunk.job.costly or worker.loading is not None or not chunk.cancelled():
+                continue
+            if worker.since + DEAR_S <= now:
+                self._discard(worker)
+                self.pool.counts.killed += 1
+            else:
+                self.look_again = min(self.look_again, worker.since + DEAR_S)
 
     def _prune(self) -> None:
         self.prune = False
@@ -284,7 +322,7 @@ class _Loop:
             return None
         dear_from = max(worker.dear_from() for worker in busy)
         if dear_from > time.monotonic():
-            self.look_again = dear_from
+            self.look_again = min(self.look_again, dear_from)
             return None
         return self.waiting.pop_cheap(CHEAP_S, unknown=len(busy) == self.size)
 
@@ -305,6 +343,7 @@ class _Loop:
             if key.data is None:
                 with contextlib.suppress(BlockingIOError):
                     os.read(self.wake_read, 65536)
+                self.pool._woken = False
             elif key.data in self.workers:
                 self._serve(key.data, key.fileobj)
         now = time.monotonic()
@@ -441,10 +480,13 @@ class _Loop:
             worker.process.wait(_EXIT_S)
         self._discard(worker)
         self.pool.counts.died += 1
-        died = f"exit status {worker.process.returncode}"
+        died = _how(worker.process.returncode)
+        chunks = worker.take_all()
+        held = sum(len(chunk.samples) for chunk in chunks)
+        _log.warning("a scoring process ended (%s) while it had %d samples", died, held)
         if worker.loading is not None:
             worker.loading.load_deaths += 1
-        for chunk in reversed(worker.take_all()):
+        for chunk in reversed(chunks):
             chunk.end("died")
             if worker.loading is not None:
                 self._died_loading(chunk, died)
@@ -498,6 +540,14 @@ class _Loop:
                 batch.future.set_exception(
                     ScoringError(f"the Scorer was closed before all samples were scored{reason}")
                 )
+
+
+def _how(code: int | None) -> str:
+    """Return how a process ended, given its exit status."""
+    if code is None or code >= 0:
+        return f"exit status {code}"
+    name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
+    return f"{name}, perhaps for lack of memory" if name == "SIGKILL" else name
 
 
 def _killed(job: WorkerJob) -> str:

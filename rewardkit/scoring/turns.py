@@ -123,7 +123,7 @@ class Waiting:
             chunk = client.chunks[0][2]
             cost_s = len(chunk.samples) * chunk.job.expected_s  # this uses the latest estimate
             cheap = cost_s <= below_s if chunk.job.seen else unknown
-            if cheap and not chunk.cancelled():
+            if cheap and not chunk.job.dear and not chunk.cancelled():
                 return self._take(client, cost=True)
         return None
 

@@ -121,7 +121,8 @@ class WorkerProcess:
         This is the start of the sample if it is expected to be expensive.
         """
         assert self.chunk is not None
-        return self.since if self.chunk.job.expected_s >= DEAR_S else self.since + DEAR_S
+        job = self.chunk.job
+        return self.since if job.dear or job.expected_s >= DEAR_S else self.since + DEAR_S
 
     def messages(self) -> list[FromWorker] | None:
         """Read the messages received so far. Return None if the worker has closed the pipe."""

@@ -91,3 +91,20 @@ def test_what_nobody_waits_for_is_dropped() -> None:
             assert len(list(waiting)) == 15
         assert sorted(one.turn.request for one in drain(waiting)) == list(range(1, 30, 2))
         assert waiting.first() is None and list(waiting) == []
+
+
+class Piece(Cheap):
+    """A job whose chunks count as dear, as the requests do that a server passes on."""
+
+    dear = True
+    seen = True
+
+
+def test_no_process_for_cheap_chunks_takes_a_piece_that_counts_as_dear() -> None:
+    waiting = Waiting()
+    waiting.add(Chunk(Piece(0.001), [b""], [(IncomingScores(1), 0)], ScoringTurn("large")))
+    assert waiting.pop_cheap(0.1, unknown=True) is None
+    small = chunk(0.001, "small")
+    small.job.seen = True
+    waiting.add(small)
+    assert waiting.pop_cheap(0.1, unknown=True) is small
