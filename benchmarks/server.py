@@ -1,6 +1,11 @@
 """Measures the cost of the server compared with a bare FastAPI echo, and its behaviour in a trainer's burst.
 
-    python benchmarks/server.py [--only echo|burst|crowd] [--seconds 0.1] [--samples 1400] [--nap 0.2]
+    python benchmarks/server.py [--only peer|echo|burst|crowd] [--seconds 0.1] [--samples 1400] [--nap 0.2]
+
+`peer`: CPU time beside a plain server of FastAPI and pydantic with verl's function, measured as for `echo`.
+No request is sent twice. A request has 1 sample, or 8 responses to each of 8 prompts, half of them right,
+with answers distributed as in GSM8K.
+Bars: at most 1.2 times the peer for one sample, and at most 0.9 times for 64.
 
 `echo`: CPU time of the server process (`/proc/PID/schedstat`), which other jobs disturb less than elapsed
 time. Both servers run uvicorn with uvloop and httptools in one process; the load comes from raw sockets over
@@ -19,6 +24,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import random
 import re
 import subprocess
 import sys
@@ -27,6 +33,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from statistics import median
 
@@ -60,6 +67,35 @@ bound = socket.socket(); bound.bind(("127.0.0.1", 0)); bound.listen(4096)
 import sys; print(f"http://127.0.0.1:{bound.getsockname()[1]}", file=sys.stderr, flush=True)
 uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False)).run(sockets=[bound])
 """
+PEER = """
+import socket, sys, uvicorn
+from fastapi import FastAPI
+from pydantic import BaseModel
+from rewardkit.rewards.gsm8k import verl_score
+class Row(BaseModel):
+    data_source: str
+    response: str
+    ground_truth: str
+    prompt: list[dict[str, str]] | None = None
+    extra_info: dict[str, object] = {}
+class Result(BaseModel):
+    score: float
+app = FastAPI()
+def scored(row):
+    return Result(score=verl_score(row.response, row.ground_truth))
+@app.post("/score")
+async def score(rows: Row | list[Row]) -> Result | list[Result]:
+    return [scored(row) for row in rows] if isinstance(rows, list) else scored(rows)
+bound = socket.socket(); bound.bind(("127.0.0.1", 0)); bound.listen(4096)
+print(f"http://127.0.0.1:{bound.getsockname()[1]}", file=sys.stderr, flush=True)
+uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False)).run(sockets=[bound])
+"""
+"""Server whose `verl_score` gives the same scores as verl's own function, for every input."""
+GROUP = 8
+"""Number of responses to a prompt."""
+
+PEER_BARS = {1: 1.2, 64: 0.9}
+
 REWARD = """
 import time
 from rewardkit import reward
@@ -106,20 +142,44 @@ class Server:
         self.process.wait()
 
 
-async def load(port: int, body: bytes, seconds: float) -> int:
-    """Send the same request repeatedly on each connection; return how many were answered with 200."""
-    head = (
-        "POST /score HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
-        f"content-length: {len(body)}\r\n\r\n"
-    )
-    request = head.encode() + body
+def same(n: int) -> Iterator[bytes]:
+    """Yield the same request again and again."""
+    body = msgspec.json.encode(sample(3) if n == 1 else [sample(i) for i in range(n)])
+    while True:
+        yield body
+
+
+def fresh(n: int, seed: int) -> Iterator[bytes]:
+    """Yield requests with the responses of a trainer's groups, no two of them equal.
+
+    The answers are distributed as in GSM8K: most are small numbers. A wrong answer is near the right one.
+    """
+    rng = random.Random(seed)
+    for i in count():
+        groups = []
+        for k in range(-(-n // GROUP)):
+            truth = round(10 ** rng.uniform(0, 3.3))
+            row = sample(i * GROUP + k) | {"ground_truth": str(truth)}
+            said = str(row["response"]).partition("####")[0]
+            wrong = [truth + rng.randint(-9, 10) for _ in range(GROUP // 2)]
+            groups += [row | {"response": f"{said}#### {a}"} for a in [truth] * (GROUP // 2) + wrong]
+        yield msgspec.json.encode(rng.choice(groups) if n == 1 else groups)
+
+
+async def load(port: int, bodies: Iterator[bytes], seconds: float) -> int:
+    """Send requests on each connection; return how many were answered with 200."""
     ends = time.perf_counter() + seconds
 
     async def connection() -> int:
         reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 22)
         answered = 0
         while not answered or time.perf_counter() < ends:
-            writer.write(request)
+            body = next(bodies)
+            head = (
+                "POST /score HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
+                f"content-length: {len(body)}\r\n\r\n"
+            )
+            writer.write(head.encode() + body)
             answer = await reader.readuntil(b"\r\n\r\n")
             assert answer.startswith(b"HTTP/1.1 200"), answer
             length = re.search(rb"content-length: (\d+)", answer, re.IGNORECASE)
@@ -132,24 +192,24 @@ async def load(port: int, body: bytes, seconds: float) -> int:
     return sum(await asyncio.gather(*(connection() for _ in range(CONNECTIONS))))
 
 
-def measure(servers: list[Server], body: bytes, seconds: float) -> list[list[float]]:
+def measure(servers: list[Server], bodies: list[Iterator[bytes]], seconds: float) -> list[list[float]]:
     """Return the CPU seconds per request to each server, in each of the rounds.
 
     Within a round, the servers are called alternately, many times and briefly, so that other load on the
     machine affects all of them.
     """
-    for server in servers:
-        asyncio.run(load(server.port, body, seconds))
-    return [_round(servers, body, seconds) for _ in range(ROUNDS)]
+    for server, mine in zip(servers, bodies, strict=True):
+        asyncio.run(load(server.port, mine, seconds))
+    return [_round(servers, bodies, seconds) for _ in range(ROUNDS)]
 
 
-def _round(servers: list[Server], body: bytes, seconds: float) -> list[float]:
+def _round(servers: list[Server], bodies: list[Iterator[bytes]], seconds: float) -> list[float]:
     cpu_s = [0.0] * len(servers)
     answered = [0] * len(servers)
     for _ in range(TURNS):
         for i, server in enumerate(servers):
             before = server.cpu_s()
-            answered[i] += asyncio.run(load(server.port, body, seconds))
+            answered[i] += asyncio.run(load(server.port, bodies[i], seconds))
             cpu_s[i] += server.cpu_s() - before
     return [spent / n for spent, n in zip(cpu_s, answered, strict=True)]
 
@@ -240,38 +300,46 @@ def nap_server(scorers: int = 2) -> Iterator[int]:
             server.close()
 
 
-def echo(seconds: float) -> None:
-    """Measure both servers, and print a table."""
-    ours, bare_echo = Server(SERVE), Server([sys.executable, "-c", ECHO])
+def beside(seconds: float, name: str, code: str) -> dict[int, float]:
+    """Measure our server and another one, print a table, and return the ratio for each size."""
+    ours, other = Server(SERVE), Server([sys.executable, "-c", code])
+    ratios: dict[int, float] = {}
     try:
         for n in SIZES:
-            body = msgspec.json.encode(sample(3) if n == 1 else [sample(i) for i in range(n)])
-            rounds = measure([ours, bare_echo], body, seconds)
+            bodies = [same(n), same(n)] if name == "echo" else [fresh(n, 2), fresh(n, 3)]
+            rounds = measure([ours, other], bodies, seconds)
             mine, bare = (median(costs) for costs in zip(*rounds, strict=True))
-            ratios = [a / b for a, b in rounds]
-            each = ", ".join(f"{ratio:.2f}" for ratio in ratios)
+            each = [a / b for a, b in rounds]
+            ratios[n] = median(each)
             print(
-                f"{n:3} samples, {len(body):6} bytes: {mine * 1e6:6.1f} us CPU/request, "
-                f"echo {bare * 1e6:6.1f} us, {median(ratios):.2f} x (rounds {each}); "
+                f"{n:3} samples, {len(next(bodies[0])):6} bytes: {mine * 1e6:6.1f} us CPU/request, "
+                f"{name} {bare * 1e6:6.1f} us, {ratios[n]:.2f} x "
+                f"(rounds {', '.join(f'{ratio:.2f}' for ratio in each)}); "
                 f"{1 / mine:7,.0f} requests/s, {n / mine:8,.0f} samples/s per core",
                 flush=True,
             )
     finally:
         ours.close()
-        bare_echo.close()
+        other.close()
+    return ratios
 
 
 def main() -> None:
     """Measure, and fail if a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--only", choices=("echo", "burst", "crowd"))
+    parser.add_argument("--only", choices=("peer", "echo", "burst", "crowd"))
     parser.add_argument("--seconds", type=float, default=0.1, help="of a turn; 20 turns are a round")
     parser.add_argument("--samples", type=int, default=1_400, help="in flight at once")
     parser.add_argument("--nap", type=float, default=0.2, help="seconds to score a sample of the burst")
     args = parser.parse_args()
     missed: list[str] = []
+    if args.only in (None, "peer"):
+        ratios = beside(args.seconds, "peer", PEER)
+        missed += [
+            f"{ratios[n]:.2f} times the peer for {n}" for n, bar in PEER_BARS.items() if ratios[n] > bar
+        ]
     if args.only in (None, "echo"):
-        echo(args.seconds)
+        beside(args.seconds, "echo", ECHO)
     if args.only in (None, "burst"):
         with nap_server() as port:
             missed += asyncio.run(bear(port, args.samples, args.nap))

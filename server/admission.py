@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -46,6 +46,15 @@ BODY_GRACE_S = 30.0
 _MAX_DIGITS = 20
 """Number of digits of a content length that are parsed. Longer numbers are far too large anyway, and int()
 is slow for very long numbers."""
+
+AT_ONCE = 4
+"""Number of small requests of a client that the event loop handles before those of other clients."""
+
+_TURN_BYTES = 2_048
+"""Size of a body from which a request takes another turn."""
+
+_SEVERAL_S = 1.0
+"""Seconds after a request of another client for which clients take turns."""
 
 _LEARNING_RATE = 0.1
 """Weight of the newest batch in the moving average of seconds per sample."""
@@ -104,10 +113,18 @@ class Admission:
         Raises:
             OverloadedError: There is not enough room. No bytes were reserved.
         """
-        if self.bytes and self._exceeds(n, self.bytes, self.max_bytes, self._bytes, client):
-            raise self._full(f"{self.bytes >> 20} MiB of requests are being processed", 1.0)
+        self.require_room(n, client)
         self.bytes += n
         self._bytes[client] += n
+
+    def require_room(self, n: int, client: Hashable = None) -> None:
+        """Check that there is room for the bytes of a request body.
+
+        Raises:
+            OverloadedError: There is not enough room.
+        """
+        if self.bytes and self._exceeds(n, self.bytes, self.max_bytes, self._bytes, client):
+            raise self._full(f"{self.bytes >> 20} MiB of requests are being processed", 1.0)
 
     def give_back_bytes(self, n: int, client: Hashable = None) -> None:
         """Release bytes that `take_bytes` reserved."""
@@ -204,6 +221,59 @@ class Admission:
         return OverloadedError(f"{why}; try again later", float(math.ceil(retry_after_s)))
 
 
+class LoopTurns:
+    """Turns of the clients in the event loop, which handles small requests itself.
+
+    While several clients send requests, a client gets `AT_ONCE` turns before the others get theirs. A large
+    request takes several turns. A client that is alone never waits.
+    """
+
+    def __init__(self) -> None:
+        self._client: Hashable = None
+        self._several_until = 0.0
+        self._taken: Counter[Hashable] = Counter()
+        """Number of turns that each client has taken since the last round."""
+        self._waiting: dict[Hashable, deque[tuple[asyncio.Future[None], int]]] = {}
+        """Requests that wait, each with its number of turns."""
+        self._round: asyncio.Handle | None = None
+
+    async def take(self, client: Hashable, now: float, size: int = 0) -> None:
+        """Wait for a turn of a client.
+
+        Args:
+            client: Client that sent the request.
+            now: Time of the request, by any clock.
+            size: Size of the body in bytes.
+        """
+        if client != self._client:
+            self._client, self._several_until = client, now + _SEVERAL_S
+        if now > self._several_until and not self._waiting:
+            return
+        loop = asyncio.get_running_loop()
+        if self._round is None:
+            self._round = loop.call_soon(self._next_round, loop)
+        turns = 1 + size // _TURN_BYTES
+        if self._taken[client] < AT_ONCE and client not in self._waiting:
+            self._taken[client] += turns
+            return
+        begins: asyncio.Future[None] = loop.create_future()
+        self._waiting.setdefault(client, deque()).append((begins, turns))
+        await begins
+
+    def _next_round(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Give each waiting client its turns. The loop then handles the requests, and calls this again."""
+        self._taken.clear()
+        self._round = loop.call_soon(self._next_round, loop) if self._waiting else None
+        for client, requests in list(self._waiting.items()):
+            while requests and self._taken[client] < AT_ONCE:
+                begins, turns = requests.popleft()
+                if not begins.done():  # the request may have been cancelled
+                    begins.set_result(None)
+                    self._taken[client] += turns
+            if not requests:
+                del self._waiting[client]
+
+
 def _subtract(counts: Counter[Hashable], client: Hashable, n: int) -> None:
     counts[client] -= n
     if counts[client] <= 0:
@@ -261,8 +331,7 @@ class Body:
             raise HTTPException(
                 415, "compressed bodies are not supported: send the body without Content-Encoding"
             )
-        self.admission.take_bytes(self.declared, self.request.client)  # only to learn if there is room
-        self.admission.give_back_bytes(self.declared, self.request.client)
+        self.admission.require_room(self.declared, self.request.client)
 
     def release(self) -> None:
         """Release all bytes reserved for this request."""

@@ -36,7 +36,6 @@ from rewardkit.server.protocols import ROUTERS, ProtocolContext
 from rewardkit.server.protocols.base import described
 from rewardkit.server.request import CURRENT, BeginTrace
 from rewardkit.server.request_scoring import RequestScorer
-from rewardkit.server.tally import Tally
 from rewardkit.server.tasks import TaskSet
 from rewardkit.server.wire import Reply, answer_to, decode_object, refusal, reply
 from rewardkit.types import Score
@@ -115,7 +114,7 @@ def create_app(
     watchdog = Watchdog()
     metrics = Metrics(request_scorer, watchdog, sandbox)
     traffic = Traffic()
-    _observe(request_scorer, metrics, traffic)
+    request_scorer.observers += [metrics.observe, traffic.observe]
     state = health.Health(needs or {})
     context = ProtocolContext(request_scorer, processes)
     lifespan = _lifespan(state, metrics, watchdog)
@@ -140,7 +139,6 @@ def create_app(
         max_body_bytes=max_body_bytes,
         access_log=access_log,
         begin_trace=begin_trace,
-        watchdog=watchdog,
     )
     if cors_origins:  # wraps the guard; handles only requests with an Origin header
         app.add_middleware(
@@ -175,16 +173,6 @@ class _App(FastAPI):
         return super().openapi()
 
 
-def _observe(request_scorer: RequestScorer, metrics: Metrics, traffic: Traffic) -> None:
-    """Register metrics and traffic as observers of all scores."""
-
-    def observe(tally: Tally, seconds: float) -> None:
-        metrics.observe(tally, seconds)
-        traffic.record(tally)
-
-    request_scorer.observers.append(observe)
-
-
 def _lifespan(
     state: health.Health, metrics: Metrics, watchdog: Watchdog
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
@@ -202,9 +190,12 @@ def _lifespan(
 
 
 async def _keep_fresh(metrics: Metrics) -> None:
-    while True:
+    try:
+        while True:
+            metrics.refresh()
+            await asyncio.sleep(REFRESH_S)
+    finally:
         metrics.refresh()
-        await asyncio.sleep(REFRESH_S)
 
 
 def _add_metrics(app: FastAPI, metrics: Metrics) -> None:

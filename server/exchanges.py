@@ -6,7 +6,7 @@ in a scoring process (`request_runner`). Nothing in this module depends on HTTP.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -54,6 +54,8 @@ class Question:
     samples: list[Sample]
     problems: dict[int, str] = field(default_factory=dict)
     """Problems that prevent scoring a sample, by the sample's index."""
+    scorable: list[Sample] = field(default_factory=list, init=False)
+    """Samples without a problem, which `read_question` selects."""
     about: Any = None
     """Other data for the answer."""
     timeout_s: float | None = None
@@ -117,6 +119,7 @@ def read_question(exchange: Exchange, rows: ServedRows, body: bytes, named: str 
         _refuse_misaddressed(rows, question)
     if not exchange.whole_groups:
         _refuse_alone(question, all_of_them=not exchange.has_status)
+    question.scorable = _scorable(question)
     return question
 
 
@@ -127,45 +130,49 @@ def refuse_each_of_a_group(question: Question) -> None:
             question.problems[i] = needs_group(sample.data_source, SEND_GROUP)
 
 
-def to_be_scored(question: Question) -> list[Sample]:
-    """Return the samples without a problem."""
+def _scorable(question: Question) -> list[Sample]:
     if not question.problems:
         return question.samples
     return [sample for i, sample in enumerate(question.samples) if i not in question.problems]
 
 
-def all_scores(question: Question, scores: Sequence[Score]) -> list[Score]:
-    """Return a Score for each sample, given the Scores of `to_be_scored`."""
-    if not question.problems:
-        return list(scores)
-    scored: Iterator[Score] = iter(scores)
-    return [
-        failure("invalid", question.problems[i]) if i in question.problems else next(scored)
-        for i in range(len(question.samples))
-    ]
+class Answered(NamedTuple):
+    """Answer to a request."""
+
+    reply: Reply
+    scores: Sequence[Score]
+    """Score for each sample."""
+    problems: Sequence[str]
+    """Problems of the request, which the server logs."""
 
 
-def answered(
-    exchange: Exchange, rows: ServedRows, question: Question, scores: Sequence[Score]
-) -> tuple[Reply, list[str]]:
-    """Return the answer to a request, and its problems, which the server logs.
+def answered(exchange: Exchange, rows: ServedRows, question: Question, scored: Sequence[Score]) -> Answered:
+    """Answer a request.
 
     Args:
         exchange: Kind of the request.
         rows: Rows and settings of the server.
         question: Content of the request.
-        scores: A Score for each sample.
+        scored: A Score for each sample in `question.scorable`.
 
     Raises:
         InputError: The request needs ground truths but has none, and the answer cannot say so.
     """
-    problems = sorted(set(question.problems.values()))[:_MAX_PROBLEMS]
+    scores = scored
+    problems: list[str] = []
+    if question.problems:
+        problems = sorted(set(question.problems.values()))[:_MAX_PROBLEMS]
+        rest = iter(scored)
+        scores = [
+            failure("invalid", question.problems[i]) if i in question.problems else next(rest)
+            for i in range(len(question.samples))
+        ]
     without = None if exchange.whole_groups else _without_truths(rows, question, scores)
     if without is not None:
         if not exchange.has_status:
             raise InputError(without)
         problems.append(without)
-    return exchange.answer(rows, question, scores), problems
+    return Answered(exchange.answer(rows, question, scores), scores, problems)
 
 
 _MAX_PROBLEMS = 20
@@ -183,8 +190,8 @@ def _refuse_misaddressed(rows: ServedRows, question: Question) -> None:
         and set(problems.values()) == {NO_DATA_SOURCE}
     ):
         raise InputError(NO_DATA_SOURCE)
-    sources = {sample.data_source for sample in to_be_scored(question)}
-    if sources and not problems and all(REGISTRY.find(source) is None for source in sources):
+    sources = {sample.data_source for sample in question.samples} if not problems else set()
+    if sources and all(REGISTRY.find(source) is None for source in sources):
         raise REGISTRY.unknown(min(sources))
 
 

@@ -20,10 +20,9 @@ from starlette.websockets import WebSocketDisconnect
 from rewardkit.errors import OverloadedError
 from rewardkit.server import page
 from rewardkit.server.access import Access
-from rewardkit.server.admission import Admission, Body
+from rewardkit.server.admission import Admission, Body, LoopTurns
 from rewardkit.server.observability.health import Health
 from rewardkit.server.observability.metrics import Metrics
-from rewardkit.server.observability.watchdog import Watchdog
 from rewardkit.server.request import CURRENT, BeginTrace, CurrentRequest
 from rewardkit.server.score_route import SCORE_PATHS
 from rewardkit.server.wire import NDJSON, answer_to, refusal
@@ -60,7 +59,6 @@ class Guard:
         max_body_bytes: Maximum size of request bodies. Larger bodies get status 413.
         access_log: True to log a line for every request.
         begin_trace: Function that begins a span for each request, or None to disable tracing.
-        watchdog: Watchdog of the event loop, which is told which task handles which request.
     """
 
     def __init__(
@@ -74,12 +72,11 @@ class Guard:
         max_body_bytes: int = 64 << 20,
         access_log: bool = False,
         begin_trace: BeginTrace | None = None,
-        watchdog: Watchdog | None = None,
     ) -> None:
         self.app = app
-        self.watchdog = watchdog or Watchdog()
         self.begin_trace = begin_trace
         self.admission = admission
+        self.turns = LoopTurns()
         self.metrics = metrics
         self.health = health
         self.access = access or Access()
@@ -92,7 +89,6 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request or a WebSocket connection from the ASGI server."""
         if scope["type"] == "websocket":
-            self.watchdog.handles(scope)
             await self._converse(scope, receive, send)
             return
         if scope["type"] != "http":
@@ -100,7 +96,6 @@ class Guard:
             return
         if scope["method"] == "HEAD":  # handled as GET; uvicorn drops the response body
             scope = {**scope, "method": "GET"}
-        self.watchdog.handles(scope)
         headers: dict[bytes, bytes] = dict(scope["headers"])
         id_ = self._id(headers)
         request = CurrentRequest(id_.decode(), receive, _client(scope, headers))
@@ -128,6 +123,7 @@ class Guard:
             if refused is not None:
                 await refused(scope, receive, answer)
             else:
+                await self.turns.take(request.client, request.started, body.declared)
                 await self._handle(request, scope, body.receive, answer)
         finally:
             body.release()

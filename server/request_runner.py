@@ -23,10 +23,8 @@ from rewardkit.server.exchanges import (
     Exchange,
     Question,
     ServedRows,
-    all_scores,
     answered,
     read_question,
-    to_be_scored,
 )
 from rewardkit.server.tally import SourceLabels, Tally, shortened, tally_of
 from rewardkit.text import writable
@@ -130,7 +128,7 @@ class RequestRunner:
     def _handle(self, work: RequestWork, start: float) -> RequestDone:
         exchange: Exchange = pickle.loads(work.exchange)
         question = read_question(exchange, self.rows, work.body, work.named)
-        samples = to_be_scored(question)
+        samples = question.scorable
         begun = _decode_begun.decode(work.begun)
         if begun is None and work.instead is None:
             begun, needs = self._begin(samples, work.left_s - (time.perf_counter() - start))
@@ -143,20 +141,17 @@ class RequestRunner:
                 for i, score in zip(places, given, strict=True):
                     scores[i] = score
         late = work.instead or LATE
-        return self._done(exchange, question, samples, [score or late for score in scores])
+        return self._done(exchange, question, [score or late for score in scores])
 
     def _begin(self, samples: Sequence[Sample], timeout_s: float) -> tuple[_Begun, list[ForWorkers]]:
         scores, rest = self.scorer.begin(samples, timeout_s)
         needs = [ForWorkers(samples[places[0]].data_source, encoded) for places, encoded in rest]
         return _Begun([_sendable(score) for score in scores], [places for places, _ in rest]), needs
 
-    def _done(
-        self, exchange: Exchange, question: Question, samples: Sequence[Sample], scores: Sequence[Score]
-    ) -> RequestDone:
-        everything = all_scores(question, scores)
-        reply, problems = answered(exchange, self.rows, question, everything)
-        tally = shortened(tally_of(question.samples, everything, self.labels))
-        return RequestDone(body=reply.body, headers=dict(reply.headers), problems=problems, tally=tally)
+    def _done(self, exchange: Exchange, question: Question, scored: Sequence[Score]) -> RequestDone:
+        reply, scores, problems = answered(exchange, self.rows, question, scored)
+        tally = shortened(tally_of(question.samples, scores, self.labels))
+        return RequestDone(body=reply.body, headers=dict(reply.headers), problems=list(problems), tally=tally)
 
 
 def _sendable(score: Score | None) -> Score | None:

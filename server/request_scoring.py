@@ -13,10 +13,8 @@ import contextlib
 import logging
 import pickle
 import time
-from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cached_property, partial
-from itertools import compress
 from typing import Any
 
 import msgspec
@@ -30,10 +28,8 @@ from rewardkit.server.exchanges import (
     Exchange,
     Question,
     ServedRows,
-    all_scores,
     answered,
     read_question,
-    to_be_scored,
 )
 from rewardkit.server.request import CURRENT, CurrentRequest
 from rewardkit.server.request_runner import LATE, ForWorkers, RequestDone, RequestRunner, RequestWork
@@ -133,11 +129,11 @@ class RequestScorer:
 
     async def _answer_here(self, exchange: Exchange, question: Question) -> Reply:
         start = time.perf_counter()
-        samples = to_be_scored(question)
+        samples = question.scorable
         timeout_s = question.timeout_s or exchange.timeout_s
-        scores = all_scores(question, await self._scores(samples, timeout_s, start) if samples else ())
+        scored = await self.score(samples, timeout_s=timeout_s, start=start) if samples else ()
+        reply, scores, problems = answered(exchange, self.rows, question, scored)
         self._note(tally_of(question.samples, scores, self.label), start)
-        reply, problems = answered(exchange, self.rows, question, scores)
         for problem in problems:
             self.log_once(problem)
         return reply
@@ -228,48 +224,44 @@ class RequestScorer:
 
     # --- samples -------------------------------------------------------------------------------------
 
-    async def __call__(self, samples: Sequence[Sample], *, timeout_s: float | None = None) -> list[Score]:
+    async def score(
+        self, samples: Sequence[Sample], *, timeout_s: float | None = None, start: float | None = None
+    ) -> Sequence[Score]:
         """Return a Score for each sample, in order. Samples not scored in time have the status `timeout`.
 
         Args:
-            samples: Samples to score.
+            samples: Samples to score, as few as a request in the event loop has.
             timeout_s: Time limit in seconds from the arrival of the request, unless the request sets one.
+            start: Start of the time limit if there is no request, by default now.
 
         Raises:
             OverloadedError: The server already has too much work. Nothing was scored.
         """
-        start = time.perf_counter()
-        scores = await self._scores(samples, timeout_s, start)
-        self._note(tally_of(samples, scores, self.label), start)
-        return scores
-
-    async def _scores(self, samples: Sequence[Sample], timeout_s: float | None, start: float) -> list[Score]:
         request = CURRENT.get()
-        elsewhere = [not self.scorer.scores_here(sample) for sample in samples]
-        if not any(elsewhere) and len(samples) <= SMALL_SAMPLES:
-            return self._here(samples, request)
-        deadline = self._deadline(timeout_s, start)
-        turn = _turn(request)
-        counts = self._by_label(samples, elsewhere)
-        with self.admission.room_for(counts, deadline - time.perf_counter(), turn.client):
-            watching = request.cancelled_with_client() if request else contextlib.nullcontext()
-            with watching:
-                remaining_s = max(0.0, deadline - time.perf_counter())
-                scores = await self.scorer.ascore_batch(samples, timeout_s=remaining_s, turn=turn)
-        by_source: dict[str, list[Score]] = {}
-        for sample, score in zip(compress(samples, elsewhere), compress(scores, elsewhere), strict=True):
-            by_source.setdefault(sample.data_source, []).append(score)
-        for source, some in by_source.items():
-            self._learn(source, some)
-        return scores
-
-    def _here(self, samples: Sequence[Sample], request: CurrentRequest | None) -> list[Score]:
         began = time.monotonic()
-        scores = self.scorer.score_batch(samples)
-        if request and request.trace is not None:
+        scores: Sequence[Score] | None = self.scorer.score_here(samples)
+        if scores is None:
+            deadline = self._deadline(timeout_s, start or time.perf_counter())
+            scores = await self._score_in_workers(samples, deadline, request)
+        elif request and request.trace is not None:
             sources = sorted({sample.data_source for sample in samples})
             about: dict[str, Attribute] = {"samples": len(samples), "data_source": ",".join(sources)[:200]}
             request.trace.watch("score", began, time.monotonic(), about)
+        return scores
+
+    async def _score_in_workers(
+        self, samples: Sequence[Sample], deadline: float, request: CurrentRequest | None
+    ) -> list[Score]:
+        turn = _turn(request)
+        pending = self.scorer.prepare(samples, turn)
+        needs = pending.sort()
+        counts = self._places(needs, len(samples) - sum(needs.values()))
+        with self.admission.room_for(counts, deadline - time.perf_counter(), turn.client):
+            watching = request.cancelled_with_client() if request else contextlib.nullcontext()
+            with watching:
+                scores = await pending.score(max(0.0, deadline - time.perf_counter()))
+        for source, places in pending.for_workers:
+            self._learn(source, [scores[i] for i in places])
         return scores
 
     def _deadline(self, timeout_s: float | None, start: float) -> float:
@@ -286,11 +278,6 @@ class RequestScorer:
         seconds = time.perf_counter() - start
         for observe in self.observers:
             observe(tally, seconds)
-
-    def _by_label(self, samples: Sequence[Sample], elsewhere: Sequence[bool]) -> dict[str, int]:
-        """Return the number of samples with each label, which is `""` for those that take no worker time."""
-        busy = Counter([sample.data_source for sample in compress(samples, elsewhere)])
-        return self._places(busy, len(samples) - busy.total())
 
     def _places(self, busy: Mapping[str, int], others: int = 0) -> dict[str, int]:
         by_label = {"": others}

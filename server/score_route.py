@@ -14,9 +14,9 @@ from typing import Annotated, Any
 
 import msgspec
 from fastapi import APIRouter, Query
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from rewardkit.errors import InputError, OverloadedError, RewardkitError, UnknownDataSourceError
 from rewardkit.groups import group_of
@@ -35,7 +35,6 @@ from rewardkit.server.wire import (
     refusal,
     replied,
     reply,
-    response_to,
 )
 from rewardkit.types import Sample, Score, failure
 
@@ -79,8 +78,10 @@ class ScoreRoute:
 
     async def _whole(self, scope: Scope, receive: Receive, send: Send) -> None:
         exchange = EACH if scope.get("query_string") == EACH_QUERY else SCORE
-        reply = await self.requests.respond(exchange, await Request(scope, receive).body())
-        await response_to(reply)(scope, receive, send)
+        body = (await self.requests.respond(exchange, await _body(receive))).body
+        length = (b"content-length", str(len(body)).encode())
+        await send(_start(JSON, length))
+        await send({"type": "http.response.body", "body": body})
 
     async def _stream(self, receive: Receive, send: Send) -> None:
         """Score lines as they arrive, and respond to each with a line. Bad lines get an `invalid` score.
@@ -93,8 +94,7 @@ class ScoreRoute:
             nonlocal begun
             if not begun:
                 begun = True
-                headers = [(b"content-type", NDJSON.encode())]
-                await send({"type": "http.response.start", "status": 200, "headers": headers})
+                await send(_start(NDJSON))
             await send({"type": "http.response.body", "body": body, "more_body": more})
 
         try:
@@ -162,6 +162,23 @@ class ScoreRoute:
                     yield [], False
         finally:
             admission.give_back_bytes(len(rest), client)
+
+
+def _start(content_type: str, *headers: tuple[bytes, bytes]) -> Message:
+    fields = [(b"content-type", content_type.encode()), *headers]
+    return {"type": "http.response.start", "status": 200, "headers": fields}
+
+
+async def _body(receive: Receive) -> bytes:
+    pieces: list[bytes] = []
+    more = True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        pieces.append(message.get("body", b""))
+        more = message.get("more_body", False)
+    return b"".join(pieces)
 
 
 def _read(each: bool, rows: ServedRows, body: bytes, named: str | None) -> Question:

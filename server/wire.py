@@ -137,9 +137,8 @@ def _one_response(value: dict[str, Any] | list[Any]) -> str | None:
 
 def _with_plain_prompt(sample: Sample) -> Sample:
     """Return the sample with its prompt in the same form as prompts from files."""
-    if not isinstance(sample.prompt, list):
-        return sample
-    return msgspec.structs.replace(sample, prompt=plain_prompt(sample.prompt))
+    plain = plain_prompt(sample.prompt)
+    return sample if plain is sample.prompt else msgspec.structs.replace(sample, prompt=plain)
 
 
 def _with_plain_prompts(asked: Sample | list[Sample]) -> Sample | list[Sample]:

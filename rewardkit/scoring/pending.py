@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import wait as wait_for
 from functools import cached_property
-from itertools import islice
+from itertools import chain
 from typing import cast
 
 import msgspec
@@ -24,8 +24,7 @@ from rewardkit.scoring.runner import RewardRunner
 from rewardkit.types import Sample, Score, failure, fits, with_exact_texts
 
 SLICE = 64
-SLICE_CHARACTERS = 10_000
-"""Maximum number of samples, and of characters in responses, to score or encode between two clock checks."""
+"""Maximum number of samples to score between two clock checks."""
 
 TURN_S = 0.004
 """Seconds for which an event loop may be blocked before other tasks get their turn."""
@@ -82,6 +81,24 @@ class Pending:
         self._scores: list[Score | None] = [None] * len(samples)
         self._missing = len(samples)
         self._sent: list[tuple[list[int], Scores]] = []
+        self._sorted = False
+        self._here: list[tuple[ScoringPlan, list[int]]] = []
+        self._for_workers: list[tuple[ScoringPlan, str, list[int]]] = []
+
+    def sort(self) -> dict[str, int]:
+        """Sort the samples by data source and place, without scoring any.
+
+        Returns:
+            The number of samples that need a worker, by data source.
+        """
+        for _ in self._sort():
+            pass
+        return {source: len(places) for source, places in self.for_workers}
+
+    @property
+    def for_workers(self) -> list[tuple[str, list[int]]]:
+        """Return the data sources with samples that need a worker, each with the indices of its samples."""
+        return [(source, places) for _, source, places in self._for_workers]
 
     # --- blocking callers ----------------------------------------------------------------------------
 
@@ -92,9 +109,15 @@ class Pending:
             timeout_s: Time limit in seconds, after which the remaining samples are left unscored.
         """
         deadline = time.perf_counter() + timeout_s
-        for _ in self._start():
+        for _ in chain(self._sort(), self._start()):
             if time.perf_counter() > deadline:
                 return
+
+    def here(self) -> list[Score]:
+        """Score a sorted batch without samples for workers, and return the scores in order."""
+        for _ in self._start():
+            pass
+        return self._in_time()
 
     def wait(self, timeout_s: float | None = None) -> list[Score]:
         """Wait for all scores and return them in order.
@@ -146,7 +169,8 @@ class Pending:
         """
         deadline = None if timeout_s is None else time.perf_counter() + timeout_s
         try:
-            if await _in_turns(self._start(), deadline) and await self._finished(deadline):
+            steps = chain(self._sort(), self._start())
+            if await _in_turns(steps, deadline) and await self._finished(deadline):
                 await _in_turns(self._collect(), None)
         except BaseException:  # most likely the calling task was cancelled
             self.cancel()
@@ -164,7 +188,10 @@ class Pending:
 
     # --- steps, which yield wherever a pause is possible ---------------------------------------------
 
-    def _start(self) -> Iterator[None]:
+    def _sort(self) -> Iterator[None]:
+        if self._sorted:
+            return
+        self._sorted = True
         places: dict[str, list[int]] = {}
         if not self._fit:
             yield from self._make_exact()
@@ -175,19 +202,22 @@ class Pending:
                 self._put([i], [sample.known or failure("invalid", misfit(sample))])
             if not i % _STRIDE:
                 yield
-        plans = {data_source: self._plan_of(data_source) for data_source in places}
-        here: list[tuple[ScoringPlan, list[int]]] = []
-        for data_source, plan in plans.items():
-            mine = places[data_source]
+        for data_source, mine in places.items():
+            plan = self._plan_of(data_source)
             if isinstance(plan, Score):
                 self._put(mine, [plan] * len(mine))
                 continue
-            short, rest = self._split(plan, mine)
-            if short:
-                here.append((plan, short))
+            here, rest = plan.runner.divided(self._samples, mine)
+            if here:
+                self._here.append((plan, here))
             if rest:
-                yield from self._score_in_workers(plan, rest)
-        for plan, mine in here:  # these samples come last, so that the workers run at the same time
+                self._for_workers.append((plan, data_source, rest))
+            yield
+
+    def _start(self) -> Iterator[None]:
+        for plan, _, mine in self._for_workers:
+            yield from self._score_in_workers(plan, mine)
+        for plan, mine in self._here:  # these samples come last, so that the workers run at the same time
             yield from self._score_here(plan, mine)
 
     def _make_exact(self) -> Iterator[None]:
@@ -198,31 +228,19 @@ class Pending:
                 yield
         self._samples = exact
 
-    def _split(self, plan: ScoringPlan, places: list[int]) -> tuple[list[int], list[int]]:
-        """Split indices into samples to score in this thread and samples for the workers.
-
-        The samples of a `batch` reward are not split.
-        """
-        may_run = plan.runner.may_run
-        if may_run([self._samples[i] for i in places]):
-            return places, []
-        if plan.reward.running.batch or not plan.runner.inline:
-            return [], places
-        short = [i for i in places if may_run([self._samples[i]])]
-        return short, sorted(set(places).difference(short))
-
     def _score_here(self, plan: ScoringPlan, places: list[int]) -> Iterator[None]:
-        if plan.reward.running.batch:  # a batch reward gets all its samples in one call
-            self._put(places, plan.runner.run([self._samples[i] for i in places]))
-            return
-        for some in slices(self._samples, places):
-            self._put(some, plan.runner.run([self._samples[i] for i in some]))
+        # A batch reward gets all its samples in one call.
+        size = len(places) if plan.reward.running.batch else SLICE
+        for first in range(0, len(places), size):
+            some = places[first : first + size]
+            scores = plan.runner.run_here([self._samples[i] for i in some], any_length=True)
+            self._put(some, scores or ())
             yield
 
     def _score_in_workers(self, plan: ScoringPlan, places: list[int]) -> Iterator[None]:
         encoded: list[msgspec.Raw | Score] = []
-        for some in slices(self._samples, places):
-            encoded += [_encoded(self._samples[i], plan.reward) for i in some]
+        for i in places:
+            encoded.append(_encoded(self._samples[i], plan.reward))
             yield
         self._sent.append((places, self._send(plan, encoded)))
 
@@ -247,17 +265,6 @@ class Pending:
             return cast("list[Score]", self._scores)
         late = failure("timeout", "the sample was not scored within the time limit of the batch")
         return [late if score is None else score for score in self.cancel()]
-
-
-def slices(samples: Sequence[Sample], places: Sequence[int]) -> Iterator[list[int]]:
-    """Split indices into slices of samples that a cheap reward can score within about a millisecond."""
-    waiting = iter(places)
-    while some := list(islice(waiting, 1)):
-        characters = len(samples[some[0]].response)
-        while len(some) < SLICE and characters < SLICE_CHARACTERS and (more := list(islice(waiting, 1))):
-            some += more
-            characters += len(samples[more[0]].response)
-        yield some
 
 
 def _encoded(sample: Sample, reward: Reward) -> msgspec.Raw | Score:

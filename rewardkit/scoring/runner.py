@@ -12,9 +12,10 @@ import threading
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
 from math import isfinite
 from time import perf_counter, thread_time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec.structs import replace
 
@@ -24,6 +25,7 @@ from rewardkit.errors import RewardkitError
 from rewardkit.groups import group_places
 from rewardkit.http_addresses import public_text
 from rewardkit.registry import Reward
+from rewardkit.scoring.excerpts import FEW, ExcerptScores
 from rewardkit.text import writable
 from rewardkit.types import STATUSES, UNDECIDED, VERDICT_FIELDS, Sample, Score, failure
 from rewardkit.users_code import Raised, raised, report, running
@@ -74,9 +76,48 @@ class RewardRunner:
             self.inline and max([len(sample.response) for sample in samples], default=0) <= INLINE_CHARACTERS
         )
 
-    def run_here(self, samples: Sequence[Sample]) -> list[Score] | None:
-        """Score samples in the calling thread, or return None if `may_run` is false."""
-        return self.run(samples) if self.may_run(samples) else None
+    def run_here(self, samples: Sequence[Sample], *, any_length: bool = False) -> list[Score] | None:
+        """Score samples in the calling thread, or return None if they have to be scored in a worker.
+
+        Args:
+            samples: Samples to score.
+            any_length: True if samples with long responses may be scored in the calling thread, too.
+        """
+        excerpts = self._excerpts if len(samples) >= FEW else None
+        if excerpts is None:
+            return self.run(samples) if any_length or self.may_run(samples) else None
+        found = excerpts.scores(samples)
+        if None not in found:
+            return cast("list[Score]", found)
+        rest = [sample for sample, score in zip(samples, found, strict=True) if score is None]
+        if not any_length and not self.may_run(rest):
+            return None
+        scored = iter(self.run(rest))
+        return [score or next(scored) for score in found]
+
+    @cached_property
+    def _excerpts(self) -> ExcerptScores | None:
+        target = self.reward.running.excerpts if self.inline else ""
+        return ExcerptScores(target, self.options, self.run) if target else None
+
+    @property
+    def excerpted(self) -> float:
+        """Fraction of the samples of large batches so far for which an excerpt was sufficient."""
+        return self._excerpts.share if self._excerpts is not None else 0.0
+
+    def divided(self, samples: Sequence[Sample], places: list[int]) -> tuple[list[int], list[int]]:
+        """Divide indices into samples to score in the calling thread and samples for the workers.
+
+        The samples of a `batch` reward are not divided.
+        """
+        if not self.inline:
+            return [], places
+        here = [i for i in places if len(samples[i].response) <= INLINE_CHARACTERS]
+        if len(here) == len(places):
+            return places, []
+        if self.reward.running.batch:
+            return [], places
+        return here, sorted(set(places).difference(here))
 
     def load(self) -> None:
         """Prepare the reward for its first sample, for example by loading a model."""

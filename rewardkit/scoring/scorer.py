@@ -13,12 +13,13 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
-from itertools import count, islice
+from itertools import count, islice, product
 from operator import attrgetter
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import astuple
 
 import rewardkit.rewards  # noqa: F401  (registers the shipped rewards)
 from rewardkit.errors import InputError, OptionsError, ScoringError
@@ -38,8 +39,10 @@ if TYPE_CHECKING:
     from rewardkit.sandbox.table import TurnTable
 
 _SAMPLE = frozenset([Sample])
-_TYPES = [(attrgetter(name), frozenset(types)) for name, types in FIELD_TYPES.items()]
+_SOURCE = attrgetter("data_source")
+_TYPES = frozenset(product(*FIELD_TYPES.values()))
 """Field types of nearly all samples. Other samples are checked one by one with `types.fits`."""
+_types = partial(map, type)
 _CHUNK_S = 0.25
 """Maximum expected worker time of a chunk in seconds."""
 
@@ -141,7 +144,25 @@ class Scorer:
             InputError: A value is not a Sample.
             ScoringError: The scorer is closed, or was closed before all samples were scored.
         """
-        return self._scored_here(samples) or self.submit(samples).wait()
+        return self.score_here(samples) or self.submit(samples).wait()
+
+    def score_here(self, samples: Sequence[Sample]) -> list[Score] | None:
+        """Score samples in the calling thread, or return None if any of them needs a worker.
+
+        Only the samples of inline rewards need no worker, unless their responses are very long.
+
+        Raises:
+            InputError: A value is not a Sample.
+            ScoringError: The scorer is closed.
+        """
+        if not self._fit(samples):
+            return None
+        sources = set(map(_SOURCE, samples))
+        if len(sources) == 1:
+            plan = self._plan(sources.pop())
+            return [plan] * len(samples) if isinstance(plan, Score) else plan.runner.run_here(samples)
+        pending = self.prepare(samples)
+        return None if pending.sort() else pending.here()
 
     def submit(self, samples: Sequence[Sample]) -> Pending:
         """Start scoring samples in the workers and return without waiting. `Pending.wait` returns the scores.
@@ -152,9 +173,18 @@ class Scorer:
             InputError: A value is not a Sample.
             ScoringError: The scorer is closed.
         """
-        pending = Pending(samples, self._plan, self._send, fit=self._fit(samples))
+        pending = self.prepare(samples)
         pending.start()
         return pending
+
+    def prepare(self, samples: Sequence[Sample], turn: ScoringTurn = NOBODY) -> Pending:
+        """Return a batch whose scoring has not started.
+
+        Raises:
+            InputError: A value is not a Sample.
+            ScoringError: The scorer is closed.
+        """
+        return Pending(samples, self._plan, partial(self._send, turn=turn), fit=self._fit(samples))
 
     async def ascore(self, sample: Sample) -> Score:
         """Score one sample as `score` does, without blocking the event loop. Cancelling kills the worker."""
@@ -173,10 +203,9 @@ class Scorer:
                 `timeout`, and their workers are killed. If None, there is no limit.
             turn: Client and request of the batch. Worker time is shared fairly among clients and requests.
         """
-        if len(samples) == 1 and (scores := self._scored_here(samples)):
+        if len(samples) == 1 and (scores := self.score_here(samples)):
             return scores
-        send = partial(self._send, turn=turn)
-        return await Pending(samples, self._plan, send, fit=self._fit(samples)).score(timeout_s)
+        return await self.prepare(samples, turn).score(timeout_s)
 
     def begin(
         self, samples: Sequence[Sample], timeout_s: float
@@ -233,16 +262,6 @@ class Scorer:
             return None
         why = needs_group(sample.data_source, "pass all responses to a prompt in one call of score_batch")
         return failure("invalid", why, scorer=self.reward_for(sample.data_source).scorer)
-
-    def scores_here(self, sample: Sample) -> bool:
-        """Return True if a sample is scored in the calling thread, as are samples from unknown data sources.
-
-        Raises:
-            InputError: The value is not a Sample.
-        """
-        _require_samples([sample])
-        plan = self._plan(sample.data_source)
-        return isinstance(plan, Score) or plan.runner.may_run([sample])
 
     def typical_s(self, data_source: str) -> float | None:
         """Return the CPU time that a sample typically takes in seconds, or None if it is not measured.
@@ -456,7 +475,7 @@ class Scorer:
         """
         self._require_open()
         _require_samples(samples)
-        return all(types.issuperset(map(type, map(get, samples))) for get, types in _TYPES)
+        return _TYPES.issuperset(map(tuple, map(_types, map(astuple, samples))))
 
     def _plan(self, data_source: str) -> ScoringPlan | Score:
         """Return the plan for a data source, or the Score for all samples of an unknown data source."""
@@ -468,14 +487,6 @@ class Scorer:
                     self._plans.clear()
                 self._plans[data_source] = plan
         return plan
-
-    def _scored_here(self, samples: Sequence[Sample]) -> list[Score] | None:
-        """Score a batch of one data source in the calling thread, or return None if this is not possible."""
-        if not self._fit(samples):
-            return None
-        sources = {sample.data_source for sample in samples}
-        plan = self._plan(sources.pop()) if len(sources) == 1 else None
-        return plan.runner.run_here(samples) if isinstance(plan, ScoringPlan) else None
 
     def _make_plan(self, data_source: str) -> ScoringPlan | Score:
         if len(data_source) > _MAX_NAME:

@@ -7,7 +7,10 @@ imported.
 
 from __future__ import annotations
 
+import math
 import os
+from collections.abc import Callable
+from typing import Generic, TypeVar
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client import generate_latest as _generate
@@ -28,9 +31,64 @@ _BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0
 _SCORE_BUCKETS = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0, 2.0, 5.0, 10.0)
 """Upper bounds of the buckets for scores. Scores below 0 are in the first bucket."""
 
+_MAX_NEW = 10_000
+"""Number of different outcomes that are counted before they are added to the metrics."""
+
 _MAX_CLIENTS = 200
 OTHER_CLIENTS = "(others)"
 """Label for all clients beyond `_MAX_CLIENTS`. The limit is needed because clients choose their names."""
+
+Child = TypeVar("Child")
+
+
+class _Children(dict[tuple[str, ...], Child], Generic[Child]):
+    """Children of a metric by their labels. Looking up a child in the metric itself takes much longer."""
+
+    def __init__(self, labels: Callable[..., Child]) -> None:
+        super().__init__()
+        self._labels = labels
+
+    def __missing__(self, values: tuple[str, ...]) -> Child:
+        child = self[values] = self._labels(*values)
+        return child
+
+
+class Distribution:
+    """Histogram to which any number of equal values can be added at once.
+
+    It has the series of a Prometheus histogram, in gauges that only increase. A `Histogram` would need an
+    update for each value.
+
+    Args:
+        name: Name of the metric.
+        about: Description of the metric.
+        label: Name of the label.
+        bounds: Upper bounds of the buckets.
+        registry: Registry to which the metric is added.
+    """
+
+    def __init__(
+        self, name: str, about: str, label: str, bounds: tuple[float, ...], registry: CollectorRegistry
+    ) -> None:
+        def gauge(suffix: str, *labels: str) -> Gauge:
+            return Gauge(name + suffix, about, labels, registry=registry, multiprocess_mode="sum")
+
+        self._bounds = (*bounds, math.inf)
+        self._gauges = gauge("_bucket", label, "le"), gauge("_sum", label), gauge("_count", label)
+        self._series: dict[str, tuple[list[tuple[float, Gauge]], Gauge, Gauge]] = {}
+
+    def add(self, value: float, n: int, label: str) -> None:
+        """Add a value `n` times."""
+        if label not in self._series:
+            bucket, sums, counts = self._gauges
+            buckets = [(bound, bucket.labels(label, _bound_text(bound))) for bound in self._bounds]
+            self._series[label] = buckets, sums.labels(label), counts.labels(label)
+        buckets, total, count = self._series[label]
+        for bound, gauge in buckets:
+            if value <= bound:
+                gauge.inc(n)
+        total.inc(value * n)
+        count.inc(n)
 
 
 class Metrics:
@@ -85,14 +143,14 @@ class Metrics:
             ["data_source", "of"],
             registry=registry,
         )
-        self._scores = Histogram(
+        self._scores = Distribution(
             "rewardkit_score",
             "Scores by data source, without failed samples. Negative scores count as 0, because "
             "Prometheus reads a falling sum as a restart. The mean is (sum - "
             "rewardkit_score_negative_total) / count",
-            ["data_source"],
-            buckets=_SCORE_BUCKETS,
-            registry=registry,
+            "data_source",
+            _SCORE_BUCKETS,
+            registry,
         )
         self._negative_scores = Counter(
             "rewardkit_score_negative",
@@ -130,10 +188,15 @@ class Metrics:
         self._bytes = _gauge("rewardkit_body_bytes", "Request bodies in memory", registry)
         self._told: dict[str, float] = {}
         self._known_clients: set[str] = set()
+        self._answered = _Children(self._requests.labels)
+        self._took = _Children(self._scoring_seconds.labels)
+        self._new: dict[tuple[str, Status, float], int] = {}
+        """Number of new samples by label, status and score, which `refresh` adds to the metrics."""
+        self._by_client = _Children(self._clients.labels)
 
     def request(self, route: str, status: int, seconds: float) -> None:
         """Count one request."""
-        self._requests.labels(route, status).observe(seconds)
+        self._answered[route, str(status)].observe(seconds)
 
     def client(self, name: str, samples: int) -> None:
         """Count the samples in a client's request."""
@@ -141,29 +204,34 @@ class Metrics:
             if len(self._known_clients) >= _MAX_CLIENTS:
                 name = OTHER_CLIENTS
             self._known_clients.add(name)
-        self._clients.labels(name).inc(samples)
+        self._by_client[name,].inc(samples)
 
     def observe(self, tally: Tally, seconds: float) -> None:
         """Count a scored batch."""
-        counts: dict[tuple[str, Status], int] = {}
+        outcomes: set[tuple[str, Status]] = set()
         for outcome in tally.outcomes:
-            if outcome.status == "ok":
-                distribution = self._scores.labels(outcome.label)
-                for _ in range(outcome.n):
-                    distribution.observe(max(outcome.score, 0.0))
-                self._negative_scores.labels(outcome.label).inc(
-                    outcome.n * max(-outcome.score, 0.0)
-                )  # creates the metric even if no score is negative
-            key = outcome.label, outcome.status
-            counts[key] = counts.get(key, 0) + outcome.n
-        for key, n in counts.items():
-            self._samples.labels(*key).inc(n)
-            self._scoring_seconds.labels(*key).observe(seconds)
+            key = outcome.label, outcome.status, outcome.score
+            self._new[key] = self._new.get(key, 0) + outcome.n
+            outcomes.add(key[:2])
+        for labels in outcomes:
+            self._took[labels].observe(seconds)
+        if len(self._new) > _MAX_NEW:
+            self._count_new()
         for reason, runs in tally.stopped.items():
             self.sandbox_kills(reason, runs)
         for label, costs in tally.costs.items():
             for name, amount in costs.items():
                 self._judge_costs.labels(label, name).inc(amount)
+
+    def _count_new(self) -> None:
+        """Add the new outcomes to the metrics, which takes longer than counting them in a dict."""
+        new, self._new = self._new, {}
+        for (label, status, score), n in new.items():
+            self._samples.labels(label, status).inc(n)
+            if status == "ok":
+                self._scores.add(max(score, 0.0), n, label)
+                # This creates the series even if no score is negative.
+                self._negative_scores.labels(label).inc(n * max(-score, 0.0))
 
     def sandbox_kills(self, reason: str, runs: float = 1.0) -> None:
         """Count runs that the sandbox stopped: `timed_out` or `over_limit`."""
@@ -171,6 +239,7 @@ class Metrics:
 
     def refresh(self) -> None:
         """Update the metrics that other objects count. Call this regularly and before metrics are read."""
+        self._count_new()
         admission = self.request_scorer.admission
         workers = self.request_scorer.scorer.worker_counts
         self._in_flight.set(admission.samples)
@@ -198,6 +267,10 @@ class Metrics:
         everywhere = CollectorRegistry()
         MultiProcessCollector(everywhere)  # type: ignore[no-untyped-call]
         return _generate(everywhere)
+
+
+def _bound_text(bound: float) -> str:
+    return "+Inf" if bound == math.inf else str(bound)
 
 
 def _gauge(name: str, help_: str, registry: CollectorRegistry) -> Gauge:

@@ -87,7 +87,7 @@ class Traffic:
         self._sources: dict[str, _Source] = {}
         self.recent = Recent()
 
-    def record(self, tally: Tally) -> None:
+    def observe(self, tally: Tally, seconds: float) -> None:
         """Count a scored batch."""
         now = self._clock()
         failed = False

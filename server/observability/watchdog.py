@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 import threading
 import time
-from weakref import WeakKeyDictionary
-
-from starlette.types import Scope
 
 HELD_S = 0.1
 """Seconds without a tick from which the event loop counts as held."""
@@ -28,25 +26,18 @@ class Watchdog:
     def __init__(self) -> None:
         self.held_s = 0.0
         """Total number of seconds for which the event loop was held, in pieces of at least `HELD_S`."""
-        self._scopes: WeakKeyDictionary[asyncio.Task[object], Scope] = WeakKeyDictionary()
         self._ticked = 0.0
         self._holder: str | None = None
         """Route that ran while the loop did not tick."""
         self._logged: set[str] = set()
         self._stopped = threading.Event()
 
-    def handles(self, scope: Scope) -> None:
-        """Record that the current task handles this request."""
-        task = asyncio.current_task()
-        if task is not None:
-            self._scopes[task] = scope
-
     async def run(self) -> None:
         """Watch the running event loop until this coroutine is cancelled."""
         self._ticked = time.monotonic()
         spent_s = time.thread_time()
         thread = threading.Thread(
-            target=self._watch, args=(asyncio.get_running_loop(),), name="rewardkit-watchdog", daemon=True
+            target=self._watch, args=(threading.get_ident(),), name="rewardkit-watchdog", daemon=True
         )
         thread.start()
         try:
@@ -74,16 +65,19 @@ class Watchdog:
                 extra={"route": route},
             )
 
-    def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _watch(self, thread_id: int) -> None:
         while not self._stopped.wait(_TICK_S):
             if self._holder is None and time.monotonic() - self._ticked > _TICK_S + HELD_S / 2:
-                self._holder = self._running(loop)
+                self._holder = _route_in(thread_id)
 
-    def _running(self, loop: asyncio.AbstractEventLoop) -> str | None:
-        """Return the route of the request whose task is running, or None if there is no such request."""
-        task = asyncio.current_task(loop)
-        scope = self._scopes.get(task) if task is not None else None
-        if scope is None:
-            return None
-        path: str = getattr(scope.get("route"), "path", "unmatched")
-        return path
+
+def _route_in(thread_id: int) -> str | None:
+    """Return the route of the request that a thread handles at this moment, or None."""
+    frame = sys._current_frames().get(thread_id)
+    while frame is not None:
+        scope = frame.f_locals.get("scope")  # ASGI applications give their argument this name
+        if isinstance(scope, dict) and scope.get("type") in ("http", "websocket"):
+            path: str = getattr(scope.get("route"), "path", "unmatched")
+            return path
+        frame = frame.f_back
+    return None

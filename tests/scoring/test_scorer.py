@@ -317,6 +317,23 @@ def test_a_large_batch_leaves_the_event_loop_to_others_after_every_slice(
     ]
 
 
+def test_cancelling_short_samples_again_and_again_starts_no_new_worker(scorer: Scorer) -> None:
+    @reward("test/short", timeout_s=600.0)
+    def short(sample: Sample) -> float:
+        time.sleep(0.02)
+        return 1.0
+
+    sample = Sample("test/short", "", "")
+    assert scorer.score(sample).ok
+    for _ in range(5):
+        begun = scorer.worker_counts.begun
+        pending = scorer.submit([sample])
+        until(lambda begun=begun: scorer.worker_counts.begun > begun)
+        pending.cancel()
+    assert scorer.score(sample).ok
+    assert scorer.worker_counts.killed == 0 and scorer.worker_counts.started <= 2
+
+
 def test_a_batch_in_an_event_loop_has_a_deadline_that_keeps_what_is_done(scorer: Scorer) -> None:
     samples = [Sample("gsm8k", "#### 1", "1"), Sample("test/async", "hang", ""), Sample("nowhere", "", "")]
     scores = asyncio.run(scorer.ascore_batch(samples, timeout_s=1.0))
@@ -494,11 +511,16 @@ def test_values_of_numpy_are_numbers_and_lists_to_a_reward_in_a_worker() -> None
 @pytest.mark.parametrize("found", [{"response": "7"}, None, "7", 7])
 def test_what_is_no_sample_is_refused_in_one_line(scorer: Scorer, found: Any) -> None:
     given = [Sample("gsm8k", "7", "7"), found]
-    for call in (scorer.score_batch, scorer.submit, lambda samples: [*scorer.stream(samples)]):
+    for call in (
+        scorer.score_batch,
+        scorer.score_here,
+        scorer.submit,
+        lambda samples: [*scorer.stream(samples)],
+    ):
         with pytest.raises(InputError, match=r"must be a rewardkit\.Sample, found \w+: ") as refused:
             call(given)
         assert "\n" not in str(refused.value)
-    for one in (scorer.score, scorer.explain, scorer.scores_here):
+    for one in (scorer.score, scorer.explain):
         with pytest.raises(InputError, match=r"must be a rewardkit\.Sample"):
             one(found)
     with pytest.raises(InputError, match=r"must be a rewardkit\.Sample"):
@@ -511,7 +533,12 @@ def test_a_closed_scorer_scores_nothing_wherever_the_reward_runs(misbehaving: No
     scorer = Scorer(workers=1)
     scorer.close()
     sample = Sample(source, "#### 7", "7")
-    for call in (scorer.score_batch, scorer.submit, lambda samples: [*scorer.stream(samples)]):
+    for call in (
+        scorer.score_batch,
+        scorer.score_here,
+        scorer.submit,
+        lambda samples: [*scorer.stream(samples)],
+    ):
         with pytest.raises(ScoringError, match="this Scorer is closed"):
             call([sample])
     with pytest.raises(ScoringError, match="closed"):

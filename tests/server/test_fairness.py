@@ -10,6 +10,7 @@ import pytest
 
 from rewardkit import Sample, Scorer
 from rewardkit.registry import Registry, Reward, Running
+from rewardkit.server.admission import AT_ONCE, LoopTurns
 from rewardkit.server.request import CURRENT, CurrentRequest
 from rewardkit.server.request_scoring import RequestScorer
 from rewardkit.types import Score
@@ -48,7 +49,7 @@ async def as_client(
     """One request of a client."""
     CURRENT.set(CurrentRequest(f"{client}-{seconds}-{n}", never, client))
     samples = [Sample(source, "", str(seconds))] * n
-    return await score(samples, timeout_s=timeout_s)
+    return await score.score(samples, timeout_s=timeout_s)
 
 
 def test_a_burst_that_fills_its_clients_patience_is_wholly_scored(scorer: Scorer) -> None:
@@ -120,3 +121,36 @@ def test_what_nobody_knows_yet_waits_behind_nothing_dear_known_or_not(scorer: Sc
         return done
 
     assert asyncio.run(main()) == [False, False]
+
+
+def test_a_flood_of_small_requests_delays_another_client_by_few_of_them() -> None:
+    async def main() -> list[str]:
+        turns = LoopTurns()
+        order: list[str] = []
+
+        async def ask(client: str) -> None:
+            await turns.take(client, 0.5)
+            order.append(client)
+
+        await turns.take("quiet", 0.0)
+        flood = [asyncio.create_task(ask("flood")) for _ in range(200)]
+        quiet = [asyncio.create_task(ask("quiet")) for _ in range(3)]
+        flood[100].cancel()
+        await asyncio.gather(*quiet, *flood, return_exceptions=True)
+        return order
+
+    order = asyncio.run(main())
+    assert order.count("flood") == 199 and order.count("quiet") == 3
+    assert max(i for i, client in enumerate(order) if client == "quiet") < 3 * AT_ONCE
+
+
+def test_a_client_that_is_alone_does_not_wait_for_its_turn() -> None:
+    async def main() -> None:
+        turns = LoopTurns()
+        for i in range(100):
+            coroutine = turns.take("alone", 10.0 + i)
+            with pytest.raises(StopIteration):
+                for _ in range(AT_ONCE):
+                    coroutine.send(None)
+
+    asyncio.run(main())

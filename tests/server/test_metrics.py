@@ -30,6 +30,9 @@ from tests.server.serving import serving
 
 RIGHT = {"data_source": "gsm8k", "response": "#### 72", "ground_truth": "72"}
 
+SUFFIX = re.compile(r"_(total|bucket|count|sum)$")
+"""What a series has after the name of its metric."""
+
 
 @pytest.fixture(scope="module")
 def scorer() -> Iterator[Scorer]:

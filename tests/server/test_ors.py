@@ -143,7 +143,7 @@ def test_what_could_not_be_scored_has_no_reward_and_may_be_handed_in_again(tasks
     answers = [Score(0.0, "error", detail="out of memory"), Score(1.0)]
 
     class Scripted(Scorer):
-        def score_batch(self, samples: Sequence[Sample]) -> list[Score]:
+        def score_here(self, samples: Sequence[Sample]) -> list[Score]:
             return [answers.pop(0)]
 
     rows = ServedRows(tasks=open_task_sets([f"sums={tasks}"]))

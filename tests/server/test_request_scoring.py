@@ -62,7 +62,7 @@ def scorer() -> Iterator[Scorer]:
 
 def test_a_mixed_batch_keeps_its_order(scorer: Scorer) -> None:
     samples = [Sample(["quick", "nap", "nowhere"][i % 3], str(i), "0") for i in range(90)]
-    scores = asyncio.run(RequestScorer(scorer)(samples))
+    scores = asyncio.run(RequestScorer(scorer).score(samples))
     assert [s.score for s in scores] == [0.0 if i % 3 == 2 else i for i in range(90)]
     assert [s.status for s in scores[:3]] == ["ok", "ok", "invalid"]
 
@@ -71,10 +71,10 @@ def test_a_mixed_batch_keeps_its_order(scorer: Scorer) -> None:
 def test_the_deadline_kills_what_runs_and_keeps_what_is_done(scorer: Scorer, tmp_path: Path) -> None:
     samples = [Sample("nap", "1", "0"), Sample("hang", str(tmp_path / "x"), ""), Sample("quick", "2", "")]
     request_scorer = RequestScorer(scorer)
-    asyncio.run(request_scorer(samples[:1]))  # the worker is up
-    scores = asyncio.run(request_scorer(samples, timeout_s=3.0))
+    asyncio.run(request_scorer.score(samples[:1]))  # the worker is up
+    scores = asyncio.run(request_scorer.score(samples, timeout_s=3.0))
     assert [(s.score, s.status) for s in scores] == [(1.0, "ok"), (0.0, "timeout"), (2.0, "ok")]
-    assert asyncio.run(request_scorer(samples[:1]))[0].ok  # by a new worker
+    assert asyncio.run(request_scorer.score(samples[:1]))[0].ok  # by a new worker
     assert (scorer.worker_counts.killed, scorer.worker_counts.started) == (1, 2)
     assert (request_scorer.admission.samples, request_scorer.admission.wait_s) == (0, 0.0)
 
@@ -83,14 +83,14 @@ def test_beyond_the_limit_samples_are_refused_at_once_and_later_taken_again(scor
     request_scorer = RequestScorer(scorer, admission=Admission(max_samples=2))
 
     async def main() -> None:
-        first = asyncio.create_task(request_scorer([Sample("nap", "1", "0.2")] * 2))
+        first = asyncio.create_task(request_scorer.score([Sample("nap", "1", "0.2")] * 2))
         await asyncio.sleep(0)
         with pytest.raises(OverloadedError) as caught:
-            await request_scorer([Sample("nap", "1", "0")])
+            await request_scorer.score([Sample("nap", "1", "0")])
         assert caught.value.retry_after_s >= 1
-        assert (await request_scorer([Sample("quick", "1", "")]))[0].ok  # needs no worker, nor a place
+        assert (await request_scorer.score([Sample("quick", "1", "")]))[0].ok  # needs no worker, nor a place
         await first
-        assert (await request_scorer([Sample("nap", "1", "0")]))[0].ok
+        assert (await request_scorer.score([Sample("nap", "1", "0")]))[0].ok
 
     asyncio.run(main())
     assert request_scorer.admission.refused == 1
@@ -98,7 +98,7 @@ def test_beyond_the_limit_samples_are_refused_at_once_and_later_taken_again(scor
 
 def test_a_batch_over_the_limit_is_taken_when_it_is_alone(scorer: Scorer) -> None:
     request_scorer = RequestScorer(scorer, admission=Admission(max_samples=2))
-    assert len(asyncio.run(request_scorer([Sample("nap", "1", "0")] * 5))) == 5
+    assert len(asyncio.run(request_scorer.score([Sample("nap", "1", "0")] * 5))) == 5
 
 
 def test_what_cannot_be_scored_in_time_is_not_taken_on() -> None:
@@ -165,7 +165,7 @@ def test_a_body_is_counted_as_it_arrives_and_not_as_announced() -> None:
 def test_any_number_of_made_up_names_costs_no_memory(scorer: Scorer) -> None:
     request_scorer = RequestScorer(scorer)
     made_up = [Sample(f"q/{i}", "1", "") for i in range(10_000)] + [Sample("x" * 1_000_000, "1", "")]
-    scores = asyncio.run(request_scorer(made_up))
+    scores = asyncio.run(request_scorer.score(made_up))
     assert all(s.ok for s in scores[:-1])
     assert scores[-1].status == "invalid" and len(scores[-1].detail or "") < 200
     assert len(scorer._plans) <= 4_096

@@ -20,7 +20,7 @@ def sample(source: str = "gsm8k", response: str = "#### 1") -> Sample:
 
 
 def record(traffic: Traffic, samples: list[Sample], scores: list[Score]) -> None:
-    traffic.record(tally_of(samples, scores, LABELS))
+    traffic.observe(tally_of(samples, scores, LABELS), 0.0)
 
 
 def test_rates_means_and_failures_are_counted_per_data_source() -> None:

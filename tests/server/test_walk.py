@@ -31,7 +31,7 @@ async def _asked(scorer: Scorer, path: str, body: Any) -> Walk:
 
 @pytest.mark.parametrize(
     ("path", "body", "most", "stays"),
-    [("/score", PLAIN, 21, 70), ("/openrlhf/openai%2Fgsm8k", OPENRLHF, 25, 96)],
+    [("/score", PLAIN, 20, 62), ("/openrlhf/openai%2Fgsm8k", OPENRLHF, 23, 85)],
 )
 def test_a_request_passes_few_files(path: str, body: Any, most: int, stays: int) -> None:
     with Scorer(workers=1) as scorer:

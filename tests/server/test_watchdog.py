@@ -15,9 +15,10 @@ def test_a_route_that_holds_the_event_loop_is_logged_once_and_counted(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     watchdog = Watchdog()
+    scope = {"type": "http", "route": SimpleNamespace(path="/slow")}
 
-    async def holds_the_loop() -> None:
-        watchdog.handles({"type": "http", "route": SimpleNamespace(path="/slow")})
+    async def holds_the_loop(scope: dict[str, object]) -> None:
+        assert scope
         begun, ends = time.thread_time(), time.monotonic() + 60.0
         while time.thread_time() < begun + 0.3:
             pass
@@ -28,7 +29,7 @@ def test_a_route_that_holds_the_event_loop_is_logged_once_and_counted(
         watching = asyncio.create_task(watchdog.run())
         for _ in range(2):
             await asyncio.sleep(0.1)
-            await asyncio.create_task(holds_the_loop())
+            await asyncio.create_task(holds_the_loop(scope))
         await asyncio.sleep(0.1)
         watching.cancel()
 

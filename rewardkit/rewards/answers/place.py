@@ -426,12 +426,18 @@ def _hashes(text: str) -> Iterator[Frame]:
         start = text.rfind("####", 0, text.rfind("#", 0, edge) + 1)
         if start < 0:
             return
-        content, end = _line_from(text, start + 4, edge)
+        begins, ends = _first_line(text, start + 4, edge)
+        line = text[begins : min(ends, begins + _LONGEST_LINE)]
+        if "<" in line and (tag := _CLOSING_TAG.search(line)):
+            line = line[: tag.start()]
         while start and text[start - 1] == "#":
             start -= 1
         edge = start
+        content = _without_joint(line)
         if content[:1].isalnum() or not _EMPTY.fullmatch(content):
-            yield Frame("hash", _bare(content), start, end)
+            yield Frame("hash", _bare(content), start, begins + len(line))
+        if not start:
+            return
 
 
 def _markers(text: str) -> Iterator[Frame]:
@@ -463,15 +469,6 @@ def _announced_from(text: str, marker: re.Match[str]) -> int:
     if lead is None and not plural and marker["verb"][:1].isalpha():
         lead = _WITHIN.search(before)
     return -1 if lead is None else begin + lead.start("lead")
-
-
-def _line_from(text: str, start: int, edge: int) -> tuple[str, int]:
-    """Return the first nonblank line after `start`, up to a closing tag or `edge`, and its end offset."""
-    start, end = _first_line(text, start, edge)
-    line = text[start:end][:_LONGEST_LINE]
-    if "<" in line and (tag := _CLOSING_TAG.search(line)):
-        line = line[: tag.start()]
-    return _without_joint(line), start + len(line)
 
 
 def _sentence_from(text: str, start: int, edge: int) -> tuple[str, int]:
