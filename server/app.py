@@ -80,6 +80,7 @@ def create_app(
     needs: Mapping[str, Callable[[], object]] | None = None,
     ground_truths: GroundTruthIndex | None = None,
     on_failure: float = 0.0,
+    scorer_bytes: int | None = None,
     processes: int = 1,
     tasks: Mapping[str, TaskSet] | None = None,
     begin_trace: BeginTrace | None = None,
@@ -101,6 +102,7 @@ def create_app(
             thread.
         ground_truths: Index of ground truths by prompt, for protocols that do not send ground truths.
         on_failure: Reward for samples that could not be scored, for protocols that need a number.
+        scorer_bytes: Maximum memory of a scoring process, or None for no limit. Larger ones are replaced.
         processes: Number of server processes. The limits apply to each process.
         tasks: Task sets for environment protocols, by name. Without task sets, the protocols have no routes.
         begin_trace: Function that begins a span for each request, such as `traces.Traces.begin`, or None to
@@ -117,7 +119,7 @@ def create_app(
     request_scorer.observers += [metrics.observe, traffic.observe]
     state = health.Health(needs or {})
     context = ProtocolContext(request_scorer, processes)
-    lifespan = _lifespan(state, metrics, watchdog)
+    lifespan = _lifespan(state, metrics, watchdog, scorer_bytes)
     app = _App(title="rewardkit", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
     app.state.health = state
     app.state.request_scorer = request_scorer
@@ -174,13 +176,13 @@ class _App(FastAPI):
 
 
 def _lifespan(
-    state: health.Health, metrics: Metrics, watchdog: Watchdog
+    state: health.Health, metrics: Metrics, watchdog: Watchdog, scorer_bytes: int | None
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     """Return the application's lifespan, which runs the preparations and updates the gauges."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        running = (state.prepare(), _keep_fresh(metrics), watchdog.run())
+        running = (state.prepare(), _keep_fresh(metrics, scorer_bytes), watchdog.run())
         tasks = [asyncio.create_task(one) for one in running]
         yield
         for task in tasks:
@@ -189,10 +191,13 @@ def _lifespan(
     return lifespan
 
 
-async def _keep_fresh(metrics: Metrics) -> None:
+async def _keep_fresh(metrics: Metrics, scorer_bytes: int | None) -> None:
+    """Update the gauges regularly, and stop scoring processes that need too much memory."""
     try:
         while True:
             metrics.refresh()
+            if scorer_bytes is not None:
+                metrics.request_scorer.scorer.kill_larger_workers(scorer_bytes)
             await asyncio.sleep(REFRESH_S)
     finally:
         metrics.refresh()

@@ -28,37 +28,11 @@ _CLOSED_TOGETHER = 100
 reached."""
 
 MAX_PIPELINED = 500
-"""Maximum number of requests that wait on a connection while an earlier request is being handled."""
+"""Maximum number of requests that wait on a connection while an earlier request is being handled. All of them
+are parsed at once."""
 
 _TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
-_MAX_LOGGED = 10
-"""Maximum number of closed connections that are logged per second."""
-
 _log = logging.getLogger("rewardkit.server")
-
-
-class _ClosedLog:
-    """Log of closed connections with a limited rate. A line contains the number of connections left out."""
-
-    def __init__(self) -> None:
-        self._second = 0
-        self._logged = 0
-        self._left_out = 0
-
-    def __call__(self, client: str, why: str, now: float) -> None:
-        """Log a connection that was closed at this time, in seconds."""
-        if int(now) != self._second:
-            self._second, self._logged = int(now), 0
-        if self._logged >= _MAX_LOGGED:
-            self._left_out += 1
-            return
-        self._logged += 1
-        more = f" ({self._left_out} earlier closed connections were not logged)" if self._left_out else ""
-        self._left_out = 0
-        _log.warning("closed a connection: %s%s", why, more, extra={"client": client})
-
-
-_log_closed = _ClosedLog()
 
 
 class LimitedHeaders(HttpToolsProtocol):
@@ -106,6 +80,7 @@ class LimitedHeaders(HttpToolsProtocol):
             super().on_headers_complete()
         elif not self.transport.is_closing():
             self._close(f"{MAX_PIPELINED} requests on it wait for an answer")
+            raise ConnectionAbortedError  # stops the parser, which may have many more requests
 
     def on_body(self, body: bytes) -> None:
         """Handle a piece of a body. It does not count towards the size of headers."""
@@ -140,7 +115,7 @@ class LimitedHeaders(HttpToolsProtocol):
 
     def _close(self, why: str) -> None:
         address = self.transport.get_extra_info("peername") or ("",)
-        _log_closed(address[0], why, self.loop.time())
+        _log.warning("closed a connection: %s", why, extra={"client": address[0]})
         self.transport.close()
 
     def _make_room(self, places: int) -> None:

@@ -296,15 +296,32 @@ class _Workers(Multiprocess):
         super().__init__(config, sockets)
         self.application = application
         self.living: set[int | None] = set()
+        self.reloads: Any = None
+        """Counter of reloads, in the metrics folder that all processes share."""
         for sig in (signal.SIGTERM, signal.SIGINT):  # at once, not after all SIGHUPs that came before
             signal.signal(sig, lambda sig, frame: self.should_exit.set())
 
     def handle_hup(self) -> None:
         """Replace each process with a new process, once the new process is ready."""
+        from prometheus_client import CollectorRegistry, Counter
+
+        began = time.monotonic()
+        before = {process.pid for process in self.processes}
         self.application.prepared = True
         self.config.timeout_worker_healthcheck = _READY_WITHIN_S
         super().handle_hup()
         self.config.timeout_worker_healthcheck = _ANSWERS_WITHIN_S
+        if self.should_exit.is_set():
+            return
+        if self.reloads is None:
+            self.reloads = Counter(
+                "rewardkit_reloads", "Finished reloads", ["outcome"], registry=CollectorRegistry()
+            )
+        kept = len(before & {process.pid for process in self.processes})
+        self.reloads.labels("failed" if kept else "ok").inc()
+        took_s = time.monotonic() - began
+        replaced = f"replaced {len(before) - kept} of {len(before)} server processes"
+        write_line(f"the reload {'failed' if kept else 'is finished'} after {took_s:.1f} s: {replaced}")
 
     def keep_subprocess_alive(self) -> None:
         """Replace processes that have exited. Their gauges are dropped, but their counters are kept."""

@@ -38,7 +38,7 @@ _SHIPPED_GROUPS = {"rank", "diversity"}
 
 _GROUPS = {
     "security": "insecure certfile keyfile cors_origins hosts",
-    "limits": "max_body_mb max_samples max_memory_mb request_timeout drain_s",
+    "limits": "max_body_mb max_samples max_bodies_mb scorer_memory_mb request_timeout drain_s",
     "endpoints": "run_code no_sandbox ground_truth_files ground_truth_tokenizer task_words on_failure",
     "logs": "access_log otel",
     "rewards": GROUPS["rewards"],
@@ -110,11 +110,17 @@ _GROUPS = {
     help="Maximum number of samples in progress. Requests that exceed it are rejected with status 503.",
 )
 @click.option(
-    "--max-memory-mb",
+    "--max-bodies-mb",
     type=COUNT,
     default=1024,
     show_default=True,
     help="Maximum memory for all request bodies, in MiB.",
+)
+@click.option(
+    "--scorer-memory-mb",
+    type=COUNT,
+    help="Maximum memory of a scoring process, in MiB. A larger process is replaced, and its samples are "
+    "scored once more. Default: no limit.",
 )
 @click.option(
     "--request-timeout",
@@ -204,7 +210,8 @@ class ServeOptions:
     no_sandbox: bool
     max_body_mb: int
     max_samples: int
-    max_memory_mb: int
+    max_bodies_mb: int
+    scorer_memory_mb: int | None
     request_timeout: float
     drain_s: float
     access_log: bool
@@ -279,7 +286,8 @@ class Service:
                 tokens=self.tokens,
                 max_body_bytes=asked.max_body_mb << 20,
                 max_samples=max(1, asked.max_samples // asked.workers),
-                max_bytes=(asked.max_memory_mb << 20) // asked.workers,
+                max_bytes=(asked.max_bodies_mb << 20) // asked.workers,
+                scorer_bytes=asked.scorer_memory_mb and asked.scorer_memory_mb << 20,
                 timeout_s=asked.request_timeout,
                 cors_origins=asked.cors_origins,
                 hosts=asked.hosts,

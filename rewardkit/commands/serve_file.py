@@ -34,8 +34,12 @@ _ONLY_IN_FILES = {"tokens": list[str], "options": dict[str, dict[str, Any]]}
 Reward options are given with `--option` on the command line."""
 
 _NO_EPISODES = "this key was removed; serve environments with tasks: [PATH]"
-_GONE = dict.fromkeys(("tools", "interactions", "max-episodes", "episode-idle-s"), _NO_EPISODES)
-"""Advice for each key that other versions support but this version does not."""
+_GONE = {
+    **dict.fromkeys(("tools", "interactions", "max-episodes", "episode-idle-s"), _NO_EPISODES),
+    "max-memory-mb": "this limit of all request bodies is now called max-bodies-mb; scorer-memory-mb limits "
+    "the scoring processes",
+}
+"""Advice for each key or option that other versions support but this version does not."""
 
 _KEPT = ("host", "port", "workers", "drain_s", "certfile", "keyfile")
 """Options that a reload does not change, because the sockets are already open."""
@@ -119,6 +123,10 @@ class ServingCommand(GroupedCommand):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.meta[_ARGS] = list(args)
+        for word in args:
+            name = word.removeprefix("--").partition("=")[0]
+            if word.startswith("--") and name in _GONE:
+                raise ConfigError(f"--{name}: {_GONE[name]}")
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> None:

@@ -286,6 +286,16 @@ class Scorer:
             total.waited_s += pool.counts.waited_s
         return total
 
+    @property
+    def worker_memory(self) -> int:
+        """Return the resident memory of all workers in bytes."""
+        return sum(pool.memory for pool in list(self._pools.values()))
+
+    def kill_larger_workers(self, most: int) -> None:
+        """Kill the workers with more than `most` bytes of memory. Their samples are scored once more."""
+        for pool in list(self._pools.values()):
+            pool.kill_larger(most)
+
     def stream(self, samples: Iterable[Sample], *, batch_size: int = 1_024) -> Iterator[Score]:
         """Score an iterable of any length in order, with only a few batches in memory."""
         source = Peekable(samples)

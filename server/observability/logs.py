@@ -14,6 +14,7 @@ import queue
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 
 from rewardkit.http_addresses import public_text, shown
@@ -24,6 +25,12 @@ _MAX_WAITING = 10_000
 
 _MAX_OUTPUT = 64 << 10
 """Maximum number of bytes of printed output in one log line."""
+
+MAX_EQUAL = 10
+"""Maximum number of warnings per second with the same text before its values are inserted."""
+
+_MAX_TEXTS = 1_000
+"""Maximum number of texts whose omitted records are counted."""
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message"}
 
@@ -49,6 +56,37 @@ class JsonFormatter(logging.Formatter):
         if record.exc_info:
             line["exception"] = public_text(self.formatException(record.exc_info))
         return json.dumps(line, default=str)
+
+
+class RateLimit(logging.Filter):
+    """Filter that limits how often a warning is logged, since clients can cause some warnings at any rate.
+
+    The next record with the same text has the number of omitted records in the field `left_out`. Printed
+    output is not limited, since it has no fixed text.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._second = 0
+        self._logged: Counter[tuple[str, str]] = Counter()
+        self._left_out: Counter[tuple[str, str]] = Counter()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return True if a record is to be logged."""
+        if record.levelno < logging.WARNING or record.msg == "%s":
+            return True
+        if int(record.created) != self._second:
+            self._second = int(record.created)
+            self._logged.clear()
+        text = record.name, str(record.msg)
+        self._logged[text] += 1
+        if self._logged[text] > MAX_EQUAL:
+            if len(self._left_out) < _MAX_TEXTS or text in self._left_out:
+                self._left_out[text] += 1
+            return False
+        if left_out := self._left_out.pop(text, 0):
+            record.left_out = left_out
+        return True
 
 
 class _Writer(logging.Handler):
@@ -84,6 +122,7 @@ def json_logs(*, access_log: bool = False, fd: int = 2) -> Iterator[None]:
     """Make all loggers write JSON lines to `fd` during the block."""
     writer = _Writer(fd)
     writer.setFormatter(JsonFormatter())
+    writer.addFilter(RateLimit())
     root = logging.getLogger()
     ours = logging.getLogger("rewardkit.server")
     root.addHandler(writer)

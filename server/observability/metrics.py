@@ -186,6 +186,9 @@ class Metrics:
         )
         self._wait = _gauge("rewardkit_expected_wait_seconds", "Expected wait for a free worker", registry)
         self._bytes = _gauge("rewardkit_body_bytes", "Request bodies in memory", registry)
+        self._scorer_memory = _gauge(
+            "rewardkit_scorer_memory_bytes", "Resident memory of the scoring processes", registry
+        )
         self._told: dict[str, float] = {}
         self._known_clients: set[str] = set()
         self._answered = _Children(self._requests.labels)
@@ -245,6 +248,7 @@ class Metrics:
         self._in_flight.set(admission.samples)
         self._wait.set(admission.wait_s)
         self._bytes.set(admission.bytes)
+        self._scorer_memory.set(self.request_scorer.scorer.worker_memory)
         self._overloaded.inc(self._news("refused", admission.refused))
         self._held.inc(self._news("held", self._watchdog.held_s))
         self._passed_on.inc(self._news("passed on", self.request_scorer.passed_on))

@@ -317,6 +317,22 @@ def test_a_large_batch_leaves_the_event_loop_to_others_after_every_slice(
     ]
 
 
+def test_a_worker_with_too_much_memory_is_replaced_and_that_is_logged(
+    scorer: Scorer, caplog: pytest.LogCaptureFixture
+) -> None:
+    sample = Sample("math", "\\boxed{x + 1}", "1 + x")
+    assert scorer.worker_memory == 0
+    assert scorer.score(sample).correct
+    size = scorer.worker_memory
+    assert size > 1 << 20
+    scorer.kill_larger_workers(100 * size)
+    assert scorer.score(sample).correct and scorer.worker_counts.died == 0
+    scorer.kill_larger_workers(1 << 20)
+    until(lambda: scorer.worker_counts.died == 1)
+    assert scorer.score(sample).correct
+    assert "SIGKILL" in caplog.text
+
+
 def test_cancelling_short_samples_again_and_again_starts_no_new_worker(scorer: Scorer) -> None:
     @reward("test/short", timeout_s=600.0)
     def short(sample: Sample) -> float:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
+import logging
 import os
 import signal
 import socket
 import threading
 import time
 import urllib.request
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
@@ -21,9 +24,10 @@ from uvicorn.supervisors.multiprocess import SIGNALS
 
 from rewardkit.server import connections
 from rewardkit.server.connections import LimitedHeaders
+from rewardkit.server.observability.logs import MAX_EQUAL, RateLimit
 from rewardkit.server.serve import _Application, _Workers
 from tests.living import until
-from tests.server.serving import serving
+from tests.server.serving import serve, serving
 
 GET = b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n"
 
@@ -224,13 +228,36 @@ def test_a_burst_beyond_the_soft_limit_of_files_is_wholly_scored(tmp_path: Path)
             connection.close()
 
 
-def test_closed_connections_are_logged_at_a_bounded_rate(caplog: pytest.LogCaptureFixture) -> None:
-    log = connections._ClosedLog()
-    for _ in range(1_000):
-        log("client", "its headers are too large", 5.0)
-    assert len(caplog.records) == connections._MAX_LOGGED
-    log("client", "its headers are too large", 6.0)
-    assert "(990 earlier closed connections were not logged)" in caplog.text
+def test_warnings_that_clients_cause_are_logged_at_a_bounded_rate(tmp_path: Path) -> None:
+    with serve("--no-sandbox", "--scorers", "1") as server:
+        for bad in (b"GARBAGE\r\n\r\n", b"GET / HTTP/1.1\r\nhost: x\r\na: " + b"x" * 70_000):
+            for _ in range(200):
+                with socket.create_connection(("127.0.0.1", server.port)) as connection:
+                    connection.sendall(bad)
+                    with contextlib.suppress(OSError):
+                        connection.recv(1_000)
+        server.stop()
+        assert server.process.stderr is not None
+        lines = [json.loads(line) for line in server.process.stderr if line.startswith("{")]
+    found = Counter((line["logger"], line["message"], line["time"][:19]) for line in lines)
+    assert {logger for logger, _, _ in found} >= {"uvicorn.error", "rewardkit.server"}
+    assert max(found.values()) <= MAX_EQUAL
+
+
+def test_a_limited_warning_says_how_many_were_left_out() -> None:
+    limit = RateLimit()
+
+    def logged(second: float, text: str = "closed %s") -> logging.LogRecord | None:
+        record = logging.makeLogRecord(
+            {"name": "a", "levelno": logging.WARNING, "msg": text, "created": second}
+        )
+        return record if limit.filter(record) else None
+
+    assert sum(logged(5.0) is not None for _ in range(1_000)) == MAX_EQUAL
+    assert logged(5.5, "another") is not None
+    later = logged(6.0)
+    assert later is not None and vars(later)["left_out"] == 1_000 - MAX_EQUAL
+    assert all(logged(6.0, "%s") for _ in range(100))  # what users' code prints
 
 
 def test_sigterm_stops_a_supervisor_at_once_whatever_signals_came_before() -> None:

@@ -61,6 +61,14 @@ def asked_once(url: str) -> float:
         return found
 
 
+def figures(url: str) -> str:
+    """The server's metrics."""
+    asked = urllib.request.Request(f"{url}/metrics", headers={"Authorization": "Bearer secret"})
+    with urllib.request.urlopen(asked) as answer:
+        text: str = answer.read().decode()
+        return text
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_sighup_reads_the_file_anew_and_loses_no_request(tmp_path: Path, workers: str) -> None:
@@ -89,6 +97,7 @@ def test_sighup_reads_the_file_anew_and_loses_no_request(tmp_path: Path, workers
         done.set()
         for thread in asking:
             thread.join()
+        until(lambda: 'rewardkit_reloads_total{outcome="ok"} 2.0' in figures(server.url))
         assert failed == []
         assert set(seen) == {1.0, 2.0, 3.0}
         assert server.stop() == 0
@@ -139,6 +148,7 @@ def test_a_file_that_cannot_be_served_leaves_the_server_as_it_was(tmp_path: Path
             said += server.process.stderr.readline()
         assert f"{path}: unknown key 'gsm9k'" in said
         until(lambda: server.workers() == [before])
+        until(lambda: 'rewardkit_reloads_total{outcome="failed"} 1.0' in figures(server.url))
         assert fixed(client) == 1.0
 
 
@@ -146,6 +156,7 @@ def test_a_file_that_cannot_be_served_leaves_the_server_as_it_was(tmp_path: Path
     ("text", "message"),
     [
         ("prot: 1", "'prot'; did you mean port"),
+        ("max-memory-mb: 1", "max-bodies-mb"),
         ("tools: calculator", "serve environments with tasks"),
         ("- a", "not a YAML mapping"),
         ("tokens: abc", "Expected `array`"),
@@ -160,3 +171,10 @@ def test_what_is_wrong_in_a_file_is_one_line(
     err = capfd.readouterr().err
     assert message in err
     assert "Traceback" not in err
+
+
+def test_an_option_that_has_another_name_now_is_refused_with_that_name(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["serve", "--max-memory-mb", "100"]) == 2
+    assert "max-bodies-mb" in capfd.readouterr().err
