@@ -230,6 +230,8 @@ class Registry:
         self.packages: dict[str, str] = {}
         """Package that provides each reward, by the reward's name. Filled when entry points are loaded."""
         self._entry_points_loaded = False
+        self.listed_at = "`rewardkit list`"
+        """Place where users see all data sources, for error messages."""
 
     def register(self, new: Reward, *, replace_existing: bool = False) -> Reward:
         """Add a reward.
@@ -295,7 +297,7 @@ class Registry:
             suggest: True to search for similar names, which takes up to a millisecond.
         """
         known = sorted({*self._exact, *self._globs}) if suggest else ()
-        hint = did_you_mean(data_source, known) or "; see `rewardkit list`"
+        hint = did_you_mean(data_source, known) or f"; see {self.listed_at}"
         return UnknownDataSourceError(f"no reward is registered for data source '{data_source:.60}'{hint}")
 
     def find(self, data_source: str) -> Reward | None:

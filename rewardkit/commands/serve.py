@@ -272,6 +272,7 @@ class Service:
         from rewardkit.server.observability import logs
 
         asked = self.asked
+        REGISTRY.listed_at = "GET /rewards"  # clients may have no command line
         needs: dict[str, Callable[[], object]] = {} if asked.no_sandbox else {"sandbox": levels.choose}
         with ExitStack() as stack:
             stack.enter_context(logs.json_logs(access_log=asked.access_log))

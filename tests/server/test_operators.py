@@ -146,6 +146,13 @@ def test_head_is_answered_without_a_body(tmp_path: Path) -> None:
             assert told.startswith("HTTP/1.1 200") and "content-length" in told.lower(), told
 
 
+def test_an_unknown_data_source_is_answered_with_a_path_and_not_with_a_command() -> None:
+    with serve("--no-sandbox", "--scorers", "1") as server, Client(server.url) as client:
+        few, many = ([Sample("zzzzzzzzzz", "", "")] * n for n in (1, 100))
+        for detail in (client.score_batch(few)[0].detail, client.score_batch(many)[0].detail):
+            assert detail is not None and "/rewards" in detail and "`" not in detail
+
+
 def test_every_alert_is_about_figures_that_the_server_has() -> None:
     rules = yaml.safe_load((ROOT / "deploy" / "alerts.yaml").read_text())["groups"][0]["rules"]
     with Scorer(workers=1) as scorer:
