@@ -6,14 +6,34 @@ recognises).
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Generator
 from functools import partial
 from statistics import fmean
-from typing import Any
+from typing import Any, NoReturn
 
-from rewardkit.adapters.backend import RewardFiles, ascore_batch, reward_files
+from rewardkit.adapters.backend import RewardFiles, ascore_batch, reward_files, score_batch
 from rewardkit.adapters.columns import samples_from
 from rewardkit.types import Score
+
+
+class Rewards(list[float | None], Coroutine[Any, Any, list[float | None]]):
+    """Rewards that are already computed, for trainers that await them and for trainers that do not."""
+
+    def __await__(self) -> Generator[Any, None, Rewards]:
+        yield from ()
+        return self
+
+    def send(self, value: Any) -> NoReturn:
+        """Return the rewards to an event loop that runs this object as a coroutine."""
+        raise StopIteration(self)
+
+    def throw(self, *exception: Any) -> NoReturn:
+        """Raise an exception, such as that of a cancelled task."""
+        raise exception[-1] if isinstance(exception[-1], BaseException) else exception[0]
+
+    def close(self) -> None:
+        """Do nothing, since nothing is running."""
 
 
 class TrlReward(partial[Awaitable[list[float | None]]]):
@@ -32,6 +52,14 @@ class TrlReward(partial[Awaitable[list[float | None]]]):
         made = super().__new__(cls, _score, data_source, url, files)
         made.__name__ = "reward"  # TRL uses the name in its logs
         return made
+
+    def __call__(self, /, *args: Any, **columns: Any) -> Awaitable[list[float | None]]:
+        """Score completions. Without a running event loop, the result is also a list of rewards."""
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return _score_now(*self.args, *args, **columns)
+        return super().__call__(*args, **columns)
 
     def __reduce__(self) -> tuple[Callable[..., TrlReward], tuple[Any, ...]]:
         return TrlReward, self.args
@@ -69,13 +97,28 @@ async def _score(
         ServerError: The server cannot be reached, refused the request or failed.
     """
     samples = samples_from(completions, columns, prompts=prompts, data_source=source)
-    scores = await ascore_batch(samples, server, files)
+    return _rewards(await ascore_batch(samples, server, files), log_metric)
+
+
+def _score_now(
+    source: str | None,
+    server: str | None,
+    files: RewardFiles,
+    /,
+    completions: list[Any],
+    prompts: list[Any] | None = None,
+    log_metric: Callable[[str, float], None] | None = None,
+    **columns: Any,
+) -> Rewards:
+    """Score completions as `_score` does, blocking the calling thread."""
+    samples = samples_from(completions, columns, prompts=prompts, data_source=source)
+    return _rewards(score_batch(samples, server, files), log_metric)
+
+
+def _rewards(scores: list[Score], log_metric: Callable[[str, float], None] | None) -> Rewards:
     if log_metric is not None:
         _log(scores, log_metric)
-    return [score.score if score.ok else None for score in scores]
-
-
-reward = make_reward()
+    return Rewards(score.score if score.ok else None for score in scores)
 
 
 def _log(scores: list[Score], log_metric: Callable[[str, float], None]) -> None:
@@ -89,3 +132,6 @@ def _log(scores: list[Score], log_metric: Callable[[str, float], None]) -> None:
                 numbers.setdefault(name, []).append(value)
     for name, values in numbers.items():
         log_metric(f"rewardkit/{name}", fmean(values))
+
+
+reward = make_reward()

@@ -129,6 +129,25 @@ def test_trl_gets_none_where_nothing_could_be_scored() -> None:
     }
 
 
+def test_trl_may_await_the_rewards_or_use_them_as_a_list() -> None:
+    columns = {"data_source": ["gsm8k"] * 2, "ground_truth": ["72"] * 2}
+    rewards = trl.reward([RIGHT, WRONG], **columns)
+    assert rewards == [1.0, 0.1] and isinstance(rewards, list)
+    assert asyncio.run(rewards) == [1.0, 0.1]
+
+    async def main() -> list[object]:
+        async def awaits(found: Any) -> object:
+            return await found
+
+        return list(
+            await asyncio.gather(
+                trl.reward([RIGHT], data_source=["gsm8k"], ground_truth=["72"]), awaits(rewards)
+            )
+        )
+
+    assert asyncio.run(main()) == [[1.0], [1.0, 0.1]]
+
+
 def test_trl_takes_conversations_and_verls_columns() -> None:
     prompts = [[{"role": "user", "content": "6 * 12?"}]]
     completions = [[{"role": "assistant", "content": RIGHT}]]
