@@ -138,7 +138,7 @@ class Episode:
         self.speaking = speaking
         self._counted = 0  # number of tokens in a ChatModel's turns
         self._clock = clock
-        self._started = clock()
+        self.start_clock()
 
     @property
     def data_source(self) -> str:
@@ -455,6 +455,10 @@ class Episode:
             self._stop(
                 "error", f"the prompt and the environment's text have {length} tokens; the limit is {most}"
             )
+
+    def start_clock(self) -> None:
+        """Start the time limit of the episode anew."""
+        self._started = self._clock()
 
     def seconds_left(self) -> float | None:
         """Return the time left for the episode in seconds, or None if the episode has no time limit."""

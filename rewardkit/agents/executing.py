@@ -39,7 +39,9 @@ async def execute_call(
         found = Observation(f"Error: there is no tool '{call.name:.80}'{hint}", status="bad_call")
     else:
         found = await _execute(tool, call.arguments, limits, seconds)
-    text = cut(plain_text(found.text), limits.tool_response_chars, limits.tool_response_truncate_side)
+    text = plain_text(found.text)
+    if not found.whole:
+        text = cut(text, limits.tool_response_chars, limits.tool_response_truncate_side)
     return replace(found, text=text)
 
 

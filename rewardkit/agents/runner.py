@@ -22,7 +22,7 @@ from rewardkit.agents.executing import within
 from rewardkit.agents.model_turns import Speaking
 from rewardkit.agents.registry import Agent
 from rewardkit.agents.resolving import EpisodeSetup, ResolvedEpisode, resolve, resolve_rows
-from rewardkit.agents.types import ChatModel, Interaction, TokenModel, Tool
+from rewardkit.agents.types import Busy, ChatModel, Interaction, TokenModel, Tool
 from rewardkit.tool_calls.formats import format_named
 from rewardkit.types import Message
 from rewardkit.users_code import running, told
@@ -152,13 +152,24 @@ async def _create(
     if episode.interaction is not None:
         begun.append(episode.interaction.finish)
         try:
-            with running("the interaction"):
-                await within(episode.interaction.start(**resolved.interaction_kwargs), seconds)
+            await _start(episode, episode.interaction, resolved.interaction_kwargs)
         except Exception as error:
             why = told("the interaction", error)
             episode.end("interaction_failed", f"the interaction did not start: {why}")
     if episode.ended is not None:
         raise EpisodeEnded(episode.ended)
+
+
+async def _start(episode: Episode, interaction: Interaction, kwargs: Mapping[str, Any]) -> None:
+    """Start the interaction. Until it can start, wait outside the time limits."""
+    while True:
+        try:
+            with running("the interaction"):
+                return await within(interaction.start(**kwargs), episode.limits.tool_seconds)
+        except Busy as busy:
+            with getattr(episode.speaking.model, "idle", contextlib.nullcontext)():
+                await busy.free()
+            episode.start_clock()
 
 
 async def _ask_rewards(episode: Episode) -> None:

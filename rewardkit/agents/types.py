@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -82,7 +82,11 @@ class Reply:
 
 
 class TokenModel(Protocol):
-    """Engine that continues a sequence of token ids. Many coroutines call it concurrently."""
+    """Engine that continues a sequence of token ids. Many coroutines call it concurrently.
+
+    An engine that answers its episodes' requests together also has the method `idle`. It returns a context
+    manager, in which the engine does not wait for a request from the episode.
+    """
 
     async def generate(
         self, token_ids: Sequence[int], *, seed: int, max_tokens: int, stop_token_ids: Sequence[int] = ()
@@ -119,6 +123,8 @@ class Observation:
     """Outcome of the call. `bad_call` means a mistake by the model, such as an unknown tool or invalid
     arguments. `error` and `timeout` mean that the tool failed, even after retries."""
     metrics: Mapping[str, float] = field(default_factory=dict)
+    whole: bool = False
+    """True if the text is never truncated, since an environment limits its own texts."""
 
 
 class Tool(Protocol):
@@ -161,6 +167,15 @@ class UserTurn:
     metrics: Mapping[str, float] = field(default_factory=dict)
 
 
+class Busy(Exception):
+    """Raised by `Interaction.start` if it can succeed only when another episode has ended."""
+
+    def __init__(self, free: Callable[[], Awaitable[None]]) -> None:
+        """Create the exception. `free` returns when `start` may be called again."""
+        super().__init__("no session is free")
+        self.free = free
+
+
 class Interaction(Protocol):
     """Simulated user in one episode, who gives feedback or plays a person.
 
@@ -171,6 +186,9 @@ class Interaction(Protocol):
         """Start the interaction.
 
         The arguments are `ground_truth`, `data_source` and the row's `interaction_kwargs` except `name`.
+
+        Raises:
+            Busy: The interaction cannot start yet. The time until it can does not count for the episode.
         """
         ...
 

@@ -7,7 +7,8 @@ between vLLM's steps.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
@@ -61,6 +62,10 @@ class Answers(Protocol):
         """Cancel a request for which its episode is no longer waiting."""
         ...
 
+    def idle(self) -> AbstractContextManager[None]:
+        """Return a context in which one of the episodes makes no request. See `TokenModel`."""
+        ...
+
 
 class Seat:
     """`TokenModel` for one episode."""
@@ -95,6 +100,10 @@ class Seat:
         except asyncio.CancelledError:
             self._answers.withdraw(ask)
             raise
+
+    def idle(self) -> AbstractContextManager[None]:
+        """See `TokenModel`."""
+        return self._answers.idle()
 
 
 async def play_all(
@@ -211,6 +220,15 @@ class Rounds:
         """See `Answers.withdraw`. A round that is already scheduled checks whether it can still begin."""
         if ask in self._waiting:
             self._waiting.remove(ask)
+
+    @contextmanager
+    def idle(self) -> Iterator[None]:
+        """See `Answers.idle`."""
+        self.left()
+        try:
+            yield
+        finally:
+            self._playing += 1
 
     def left(self, *_: Any) -> None:
         """Record that an episode has ended."""

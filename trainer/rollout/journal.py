@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from array import array
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -125,6 +126,11 @@ class JournaledModel:
         )
         self.journal.put(wanted, reply)
         return reply
+
+    def idle(self) -> AbstractContextManager[None]:
+        """See `TokenModel`."""
+        idle: Callable[[], AbstractContextManager[None]] = getattr(self.model, "idle", nullcontext)
+        return idle()
 
 
 @dataclass(frozen=True)

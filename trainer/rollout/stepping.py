@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import count
 from queue import Empty, SimpleQueue
@@ -140,6 +140,10 @@ class Stepper:
         if name is not None:
             del self._asks[name]
             self._commands.put(Abort(name))
+
+    def idle(self) -> AbstractContextManager[None]:
+        """See `Answers.idle`. Requests are answered one by one, so nothing waits for the episode."""
+        return nullcontext()
 
     def _lead(self, play: Play[E, R], episodes: Sequence[E]) -> list[R]:
         thread = threading.Thread(target=self._serve, name="engine")

@@ -14,6 +14,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Any, Literal, TypeVar
@@ -246,6 +247,10 @@ class Asking:
         task = self._tasks.pop(ask, None)
         if task is not None:
             task.cancel()
+
+    def idle(self) -> AbstractContextManager[None]:
+        """See `Answers.idle`. Requests are answered one by one, so nothing waits for the episode."""
+        return nullcontext()
 
     async def _serve(self, ask: Ask) -> None:
         try:

@@ -48,7 +48,7 @@ class Opening:
     """Messages that replace the row's prompt, except its system message. If empty, the row's prompt is
     kept."""
     text: str = ""
-    """Text that is appended to the row's prompt."""
+    """Text that is appended to the prompt."""
     tools: Sequence[Mapping[str, Any]] = ()
     """OpenAI function schemas of the tools."""
 

@@ -1,8 +1,9 @@
 """Environment `openenv:URL`, which plays an episode on an OpenEnv server over a WebSocket.
 
 The model's output becomes an action in one of three ways. If the server has MCP tools, the model can call
-them. If the only required field of an action is a string, each turn of the model becomes the value of this
-field. Otherwise, the model can call a single tool, `step`, whose schema is the schema of an action.
+them. If the only required field of an action is a string or an enumeration, each turn of the model becomes
+the value of this field. Otherwise, the model can call a single tool, `step`, whose schema is the schema of an
+action. If the server allows only a few sessions, the other episodes wait.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import asyncio
 import contextlib
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
@@ -21,6 +23,7 @@ from rewardkit.agents.environments.environment import (
     Opening,
     row_arguments,
 )
+from rewardkit.agents.environments.sessions import ServerSessions, sessions_on
 from rewardkit.agents.episode_row import EpisodeRow
 from rewardkit.agents.types import Observation
 from rewardkit.foreign.reward_of_spec import number
@@ -28,8 +31,12 @@ from rewardkit.foreign.services import Service
 
 STEP = "step"
 _FAULTS_OF_THE_MODEL = ("VALIDATION_ERROR", "INVALID_JSON")
+_FULL = "CAPACITY_REACHED"
+"""Error code of a server whose sessions are all in use."""
 _LARGEST = 100 << 20
 """Size limit for one message in bytes."""
+_GOODBYE_S = 2.0
+"""Time limit in seconds for the server to end a session."""
 
 
 class OpenEnvEnvironment:
@@ -46,19 +53,33 @@ class OpenEnvEnvironment:
         self._reset = row_arguments(row)
         if "index" in self._reset:
             self._reset.setdefault("seed", self._reset["index"])
-        self._field = ""
+        self._action = TextAction()
         self._has_tools = False
+        self._session: ServerSessions | None = None
 
     async def open(self) -> Opening:
-        """Connect to the server, reset the environment, and determine the form of its actions."""
+        """Connect to the server, reset the environment, and determine the form of its actions.
+
+        Raises:
+            Busy: All sessions of the server are in use.
+        """
+        sessions = sessions_on(self._service.who)
+        sessions.take()
+        self._session = sessions
         self._socket = await self._service.websocket(f"{self._prefix}/ws", _LARGEST)
-        data = await self._observed("reset", self._reset)
+        answer = await self._sent("reset", self._reset)
+        said = answer.get("data")
+        if isinstance(said, Mapping) and said.get("code") == _FULL:
+            self._session = None
+            await self._socket.close()
+            sessions.refuse(int(said.get("max_sessions") or 1))
+        data = self._data(answer)
         tools = await self._tools()
         shown = data.get("observation")
         messages = shown.get("messages") if isinstance(shown, Mapping) else None
         if isinstance(messages, list) and messages:
-            return Opening(messages, tools=tools)
-        return Opening(text=_text(shown), tools=tools)
+            return Opening(messages, self._action.offer(), tools)
+        return Opening(text="\n\n".join(filter(None, (_text(shown), self._action.offer()))), tools=tools)
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> Observation:
         """Take a step by calling a tool on the server, or with an action built from the arguments."""
@@ -68,17 +89,25 @@ class OpenEnvEnvironment:
 
     async def say(self, text: str) -> Observation | None:
         """Take a step with the model's turn as the action, or return None if actions are not strings."""
-        return await self._step({self._field: text.strip()}) if self._field else None
+        return await self._step(self._action.of(text)) if self._action.field else None
 
     async def grade(self) -> None:
         """Return None, since the server returns a reward for each step."""
 
     async def close(self) -> None:
         """Close the connection, which ends the environment's episode."""
-        if self._socket is not None:
-            with contextlib.suppress(aiohttp.ClientError, OSError):
-                await self._socket.send_json({"type": "close"})
-                await self._socket.close()
+        session, self._session = self._session, None
+        try:
+            if self._socket is not None:
+                with contextlib.suppress(aiohttp.ClientError, OSError, TimeoutError):
+                    await self._socket.send_json({"type": "close"})
+                    await self._socket.receive(
+                        _GOODBYE_S
+                    )  # the session is free once the server has closed it
+                    await self._socket.close()
+        finally:
+            if session is not None:
+                session.give_back()
 
     async def _tools(self) -> list[dict[str, Any]]:
         listed = await self._sent("mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}})
@@ -98,8 +127,8 @@ class OpenEnvEnvironment:
             raise EnvironmentFailed(
                 f"{self._service.who} returned a schema without 'action' from {self._prefix}/schema"
             )
-        self._field = one_text(action)
-        return [] if self._field else [_schema(STEP, action.get("description"), action)]
+        self._action = text_action(action)
+        return [] if self._action.field else [_schema(STEP, action.get("description"), action)]
 
     async def _step(self, action: Mapping[str, Any]) -> Observation:
         answer = await self._sent("step", action)
@@ -116,9 +145,6 @@ class OpenEnvEnvironment:
                 f"{self._service.who} returned the reward {reward!r:.40}; expected a number"
             )
         return Observation(_text(data.get("observation")), number(reward), bool(data.get("done")))
-
-    async def _observed(self, kind: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        return self._data(await self._sent(kind, data))
 
     def _data(self, answer: Mapping[str, Any]) -> Mapping[str, Any]:
         data = answer.get("data")
@@ -145,16 +171,37 @@ class OpenEnvEnvironment:
         return answer
 
 
-def one_text(action: Mapping[str, Any]) -> str:
-    """Return the name of an action's only required field if it is a string, or else an empty string."""
+@dataclass(frozen=True, slots=True)
+class TextAction:
+    """Form of an action that consists of one value, which a turn of the model gives as text."""
+
+    field: str = ""
+    """Name of the action's only required field, or an empty string if an action is not a single value."""
+    choices: tuple[Any, ...] = ()
+    """Values that the field may have, if it is an enumeration."""
+
+    def offer(self) -> str:
+        """Return the text that shows the choices to the model, or an empty string if any text is valid."""
+        return f"Answer with one of: {', '.join(map(str, self.choices))}" if self.choices else ""
+
+    def of(self, text: str) -> dict[str, Any]:
+        """Return the action for a turn of the model."""
+        said = text.strip()
+        return {self.field: next((one for one in self.choices if str(one) == said), said)}
+
+
+def text_action(action: Mapping[str, Any]) -> TextAction:
+    """Return the form of an action, given the JSON schema of an action."""
     properties = {name: one for name, one in (action.get("properties") or {}).items() if name != "metadata"}
     needed = [name for name in action.get("required") or properties if name in properties]
     if len(needed) != 1:
-        return ""
+        return TextAction()
     about = properties[needed[0]]
     reference = str(about.get("$ref") or "").rpartition("/")[2]
     about = (action.get("$defs") or {}).get(reference, about)
-    return needed[0] if about.get("type") == "string" else ""
+    choices = tuple(about.get("enum") or ())
+    is_text = about.get("type") == "string" or choices
+    return TextAction(needed[0], choices) if is_text else TextAction()
 
 
 def _schema(name: str, description: Any, parameters: Any) -> dict[str, Any]:
@@ -169,12 +216,26 @@ def _schema(name: str, description: Any, parameters: Any) -> dict[str, Any]:
 def _text(observation: Any) -> str:
     """Convert an observation to text.
 
-    Return its only value if this value is a string, or else all values as JSON.
+    Return the text of an MCP tool's result, or the only value if this value is a string, or else all values
+    as JSON.
     """
     if not isinstance(observation, Mapping):
         return "" if observation is None else str(observation)
+    if "tool_name" in observation:
+        return _tool_text(observation)
     shown = {name: value for name, value in observation.items() if value not in (None, "", [], {})}
     texts = [value for value in shown.values() if isinstance(value, str)]
     if len(shown) == 1 and texts:
         return texts[0]
     return json.dumps(shown, ensure_ascii=False) if shown else ""
+
+
+def _tool_text(observation: Mapping[str, Any]) -> str:
+    """Return the text of an MCP tool's result: its error, its text blocks, or else the result as JSON."""
+    error, result = observation.get("error"), observation.get("result")
+    if error:
+        return f"Error: {error.get('message') if isinstance(error, Mapping) else error}"
+    blocks = result.get("content") if isinstance(result, Mapping) else None
+    if isinstance(blocks, list) and blocks:
+        return "\n".join(str(one.get("text") or f"[{one.get('type')}]") for one in blocks)
+    return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)

@@ -7,6 +7,7 @@ be applied twice.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from rewardkit.agents.environments.environment import (
@@ -17,7 +18,7 @@ from rewardkit.agents.environments.environment import (
 )
 from rewardkit.agents.episode import Episode, EpisodeUnscored
 from rewardkit.agents.episode_row import EpisodeRow
-from rewardkit.agents.types import Observation, UserTurn
+from rewardkit.agents.types import Busy, Observation, UserTurn
 from rewardkit.messages import message_text, with_text
 from rewardkit.types import Message
 
@@ -103,6 +104,9 @@ class EnvironmentSession:
         )  # this error is replaced below if the request fails or completes
         try:
             found = await work
+        except Busy:
+            self._broken = None
+            raise
         except Exception as error:
             self._broken = EnvironmentFailed(str(error))
             raise
@@ -123,7 +127,7 @@ class EnvironmentTool:
 
     async def execute(self, arguments: Mapping[str, Any]) -> Observation:
         """Execute one call and return the observation."""
-        return await self._session.call(self.name, arguments)
+        return replace(await self._session.call(self.name, arguments), whole=True)
 
     async def reward(self) -> None:
         """Return None, since the session returns the environment's reward."""
@@ -134,11 +138,11 @@ class EnvironmentTool:
 
 def prompt_of(row: Sequence[Message], opening: Opening) -> list[Message]:
     """Build the prompt of an episode from the row's prompt and the environment's opening."""
-    if opening.messages:
-        system = [dict(one) for one in row if one.get("role") == "system"]
-        own = any(one.get("role") == "system" for one in opening.messages)
-        return [*([] if own else system), *map(dict, opening.messages)]
     messages = [dict(one) for one in row]
+    if opening.messages:
+        own = any(one.get("role") == "system" for one in opening.messages)
+        system = [] if own else [one for one in messages if one.get("role") == "system"]
+        messages = [*system, *map(dict, opening.messages)]
     if not opening.text:
         return messages
     if not messages or messages[-1].get("role") != "user":

@@ -36,6 +36,13 @@ class Game:
         self.guesses: list[str] = []
         self.plain = False
         """Take plain messages too."""
+        self.most: int | None = None
+        """Sessions at once, as OpenEnv's servers limit them."""
+        self.at_once = 0
+        self.refused = 0
+        self.tools: list[dict[str, Any]] = []
+        """Tools of an OpenEnv server, whose results are MCP's."""
+        self.action = ACTION
 
     async def guess(self, wanted: int, said: str) -> tuple[str, float | None, bool]:
         self.guesses.append(said)
@@ -104,11 +111,24 @@ class GameServer:
     # OpenEnv
 
     async def schema(self, request: web.Request) -> web.Response:
-        return web.json_response({"action": ACTION, "observation": {}, "state": {}})
+        return web.json_response({"action": self.game.action, "observation": {}, "state": {}})
 
     async def socket(self, request: web.Request) -> web.StreamResponse:
         socket = web.WebSocketResponse()
         await socket.prepare(request)
+        if self.game.most is not None and self.game.at_once >= self.game.most:
+            self.game.refused += 1
+            data = {"message": "full", "code": "CAPACITY_REACHED", "max_sessions": self.game.most}
+            await socket.send_json({"type": "error", "data": data})
+            await socket.close()
+            return socket
+        self.game.at_once += 1
+        try:
+            return await self._session(socket)
+        finally:
+            self.game.at_once -= 1
+
+    async def _session(self, socket: web.WebSocketResponse) -> web.WebSocketResponse:
         wanted = 0
         async for message in socket:
             if message.type != WSMsgType.TEXT:
@@ -124,8 +144,12 @@ class GameServer:
                     "type": "observation",
                     "data": {"observation": shown, "reward": None, "done": False},
                 }
+            elif said["type"] == "step" and said["data"].get("type") == "call_tool":
+                answer = _tool_answer(said["data"])
             elif said["type"] == "step":
-                answer = await self._step(socket, wanted, said["data"]["digit"])
+                answer = await self._step(socket, wanted, str(next(iter(said["data"].values()))))
+            elif said["type"] == "mcp" and self.game.tools:
+                answer = {"type": "mcp", "data": {"result": {"tools": self.game.tools}}}
             else:
                 answer = {"type": "error", "data": {"message": "?", "code": "UNKNOWN_TYPE"}}
             if answer is None:
@@ -147,6 +171,19 @@ class GameServer:
             "type": "observation",
             "data": {"observation": {"text": text}, "reward": reward, "done": done},
         }
+
+
+def _tool_answer(asked: dict[str, Any]) -> dict[str, Any]:
+    """A step that calls a tool, which says its argument again, or fails."""
+    said = str(asked["arguments"].get("digit"))
+    result = {
+        "content": [{"type": "text", "text": said}],
+        "structured_content": {"result": said},
+        "data": said,
+    }
+    error = {"error_type": "execution_error", "message": "no such digit"} if said == "fail" else None
+    shown = {"tool_name": asked["tool_name"], "result": None if error else result, "error": error}
+    return {"type": "observation", "data": {"observation": shown, "reward": 1.0, "done": False}}
 
 
 @contextlib.contextmanager

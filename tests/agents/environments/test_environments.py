@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from rewardkit.agents.environments.openenv import one_text
+from rewardkit.agents.environments.openenv import TextAction, text_action
 from rewardkit.agents.episode import Episode
 from rewardkit.agents.episode_row import EpisodeRow
 from rewardkit.agents.resolving import EpisodeSetup, resolve_rows
-from rewardkit.agents.runner import run_episode
+from rewardkit.agents.runner import run_episode, run_episodes
 from rewardkit.agents.transcript import Transcript
 from rewardkit.agents.types import EpisodeLimits
 from rewardkit.errors import InputError
@@ -23,7 +23,7 @@ from rewardkit.sandbox import SandboxUnavailable
 from rewardkit.sandbox.of_process import sandbox_of_process
 from tests.agents.conftest import Script, call_of
 from tests.agents.environments.made_verifiers import write_verifiers
-from tests.agents.environments.served import GameServer, game_server
+from tests.agents.environments.served import TOOL, GameServer, game_server
 from tests.extras.test_harbor import write_task
 
 SYSTEM = {"role": "system", "content": "Play."}
@@ -157,17 +157,53 @@ def test_what_cannot_be_played_is_said_before_a_model_loads(
     [
         ({"properties": {"x": {"type": "string"}}}, "x"),
         ({"properties": {"x": {"type": "string"}, "y": {"type": "string"}}, "required": ["y"]}, "y"),
-        (
-            {"properties": {"x": {"$ref": "#/$defs/E"}}, "$defs": {"E": {"type": "string", "enum": ["U"]}}},
-            "x",
-        ),
         ({"properties": {"x": {"type": "integer"}}}, ""),
         ({"properties": {"x": {"type": "string"}, "y": {"type": "string"}}}, ""),
         ({}, ""),
     ],
 )
 def test_an_action_of_one_text_is_what_the_model_says(action: dict[str, Any], field: str) -> None:
-    assert one_text(action) == field
+    assert text_action(action) == TextAction(field)
+
+
+def test_an_action_of_one_choice_is_offered_with_its_choices() -> None:
+    moves = {"type": "string", "enum": ["UP", "DOWN"]}
+    named = text_action({"properties": {"x": {"$ref": "#/$defs/E"}}, "$defs": {"E": moves}})
+    assert named == TextAction("x", ("UP", "DOWN")) and "UP, DOWN" in named.offer()
+    numbers = text_action({"properties": {"x": {"type": "integer", "enum": [0, 1]}}})
+    assert (numbers.of(" 1\n"), numbers.of("two")) == ({"x": 1}, {"x": "two"})
+
+
+def test_the_prompt_shows_the_choices_of_an_action(tokenizer: Any, server: GameServer) -> None:
+    server.game.action = {"properties": {"x": {"enum": [str(i) for i in range(10)], "type": "string"}}}
+    episode = play(tokenizer, f"openenv:{server.url}", ["7"])
+    assert (episode.status, episode.interaction_score) == ("ok", 1.0)
+    assert "0, 1, 2, 3, 4, 5, 6, 7, 8, 9" in tokenizer.decode(episode.prompt_ids)
+
+
+def test_results_of_mcp_tools_are_their_whole_text(tokenizer: Any, server: GameServer) -> None:
+    server.game.tools = [{"name": "guess", "description": "", "input_schema": TOOL["input_schema"]}]
+    long = "a line of output\n" * 40
+    turns = [call_of("guess", digit=long), call_of("guess", digit="fail"), "Done."]
+    episode = play(tokenizer, f"openenv:{server.url}", turns)
+    heard = [turn.text for turn in episode.turns if turn.role == "tool"]
+    assert heard == [long, "Error: no such digit"]
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_episodes_wait_for_a_server_that_allows_few_sessions(
+    tokenizer: Any, server: GameServer, most: int
+) -> None:
+    server.game.most = most
+    rows = [EpisodeRow([SYSTEM], "env/digits", "", {"index": 7}, "env") for _ in range(8)]
+    # The time limits are those of an episode that plays: waiting does not count.
+    limits = replace(LIMITS, tool_seconds=5.0, seconds=10.0)
+    setup = EpisodeSetup(limits, Transcript(tokenizer), env=f"openenv:{server.url}")
+    model = Script(tokenizer, [lambda ids: "7" if "No." in tokenizer.decode(ids) else "6"])
+    episodes = asyncio.run(run_episodes(rows, model, setup, range(8)))
+    assert [(one.ended, one.interaction_score) for one in episodes] == [("done", 1.0)] * 8
+    assert (len(server.game.opened), server.game.closed, server.game.at_once) == (8, 8, 0)
+    assert server.game.refused > 0
 
 
 def test_a_harbor_task_is_done_in_a_shell_and_graded(tokenizer: Any, tmp_path: Path) -> None:

@@ -476,6 +476,31 @@ def test_the_error_of_an_episode_ends_all_and_leaves_the_engine_at_rest(
         assert_same_policy(*(torch.tensor(log_probs) for _, _, log_probs in (one, wanted)), model)
 
 
+def test_an_episode_that_waits_for_another_does_not_hold_up_the_engine(
+    make_engine: MakeEngine, rows: list[PromptRow], tokenizer: Any
+) -> None:
+    model = sharp_model(tokenizer, tied=True)
+    engine = make_engine(model)
+    episodes = [(row.token_ids, 100 + i) for i, row in enumerate(rows[:3])]
+    expected = engine.converse(talk(2), episodes, Sampling())
+    session: list[asyncio.Lock] = []
+
+    async def play(model: Any, episode: tuple[list[int], int]) -> Any:
+        session[:] = session or [asyncio.Lock()]
+        if session[0].locked():
+            with model.idle():
+                await session[0].acquire()
+        else:
+            await session[0].acquire()
+        try:
+            return await talk(2)(model, episode)
+        finally:
+            session[0].release()
+
+    for one, wanted in zip(engine.converse(play, episodes, Sampling()), expected, strict=True):
+        assert one[:2] == wanted[:2]
+
+
 def test_rounds_of_hf_depend_on_no_clock(rows: list[PromptRow], tokenizer: Any) -> None:
     model = sharp_model(tokenizer, tied=True)
     batches = []
