@@ -130,6 +130,8 @@ class Reward:
     """Fields that the reward reads besides response and ground truth. Others are not loaded from a file."""
     explain: str = ""
     """`module:function` that maps (ground_truth, response, options) to an explanation that can be printed."""
+    of_episode: bool = False
+    """True if the reward reads only the score that an episode already has. Its rows need no ground truth."""
     origin: Origin = Origin()
     readings: tuple[str, ...] = ()
     """Options to try, the most specific first, on a log that names no data source. Each entry is one option,
@@ -379,6 +381,7 @@ def reward(
     excerpts: str = "",
     needs: Mapping[str, str] | None = None,
     readings: Iterable[str] = (),
+    of_episode: bool = False,
     replace_existing: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register the decorated function as the reward for `data_sources`.
@@ -428,6 +431,7 @@ def reward(
             reads=tuple(reads),
             options_type=options,
             explain=explain,
+            of_episode=of_episode,
             readings=tuple(readings),
         )
         _check_signature(made)

@@ -14,6 +14,7 @@ from rewardkit.agents.episode_row import EpisodeRow
 from rewardkit.agents.loading import load_interactions, load_tools
 from rewardkit.agents.probe import check_template
 from rewardkit.agents.registry import AGENTS, SINGLE_TURN
+from rewardkit.agents.rehearsal import rehearse
 from rewardkit.agents.resolving import (
     EpisodeSetup,
     ResolvedEpisode,
@@ -126,19 +127,23 @@ def with_tokenizer(
     return replace(setting, transcript=Transcript(tokenizer, list(eos_ids), kwargs))
 
 
-def check_agents(config: Config, files: Mapping[str, Sequence[EpisodeRow]]) -> list[str]:
+def check_agents(
+    config: Config, files: Mapping[str, Sequence[EpisodeRow]]
+) -> tuple[list[str], list[ResolvedEpisode]]:
     """Resolve the episodes of all rows, and check that the chat template works for their agents.
+
+    An episode of each environment and program is played with a fixed reply.
 
     Args:
         files: Rows of each data file, by the file's path.
 
     Returns:
-        Notes for the user about the rows and the chat template, one line each.
+        Notes for the user about the rows and the chat template, one line each, and the episodes of all rows.
 
     Raises:
         RewardkitError: A row names an agent, tool or interaction that is not configured, no row uses a
-            configured agent, tool or interaction, or the template cannot render the turns that an agent
-            appends.
+            configured agent, tool or interaction, the template cannot render the turns that an agent
+            appends, or an environment or program fails.
     """
     setting = open_agents(config)
     episodes: list[ResolvedEpisode] = []
@@ -154,7 +159,7 @@ def check_agents(config: Config, files: Mapping[str, Sequence[EpisodeRow]]) -> l
     used = {one.agent.name: one.agent for one in episodes}
     if not uses_agents(config, used):
         _refuse_multi_turn(config)
-        return notes
+        return notes, episodes
     why = why_last_alone(config) if any(agent.tools == "program" for agent in used.values()) else None
     if why is not None:
         notes.append(f"if a program rewrites its message history, only the last branch is trained on: {why}")
@@ -162,14 +167,16 @@ def check_agents(config: Config, files: Mapping[str, Sequence[EpisodeRow]]) -> l
 
     model = config.actor_rollout_ref.model
     tokenizer = load_tokenizer(model.path, trust_remote_code=model.trust_remote_code)
-    transcript = with_tokenizer(setting, config, tokenizer).transcript
-    assert transcript is not None
+    setting = with_tokenizer(setting, config, tokenizer)
+    assert setting.transcript is not None
     if config.actor_rollout_ref.rollout.router_replay:
         notes.append(
             f"{KEY}.router_replay has no effect: multi-turn episodes do not record the experts chosen for "
             "each token"
         )
-    return [*notes, *check_template(transcript, used.values()).lines()]
+    notes += check_template(setting.transcript, used.values()).lines()
+    played = rehearse([row for rows in files.values() for row in rows], episodes, setting)
+    return [*notes, *played], episodes
 
 
 def _refuse_multi_turn(config: Config) -> None:

@@ -22,8 +22,6 @@ from rewardkit.types import Sample
 
 _MATHS = {"math", "math_dapo", "geometry3k"}
 """Names of rewards that compare answers as maths. They accept any text as a ground truth."""
-_WITHOUT = {"environment"}
-"""Names of rewards that do not read a ground truth."""
 _PLACEHOLDERS = frozenset(
     ("proof", "notfound", "not found", "n/a", "na", "none", "null", "nan", "unknown", "-", "?", "todo", "tbd")
 )
@@ -74,7 +72,7 @@ def _is_ours(data_source: str, scorer: Scorer) -> bool:
         rewards = _rewards_in(scorer.reward_for(data_source))
     except UnknownDataSourceError:
         return False
-    return all(ships(one) and one.name not in _WITHOUT for one in rewards)
+    return all(ships(one) and not one.of_episode for one in rewards)
 
 
 def ships(reward: Reward) -> bool:

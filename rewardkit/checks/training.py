@@ -13,6 +13,7 @@ from typing import Any
 from rewardkit.errors import InputError
 from rewardkit.files.formats import RowFile, columns_of
 from rewardkit.messages import plain_message
+from rewardkit.registry import REGISTRY
 from rewardkit.rows import MEDIA, RowNames, find_names, has_value, to_sample, value_at
 from rewardkit.tables import type_of
 
@@ -39,6 +40,8 @@ def training_names(file: RowFile, prompt_key: str) -> RowNames:
     columns = columns_of(file)
     names = replace(find_names(has_in(file)), prompt=prompt_key if prompt_key in columns else None)
     needed = {"data_source": names.data_source, prompt_key: names.prompt, "ground_truth": names.ground_truth}
+    if names.data_source is not None and not needs_truth(value_at(file.first_row(), names.data_source)):
+        del needed["ground_truth"]
     missing = [name for name, found in needed.items() if found is None]
     if missing:
         raise InputError(
@@ -46,6 +49,12 @@ def training_names(file: RowFile, prompt_key: str) -> RowNames:
             "`rewardkit check` names the command that converts the file"
         )
     return names
+
+
+def needs_truth(data_source: Any) -> bool:
+    """Return True unless the data source's reward reads only the score that an episode already has."""
+    found = REGISTRY.find(str(data_source))
+    return found is None or not found.of_episode
 
 
 def training_row(row: Mapping[str, Any], where: str, names: RowNames) -> dict[str, Any]:
@@ -67,7 +76,7 @@ def training_row(row: Mapping[str, Any], where: str, names: RowNames) -> dict[st
         names.prompt: sample.prompt,
     }
     for name, value in values.items():
-        if not value:
+        if not value and (name != "ground_truth" or needs_truth(sample.data_source)):
             raise InputError(f"{where}: {name} is empty; remove the row, or fill the column")
     return {
         "data_source": sample.data_source,

@@ -417,7 +417,7 @@ def reasoning_gym() -> Function:
     return score
 
 
-@reward("env/*", name="environment", runs="inline", reads=("extra_info",))
+@reward("env/*", name="environment", runs="inline", reads=("extra_info",), of_episode=True)
 def environment() -> Function:
     """The reward that the environment gave for the episode"""
     from rewardkit.rewards.environment import score

@@ -12,8 +12,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from rewardkit.agents.episode_row import EpisodeRow
 from rewardkit.checks.first_look import look_at_prompts
+from rewardkit.checks.training import needs_truth
 from rewardkit.errors import ConfigError
 from rewardkit.groups import needs_group
 from rewardkit.lock.checking import moved_rewards, read_lock
@@ -49,22 +49,25 @@ from rewardkit.types import Sample
 
 
 def _check_data(config: Config) -> list[str]:
-    """Read all data, score the first reference answer of each data source, and return notes on odd results.
+    """Read all data, try the rewards and the episodes, and return notes on odd results.
+
+    Rewards of text score the first reference answer of their data source. Environments play an episode.
 
     Only process 0 runs this check, since one process is enough. The other processes read the data when the
     run is built.
     """
     if os.environ.get("RANK", "0") != "0":
         return []
-    first: dict[str, dict[str, Any]] = {}
     files = (*file_list(config.data.train_files), *file_list(config.data.val_files))
-    episodes: dict[str, list[EpisodeRow]] = {}
-    for path in files:
-        rows = read_rows(path, config.data.prompt_key)
-        for row in rows:
-            first.setdefault(row["data_source"], row)
-        episodes[str(path)] = [as_episode_row(**row) for row in rows]
-    notes = check_agents(config, episodes)
+    read = {str(path): read_rows(path, config.data.prompt_key) for path in files}
+    episodes = {path: [as_episode_row(**row) for row in rows] for path, rows in read.items()}
+    first: dict[str, dict[str, Any]] = {}
+    by_text: dict[str, dict[str, Any]] = {}
+    notes, resolved = check_agents(config, episodes)
+    for row, episode in zip((row for rows in read.values() for row in rows), resolved, strict=True):
+        first.setdefault(row["data_source"], row)
+        if episode.agent.opens is None and needs_truth(row["data_source"]):
+            by_text.setdefault(row["data_source"], row)
     by_model = set(model_sources(config, first))  # the reward model is tested once it is loaded
     first = {source: row for source, row in first.items() if source not in by_model}
     sources = {path: {row.data_source for row in rows} - by_model for path, rows in episodes.items()}
@@ -77,7 +80,13 @@ def _check_data(config: Config) -> list[str]:
         _check_lock(config, rewards, trained)
         notes += _evaluation_notes(rewards, trained)
         odd = _look_at(files, config, rewards) if first else []
-        return [*notes, *odd, *_try_rewards(config, rewards, first)]
+        return [
+            *notes,
+            *odd,
+            *_try_rewards(
+                config, rewards, {source: by_text[source] for source in first if source in by_text}
+            ),
+        ]
     finally:
         rewards.close()
 

@@ -1,0 +1,78 @@
+"""Plays one episode of each environment and program of a run with a fixed reply, before a model is loaded.
+
+The episode finds a wrong address, a task that does not exist or a program that cannot start. Its only turn is
+a digit, since a short text is a valid action in most environments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from rewardkit.agents.episode import Episode
+from rewardkit.agents.episode_row import EpisodeRow
+from rewardkit.agents.resolving import EpisodeSetup, ResolvedEpisode
+from rewardkit.agents.runner import drive, run_episodes
+from rewardkit.agents.transcript import Transcript
+from rewardkit.agents.types import Reply
+from rewardkit.errors import InputError
+
+_MOST = 8
+"""Maximum number of episodes, since each row may name its own environment."""
+
+
+@dataclass
+class FixedReply:
+    """TokenModel whose every turn is the same text."""
+
+    transcript: Transcript
+    text: str = "0"
+
+    async def generate(
+        self, token_ids: Sequence[int], *, seed: int, max_tokens: int, stop_token_ids: Sequence[int] = ()
+    ) -> Reply:
+        """Return the text and the token that ends a turn."""
+        ids = [*self.transcript.encoder.untrusted(self.text), *self.transcript.end_ids[:1]][:max_tokens]
+        return Reply(self.text, ids, [0.0] * len(ids))
+
+
+def rehearse(
+    rows: Sequence[EpisodeRow], episodes: Sequence[ResolvedEpisode], setting: EpisodeSetup
+) -> list[str]:
+    """Play an episode for the first row of each environment and program, and return notes for the user.
+
+    Args:
+        rows: Rows of the run.
+        episodes: Episodes for the rows, in the same order.
+        setting: Settings of the run, with a transcript.
+
+    Raises:
+        InputError: An episode failed. The message gives the reason.
+    """
+    first: dict[tuple[str, str], EpisodeRow] = {}
+    for row, one in zip(rows, episodes, strict=True):
+        if one.agent.tools == "program":
+            env = setting.env or str(row.extra_info.get("env") or "") if one.agent.opens else ""
+            first.setdefault((one.agent.name, env), row)
+    chosen = list(islice(first.values(), _MOST))
+    if not chosen:
+        return []
+    assert setting.transcript is not None
+    short = replace(setting, limits=replace(setting.limits, assistant_turns=1))
+    played = drive(run_episodes(chosen, FixedReply(setting.transcript), short, [0] * len(chosen)))
+    return [note for one in played if (note := _note_on(one))]
+
+
+def _note_on(episode: Episode) -> str | None:
+    """Return a note on an episode that has no reward, or None if it has one.
+
+    Raises:
+        InputError: The episode failed.
+    """
+    said = f"the agent '{episode.agent_name}' cannot play the first episode: {episode.detail}"
+    if episode.status in ("error", "timeout"):
+        raise InputError(said)
+    return f"an episode whose only turn is '0' has the status {episode.status}: {episode.detail}" * (
+        episode.status != "ok"
+    )
