@@ -211,8 +211,13 @@ def whole_lengths(batch: Batch) -> Tensor:
 
 
 def policy_lengths(batch: Batch) -> Tensor:
-    """Return the number of policy tokens in each response, (B,). Unscored responses count as well."""
+    """Return the number of policy tokens in each response with its branches, (B,).
+
+    Unscored responses count as well. The batch must not contain branches as rows of their own.
+    """
     lengths = whole_lengths(batch)
     if "observations" not in batch.tensors:
         return lengths
-    return lengths - batch["observations"].sum(dim=1).to(lengths.dtype)
+    of_branches = [sum(sum(branch.response_mask) for branch in row.branches) for row in batch.rows]
+    more = torch.tensor(of_branches, dtype=lengths.dtype, device=lengths.device)
+    return lengths - batch["observations"].sum(dim=1).to(lengths.dtype) + more

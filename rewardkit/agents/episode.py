@@ -132,9 +132,13 @@ class Episode:
         self.interaction_score: float | None = None
         self.metrics: Counter[str] = Counter()
         """Sums of the metrics from observations and from the interaction's turns, by name."""
+        self.chosen_answer: str | None = None
+        """Answer that an external program has chosen, or None if the last turn is the answer."""
+        self.unused_turns = 0
+        """Number of the model's turns that an external program has not used. They are not trained on."""
         self.branches: list[Episode] = []
         """Other branches, each with its own prompt, if an external program rewrites its message history. The
-        episode itself contains the branch with the latest turn."""
+        episode itself contains the branch with the answer."""
         self.speaking = speaking
         self._counted = 0  # number of tokens in a ChatModel's turns
         self._clock = clock
@@ -154,7 +158,9 @@ class Episode:
 
     @property
     def answer(self) -> str:
-        """Return the text of the model's last turn, or an empty string before the first turn."""
+        """Return the chosen answer, or else the text of the model's last turn, or else an empty string."""
+        if self.chosen_answer is not None:
+            return self.chosen_answer
         return next((turn.text for turn in reversed(self.turns) if turn.role == "assistant"), "")
 
     def count(self, *roles: str) -> int:

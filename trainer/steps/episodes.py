@@ -50,6 +50,8 @@ class Played:
     tool_rewards: dict[str, float]
     interaction_score: float | None
     metrics: dict[str, float]
+    unused_turns: int = 0
+    """See `Episode.unused_turns`."""
     branches: list[Played] = field(default_factory=list)
     """See `Episode.branches`. Only the turns and tokens in the branches are used."""
 
@@ -70,6 +72,7 @@ class Played:
             tool_rewards=episode.tool_rewards,
             interaction_score=episode.interaction_score,
             metrics=dict(episode.metrics),
+            unused_turns=episode.unused_turns,
             branches=[cls.of(branch) for branch in episode.branches],
         )
 
@@ -243,7 +246,8 @@ def episode_metrics(played: Sequence[Played], costs: TurnCosts, world: World) ->
     Returns:
         `agent/ended/<reason>`, shares of the episodes; `agent/num_turns/mean`, `max` and `min`;
         `agent/tool_calls/...`, calls per episode; `agent/branches/...`, histories per episode, above 1 if a
-        program rewrites histories; `agent/bad_calls` and `agent/tool_failures`, shares of the calls;
+        program rewrites histories; `agent/unused_turns/...`, turns per episode that a program did not use,
+        which are not trained on; `agent/bad_calls` and `agent/tool_failures`, shares of the calls;
         `agent/cached_share`, the share of the turns' prompt tokens that were read from the cache;
         `agent/tools/<name>`, means over episodes of values that tools and users measured; and
         `agent/first_turn_reward/mean` and `agent/last_turn_reward/mean` (see `reward_by_turn`).
@@ -270,6 +274,7 @@ def episode_metrics(played: Sequence[Played], costs: TurnCosts, world: World) ->
     turns = [float(one.num_turns) for one in played]
     spread = {"agent/num_turns": torch.tensor(turns), "agent/tool_calls": torch.tensor(calls)}
     spread["agent/branches"] = torch.tensor([float(len(one.branches) + 1) for one in played])
+    spread["agent/unused_turns"] = torch.tensor([float(one.unused_turns) for one in played])
     rewards = [one.turn_rewards for one in played if one.status == "ok"]
     return summarize(spread, world) | _shares(total) | reward_by_turn("agent", rewards, world)
 

@@ -24,6 +24,8 @@ from rewardkit.types import Message
 
 TOO_LONG = "context_length_exceeded"
 """Error code that tells programs to shorten their history."""
+_BEFORE, _SHOWN = 20, 60
+"""Number of characters before a change, and in total, that a message about the change shows."""
 Key = tuple[str, str, tuple[tuple[str, str], ...]]
 """Role, text and calls of a message, which are the parts that are compared."""
 
@@ -82,8 +84,6 @@ class EpisodeBranches:
         self._episode = episode
         self._most = most
         self.all: list[EpisodeBranch] = []
-        self.last: EpisodeBranch | None = None
-        """Branch with the model's most recent turn."""
 
     @property
     def made(self) -> int:
@@ -161,13 +161,14 @@ class EpisodeBranches:
             schemas=schemas,
         )
 
-    def settle(self) -> None:
-        """Copy the branch with the latest turn into the episode, and attach the other branches to it."""
-        spoken = [branch.episode for branch in self.all if branch.made]
-        if self.last is None:
-            return
-        main, whole = self.last.episode, self._episode
-        whole.branches = [one for one in spoken if one is not main]
+    def settle(self, last: EpisodeBranch) -> None:
+        """Copy the branch `last` into the episode, and attach the other branches to it.
+
+        Branches without tokens to train on are left out.
+        """
+        main, whole = last.episode, self._episode
+        spoken = [branch.episode for branch in self.all if branch.made and branch.episode is not main]
+        whole.branches = [one for one in spoken if any(one.response_mask) or not one.response_ids]
         whole.messages, whole.prompt_messages, whole.schemas = (
             main.messages,
             main.prompt_messages,
@@ -176,6 +177,31 @@ class EpisodeBranches:
         whole.prompt_ids, whole.response_ids = main.prompt_ids, main.response_ids
         whole.response_mask, whole.log_probs = main.response_mask, main.log_probs
         whole.weight_versions, whole.turns = main.weight_versions, main.turns
+
+
+def changed(branch: EpisodeBranch, asked: AskedTurn) -> str | None:
+    """Return a description of the first change in a history that a request repeats, or None.
+
+    A request repeats a history if it contains one of the model's turns at the same place. A program that
+    sends the time in its system prompt, for example, changes its history with every request.
+    """
+    keys = [key_of(message) for message in asked.messages]
+    repeated = [end - 1 for end in branch.ends if end <= len(keys) and branch.keys[end - 1] == keys[end - 1]]
+    if not repeated:
+        return None
+    old, new = (
+        sorted(one["function"]["name"] for one in of) for of in (branch.episode.schemas, asked.schemas)
+    )
+    if branch.episode.schemas != asked.schemas:
+        return f"the tools were {', '.join(old) or 'none'} and are {', '.join(new) or 'none'}"
+    place = next((i for i in range(max(repeated)) if branch.keys[i] != keys[i]), None)
+    if place is None:
+        return None
+    was, now = branch.keys[place][1], keys[place][1]
+    equal = next((i for i, (a, b) in enumerate(zip(was, now, strict=False)) if a != b), 0)
+    start = max(equal - _BEFORE, 0)
+    shown = [one[start : start + _SHOWN] for one in (was, now)]
+    return f"message {place} ({asked.messages[place]['role']}) was {shown[0]!r} and is {shown[1]!r}"
 
 
 def key_of(message: Message) -> Key:

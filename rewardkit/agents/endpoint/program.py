@@ -16,10 +16,11 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from rewardkit.agents.encoding import plain_text
 from rewardkit.agents.episode_row import EpisodeRow
 from rewardkit.agents.executing import describe
 from rewardkit.errors import ConfigError, InputError, did_you_mean
@@ -29,7 +30,20 @@ from rewardkit.users_code import running, told
 MODEL = "policy"
 """Model name for programs that require a model name."""
 _STDERR_BYTES = 2000
-"""Number of bytes kept from the end of the program's standard error."""
+_STDOUT_BYTES = 1 << 20
+"""Number of bytes kept from the end of the program's standard error and of its standard output."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramEnd:
+    """End of a program."""
+
+    failed: str | None = None
+    """Reason in one line if the program failed, or else None."""
+    answer: str | None = None
+    """Last line of the standard output, or the function's return value, if it is the answer."""
+    stderr: str = ""
+    """End of the standard error in one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +61,10 @@ class HarnessProgram:
     max_branches: int = 16
     """Maximum number of branches that the program may create by rewriting its history. Each branch is a
     training sample."""
+    answer: str = "turn"
+    """Source of the answer that the reward scores, if the program does not report one. With `turn`, it is the
+    last turn of the model that the program received and did not continue. With `stdout`, it is the last line
+    of the program's standard output, or the return value of the function."""
 
     def __post_init__(self) -> None:
         if bool(self.command) == bool(self.function):
@@ -65,16 +83,20 @@ class HarnessProgram:
             if isinstance(value, bool) or not isinstance(value, int | kind) or value <= 0:
                 what = "a whole number" if kind is int else "a number"
                 raise ConfigError(f"`{name}` must be {what} above 0; found {value!r:.40}")
+        if self.answer not in ("turn", "stdout"):
+            raise ConfigError(f"`answer` must be turn or stdout; found {self.answer!r:.40}")
         if self.function:
             load_function(self.function)
 
-    async def run(self, base_url: str, row: EpisodeRow) -> str | None:
-        """Run the program until it exits. Return the reason in one line if it failed, or else None."""
+    async def run(self, base_url: str, row: EpisodeRow) -> ProgramEnd:
+        """Run the program until it exits."""
         given = {"prompt": list(row.messages), "data_source": row.data_source, "extra_info": row.extra_info}
         plain = json.loads(json.dumps(given, default=_plain))
         if self.function:
-            return await _run_function(load_function(self.function), base_url, plain)
-        return await _run_command(list(self.command), base_url, plain)
+            end = await _run_function(load_function(self.function), base_url, plain)
+        else:
+            end = await _run_command(list(self.command), base_url, plain)
+        return end if self.answer == "stdout" else replace(end, answer=None)
 
 
 @functools.cache
@@ -100,17 +122,17 @@ def load_function(spec: str) -> Callable[[str, Any], Coroutine[Any, Any, Any]]:
 
 async def _run_function(
     function: Callable[[str, Any], Awaitable[Any]], base_url: str, row: Any
-) -> str | None:
+) -> ProgramEnd:
     try:
         with running(function.__name__):
-            await function(base_url, row)
+            found = await function(base_url, row)
     except Exception as error:
-        return f"the program failed: {told('the program', error)}"
-    return None
+        return ProgramEnd(f"the program failed: {told('the program', error)}")
+    return ProgramEnd(answer="" if found is None else plain_text(found))
 
 
-async def _run_command(command: Sequence[str], base_url: str, row: Any) -> str | None:
-    end = _ErrorOutput()
+async def _run_command(command: Sequence[str], base_url: str, row: Any) -> ProgramEnd:
+    out, errors = _Output(_STDOUT_BYTES), _Output(_STDERR_BYTES)
     try:
         with tempfile.TemporaryFile() as given:
             given.write(json.dumps(row).encode())
@@ -118,21 +140,28 @@ async def _run_command(command: Sequence[str], base_url: str, row: Any) -> str |
             process = await asyncio.create_subprocess_exec(
                 *command,
                 stdin=given,
-                stdout=asyncio.subprocess.DEVNULL,
-                stderr=end.writing,
+                stdout=out.writing,
+                stderr=errors.writing,
                 start_new_session=True,
                 env={**os.environ, **_environment(base_url)},
             )
         code = await _ended(process)
     except OSError as error:
-        return f"cannot start the program: {describe(error)}"
+        return ProgramEnd(f"cannot start the program: {describe(error)}")
     finally:
-        written = end.close()
+        written, said = out.close(), errors.close()
+    lines = [line for line in plain_text(written).splitlines() if line.strip()]
+    stderr = " ".join(plain_text(said).split())[-500:]
+    end = ProgramEnd(None, lines[-1].strip() if lines else "", stderr)
     if code == 0:
-        return None
+        return end
     how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
-    text = " ".join(written.decode("utf-8", "replace").split())
-    return f"the program {how}{': ...' if text else ''}{text[-500:]}"
+    return replace(end, failed=f"the program {how}{behind(stderr)}")
+
+
+def behind(stderr: str) -> str:
+    """Return the end of the standard error for the end of a message, or an empty string if there is none."""
+    return f": ...{stderr}" if stderr else ""
 
 
 async def _ended(process: asyncio.subprocess.Process) -> int:
@@ -145,14 +174,15 @@ async def _ended(process: asyncio.subprocess.Process) -> int:
         await process.wait()
 
 
-class _ErrorOutput:
-    """Pipe for standard error that keeps the last bytes written to it.
+class _Output:
+    """Pipe for an output of a program that keeps the last bytes written to it.
 
     With asyncio's own pipe, rewardkit would have to wait for every process that has the write end open.
     """
 
-    def __init__(self) -> None:
-        """Open the pipe and start reading from it."""
+    def __init__(self, most: int) -> None:
+        """Open the pipe and start reading from it. At most `most` bytes are kept."""
+        self._most = most
         self.reading, self.writing = os.pipe()
         os.set_blocking(self.reading, False)
         self._kept = b""
@@ -166,7 +196,7 @@ class _ErrorOutput:
             return False
         if not piece:
             self._loop.remove_reader(self.reading)
-        self._kept = (self._kept + piece)[-_STDERR_BYTES:]
+        self._kept = (self._kept + piece)[-self._most :]
         return bool(piece)
 
     def close(self) -> bytes:

@@ -6,7 +6,6 @@ A field in a request is either honoured, overridden by the run's own setting, or
 
 from __future__ import annotations
 
-import functools
 import json
 import sys
 from collections.abc import Mapping, Sequence
@@ -106,10 +105,14 @@ def refuse_others(body: Mapping[str, Any], honoured: Mapping[str, Any]) -> None:
             raise ApiError(f"{name}={text} is not supported by rewardkit's endpoint; use {takes}", param=name)
 
 
-@functools.cache
-def say_once(line: str) -> None:
-    """Print a line to standard error, once per process."""
-    print(line, file=sys.stderr, flush=True)
+_said: set[str] = set()
+
+
+def say_once(line: str, kind: str = "") -> None:
+    """Print a line to standard error, once per process, or once per `kind` of line."""
+    if (kind or line) not in _said:
+        _said.add(kind or line)
+        print(line, file=sys.stderr, flush=True)
 
 
 def number_in(body: Mapping[str, Any], *names: str) -> int | None:

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 from aiohttp import web
 
-from rewardkit.agents.endpoint import chat, responses
+from rewardkit.agents.endpoint import chat, completion, responses
 from rewardkit.agents.endpoint.program_requests import ApiError, AskedTurn, SaidTurn
 from rewardkit.agents.endpoint.session import ProgramSession
 
@@ -87,6 +87,8 @@ class EpisodeEndpoint:
             app.router.add_post("/{key}/v1/chat/completions", self._chat)
             app.router.add_post("/{key}/v1/responses", self._responses)
             app.router.add_get("/{key}/v1/models", self._models)
+            for path in ("/{key}/v1/complete", "/{key}/complete"):
+                app.router.add_post(path, self._complete)
             app.router.add_route("*", "/{path:.*}", self._nothing)
             self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.0)
             await self._runner.setup()
@@ -107,6 +109,9 @@ class EpisodeEndpoint:
         return await self._answer(request, RESPONSES)
 
     async def _answer(self, request: web.Request, api: ApiForm) -> web.StreamResponse:
+        def connected() -> bool:
+            return request.transport is not None and not request.transport.is_closing()
+
         try:
             session = self._session(request)
             text = await request.read()
@@ -117,16 +122,30 @@ class EpisodeEndpoint:
                 api.keep(asked, said, session)
                 return said
 
-            said = await session.once(*_again(request, text), work)
+            pending = session.once(*_again(request, text), connected, work)
+            said = await asyncio.shield(pending.task)
         except ApiError as error:
             return _refusal(error)
         except asyncio.CancelledError:
             if (task := asyncio.current_task()) is not None and task.cancelling():
                 raise
             return _refusal(ApiError("the episode has ended", code="episode_ended"))
-        if not asked.stream:
-            return web.json_response(api.answer(asked, said))
-        return await _stream(request, api.events(asked, said), api.end)
+        response = _stream(api, asked, said) if asked.stream else web.json_response(api.answer(asked, said))
+        if connected():
+            with contextlib.suppress(ConnectionError):  # the program may close the connection
+                await response.prepare(request)
+                await response.write_eof()
+                pending.sent = True
+                session.sent(said)
+        return response
+
+    async def _complete(self, request: web.Request) -> web.StreamResponse:
+        try:
+            session = self._session(request)
+            session.complete(completion.read(_body(await request.read()), len(session.use.turns)))
+        except ApiError as error:
+            return _refusal(error)
+        return web.json_response({"status": "ok"})
 
     def _session(self, request: web.Request) -> ProgramSession:
         found = self._sessions.get(request.match_info["key"])
@@ -139,7 +158,7 @@ class EpisodeEndpoint:
         return web.json_response({"object": "list", "data": models})
 
     async def _nothing(self, request: web.Request) -> web.Response:
-        known = "POST .../v1/chat/completions and .../v1/responses"
+        known = "POST .../v1/chat/completions, .../v1/responses and .../v1/complete"
         return _refusal(ApiError(f"unknown route {request.method} {request.path}; use {known}", status=404))
 
 
@@ -177,17 +196,12 @@ def _refusal(error: ApiError) -> web.Response:
     return web.json_response(error.body, status=error.status, headers={"x-should-retry": "false"})
 
 
-async def _stream(
-    request: web.Request, events: Iterable[tuple[str | None, Any]], end: str
-) -> web.StreamResponse:
-    """Send a turn, which must already be recorded, as a stream. The program may exit when the stream ends."""
-    response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache"})
+def _stream(api: ApiForm, asked: AskedTurn, said: SaidTurn) -> web.Response:
+    """Return a turn, which must already be recorded, as a stream of events."""
     text = "".join(
         f"event: {name}\ndata: {json.dumps(data)}\n\n" if name else f"data: {json.dumps(data)}\n\n"
-        for name, data in events
+        for name, data in api.events(asked, said)
     )
-    with contextlib.suppress(ConnectionError):  # the program may close the connection
-        await response.prepare(request)
-        await response.write(f"{text}{end}".encode())
-        await response.write_eof()
-    return response
+    return web.Response(
+        text=f"{text}{api.end}", content_type="text/event-stream", headers={"Cache-Control": "no-cache"}
+    )

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from rewardkit.agents.endpoint.branches import TOO_LONG, EpisodeBranch, EpisodeBranches
-from rewardkit.agents.endpoint.program_requests import ApiError, AskedTurn, SaidTurn
+from rewardkit.agents.endpoint.branches import TOO_LONG, EpisodeBranch, EpisodeBranches, changed, key_of
+from rewardkit.agents.endpoint.completion import Completion
+from rewardkit.agents.endpoint.program_requests import ApiError, AskedTurn, SaidTurn, say_once
+from rewardkit.agents.endpoint.use import ProgramUse, RecordedTurn
 from rewardkit.agents.episode import Episode, EpisodeEnded
 from rewardkit.agents.executing import describe
 from rewardkit.agents.transcript import TemplateError
@@ -20,6 +23,23 @@ KEPT_ANSWERS = 8
 """Number of responses kept for retried requests."""
 OF_A_BRANCH = ("response_tokens", "context_tokens", "user_turns")
 """Limits that apply to one history. The program can continue the episode by rewriting its history."""
+
+
+@dataclass(eq=False)
+class PendingAnswer:
+    """Task that computes the response to a request, and the connections that wait for it."""
+
+    key: str
+    task: asyncio.Task[Any]
+    connected: list[Callable[[], bool]] = field(default_factory=list)
+    """Functions that return True while a connection is open."""
+    sent: bool = False
+    """True if a connection has received the complete response."""
+
+    @property
+    def lost(self) -> bool:
+        """Return True if every client closed its connection before it received the response."""
+        return not self.sent and not any(connected() for connected in self.connected)
 
 
 class ProgramSession:
@@ -37,22 +57,47 @@ class ProgramSession:
         """Failure of the engine or of the endpoint itself, if any."""
         self.earlier: dict[str, list[Message]] = {}
         """Conversations by response id."""
-        self.answers: dict[str, asyncio.Task[Any]] = {}
-        """Tasks that compute responses, by request key. A retried request gets the same response."""
+        self.answers: list[PendingAnswer] = []
+        """Most recent responses. A retried request gets the same response."""
+        self.use = ProgramUse()
+        self.completion: Completion | None = None
+        """Result that the program has reported, if any."""
+        self.drift: str | None = None
+        """Change to the history that the program made between two requests that repeat the same turns."""
         self._one_at_a_time = asyncio.Lock()
         self._refusals = 0
 
-    async def once(self, key: str, again: bool, work: Callable[[], Awaitable[Any]]) -> Any:
-        """Run `work` and return its result. For a retried request, return the result of the first attempt.
+    def once(
+        self, key: str, again: bool, connected: Callable[[], bool], work: Callable[[], Awaitable[Any]]
+    ) -> PendingAnswer:
+        """Return the response to a request, which `work` computes unless the request repeats another.
 
-        `work` continues to run if the program closes the connection.
+        A request repeats an earlier one with the same key if the client says so, or if the client closed the
+        connection of the earlier one before it received the response. `work` continues to run in this case.
+
+        Args:
+            key: Key of the request.
+            again: True if the client says that the request may be a retry.
+            connected: Function that returns True while the connection is open.
+            work: Function that computes the response.
         """
-        if not again or key not in self.answers:
-            old = [one for one, task in self.answers.items() if task.done()][:-KEPT_ANSWERS]
-            for one in old:
-                del self.answers[one]
-            self.answers[key] = asyncio.ensure_future(work())
-        return await asyncio.shield(self.answers[key])
+        same = [one for one in self.answers if one.key == key and (again or one.lost)]
+        if same:
+            same[-1].connected.append(connected)
+            return same[-1]
+        done = [one for one in self.answers if one.task.done()][:-KEPT_ANSWERS]
+        self.answers = [one for one in self.answers if one not in done]
+        self.answers.append(PendingAnswer(key, asyncio.ensure_future(work()), [connected]))
+        return self.answers[-1]
+
+    def sent(self, said: SaidTurn) -> None:
+        """Record that the program has received a turn."""
+        self.use.turns[int(said.number) - 1].received = True
+
+    def complete(self, completion: Completion) -> None:
+        """Record the result that the program reports. No further turns are generated."""
+        self.completion = completion
+        self.over.set()
 
     async def turn(self, asked: AskedTurn) -> SaidTurn:
         """Return the model's next turn.
@@ -63,7 +108,8 @@ class ProgramSession:
         async with self._one_at_a_time:
             try:
                 self._check_open()
-                branch, said = await self._speak(asked)
+                self.use.see(asked)
+                said = await self._speak(asked)
             except ApiError:
                 raise
             # The error is in the engine or in rewardkit, and the loop raises it again.
@@ -72,10 +118,9 @@ class ProgramSession:
                 self.over.set()
                 raise ApiError(f"the episode has failed: {describe(error)}") from error
             self.refused, self._refusals = None, 0
-            self.branches.last = branch
             return said
 
-    async def _speak(self, asked: AskedTurn) -> tuple[EpisodeBranch, SaidTurn]:
+    async def _speak(self, asked: AskedTurn) -> SaidTurn:
         branch, new = self._branch(asked)
         try:
             if new:
@@ -93,14 +138,24 @@ class ProgramSession:
             raise self._limit(str(one.ended), one.detail) from None
         number = self.branches.made + 1
         text, calls = branch.says(reply, asked, number)
+        keys = [key_of(message) for message in asked.messages]
+        self.use.turns.append(RecordedTurn(number, branch, one.turns[-1], keys, branch.keys[-1]))
         tokens = len(reply.token_ids) or reply.tokens or 0
-        return branch, SaidTurn(str(number), text, calls, reply.finish_reason == "length", before, tokens)
+        return SaidTurn(str(number), text, calls, reply.finish_reason == "length", before, tokens)
 
     def _branch(self, asked: AskedTurn) -> tuple[EpisodeBranch, list[Message]]:
         found = self.branches.find(asked)
         return found or (self._begin(asked), [])
 
     def _begin(self, asked: AskedTurn) -> EpisodeBranch:
+        found = (changed(branch, asked) for branch in reversed(self.branches.all))
+        if (drift := next(filter(None, found), None)) is not None:
+            self.drift = drift
+            say_once(
+                "an external program changes its earlier messages, so that its requests begin new branches: "
+                f"{drift}",
+                "drift",
+            )
         if self.branches.full:
             raise self._limit("branches")
         try:
@@ -135,11 +190,27 @@ class ProgramSession:
         )
 
     async def close(self) -> None:
-        """Cancel pending requests and copy the recorded turns into the episode."""
-        for task in self.answers.values():
-            task.cancel()
-        await asyncio.gather(*self.answers.values(), return_exceptions=True)
-        self.branches.settle()
+        """Cancel pending requests, since the program has ended."""
+        for one in self.answers:
+            one.task.cancel()
+        await asyncio.gather(*(one.task for one in self.answers), return_exceptions=True)
+
+    def settle(self, printed: str | None) -> None:
+        """Copy the recorded turns and the program's result into the episode.
+
+        Args:
+            printed: Answer that the program printed, or None if a turn of the model is the answer.
+        """
+        result = self.completion or Completion()
+        chosen = printed if result.answer is None else result.answer
+        answer = self.use.answer(chosen)
+        if answer is not None:
+            self.episode.unused_turns = self.use.leave_out(answer, result.train)
+            self.branches.settle(answer.branch)
+            chosen = answer.turn.text if chosen is None else chosen
+        self.episode.chosen_answer = chosen
+        self.episode.interaction_score = result.reward
+        self.episode.metrics.update(result.metrics)
 
 
 _MESSAGES: Mapping[str, str] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from rewardkit.agents.endpoint.program import HarnessProgram
+from rewardkit.agents.endpoint.program import HarnessProgram, ProgramEnd, behind
 from rewardkit.agents.endpoint.server import endpoint
 from rewardkit.agents.endpoint.session import ProgramSession
 from rewardkit.agents.episode import Episode
@@ -15,22 +15,36 @@ from rewardkit.agents.registry import agent
 async def external(episode: Episode, program: HarnessProgram) -> None:
     """Play the episode with a program that uses an OpenAI-compatible endpoint (see `--agent-file`)."""
     session = ProgramSession(episode, program.max_branches)
-    async with endpoint().serve(session) as base_url:
-        failed = await _run(program, base_url, session)
+    end, late = ProgramEnd(), None
+    try:
+        async with endpoint().serve(session) as base_url:
+            end, late = await _run(program, base_url, session)
+    finally:
+        session.settle(end.answer)
     if session.failed is not None:
         raise session.failed
-    if session.refused is not None:  # the limit ends the episode, even if the program handled the error
-        episode.end(session.refused)
-    elif failed is not None:
-        episode.end(*failed)
-    elif session.branches.last is None:
-        episode.end("error", "the program ended without requesting a turn")
+    result = session.completion
+    if result is not None:  # what the program has reported counts, whatever happened afterwards
+        episode.end("done" if result.status == "ok" else "error", result.detail)
+        episode.status = result.status
+    elif session.refused is not None:  # the limit ends the episode, even if the program handled the error
+        episode.end(session.refused, session.drift if session.refused == "branches" else None)
+        if session.refused == "branches" and session.drift is not None:
+            episode.status = "error"
+    elif late is not None:
+        episode.end("seconds", late)
+    elif end.failed is not None:
+        episode.end("error", end.failed)
+    elif not session.use.turns:
+        episode.end("error", f"the program ended without requesting a turn{behind(end.stderr)}")
 
 
-async def _run(program: HarnessProgram, base_url: str, session: ProgramSession) -> tuple[str, str] | None:
+async def _run(
+    program: HarnessProgram, base_url: str, session: ProgramSession
+) -> tuple[ProgramEnd, str | None]:
     """Run the program until it exits or times out. After the last turn, it has `tool_seconds` to exit.
 
-    Return the reason and a description if the episode ends because of the program, or else None.
+    Return its end, and a description if it was too slow, or else None.
     """
     limits = session.episode.limits
     left = session.episode.seconds_left()
@@ -42,9 +56,8 @@ async def _run(program: HarnessProgram, base_url: str, session: ProgramSession) 
         if over.done() and session.failed is None:
             await asyncio.wait([running], timeout=limits.tool_seconds)
         if not running.done():
-            return "seconds", f"the program did not end within {seconds:g} s"
-        failed = running.result()
-        return None if failed is None else ("error", failed)
+            return ProgramEnd(), f"the program did not end within {seconds:g} s"
+        return running.result(), None
     finally:
         over.cancel()
         running.cancel()

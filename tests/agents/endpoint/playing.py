@@ -10,6 +10,7 @@ from typing import Any
 
 import aiohttp
 
+from rewardkit.agents.endpoint.program import ProgramEnd
 from rewardkit.agents.episode import Episode
 from rewardkit.agents.episode_row import EpisodeRow
 from rewardkit.agents.executing import describe
@@ -34,12 +35,12 @@ class Plays:
     timeout_s: float = 60.0
     max_branches: int = 16
 
-    async def run(self, base_url: str, row: EpisodeRow) -> str | None:
+    async def run(self, base_url: str, row: EpisodeRow) -> ProgramEnd:
         try:
-            await self.play(base_url, list(row.messages))
+            found = await self.play(base_url, list(row.messages))
         except Exception as error:
-            return describe(error)
-        return None
+            return ProgramEnd(describe(error))
+        return ProgramEnd(answer=found)
 
 
 def give(program: Any) -> None:
@@ -53,10 +54,11 @@ def play(
     program: Any,
     limits: EpisodeLimits = PLENTY,
     transcript: Transcript | None = None,
+    model: Script | None = None,
 ) -> tuple[Episode, Script]:
     """Play one episode; return it and its model."""
     give(program if hasattr(program, "run") else Plays(program))
-    model = Script(tokenizer, turns)
+    model = model or Script(tokenizer, turns)
     setting = EpisodeSetup(limits, transcript or Transcript(tokenizer))
     row = EpisodeRow(ASKED, "gsm8k", "42", {"index": 3}, "external")
     return asyncio.run(run_episode(row, model, setting, seed=7)), model

@@ -68,14 +68,9 @@ async def other_tools(base_url: str, prompt: list[Any]) -> None:
     await chat(base_url, [*prompt, said, AGAIN], tools=[ECHO])
 
 
-async def twice(base_url: str, prompt: list[Any]) -> None:
-    await chat(base_url, prompt)
-    await chat(base_url, prompt)
-
-
 @pytest.mark.parametrize(
     ("program", "own"),
-    [(fork, [2, 1]), (rewrite, [2, 1]), (drop_thought, [1, 1]), (other_tools, [1, 1]), (twice, [1, 1])],
+    [(fork, [2, 1]), (rewrite, [2, 1]), (drop_thought, [1, 1]), (other_tools, [1, 1])],
 )
 def test_another_history_is_a_branch_and_no_token_is_trained_on_twice(
     tokenizer: Any, program: Any, own: list[int]

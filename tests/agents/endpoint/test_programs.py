@@ -49,6 +49,7 @@ CASES = {
     "is killed": ("ask(prompt); os.kill(os.getpid(), 9)", "error", "error", "killed by signal 9"),
     "hangs": ("ask(prompt); time.sleep(1000)", "seconds", "timeout", "did not end"),
     "never asks": ("pass", "error", "error", "without requesting a turn"),
+    "fails with exit code 0": ("print('no such task', file=sys.stderr)", "error", "error", "no such task"),
     "stops at a limit": (
         "m = prompt\nwhile True: m = [*m, ask(m), prompt[0]]",
         "assistant_turns",

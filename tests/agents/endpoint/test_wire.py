@@ -77,7 +77,7 @@ def test_limits_and_stops_of_a_request_are_honoured(tokenizer: Any) -> None:
     said: list[Any] = []
 
     async def program(base_url: str, prompt: list[Any]) -> None:
-        for more in (
+        given: list[dict[str, Any]] = [
             {"max_tokens": 2},
             {"stop": ["is"]},
             {
@@ -89,8 +89,10 @@ def test_limits_and_stops_of_a_request_are_honoured(tokenizer: Any) -> None:
             },
             {"tools": [ECHO], "parallel_tool_calls": False},
             {"tools": [ECHO], "tool_choice": "none"},
-        ):
-            said.append((await post(base_url, "/chat/completions", {"messages": USER, **more}))[1])
+        ]
+        for number, more in enumerate(given):
+            asked = [{"role": "user", "content": f"Go {number}."}]
+            said.append((await post(base_url, "/chat/completions", {"messages": asked, **more}))[1])
         _, cut = await post(base_url, "/responses", {"input": "Go.", "max_output_tokens": 2})
         assert (cut["status"], cut["incomplete_details"]) == (
             "incomplete",
@@ -123,7 +125,7 @@ def test_a_request_that_is_sent_again_is_one_turn_and_says_so_by_its_marks(token
 
     episode, model = play(tokenizer, ["1", "2", "3"], program)
     assert len(model.asked) == 3
-    assert len(episode.branches) == 2
+    assert (episode.answer, episode.branches, episode.unused_turns) == ("3", [], 2)
 
 
 def test_requests_at_once_are_turns_one_after_the_other(tokenizer: Any) -> None:

@@ -1,0 +1,291 @@
+"""A table of histories: what is scored, and what is trained on.
+
+Each program is written as people write theirs. The table was written before the rule that fulfils it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from rewardkit.agents.endpoint.program import HarnessProgram
+from rewardkit.agents.episode import Episode
+from rewardkit.agents.types import Reply
+from tests.agents.conftest import Script, call_of
+from tests.agents.endpoint.playing import ECHO, chat, play, post
+
+Program = Callable[[str, list[Any]], Awaitable[Any]]
+
+
+def user(text: str) -> dict[str, str]:
+    return {"role": "user", "content": text}
+
+
+async def answer_then_check(base_url: str, prompt: list[Any]) -> None:
+    said = await chat(base_url, prompt)
+    await chat(base_url, [*prompt, said, user("Is this fine?")])
+
+
+async def answer_then_check_and_say_so(base_url: str, prompt: list[Any]) -> None:
+    said = await chat(base_url, prompt)
+    await chat(base_url, [*prompt, said, user("Is this fine?")])
+    await post(base_url, "/complete", {"answer": said["content"]})
+
+
+async def guard(base_url: str, prompt: list[Any]) -> None:
+    said = await chat(base_url, prompt)
+    await chat(base_url, [user(f"Is this fine? {said['content']}")])
+    await post(base_url.removesuffix("/v1"), "/complete", {"answer": said["content"]})
+
+
+async def guard_that_is_not_trained(base_url: str, prompt: list[Any]) -> None:
+    _, first = await post(base_url, "/chat/completions", {"messages": prompt})
+    said = first["choices"][0]["message"]
+    await chat(base_url, [user(f"Is this fine? {said['content']}")])
+    done = {"reward": 0.25, "metrics": {"steps": 2}, "train": [first["id"]]}
+    await post(base_url, "/complete", done)
+
+
+async def sub_agent(base_url: str, prompt: list[Any]) -> None:
+    asked = await chat(base_url, prompt, tools=[ECHO])
+    found = await chat(base_url, [user("Say it.")])
+    heard = {"role": "tool", "tool_call_id": asked["tool_calls"][0]["id"], "content": found["content"]}
+    await chat(base_url, [*prompt, asked, heard], tools=[ECHO])
+
+
+async def hang_up(base_url: str, messages: Sequence[Any], seconds: float = 0.1) -> None:
+    """Ask, and close the connection before the answer is there, as clients do at their time limit."""
+    limit = aiohttp.ClientTimeout(total=seconds)
+    async with aiohttp.ClientSession(timeout=limit) as session:
+        with pytest.raises(TimeoutError):
+            await session.post(f"{base_url}/chat/completions", json={"messages": messages})
+
+
+async def hang_up_and_ask_again(base_url: str, prompt: list[Any]) -> None:
+    await hang_up(base_url, prompt)
+    assert (await post(base_url, "/chat/completions", {"messages": prompt}))[0] == 200
+
+
+async def hang_up_and_ask_otherwise(base_url: str, prompt: list[Any]) -> None:
+    await hang_up(base_url, prompt)
+    await chat(base_url, [user("Shorter: 12 + 30?")])
+
+
+async def hang_up_at_the_end(base_url: str, prompt: list[Any]) -> None:
+    said = await chat(base_url, prompt)
+    await hang_up(base_url, [*prompt, said, user("Are you sure?")])
+    await asyncio.sleep(0.5)
+
+
+async def resend(base_url: str, prompt: list[Any]) -> None:
+    """The first answer arrived, but the program could not read it."""
+    await chat(base_url, prompt)
+    said = await chat(base_url, prompt)
+    await chat(base_url, [*prompt, said, user("Sure?")])
+
+
+async def reject(base_url: str, prompt: list[Any]) -> None:
+    """A turn without a call is left out of the history, and only the complaint stays."""
+    await chat(base_url, prompt)
+    await chat(base_url, [*prompt, user("Use a tool.")])
+
+
+async def best_of_three(base_url: str, prompt: list[Any]) -> None:
+    said = [await chat(base_url, prompt) for _ in range(3)]
+    await chat(base_url, [*prompt, said[1], user("Go on.")])
+
+
+async def vote(base_url: str, prompt: list[Any]) -> None:
+    """Two of three answers are shown to a judge."""
+    said = await asyncio.gather(*(chat(base_url, prompt) for _ in range(3)))
+    shown = sorted(one["content"] for one in said)[:2]
+    await chat(base_url, [user(f"Which is better? {shown[0]} or {shown[1]}")])
+
+
+async def compaction(base_url: str, prompt: list[Any]) -> None:
+    """The first summary is refused, the second begins the new history."""
+    said = await chat(base_url, prompt)
+    history = [*prompt, said, user("Summarise.")]
+    await chat(base_url, history)
+    summary = await chat(base_url, history)
+    await chat(base_url, [user(f"So far: {summary['content']}")])
+
+
+async def streaming(base_url: str, prompt: list[Any]) -> None:
+    status, text = await post(base_url, "/chat/completions", {"messages": prompt, "stream": True})
+    assert status == 200 and "It is 1." in text
+    await chat(base_url, [*prompt, {"role": "assistant", "content": "It is 1."}, user("Sure?")])
+
+
+async def parallel(base_url: str, prompt: list[Any]) -> None:
+    said = [await chat(base_url, [user(f"{i}?")]) for i in range(2)]
+    more = zip(range(2), said, strict=True)
+    await asyncio.gather(*(chat(base_url, [user(f"{i}?"), one, user("More.")]) for i, one in more))
+
+
+@dataclass(frozen=True)
+class Wanted:
+    answer: str
+    """What is scored."""
+    trained: list[list[str]]
+    """Turns that are trained on, in each branch; the episode's own branch is the last."""
+    unused: int = 0
+    ended: str = "answered"
+
+
+ONE, TWO, THREE, FOUR = ("It is 1.", "It is 2.", "It is 3.", "It is 4.")
+CALL = call_of("echo", text="a")
+HISTORIES: dict[str, tuple[Program, list[str], Wanted]] = {
+    "answer then check": (answer_then_check, [ONE, TWO], Wanted(TWO, [[ONE, TWO]])),
+    "answer then check, reported": (
+        answer_then_check_and_say_so,
+        [ONE, TWO],
+        Wanted(ONE, [[ONE, TWO]], ended="done"),
+    ),
+    "guard": (guard, [ONE, TWO], Wanted(ONE, [[TWO], [ONE]], ended="done")),
+    "guard that is not trained": (
+        guard_that_is_not_trained,
+        [ONE, TWO],
+        Wanted(TWO, [[ONE], []], unused=1, ended="done"),
+    ),
+    "sub-agent": (sub_agent, [CALL, TWO, THREE], Wanted(THREE, [[TWO], [CALL, THREE]])),
+    "hang-up, the same again": (hang_up_and_ask_again, [ONE, TWO], Wanted(ONE, [[ONE]])),
+    "hang-up, something else": (hang_up_and_ask_otherwise, [ONE, TWO], Wanted(TWO, [[TWO]], unused=1)),
+    "hang-up at the end": (hang_up_at_the_end, [ONE, TWO], Wanted(ONE, [[ONE]], unused=1)),
+    "resend": (resend, [ONE, TWO, THREE], Wanted(THREE, [[TWO, THREE]], unused=1)),
+    "reject": (reject, [ONE, TWO], Wanted(TWO, [[TWO]], unused=1)),
+    "best of three": (best_of_three, [ONE, TWO, THREE, FOUR], Wanted(FOUR, [[TWO, FOUR]], unused=2)),
+    "vote": (vote, [ONE, TWO, THREE, FOUR], Wanted(FOUR, [[ONE], [TWO], [FOUR]], unused=1)),
+    "compaction": (compaction, [ONE, TWO, THREE, FOUR], Wanted(FOUR, [[ONE], [THREE], [FOUR]], unused=1)),
+    "streaming": (streaming, [ONE, TWO], Wanted(TWO, [[ONE, TWO]])),
+    "parallel": (parallel, [ONE, TWO, THREE, FOUR], Wanted(FOUR, [[ONE, THREE], [TWO, FOUR]])),
+}
+
+
+class SlowAtHangUps(Script):
+    """A model whose turns outlast a client's patience where the program hangs up."""
+
+    def __init__(self, tokenizer: Any, turns: Sequence[str], slow: Sequence[int]) -> None:
+        super().__init__(tokenizer, turns)
+        self.slow = slow
+
+    async def generate(self, token_ids: Sequence[int], **asked: Any) -> Reply:
+        place = len(self.asked)
+        reply = await super().generate(token_ids, **asked)
+        if place in self.slow:
+            await asyncio.sleep(0.3)
+        return reply
+
+
+def trained(episode: Episode) -> list[str]:
+    """The turns whose tokens are all trained on; no turn is trained on in part, and nothing else is."""
+    found = []
+    for turn in episode.turns:
+        mask = set(episode.response_mask[turn.start : turn.end])
+        assert turn.role == "assistant" or mask <= {0}
+        assert len(mask) <= 1
+        found += [turn.text] * (mask == {1})
+    own = [i for turn in episode.turns for i in range(turn.start, turn.end) if episode.response_mask[i]]
+    assert len(own) == sum(episode.response_mask)
+    assert all(episode.log_probs[i] < 0 for i in own)
+    return found
+
+
+@pytest.mark.parametrize("name", HISTORIES)
+def test_what_is_scored_and_trained_on_equals_the_table(tokenizer: Any, name: str) -> None:
+    program, turns, wanted = HISTORIES[name]
+    slow = {"hang-up, the same again": [0], "hang-up, something else": [0], "hang-up at the end": [1]}
+    model = SlowAtHangUps(tokenizer, turns, slow.get(name, []))
+    episode, _ = play(tokenizer, turns, program, model=model)
+    assert (episode.status, episode.detail) == ("ok", None)
+    assert (episode.ended, episode.answer) == (wanted.ended, wanted.answer)
+    assert [trained(one) for one in [*episode.branches, episode]] == wanted.trained
+    assert episode.unused_turns == wanted.unused
+    if name == "guard that is not trained":
+        assert (episode.interaction_score, dict(episode.metrics)) == (0.25, {"steps": 2.0})
+
+
+def test_a_failure_that_the_program_reports_is_a_status(tokenizer: Any) -> None:
+    async def program(base_url: str, prompt: list[Any]) -> None:
+        await chat(base_url, prompt)
+        await post(base_url, "/complete", {"status": "timeout", "detail": "the task's grader hung"})
+        raise ValueError("and now it is over")
+
+    episode, _ = play(tokenizer, [ONE], program)
+    assert (episode.ended, episode.status) == ("error", "timeout")
+    assert (episode.detail, episode.interaction_score) == ("the task's grader hung", None)
+
+
+def test_a_report_that_cannot_be_used_is_refused(tokenizer: Any) -> None:
+    bad: list[tuple[dict[str, Any], str]] = [
+        ({"reward": "1"}, "reward"),
+        ({"reward": float("nan")}, "reward"),
+        ({"reward": True}, "reward"),
+        ({"answer": 3}, "answer"),
+        ({"status": "fine"}, "status"),
+        ({"metrics": {"steps": "many"}}, "metrics"),
+        ({"train": ["chatcmpl-9"]}, "train"),
+        ({"train": "chatcmpl-1"}, "train"),
+        ({"score": 1.0}, "score"),
+    ]
+
+    async def program(base_url: str, prompt: list[Any]) -> None:
+        await chat(base_url, prompt)
+        for body, param in bad:
+            status, said = await post(base_url, "/complete", body)
+            assert (status, said["error"]["param"]) == (400, param)
+
+    episode, _ = play(tokenizer, [ONE], program)
+    assert (episode.ended, episode.detail) == ("answered", None)
+
+
+@pytest.mark.parametrize(("answer", "scored"), [("stdout", "42"), ("turn", "It is 42.")])
+def test_the_last_line_of_the_output_is_the_answer_if_it_is_asked_for(
+    tokenizer: Any, tmp_path: Path, answer: str, scored: str
+) -> None:
+    (tmp_path / "program.py").write_text(
+        "import json, os, sys, urllib.request\n"
+        "body = json.dumps({'messages': json.load(sys.stdin)['prompt']}).encode()\n"
+        "url = os.environ['OPENAI_BASE_URL'] + '/chat/completions'\n"
+        "request = urllib.request.Request(url, body, {'Content-Type': 'application/json'})\n"
+        "urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request).read()\n"
+        "print('working ...'); print('42\\n')\n"
+    )
+    program = HarnessProgram([sys.executable, str(tmp_path / "program.py")], answer=answer)
+    episode, _ = play(tokenizer, ["It is 42."], program)
+    assert (episode.status, episode.answer) == ("ok", scored)
+
+
+def clock(names: Sequence[str] = ()) -> Program:
+    """A program whose system prompt has the time, or whose tools change, at every request."""
+
+    async def program(base_url: str, prompt: list[Any]) -> None:
+        history: list[Any] = list(prompt)
+        for i in range(9):
+            tools = [{**ECHO, "function": {**ECHO["function"], "name": f"echo{i}"}}] if names else []
+            time = "at noon" if names else f"Answer in short sentences. It is 12:00:0{i}."
+            system = {"role": "system", "content": time}
+            history += [await chat(base_url, [system, *history], tools=tools), user("More.")]
+
+    return program
+
+
+@pytest.mark.parametrize(("tools", "shown"), [((), "12:00:01"), (("echo",), "echo1")])
+def test_a_history_that_changes_at_every_request_is_told_and_no_score(
+    tokenizer: Any, tools: Sequence[str], shown: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from rewardkit.agents.endpoint import program_requests
+    from tests.agents.endpoint.playing import Plays
+
+    program_requests._said.discard("drift")
+    episode, _ = play(tokenizer, [ONE], Plays(clock(tools), max_branches=4))
+    assert (episode.ended, episode.status) == ("branches", "error")
+    told = [line for line in capsys.readouterr().err.splitlines() if "new branches" in line]
+    assert len(told) == 1 and shown in told[0]
