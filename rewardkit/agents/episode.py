@@ -193,7 +193,13 @@ class Episode:
             turn.reward = (turn.reward or 0.0) + float(value)
 
     async def generate(
-        self, *, stop: Sequence[str] = (), max_tokens: int | None = None, stop_token_ids: Sequence[int] = ()
+        self,
+        *,
+        stop: Sequence[str] = (),
+        max_tokens: int | None = None,
+        stop_token_ids: Sequence[int] = (),
+        opening: str = "",
+        constraint: Mapping[str, Any] | None = None,
     ) -> Reply:
         """Generate the model's next turn and return it with its calls.
 
@@ -203,6 +209,9 @@ class Episode:
             max_tokens: Token limit for this turn. It has no effect if the remaining budget is lower.
             stop_token_ids: Ids of tokens that end the turn, in addition to those of the call format. They
                 have no effect with a ChatModel.
+            opening: Text with which the turn begins. Its tokens have mask 0, since the model did not choose
+                them. It must be empty with a ChatModel.
+            constraint: Restrictions on the tokens, for a TokenModel that `constrains`.
 
         Raises:
             EpisodeEnded: No turns or no tokens are left, or the engine aborted the request.
@@ -216,11 +225,11 @@ class Episode:
             budget = min(budget, max_tokens)
         seed = turn_seed(self.seed, self.count("assistant"))
         ends = (*self.speaking.stop_token_ids, *stop_token_ids)
-        wanted = TurnRequest(seed, budget, (*self.speaking.stop, *stop), ends)
+        wanted = TurnRequest(seed, budget, (*self.speaking.stop, *stop), ends, constraint or {})
         if self.speaking.transcript is None:
             reply = await self._chat(wanted)
         else:
-            reply = await self._continue(self.speaking.transcript, wanted)
+            reply = await self._continue(self.speaking.transcript, wanted, opening)
         if reply.finish_reason == "aborted":
             self._stop("cancelled", "the engine cancelled the request")
         return reply
@@ -366,15 +375,24 @@ class Episode:
             for call, name, one in zip(calls, names, found, strict=True)
         ]
 
-    async def _continue(self, transcript: Transcript, wanted: TurnRequest) -> Reply:
+    async def _continue(self, transcript: Transcript, wanted: TurnRequest, opening: str) -> Reply:
         """Request a turn from a TokenModel and keep its token ids exactly as generated."""
-        reply = await continue_ids(self.speaking, [*self.prompt_ids, *self.response_ids], wanted)
-        ids = list(reply.token_ids)
+        before = [*self.prompt_ids, *self.response_ids]
+        given = transcript.opening_ids(before, opening) if opening else []
+        wanted = replace(wanted, max_tokens=max(wanted.max_tokens - len(given), 1))
+        reply = await continue_ids(self.speaking, [*before, *given], wanted)
+        made = list(reply.token_ids)
+        ids = [*given, *made]
         start = len(self.response_ids)
+        log_probs = [0.0] * len(made) if reply.log_probs is None else list(reply.log_probs)
+        # A token that was the only choice was not chosen, so it is not trained on.
+        chosen = [int(not wanted.constraint or value != 0.0) for value in log_probs]
         self.response_ids += ids
-        self.response_mask += [1] * len(ids)
-        self.log_probs += [0.0] * len(ids) if reply.log_probs is None else reply.log_probs
-        self.weight_versions += [0] * len(ids) if reply.weight_versions is None else reply.weight_versions
+        self.response_mask += [0] * len(given) + (chosen if reply.log_probs is not None else [1] * len(made))
+        self.log_probs += [0.0] * len(given) + log_probs
+        versions = [0] * len(made) if reply.weight_versions is None else list(reply.weight_versions)
+        self.weight_versions += [0] * len(given) + versions
+        reply = replace(reply, text=transcript.text_of(ids)) if given else reply
         turn = Turn("assistant", reply.text, start, len(self.response_ids), finish_reason=reply.finish_reason)
         return self._said(reply, turn, transcript.text_of(ids, special=True))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rewardkit.agents.encoding import plain_text
@@ -44,6 +44,8 @@ class TurnRequest:
     """Texts that end the turn."""
     stop_token_ids: Sequence[int]
     """Ids of the tokens that end the turn. They are not passed to a ChatModel."""
+    constraint: Mapping[str, Any] = field(default_factory=dict)
+    """Restrictions on the tokens, which only an engine that `constrains` takes. See `TokenModel`."""
 
 
 def turn_seed(seed: int, turn: int) -> int:
@@ -68,9 +70,10 @@ async def continue_ids(speaking: Speaking, ids: Sequence[int], wanted: TurnReque
     """Request the turn that follows `ids` from a TokenModel, and truncate it after the first stop text."""
     model: Any = speaking.model
     transcript: Any = speaking.transcript
-    reply: Reply = await model.generate(
-        ids, seed=wanted.seed, max_tokens=wanted.max_tokens, stop_token_ids=wanted.stop_token_ids
-    )
+    asked: dict[str, Any] = {"seed": wanted.seed, "max_tokens": wanted.max_tokens}
+    if wanted.constraint:
+        asked["constraint"] = wanted.constraint
+    reply: Reply = await model.generate(ids, stop_token_ids=wanted.stop_token_ids, **asked)
     made = list(reply.token_ids)[: wanted.max_tokens]
     kept = _until(wanted.stop, made, transcript) if wanted.stop else len(made)
     return replace(

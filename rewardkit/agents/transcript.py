@@ -16,6 +16,7 @@ from typing import Any
 from rewardkit.agents.encoding import TextEncoder, plain_text
 from rewardkit.errors import ConfigError
 from rewardkit.messages import message_text
+from rewardkit.special_tokens import THOUGHTS
 from rewardkit.types import Message
 
 Schemas = Sequence[Mapping[str, Any]]
@@ -24,6 +25,8 @@ _SAID = "zqsaidqz"
 """Placeholder for the text of an assistant turn, or for the argument of a call."""
 _HEARD = "zqheard{}qz"
 """Placeholder for the content of an appended message."""
+_TAIL = 32
+"""Number of tokens in which to look for the beginning of a thought."""
 _CALL_ID = "call0000{}"  # ids have nine alphanumeric characters, because some templates reject other ids
 
 
@@ -111,6 +114,17 @@ class Transcript:
         ]
         ids = self._encode(skeleton.parts, texts)
         return ids[self._said_already(produced, ids, skeleton) :]
+
+    def opening_ids(self, before: Sequence[int], text: str) -> list[int]:
+        """Return the token ids of a text with which a turn begins, after a thought that `before` has opened.
+
+        Args:
+            before: Token ids of the history, through the start of the turn.
+            text: Text whose markers become special tokens.
+        """
+        tail = self.encoder.decode(before[-_TAIL:], special=True).rstrip()
+        closing = next((f"\n{end}\n\n" for begin, end in THOUGHTS if tail.endswith(begin)), "")
+        return self.encoder.trusted(closing + text)
 
     def text_of(self, ids: Sequence[int], *, special: bool = False) -> str:
         """Return the text of a turn. If `special` is True, include special tokens except the end token."""

@@ -85,7 +85,9 @@ class TokenModel(Protocol):
     """Engine that continues a sequence of token ids. Many coroutines call it concurrently.
 
     An engine that answers its episodes' requests together also has the method `idle`. It returns a context
-    manager, in which the engine does not wait for a request from the episode.
+    manager, in which the engine does not wait for a request from the episode. If the attribute `constrains`
+    of an engine is True, `generate` also takes `constraint`, the fields of vLLM's SamplingParams that
+    restrict the tokens of a turn: `structured_outputs` and `min_tokens`.
     """
 
     async def generate(

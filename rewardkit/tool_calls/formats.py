@@ -49,6 +49,9 @@ class Format:
     """Texts that end a turn and that the model must not write itself, such as the label of an observation."""
     stop_tokens: tuple[str, ...] = ()
     """Special tokens that end a turn with calls, if the tokenizer has them."""
+    opening: tuple[str, str] | None = None
+    """Text of a call up to the tool's name, and text between the name and the arguments. None if a call in
+    this format cannot be begun for the model."""
     between_tokens: bool = False
     """True if calls contain special tokens at which any other text would be cut off."""
 
@@ -69,8 +72,12 @@ FORMATS: Table[Format] = Table(
             between_tokens=True,
         ),
         "react": Format(react.read, bare=True, stop=(react.STOP,)),
-        "qwen3_coder": Format(qwen3_coder.read, marks=("<function=",)),
-        "hermes": Format(hermes.read, marks=(hermes.OPEN,)),
+        "qwen3_coder": Format(
+            qwen3_coder.read, marks=("<function=",), opening=("<tool_call>\n<function=", ">\n")
+        ),
+        "hermes": Format(
+            hermes.read, marks=(hermes.OPEN,), opening=(f'{hermes.OPEN}\n{{"name": "', '", "arguments": ')
+        ),
         "mistral": Format(mistral.read, marks=(mistral.MARK,)),
         "llama3": Format(
             llama3.read,
@@ -78,9 +85,10 @@ FORMATS: Table[Format] = Table(
             bare=True,
             templates=('"parameters": dictionary',),
             stop_tokens=("<|eom_id|>",),
+            opening=('{"name": "', '", "parameters": '),
         ),
         "pythonic": Format(pythonic.read, bare=True, templates=("<|python_start|>",)),
-        "json": Format(json.read, bare=True),
+        "json": Format(json.read, bare=True, opening=('{"name": "', '", "arguments": ')),
     },
 )
 """Formats by name, as used in `multi_turn.format` and in the option `formats` of `tool_call`."""
@@ -104,6 +112,23 @@ def format_named(name: str) -> Format:
         hint = did_you_mean(name, FORMATS) or f"; known formats: {', '.join(FORMATS)}"
         raise ConfigError(f"there is no tool-call format '{name}'{hint}")
     return FORMATS[name]
+
+
+def opening_of(name: str, tool: str) -> str | None:
+    """Return the text with which a call begins, or None if the format does not support this.
+
+    Args:
+        name: Name of the format.
+        tool: Name of the tool, or an empty string if the model chooses the tool.
+
+    Raises:
+        ConfigError: The format does not exist.
+    """
+    opening = format_named(name).opening
+    if opening is None:
+        return None
+    before, behind = opening
+    return f"{before}{tool}{behind}" if tool else before
 
 
 def read(name: str, text: str) -> tuple[str, list[Call]]:

@@ -60,7 +60,7 @@ class Rollout:
     """Reason for each row that the engine could not generate. Such a row has no tokens."""
 
 
-class TurnFailedError(RewardkitError, RuntimeError):
+class TurnFailedError(RewardkitError, ValueError):
     """Raised if the engine cannot generate one turn, although it can generate others."""
 
 

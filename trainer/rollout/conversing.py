@@ -7,9 +7,10 @@ between vLLM's steps.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 
 from torch import Tensor
@@ -19,6 +20,9 @@ from rewardkit.trainer.rollout.base import OnEnded, Play, Rollout, Sampling, Tur
 
 E = TypeVar("E")
 R = TypeVar("R")
+
+
+NO_CONSTRAINT: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(eq=False)
@@ -31,6 +35,8 @@ class Ask:
     seed: int
     max_tokens: int
     stop_token_ids: tuple[int, ...]
+    constraint: Mapping[str, Any]
+    """Restrictions on the tokens. See `TokenModel`."""
     answer: asyncio.Future[Reply] = field(repr=False)
 
     def settle(self, reply: Reply) -> None:
@@ -54,6 +60,9 @@ class Ask:
 class Answers(Protocol):
     """Receiver of turn requests from an engine's episodes."""
 
+    constrains: bool
+    """True if the engine can restrict the tokens of a turn."""
+
     def ask(self, ask: Ask) -> None:
         """Accept a request. Later, call its `settle` or `fail` method in the event loop."""
         ...
@@ -75,8 +84,19 @@ class Seat:
         self._answers = answers
         self._vocabulary = vocabulary
 
+    @property
+    def constrains(self) -> bool:
+        """See `TokenModel`."""
+        return self._answers.constrains
+
     async def generate(
-        self, token_ids: Sequence[int], *, seed: int, max_tokens: int, stop_token_ids: Sequence[int] = ()
+        self,
+        token_ids: Sequence[int],
+        *,
+        seed: int,
+        max_tokens: int,
+        stop_token_ids: Sequence[int] = (),
+        constraint: Mapping[str, Any] = NO_CONSTRAINT,
     ) -> Reply:
         """Return one turn. See `TokenModel.generate`.
 
@@ -93,7 +113,7 @@ class Seat:
                 f"max_tokens={max_tokens}"
             )
         answer: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-        ask = Ask(self._place, list(token_ids), seed, max_tokens, tuple(stop_token_ids), answer)
+        ask = Ask(self._place, list(token_ids), seed, max_tokens, tuple(stop_token_ids), constraint, answer)
         self._answers.ask(ask)
         try:
             return await answer
@@ -199,6 +219,8 @@ class Rounds:
     The turns in a batch therefore depend only on the episodes, not on timing, and a repeated run samples the
     same tokens.
     """
+
+    constrains = False
 
     def __init__(self, episodes: int, draw: Callable[[list[Ask]], list[Reply]]) -> None:
         self._playing = episodes

@@ -6,6 +6,7 @@ A checkpoint contains these turns, so that a resumed run does not generate them 
 from __future__ import annotations
 
 import hashlib
+import json
 from array import array
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -112,17 +113,30 @@ class JournaledModel:
     model: TokenModel
     journal: TurnJournal
 
+    @property
+    def constrains(self) -> bool:
+        """See `TokenModel`."""
+        return bool(getattr(self.model, "constrains", False))
+
     async def generate(
-        self, token_ids: Sequence[int], *, seed: int, max_tokens: int, stop_token_ids: Sequence[int] = ()
+        self,
+        token_ids: Sequence[int],
+        *,
+        seed: int,
+        max_tokens: int,
+        stop_token_ids: Sequence[int] = (),
+        **constraint: Any,
     ) -> Reply:
         """See `TokenModel.generate`."""
-        digest = hashlib.blake2b(array("q", token_ids).tobytes(), digest_size=16).digest()
-        wanted = (seed, max_tokens, digest)
+        digest = hashlib.blake2b(array("q", token_ids).tobytes(), digest_size=16)
+        if constraint:
+            digest.update(json.dumps(constraint, sort_keys=True).encode())
+        wanted = (seed, max_tokens, digest.digest())
         known = self.journal.get(wanted)
         if known is not None:
             return known
         reply = await self.model.generate(
-            token_ids, seed=seed, max_tokens=max_tokens, stop_token_ids=stop_token_ids
+            token_ids, seed=seed, max_tokens=max_tokens, stop_token_ids=stop_token_ids, **constraint
         )
         self.journal.put(wanted, reply)
         return reply

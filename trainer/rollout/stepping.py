@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import count
@@ -22,7 +22,7 @@ import torch
 
 from rewardkit.agents.runner import drive
 from rewardkit.agents.types import Reply
-from rewardkit.trainer.rollout.base import Play, TurnCosts
+from rewardkit.trainer.rollout.base import Play, TurnCosts, TurnFailedError
 from rewardkit.trainer.rollout.conversing import Ask, Seat, play_all
 
 E = TypeVar("E")
@@ -42,6 +42,7 @@ class AddTurn:
     seed: int
     max_tokens: int
     stop_token_ids: tuple[int, ...]
+    constraint: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +77,13 @@ class Stepper:
         self,
         engine: Any,
         group: Any,
-        parameters: Callable[[int, int, Sequence[int]], Any],
+        parameters: Callable[[int, int, Sequence[int], Mapping[str, Any]], Any],
         told: Callable[[int, Any], None],
         *,
         at_work: Callable[[], AbstractContextManager[Any]],
         max_len: int,
         vocabulary: int,
+        constrains: bool = False,
     ) -> None:
         """Create a stepper for an idle engine.
 
@@ -99,6 +101,7 @@ class Stepper:
         self._parameters = parameters
         self._told = told
         self._at_work = at_work
+        self.constrains = constrains
         self._max_len = max_len
         self._vocabulary = vocabulary
         self._commands: SimpleQueue[TurnCommand] = SimpleQueue()
@@ -132,7 +135,8 @@ class Stepper:
         name = str(next(self._names))
         self._asks[name] = ask
         tokens = min(ask.max_tokens, room)
-        self._commands.put(AddTurn(name, ask.token_ids, ask.seed, tokens, ask.stop_token_ids))
+        constraint = dict(ask.constraint)
+        self._commands.put(AddTurn(name, ask.token_ids, ask.seed, tokens, ask.stop_token_ids, constraint))
 
     def withdraw(self, ask: Ask) -> None:
         """See `Answers.withdraw`."""
@@ -222,13 +226,28 @@ class Stepper:
         """Add and abort turns. Return the `End` command, or None if the commands do not include one."""
         for command in commands:
             if isinstance(command, AddTurn):
-                given = self._parameters(command.seed, command.max_tokens, command.stop_token_ids)
-                self._engine.add_request(command.name, {"prompt_token_ids": command.token_ids}, given)
+                self._add(command)
             elif isinstance(command, Abort):
                 self._engine.abort_request([command.name])
             elif isinstance(command, End):
                 return command
         return None
+
+    def _add(self, turn: AddTurn) -> None:
+        try:
+            given = self._parameters(turn.seed, turn.max_tokens, turn.stop_token_ids, turn.constraint)
+            self._engine.add_request(turn.name, {"prompt_token_ids": turn.token_ids}, given)
+        except Exception as error:
+            if not turn.constraint:
+                raise
+            # The program of an episode wrote the constraint. All processes refuse it alike.
+            if self._loop is not None:
+                self._loop.call_soon_threadsafe(self._refuse, turn.name, str(error))
+
+    def _refuse(self, name: str, why: str) -> None:
+        ask = self._asks.pop(name, None)
+        if ask is not None:
+            ask.fail(TurnFailedError(f"vLLM refuses the constraint of a turn: {why}"))
 
     def _step(self) -> list[Any]:
         """Run one step if any turn is unfinished, and return the turns that finished in this step."""

@@ -39,8 +39,9 @@ from rewardkit.trainer.rollout.base import (
     as_rollout,
     complete,
 )
+from rewardkit.trainer.rollout.conversing import NO_CONSTRAINT
 from rewardkit.trainer.rollout.stepping import Stepper
-from rewardkit.trainer.rollout.vllm_arguments import llm_arguments
+from rewardkit.trainer.rollout.vllm_arguments import constraint_arguments, llm_arguments
 from rewardkit.trainer.rollout.vllm_limits import reason_of, why_not_on_cpu
 from rewardkit.trainer.rollout.vllm_side_effects import (
     no_compiling,
@@ -296,8 +297,8 @@ class VllmRollout:
 
         everyone, mine = _gather(list(episodes))
 
-        def parameters(seed: int, max_tokens: int, stop: Sequence[int]) -> Any:
-            return sampling_parameters(sampling, seed, max_tokens, [*self._eos_ids, *stop])
+        def parameters(seed: int, most: int, stop: Sequence[int], constraint: Mapping[str, Any]) -> Any:
+            return sampling_parameters(sampling, seed, most, [*self._eos_ids, *stop], constraint)
 
         def told(place: int, result: R) -> None:
             if ended is not None and mine.start <= place < mine.stop:
@@ -312,6 +313,7 @@ class VllmRollout:
             at_work=self._at_work,
             max_len=config.max_model_len,
             vocabulary=config.get_vocab_size(),
+            constrains=not config.skip_tokenizer_init,
         )
         found = stepper.run(play, everyone)
         self.turn_costs = stepper.costs
@@ -353,11 +355,18 @@ class VllmRollout:
         parallel_state._WORLD = None
 
 
-def sampling_parameters(sampling: Sampling, seed: int, max_tokens: int, stop_token_ids: Sequence[int]) -> Any:
+def sampling_parameters(
+    sampling: Sampling,
+    seed: int,
+    max_tokens: int,
+    stop_token_ids: Sequence[int],
+    constraint: Mapping[str, Any] = NO_CONSTRAINT,
+) -> Any:
     """Return vLLM's sampling parameters for one response or turn."""
     from vllm import SamplingParams
 
-    return SamplingParams(**drawing(sampling, seed, max_tokens, stop_token_ids), flat_logprobs=True)
+    given = drawing(sampling, seed, max_tokens, stop_token_ids)
+    return SamplingParams(**given, **constraint_arguments(constraint), flat_logprobs=True)
 
 
 def drawing(sampling: Sampling, seed: int, max_tokens: int, stop_token_ids: Sequence[int]) -> dict[str, Any]:
@@ -398,7 +407,8 @@ def engine_arguments(
     arguments |= {
         "distributed_executor_backend": "external_launcher",
         "logprobs_mode": "processed_logprobs",  # after temperature, top_k and top_p are applied
-        "skip_tokenizer_init": True,
+        # vLLM needs the tokenizer for the constraints of programs, and otherwise only spends time on it.
+        "skip_tokenizer_init": config.agent.agent_loop_config_path is None,
         "load_format": config.load_format,
         "enable_prefix_caching": config.enable_prefix_caching,
         "disable_log_stats": config.disable_log_stats,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 
@@ -38,3 +39,13 @@ def llm_arguments(
         "max_num_batched_tokens": max(max_num_batched_tokens, max_model_len),
         "kv_cache_memory_bytes": cpu_cache_bytes,
     }
+
+
+def constraint_arguments(constraint: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of `SamplingParams` for the restrictions on a turn's tokens. See `TokenModel`."""
+    from vllm.sampling_params import StructuredOutputsParams
+
+    found = dict(constraint)
+    if "structured_outputs" in found:
+        found["structured_outputs"] = StructuredOutputsParams(**found["structured_outputs"])
+    return found

@@ -10,7 +10,7 @@ whose prompt is rendered with the chat template.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -39,6 +39,8 @@ class EpisodeBranch:
     """Keys of all messages of the branch."""
     ends: dict[int, int] = field(default_factory=dict)
     """Number of turns up to and including each model turn, by the number of messages up to that turn."""
+    template_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    """Additional arguments for the chat template, as in the requests of the branch."""
     made: int = 0
     """Number of turns that the model generated in this branch."""
 
@@ -62,6 +64,10 @@ class EpisodeBranch:
         calls = calls[:1] if asked.one_call else calls
         kept: Message = {"role": "assistant", "content": text}
         return text, self._keep({**kept, "tool_calls": calls} if calls else kept)
+
+    def renders(self, asked: AskedTurn) -> bool:
+        """Return True if the branch renders messages as a request wants them rendered."""
+        return self.episode.schemas == asked.schemas and self.template_kwargs == asked.template_kwargs
 
     def appended(self, messages: Sequence[Message]) -> None:
         """Record messages that have been appended to the episode."""
@@ -103,7 +109,7 @@ class EpisodeBranches:
         keys = [key_of(message) for message in asked.messages]
         best: tuple[int, int, EpisodeBranch] | None = None
         for number, branch in enumerate(self.all):
-            shared = _shared(branch, keys) if branch.episode.schemas == asked.schemas else 0
+            shared = _shared(branch, keys) if branch.renders(asked) else 0
             new = asked.messages[shared:]
             if shared and new and all(message["role"] in ("user", "tool") for message in new):
                 best = max(best or (0, 0, branch), (shared, number, branch), key=lambda one: one[:2])
@@ -123,12 +129,19 @@ class EpisodeBranches:
             ApiError: The template cannot render the messages, or they are too long.
         """
         made = self._episode_of(asked.messages, asked.schemas)
+        if made.speaking.transcript is not None and asked.template_kwargs:
+            kwargs = {**made.speaking.transcript.template_kwargs, **asked.template_kwargs}
+            made.speaking = replace(
+                made.speaking, transcript=replace(made.speaking.transcript, template_kwargs=kwargs)
+            )
         made.prompt_messages = len(made.messages)
         transcript = made.speaking.transcript
         if transcript is not None:
             made.prompt_ids = _prompt_ids(made)
             _check_length(made)
-        return self._add(made, [key_of(message) for message in made.messages])
+        added = self._add(made, [key_of(message) for message in made.messages])
+        added.template_kwargs = asked.template_kwargs
+        return added
 
     def _left(self, branch: EpisodeBranch, shared: int) -> EpisodeBranch:
         """Create a branch with the first `shared` messages of `branch` and with their tokens."""
@@ -142,7 +155,8 @@ class EpisodeBranches:
         made.weight_versions = [0] * length
         ends = {messages: turns for messages, turns in branch.ends.items() if messages <= shared}
         added = self._add(made, branch.keys[:shared])
-        added.ends = ends
+        added.ends, added.template_kwargs = ends, branch.template_kwargs
+        added.episode.speaking = old.speaking
         return added
 
     def _add(self, episode: Episode, keys: list[Key]) -> EpisodeBranch:

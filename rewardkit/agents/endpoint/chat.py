@@ -11,13 +11,17 @@ from rewardkit.agents.endpoint.program_requests import (
     AskedTurn,
     SaidTurn,
     call_in,
+    forced_in,
+    least_in,
     named,
     number_in,
+    object_in,
     objects_in,
     refuse_others,
     schema_of,
-    stops_in,
+    structure_in,
     text_in,
+    texts_in,
 )
 from rewardkit.types import Message
 
@@ -25,11 +29,10 @@ ROLES = {"system": "system", "developer": "system", "user": "user", "assistant":
 HONOURED: Mapping[str, tuple[Any, ...] | None] = {
     **dict.fromkeys(("messages", "tools", "max_tokens", "max_completion_tokens", "stop", "stream")),
     "n": (1,),
-    "tool_choice": ("auto", "none"),
+    **dict.fromkeys(("tool_choice", "response_format", "min_tokens", "chat_template_kwargs")),
     "parallel_tool_calls": (True, False),
     "logprobs": (False,),
     "top_logprobs": (0,),
-    "response_format": ({"type": "text"},),
     "modalities": (["text"],),
 }
 
@@ -44,15 +47,28 @@ def read(body: Mapping[str, Any]) -> AskedTurn:
     messages = named([_message(one) for one in objects_in(body, "messages")])
     if not messages:
         raise ApiError("'messages' is missing or empty; send at least one message", param="messages")
-    tools = [] if body.get("tool_choice") == "none" else objects_in(body, "tools")
+    choice = body.get("tool_choice")
+    tools = [] if choice == "none" else objects_in(body, "tools")
+    schemas = [schema_of(tool, tool.get("function")) for tool in tools]
+    named_tool = choice.get("function") if isinstance(choice, dict) else None
+    structure = body.get("response_format")
+    schema = structure.get("json_schema") if isinstance(structure, dict) else None
     return AskedTurn(
         messages,
-        [schema_of(tool, tool.get("function")) for tool in tools],
+        schemas,
         number_in(body, "max_completion_tokens", "max_tokens"),
-        stops_in(body),
+        texts_in(body, "stop"),
         bool(body.get("stream")),
         body.get("parallel_tool_calls") is False,
         body,
+        forced_in(choice, schemas, named_tool.get("name") if isinstance(named_tool, dict) else None),
+        {
+            **structure_in(
+                structure, schema.get("schema") if isinstance(schema, dict) else None, "response_format"
+            ),
+            **least_in(body),
+        },
+        object_in(body, "chat_template_kwargs"),
     )
 
 

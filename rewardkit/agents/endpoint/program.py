@@ -52,7 +52,8 @@ class HarnessProgram:
 
     command: Sequence[str] = ()
     """Command line as a list of words. The program receives the row as JSON on its standard input.
-    OPENAI_BASE_URL, OPENAI_API_KEY and OPENAI_MODEL are set in its environment."""
+    OPENAI_BASE_URL, OPENAI_API_KEY, OPENAI_MODEL, ANTHROPIC_BASE_URL and ANTHROPIC_API_KEY are set in its
+    environment."""
     function: str = ""
     """Alternative to `command`, in the form `FILE.py:name`. The coroutine function takes the base URL and the
     row, and runs in this process."""
@@ -215,7 +216,8 @@ def _environment(base_url: str) -> Mapping[str, str]:
         name: ",".join(filter(None, (os.environ.get(name), "127.0.0.1"))) for name in ("NO_PROXY", "no_proxy")
     }
     key = base_url.rsplit("/", 2)[-2]
-    return {"OPENAI_BASE_URL": base_url, "OPENAI_API_KEY": key, "OPENAI_MODEL": MODEL, **local}
+    ours = {"OPENAI_BASE_URL": base_url, "OPENAI_API_KEY": key, "OPENAI_MODEL": MODEL}
+    return {**ours, "ANTHROPIC_BASE_URL": base_url.removesuffix("/v1"), "ANTHROPIC_API_KEY": key, **local}
 
 
 def _plain(value: Any) -> Any:

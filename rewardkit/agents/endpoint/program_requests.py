@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from rewardkit.agents.encoding import plain_text
@@ -18,13 +18,13 @@ from rewardkit.types import Message
 
 RUNS_OWN = frozenset(
     {"temperature", "top_p", "top_k", "min_p", "seed", "presence_penalty", "frequency_penalty"}
-    | {"repetition_penalty", "reasoning", "reasoning_effort", "verbosity"}
+    | {"repetition_penalty", "reasoning", "reasoning_effort", "verbosity", "thinking"}
 )
 """Fields that control sampling. They are ignored, since tokens sampled with other settings would not be
 samples from the policy that is trained."""
 HARMLESS = frozenset(
     {"model", "user", "metadata", "store", "service_tier", "prompt_cache_key", "safety_identifier", "include"}
-    | {"prompt_cache_retention", "truncation", "stream_options", "client_metadata", "usage"}
+    | {"prompt_cache_retention", "truncation", "stream_options", "client_metadata", "usage", "cache_control"}
 )
 """Fields that have no effect on the generated tokens."""
 _OF_THE_API = ("strict", "type", "defer_loading")
@@ -32,18 +32,19 @@ _OF_THE_API = ("strict", "type", "defer_loading")
 
 
 class ApiError(Exception):
-    """Error that is returned to the program in the format of OpenAI's APIs."""
+    """Error that is returned to the program, in a form that clients of all APIs read."""
 
     def __init__(self, message: str, *, code: str | None = None, param: str | None = None, status: int = 400):
         super().__init__(message)
         self.status = status
-        self.body = {
+        self.body: dict[str, Any] = {
+            "type": "error",
             "error": {
                 "message": message,
                 "type": "invalid_request_error" if status < 500 else "server_error",
                 "param": param,
                 "code": code,
-            }
+            },
         }
 
 
@@ -61,6 +62,13 @@ class AskedTurn:
     one_call: bool
     """True if only the first of several calls is returned."""
     body: Mapping[str, Any]
+    forced: str | None = None
+    """Name of the tool that the turn must call, an empty string for any tool, or None if it need not call
+    one."""
+    constraint: Mapping[str, Any] = field(default_factory=dict)
+    """Restrictions on the tokens. See `TokenModel`."""
+    template_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    """Additional arguments for the chat template."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +123,74 @@ def say_once(line: str, kind: str = "") -> None:
         print(line, file=sys.stderr, flush=True)
 
 
+def forced_in(choice: Any, schemas: Sequence[Mapping[str, Any]], name: Any) -> str | None:
+    """Return the name of the tool that a turn must call. See `AskedTurn.forced`.
+
+    Args:
+        choice: Value of `tool_choice`: a word, or an object that names a tool.
+        schemas: Schemas of the tools.
+        name: Name of the tool if the value is an object.
+
+    Raises:
+        ApiError: The value is unknown, or there is no such tool.
+    """
+    if choice is None or choice in ("auto", "none"):
+        return None
+    known = [one["function"]["name"] for one in schemas]
+    if choice == "required" and known:
+        return known[0] if len(known) == 1 else ""
+    if isinstance(choice, dict) and name in known:
+        return str(name)
+    raise ApiError(
+        f"tool_choice={json.dumps(choice, default=str)[:80]} is not supported, or names no tool of the "
+        "request; use auto, none, required or a function's name",
+        param="tool_choice",
+    )
+
+
+def structure_in(given: Any, schema: Any, param: str) -> dict[str, Any]:
+    """Return the constraint for a format of the response.
+
+    Args:
+        given: Value of `response_format`, or of `text.format`.
+        schema: JSON schema if the type is `json_schema`.
+        param: Name of the field, for error messages.
+
+    Raises:
+        ApiError: The type is unknown, or there is no schema.
+    """
+    kind = given.get("type", "text") if isinstance(given, dict) else "text" if given is None else str(given)
+    if kind == "text":
+        return {}
+    if kind == "json_object":
+        return {"structured_outputs": {"json_object": True}}
+    if kind == "json_schema" and isinstance(schema, dict):
+        return {"structured_outputs": {"json": schema}}
+    raise ApiError(
+        f"{param}: the type '{kind}' is not supported or lacks a schema; use text, json_object or "
+        "json_schema",
+        param=param,
+    )
+
+
+def object_in(body: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return the object in a field, or an empty object if the field is absent.
+
+    Raises:
+        ApiError: The value is not an object.
+    """
+    given = body.get(name) or {}
+    if not isinstance(given, dict):
+        raise ApiError(f"'{name}' must be an object", param=name)
+    return given
+
+
+def least_in(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the constraint for the field `min_tokens`."""
+    least = number_in(body, "min_tokens") if body.get("min_tokens") else None
+    return {} if least is None else {"min_tokens": least}
+
+
 def number_in(body: Mapping[str, Any], *names: str) -> int | None:
     """Return the positive integer in the first of these fields that is set, or None if none is set.
 
@@ -130,16 +206,16 @@ def number_in(body: Mapping[str, Any], *names: str) -> int | None:
     return value
 
 
-def stops_in(body: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the stop texts in the field `stop`.
+def texts_in(body: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    """Return the stop texts in a field.
 
     Raises:
         ApiError: The value is neither a string nor a list of non-empty strings.
     """
-    given = body.get("stop") or []
+    given = body.get(name) or []
     texts = [given] if isinstance(given, str) else given
     if not isinstance(texts, list) or not all(isinstance(one, str) and one for one in texts):
-        raise ApiError("'stop' must be a string or a list of non-empty strings", param="stop")
+        raise ApiError(f"'{name}' must be a string or a list of non-empty strings", param=name)
     return tuple(texts)
 
 

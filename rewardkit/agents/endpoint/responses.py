@@ -12,11 +12,15 @@ from rewardkit.agents.endpoint.program_requests import (
     AskedTurn,
     SaidTurn,
     call_in,
+    forced_in,
+    least_in,
     named,
     number_in,
+    object_in,
     objects_in,
     refuse_others,
     schema_of,
+    structure_in,
     text_in,
 )
 from rewardkit.types import Message
@@ -25,10 +29,9 @@ HONOURED: Mapping[str, tuple[Any, ...] | None] = {
     **dict.fromkeys(
         ("input", "instructions", "tools", "max_output_tokens", "stream", "previous_response_id")
     ),
-    "tool_choice": ("auto", "none"),
+    **dict.fromkeys(("tool_choice", "text", "min_tokens", "chat_template_kwargs")),
     "parallel_tool_calls": (True, False),
     "background": (False,),
-    "text": ({"format": {"type": "text"}}, {}),
     "top_logprobs": (0,),
 }
 
@@ -43,8 +46,7 @@ def read(body: Mapping[str, Any], earlier: Mapping[str, Sequence[Message]]) -> A
     Raises:
         ApiError: The request is malformed or asks for an unsupported feature.
     """
-    given = {**body, "text": _without_verbosity(body.get("text"))}
-    refuse_others(given, HONOURED)
+    refuse_others(body, HONOURED)
     before: list[Message] = []
     previous = body.get("previous_response_id")
     if previous is not None:
@@ -62,21 +64,25 @@ def read(body: Mapping[str, Any], earlier: Mapping[str, Sequence[Message]]) -> A
     messages = named([*before, *_messages(items)])
     if not messages:
         raise ApiError("'input' is missing or empty; send a string or a list of items", param="input")
-    tools = [] if body.get("tool_choice") == "none" else objects_in(body, "tools")
+    choice = body.get("tool_choice")
+    tools = [] if choice == "none" else objects_in(body, "tools")
+    schemas = [schema_of(tool, tool) for tool in tools]
+    form = object_in(body, "text").get("format")
     return AskedTurn(
         messages,
-        [schema_of(tool, tool) for tool in tools],
+        schemas,
         number_in(body, "max_output_tokens"),
         (),
         bool(body.get("stream")),
         body.get("parallel_tool_calls") is False,
         body,
+        forced_in(choice, schemas, choice.get("name") if isinstance(choice, dict) else None),
+        {
+            **structure_in(form, form.get("schema") if isinstance(form, dict) else None, "text"),
+            **least_in(body),
+        },
+        object_in(body, "chat_template_kwargs"),
     )
-
-
-def _without_verbosity(text: Any) -> Any:
-    """Return the field `text` without `verbosity`, which the run sets itself."""
-    return {k: v for k, v in text.items() if k != "verbosity"} if isinstance(text, dict) else text
 
 
 def _messages(items: Sequence[Mapping[str, Any]]) -> list[Message]:

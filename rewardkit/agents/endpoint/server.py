@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 from aiohttp import web
 
-from rewardkit.agents.endpoint import chat, completion, responses
+from rewardkit.agents.endpoint import chat, completion, messages_api, responses
 from rewardkit.agents.endpoint.program_requests import ApiError, AskedTurn, SaidTurn
 from rewardkit.agents.endpoint.session import ProgramSession
 
@@ -55,6 +55,14 @@ RESPONSES = ApiForm(
     _keep_response,
 )
 
+MESSAGES = ApiForm(
+    lambda body, session: messages_api.read(body),
+    messages_api.answer,
+    messages_api.events,
+    "",
+    lambda asked, said, session: None,
+)
+
 
 class EpisodeEndpoint:
     """HTTP server for one event loop. It runs only while an episode uses it."""
@@ -86,6 +94,7 @@ class EpisodeEndpoint:
             app = web.Application(client_max_size=MOST_BYTES)
             app.router.add_post("/{key}/v1/chat/completions", self._chat)
             app.router.add_post("/{key}/v1/responses", self._responses)
+            app.router.add_post("/{key}/v1/messages", self._messages)
             app.router.add_get("/{key}/v1/models", self._models)
             for path in ("/{key}/v1/complete", "/{key}/complete"):
                 app.router.add_post(path, self._complete)
@@ -107,6 +116,9 @@ class EpisodeEndpoint:
 
     async def _responses(self, request: web.Request) -> web.StreamResponse:
         return await self._answer(request, RESPONSES)
+
+    async def _messages(self, request: web.Request) -> web.StreamResponse:
+        return await self._answer(request, MESSAGES)
 
     async def _answer(self, request: web.Request, api: ApiForm) -> web.StreamResponse:
         def connected() -> bool:
@@ -158,7 +170,7 @@ class EpisodeEndpoint:
         return web.json_response({"object": "list", "data": models})
 
     async def _nothing(self, request: web.Request) -> web.Response:
-        known = "POST .../v1/chat/completions, .../v1/responses and .../v1/complete"
+        known = "POST .../v1/chat/completions, .../v1/responses, .../v1/messages and .../v1/complete"
         return _refusal(ApiError(f"unknown route {request.method} {request.path}; use {known}", status=404))
 
 

@@ -15,6 +15,7 @@ from rewardkit.agents.episode import Episode, EpisodeEnded
 from rewardkit.agents.executing import describe
 from rewardkit.agents.transcript import TemplateError
 from rewardkit.row_reports import FAILED_ENDS
+from rewardkit.tool_calls.formats import opening_of
 from rewardkit.types import Message
 
 REFUSALS = 16
@@ -133,7 +134,12 @@ class ProgramSession:
         one = branch.episode
         before = len(one.prompt_ids) + len(one.response_ids)
         try:
-            reply = await one.generate(stop=asked.stop, max_tokens=asked.max_tokens)
+            reply = await one.generate(
+                stop=asked.stop,
+                max_tokens=asked.max_tokens,
+                opening=_opening(one, asked),
+                constraint=_constraint(one, asked),
+            )
         except EpisodeEnded:
             raise self._limit(str(one.ended), one.detail) from None
         number = self.branches.made + 1
@@ -211,6 +217,38 @@ class ProgramSession:
         self.episode.chosen_answer = chosen
         self.episode.interaction_score = result.reward
         self.episode.metrics.update(result.metrics)
+
+
+def _opening(episode: Episode, asked: AskedTurn) -> str:
+    """Return the beginning of a call that a request forces, or an empty string if it forces none.
+
+    Raises:
+        ApiError: The engine or the format of tool calls does not support this.
+    """
+    if asked.forced is None:
+        return ""
+    name = episode.speaking.calls
+    opening = opening_of(name, asked.forced) if episode.speaking.transcript is not None else None
+    if opening is None:
+        raise ApiError(
+            f"tool_choice: a call cannot be forced in the format '{name}' with this engine; use auto",
+            param="tool_choice",
+        )
+    return opening
+
+
+def _constraint(episode: Episode, asked: AskedTurn) -> Mapping[str, Any]:
+    """Return the restrictions on the tokens of a turn that the engine can enforce, and print the others."""
+    wanted = dict(asked.constraint)
+    if asked.schemas and wanted.pop("structured_outputs", None):
+        say_once("response_format in requests with tools is not enforced, since the model may call a tool")
+    if wanted and not getattr(episode.speaking.model, "constrains", False):
+        say_once(
+            "the engine cannot restrict tokens; response_format and min_tokens in requests of external "
+            "programs are not enforced"
+        )
+        return {}
+    return wanted
 
 
 _MESSAGES: Mapping[str, str] = {

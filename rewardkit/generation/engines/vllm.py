@@ -6,7 +6,7 @@ This module runs vLLM's step loop itself, so that each response is available as 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -26,7 +26,7 @@ from rewardkit.generation.types import (
 from rewardkit.processes import large_imports
 from rewardkit.trainer.models.shape import read_shape
 from rewardkit.trainer.rollout.stepping import Stepper
-from rewardkit.trainer.rollout.vllm_arguments import llm_arguments
+from rewardkit.trainer.rollout.vllm_arguments import constraint_arguments, llm_arguments
 from rewardkit.trainer.rollout.vllm_limits import reason_of
 from rewardkit.trainer.rollout.vllm_side_effects import no_compiling
 
@@ -169,12 +169,15 @@ class VllmEngine:
             at_work=lambda: no_compiling(self._on_cpu),
             max_len=config.max_model_len,
             vocabulary=config.get_vocab_size(),
+            constrains=True,
         )
         stepper.run(player.play, requests)
 
-    def _turn_parameters(self, seed: int, max_tokens: int, stop_token_ids: Sequence[int]) -> Any:
+    def _turn_parameters(
+        self, seed: int, max_tokens: int, stop_token_ids: Sequence[int], constraint: Mapping[str, Any]
+    ) -> Any:
         """Return the sampling parameters for a turn, without stop strings, which the episode applies."""
-        given = self._common(seed, max_tokens)
+        given = self._common(seed, max_tokens) | constraint_arguments(constraint)
         from vllm import SamplingParams
 
         return SamplingParams(

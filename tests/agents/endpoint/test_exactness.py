@@ -78,11 +78,49 @@ async def by_responses(base_url: str, prompt: list[Any], *, stream: bool, by_id:
                 items.append({"type": "function_call_output", "call_id": call.call_id, "output": text})
 
 
-@pytest.mark.parametrize("way", ["chat", "chat stream", "responses", "responses stream", "responses by id"])
+async def by_messages(base_url: str, prompt: list[Any], *, stream: bool) -> None:
+    """A loop over the messages API, by Anthropic's client."""
+    anthropic = pytest.importorskip("anthropic")
+    function = ECHO["function"]
+    tool = {"name": function["name"], "description": function["description"]}
+    tools = [{**tool, "input_schema": function["parameters"]}]
+    messages: list[Any] = list(prompt)
+    url = base_url.removesuffix("/v1")
+    async with anthropic.AsyncAnthropic(base_url=url, api_key="none") as client:
+        while True:
+            given = {"model": "policy", "max_tokens": 1000, "messages": messages, "tools": tools}
+            if stream:
+                async with client.messages.stream(**given) as events:
+                    said = await events.get_final_message()
+            else:
+                said = await client.messages.create(**given)
+            calls = [block for block in said.content if block.type == "tool_use"]
+            if not calls:
+                assert (said.stop_reason, said.content[0].text) == ("end_turn", "It is 42.")
+                return
+            assert said.stop_reason == "tool_use" and said.usage.output_tokens > 0
+            results = [
+                {"type": "tool_result", "tool_use_id": one.id, "content": one.input["text"]} for one in calls
+            ]
+            messages += [
+                {"role": "assistant", "content": [one.model_dump(exclude_none=True) for one in said.content]},
+                {"role": "user", "content": results},
+            ]
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        *("chat", "chat stream", "responses", "responses stream", "responses by id"),
+        *("messages", "messages stream"),
+    ],
+)
 def test_a_client_s_loop_is_recorded_token_for_token_as_our_own(tokenizer: Any, way: str) -> None:
     async def program(base_url: str, prompt: list[Any]) -> None:
         if way.startswith("chat"):
             await by_chat(base_url, prompt, stream="stream" in way)
+        elif way.startswith("messages"):
+            await by_messages(base_url, prompt, stream="stream" in way)
         else:
             await by_responses(base_url, prompt, stream="stream" in way, by_id="id" in way)
 

