@@ -48,7 +48,7 @@ def rehearse(
         setting: Settings of the run, with a transcript.
 
     Raises:
-        InputError: An episode failed. The message gives the reason.
+        InputError: An episode failed before the model's first turn. The message gives the reason.
     """
     first: dict[tuple[str, str], EpisodeRow] = {}
     for row, one in zip(rows, episodes, strict=True):
@@ -65,14 +65,18 @@ def rehearse(
 
 
 def _note_on(episode: Episode) -> str | None:
-    """Return a note on an episode that has no reward, or None if it has one.
+    """Return a note on an episode that cannot be scored, or None if it can be scored.
+
+    A later turn of a trained model may succeed where the fixed reply fails.
 
     Raises:
-        InputError: The episode failed.
+        InputError: The episode failed before the model's first turn.
     """
-    said = f"the agent '{episode.agent_name}' cannot play the first episode: {episode.detail}"
-    if episode.status in ("error", "timeout"):
-        raise InputError(said)
-    return f"an episode whose only turn is '0' has the status {episode.status}: {episode.detail}" * (
-        episode.status != "ok"
+    if episode.status == "ok":
+        return None
+    if not episode.turns:
+        raise InputError(f"the agent '{episode.agent_name}' cannot start the first episode: {episode.detail}")
+    return (
+        f"the agent '{episode.agent_name}': an episode whose only turn is '0' has the status "
+        f"{episode.status}: {episode.detail}"
     )

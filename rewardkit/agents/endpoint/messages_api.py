@@ -139,6 +139,7 @@ def events(asked: AskedTurn, said: SaidTurn) -> Iterator[tuple[str | None, Any]]
 def _events(asked: AskedTurn, said: SaidTurn) -> Iterator[dict[str, Any]]:
     yield {"type": "message_start", "message": _message(asked, said, [], None, 0)}
     for place, block in enumerate(_blocks(said)):
+        empty: dict[str, Any]
         if block["type"] == "text":
             empty, delta = {"text": ""}, {"type": "text_delta", "text": block["text"]}
         else:

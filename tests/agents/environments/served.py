@@ -36,6 +36,8 @@ class Game:
         self.guesses: list[str] = []
         self.plain = False
         """Take plain messages too."""
+        self.fails = "fail"
+        """Guess at which the game breaks."""
         self.most: int | None = None
         """Sessions at once, as OpenEnv's servers limit them."""
         self.at_once = 0
@@ -48,7 +50,7 @@ class Game:
         self.guesses.append(said)
         if said == "hang":
             await asyncio.sleep(3600)
-        if said == "fail":
+        if said == self.fails:
             raise RuntimeError("the game broke")
         if not (said.isdigit() and len(said) == 1):
             raise ValueError("a guess is one digit")

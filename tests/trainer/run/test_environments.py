@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +118,35 @@ def test_the_preflight_names_what_an_episode_would_fail_with(
         words = [word.replace("max_prompt_length=120", "max_prompt_length=10") for word in words]
         with pytest.raises(InputError, match="the limit is 10"):
             check(load_config("tiny-cpu", words))
+
+
+def test_a_fixed_reply_that_an_environment_cannot_take_is_a_note(model_folder: Path, tmp_path: Path) -> None:
+    with game_server() as server:
+        server.game.plain = True
+        server.game.fails = "0"
+        words = settings(write_rows(tmp_path), model_folder, tmp_path, f"ors:{server.url}")
+        assert any("the game broke" in note for note in check(load_config("tiny-cpu", words)))
+
+
+def test_a_program_that_cannot_start_is_refused_and_one_that_stumbles_is_not(
+    model_folder: Path, tmp_path: Path
+) -> None:
+    asks = "import json, os, sys, urllib.request as u\n"
+    asks += "url = os.environ['OPENAI_BASE_URL'] + '/chat/completions'\n"
+    asks += "body = json.dumps({'messages': json.load(sys.stdin)['prompt']}).encode()\n"
+    asks += "ask = lambda: u.build_opener(u.ProxyHandler({})).open(u.Request(url, body)).read()\n"
+    rows = write_rows(tmp_path, data_source="gsm8k", agent_name="external", ground_truth="3")
+    for code, why in (("import no_such_module", "no_such_module"), (asks + "ask(); ask()", None)):
+        (tmp_path / "program.py").write_text(code)
+        command = json.dumps([sys.executable, str(tmp_path / "program.py")])
+        (tmp_path / "agents.yaml").write_text(f"- name: external\n  command: {command}\n")
+        words = settings(rows, model_folder, tmp_path, "")
+        words.append(f"actor_rollout_ref.rollout.agent.agent_loop_config_path={tmp_path}/agents.yaml")
+        if why is None:
+            check(load_config("tiny-cpu", words))
+        else:
+            with pytest.raises(InputError, match=why):
+                check(load_config("tiny-cpu", words))
 
 
 def test_rows_that_a_reward_of_text_scores_still_need_a_ground_truth(
