@@ -13,8 +13,8 @@ from fractions import Fraction
 
 import msgspec
 
-from rewardkit.rewards.answers.notation import plain_signs
 from rewardkit.rewards.answers.place import Frame, FrameKind, Group, last_group
+from rewardkit.rewards.answers.signs import plain_signs
 
 Value = Decimal | Fraction
 

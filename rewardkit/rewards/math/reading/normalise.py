@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from rewardkit.rewards.answers.notation import CharacterTable, plain_form, with_scripts
+from rewardkit.rewards.answers.signs import CharacterTable, plain_form, with_scripts
 from rewardkit.rewards.math.guards import MAX_ANSWER_CHARS
 from rewardkit.rewards.math.reading.macros import CURRENCY, GAP, THIN, expand, is_command, spelling_of
 from rewardkit.rewards.math.reading.nouns import harmless
