@@ -1,8 +1,8 @@
-"""Place of a verdict in a judge's answer: a line, or the last sentence of a line, of its own.
+"""Place of a verdict in a judge's answer: at the beginning of a line or of a sentence.
 
 Text before the marker on its line could make the verdict an example, a limit or a quotation ("Max VERDICT:
-10"), and text after the verdict could withdraw it ("Cancel that"). Before the marker stand only marks, and
-after the verdict only marks and text under a label (`Reason: ...`).
+10"), so that only marks and whole sentences may stand there. Prose may follow the verdict ("I hope this
+helps!"), but not a label with a word of the marker (`Final verdict: none`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,6 @@ _LABEL = re.compile(
 )
 """Beginning of a line that says what the text after it is: a label (`Reason:`) or a heading."""
 _WORD = re.compile(r"[^\W\d_]+")
-_ITEM = re.compile(r"\s*(?:[*+•-]|\d{1,2}[.)])\s")
 
 
 def without_struck(said: str) -> str:
@@ -75,25 +74,11 @@ def begins_alone(text: str) -> bool:
     )
 
 
-def ends_alone(text: str, marker: str) -> bool:
-    """Return True if the lines after a verdict are marks or labelled text.
-
-    A label with a word of the marker, such as `Final verdict:`, says something about the verdict.
-    """
+def is_revised(text: str, marker: str) -> bool:
+    """Return True if a label after a verdict contains a word of the marker, such as `Final verdict:`."""
     words = set(_WORD.findall(marker.casefold()))
-    labelled = new = False
-    for line in text.split("\n"):
-        if not re.search(r"\w", re.sub(CLOSED, "", line)):
-            new = new or not line.strip()
-            continue
-        if label := _LABEL.match(line):
-            labelled = words.isdisjoint(_WORD.findall(label[0].casefold()))
-        elif new and not _ITEM.match(line):
-            labelled = False
-        if not labelled:
-            return False
-        new = False
-    return True
+    labels = filter(None, map(_LABEL.match, text.split("\n")))
+    return any(not words.isdisjoint(_WORD.findall(label[0].casefold())) for label in labels)
 
 
 def _shown(tag: re.Match[str]) -> str:

@@ -1,8 +1,8 @@
 """Parses the verdict in a judge's answer: a number, a word in `verdicts`, or a field of a JSON object.
 
-A verdict has a line of its own (`place`). The labelled text after it may contain no other possible verdict,
-which is a number within the range, in digits or words, or another word in `verdicts`. The judge of any other
-answer is asked once more.
+A verdict begins a line or a sentence (`place`), and ends one. The prose after it may contain no other
+possible verdict, which is a number within the range, in digits or words, or another word in `verdicts`. The
+judge of any other answer is asked once more.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rewardkit.rewards.judge.place import (
     COMMAND,
     OPENED,
     begins_alone,
-    ends_alone,
+    is_revised,
     markers,
     without_struck,
 )
@@ -65,12 +65,18 @@ _A_NUMBER = re.compile(
 _OPENING = rf"(?:{COMMAND}|\\[(\[]|{OPENED}|{CLOSED}|__|_(?=\s)|[\s*`\"'“‘„«$(\[{{|])*+"
 _CLOSING = rf"(?:\\[)\]]|{CLOSED}|__|[ \t\r*`\"'”’“»$)\]}}|])*+"
 _END = re.compile(rf"{_CLOSING}[.!。！]?{_CLOSING}(?:\n|\Z)")
+_SENTENCE_END = re.compile(
+    rf"{_CLOSING}(?:[.!](?:[*_`\"'”’“»)\]}}]|{CLOSED})*[ \t]+(?=[^\w\s]|[^\W\d_a-z])|[。！])"
+)
+"""End of a sentence after a verdict. The next sentence on the line begins with a capital."""
 _ON_SCALE = re.compile(
     rf"{_OPENING}(?P<score>{_NUMBER}){_POINTS}"
     rf"(?:{_CLOSING}(?:[(\[]?{_SCALE}(?P<high>{_NUMBER})|(?P<percent>%)))?{_CLOSING}{_POINTS}"
 )
 _FENCE = re.compile(r"`{1,4}(?:json)?\s*\Z")
 """Beginning of the code fence around an object."""
+_FENCED = re.compile(r"\s*`{1,4}(?=\s|\Z)")
+"""End of the code fence around an object."""
 _AROUND = " \t\r\n*_`"
 
 
@@ -119,8 +125,8 @@ def json_verdicts(
 ) -> list[JudgeVerdict]:
     """Parse verdicts from fields (`a.b` for nested objects) of the JSON object in an answer.
 
-    The object has lines of its own or follows the marker, and ends the answer. No other text contains braces,
-    except before the marker.
+    The object has lines of its own or follows the marker, and only prose without digits follows it. No other
+    text contains braces, except before the marker.
 
     Raises:
         NoVerdictError: The answer has no such object, a field is missing or duplicated, or a value is neither
@@ -164,7 +170,10 @@ def _object_in(said: str, marker: str) -> tuple[dict[str, Any] | None, str, bool
     marked = bool(found) and start >= found[-1][1] and not before[found[-1][1] :].strip(_AROUND)
     before = before[: found[-1][0]] if marked else before
     is_item = before.rstrip().endswith("[")
-    if start >= 0 and not is_item and begins_alone(before) and ends_alone(said[end:], marker):
+    ended = _END.match(_FENCED.sub("", said[end:], 1))
+    prose = said[end:] if ended is None else ended.string[ended.end() :]
+    ends = ended is not None and not re.search(r"\d", prose) and not is_revised(prose, marker)
+    if start >= 0 and not is_item and begins_alone(before) and ends:
         return _object(said[start:end]), before, marked
     return None, before, False
 
@@ -259,18 +268,22 @@ def _only_value(made: dict[str, Any], options: JudgeOptions) -> str:
 
 
 def _verdict_in(text: str, marker: str, options: JudgeOptions) -> str:
-    """Return the verdict at the beginning of a text, which must end its line.
+    """Return the verdict at the beginning of a text.
+
+    The verdict must end its line or, after a marker, its sentence.
 
     Raises:
-        NoVerdictError: Other text follows, or labelled text with another verdict.
+        NoVerdictError: Other text follows on the line, or prose with another verdict.
     """
     verdict, end = _verdict_at_start(text, options)
-    line = _END.match(text, end)
-    if line is None:
+    line = _END.match(text, end) or (_SENTENCE_END.match(text, end) if marker else None)
+    # "1. Accurate" on a line of its own is an item of a list
+    is_item = "\n" in text[:end] and line is not None and line.re is _SENTENCE_END
+    if line is None or is_item:
         raise NoVerdictError(f"expected only a verdict, found {start_of(text)!r}")
     rest = text[line.end() :]
-    if not ends_alone(rest, marker):
-        raise NoVerdictError(f"expected nothing after the verdict {verdict!r}, found {start_of(rest)!r}")
+    if is_revised(rest, marker):
+        raise NoVerdictError(f"the text after the verdict {verdict!r} revises it: {start_of(rest)!r}")
     if other := _other_verdict(rest, verdict, options):
         raise NoVerdictError(f"the text after the verdict {verdict!r} contains {other!r}: {start_of(rest)!r}")
     return verdict

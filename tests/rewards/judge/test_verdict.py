@@ -61,7 +61,8 @@ READ = [
     "{n} points", "{n} out of 10 points", "{n} points out of 10", "{n}分", "<b>{n}</b>", "{n}<|im_end|>", "{n}<|eot_id|>\n",
     "**{n}** points", "{n} (out of 10)", "\\textbf{{{n}}}", "| {n} |", "{n}<br>", "{n}\nReason: it is short.", '{{"score": {n}}}',
     "{n}\n\n**Explanation:**\nThe tone is right,\nthe dates are not.", "{n}\n## Reasons\n- tone\n- dates", "`{{\"score\": {n}}}`",
-    "{n}\n\n**Reason:** the dates are missing.",
+    "{n}\n\n**Reason:** the dates are missing.", "{n}. The response is good but short.", "**{n}**. Good.", "{n}\n\nI hope this helps!",
+    "{n}/10. It was written in 1987.", "{n}。回答很好", "{n}\nA {n} is fair.", "{n}\nThe term x² is missing.",
     '```json\n{{"reason": "short", "score": {n}}}\n```', "\n```json\n{{\"score\": {n}}}\n```\n", "{n}!\n",
 ]  # fmt: skip
 """What may stand behind the marker where {n} is the verdict."""
@@ -77,9 +78,7 @@ UNREADABLE = [
     "{n}\nBesser 8,75.", "\n{n}. Accurate\n{n}. Clear", "{n}. of mistakes", "{n}\nRather 7½.", '{{"score": "6/10", "confidence": {n}}}',
     '{{"score": null, "confidence": {n}}}', '{{"score": "5", "max": {n}}}',
     '{{"score": {n}, "style": 2}}', '{{"score": {n}}} 4', '{{"scores": [{n}]}}', "{n}.. ", "{n}. 4", "{n}; 6", "{n} 分、または六", "{n} maybe",
-    "{n}. The response is good but short.", "**{n}**. Good.", "{n}\n\nI hope this helps!", "{n}。回答很好", "{n}\nA {n} is fair.",
-    "{n}\nCancel that.", "{n}. Scratch that.", "{n}\n\nI take that back.", "{n}\n取り消します。", "{n}\nFinal V: changed",
-    "{n}\nReason: it is short.\n\nCancel that.", "~~{n}~~", "<strike>{n}</strike>", "<del>{n}", "{n}</del>", "\\cancel{{{n}}}", "{n} <or 6>",
+    "{n}\nFinal V: changed", "~~{n}~~", "<strike>{n}</strike>", "<del>{n}", "{n}</del>", "\\cancel{{{n}}}", "{n} <or 6>",
 ]  # fmt: skip
 """What no number can be read from, whatever {n} is."""
 
@@ -128,11 +127,14 @@ def test_an_object_has_lines_of_its_own_and_ends_the_answer() -> None:
         "**V:** {}",
         "V:\n```\n{}\n```",
         "{}\nReason: it is short.",
+        "```\n{}\n```\nI hope this helps!",
     ):
         assert read(text.format('{"score": 7}'), **FORMS["json"]) == 7.0, text
     for text in (
         "He wrote {}",
-        "```\n{}\n```\nCancel that.",
+        "{} is my verdict.",
+        "{} 4",
+        "{}\nIt is 4 of 10.",
         "~~{}~~",
         "<del>{}</del>",
         "Example: {}",
@@ -156,7 +158,7 @@ def test_without_a_marker_the_verdict_is_the_last_line_or_the_first() -> None:
     assert read("It lacks 2 of 4 facts.\n6/10\n", "") == 6.0
     assert read("<think>9 or 10?</think>2", "") == 2.0
     assert read("6/10\n\nReason: it is short.", "") == 6.0
-    assert read("6/10\n\nCancel that.", "") is None
+    assert read("6/10\n\nI hope this helps!", "") == 6.0
     for text in ("Score: 6/10", "It lacks 2 of 4 facts: 6", "It has 2/4 facts"):
         assert read(text, "") is None
     assert read("Reasons.\nFinal Score: 6/10", "Final Score:") == 6.0
@@ -240,5 +242,5 @@ def test_a_marker_within_a_word_is_none() -> None:
 
 def test_a_roman_numeral_behind_a_verdict_is_another_verdict() -> None:
     assert read("V: 7. On reflection, IV.") is None
+    assert read("V: 7. Part VII is clear.") == 7.0
     assert read("V: 7\nReason: part IV is missing.") is None
-    assert read("V: 7\nReason: part VII is clear.") == 7.0
