@@ -1,11 +1,10 @@
-"""Policy losses per token: Clip-Cov, KL-Cov, DPPO, DRO, LUSPO and VESPO."""
+"""Policy losses per token: Clip-Cov, KL-Cov, DRO, LUSPO and VESPO."""
 
 from __future__ import annotations
 
 import math
 
 import torch
-from torch import Tensor
 
 from rewardkit.trainer.algorithms.losses import clip_surrogates
 from rewardkit.trainer.algorithms.objective import PerToken, PolicyLoss, PolicyOptions, Terms
@@ -30,38 +29,6 @@ def kl_cov(terms: Terms, options: PolicyOptions) -> PerToken:
     penalty = options.ppo_kl_coef * terms.log_ratio.abs()
     loss = -terms.advantages * terms.ratio + torch.where(terms.chosen, penalty, torch.zeros_like(penalty))
     return loss, {}
-
-
-def dppo_tv(terms: Terms, options: PolicyOptions) -> PerToken:
-    """Compute the DPPO loss (arXiv:2602.04879) with bounds on the change in a token's probability.
-
-    The change is the total variation between choosing the token and not choosing it.
-    """
-    moved = terms.log_probs.exp() - (terms.log_probs - terms.log_ratio).exp()
-    within = torch.where(terms.advantages > 0, moved <= options.clip_high, moved >= -options.clip_low)
-    return _dppo(terms, within, options)
-
-
-def dppo_kl(terms: Terms, options: PolicyOptions) -> PerToken:
-    """Compute the DPPO loss with bounds on the KL divergence between choosing a token and not choosing it.
-
-    A token is always within the bounds if its update moves its probability back towards the old policy.
-    """
-    new, old = terms.log_probs.exp(), (terms.log_probs - terms.log_ratio).exp()
-    kl = -old * terms.log_ratio + (1 - old) * ((1 - old + 1e-8) / (1 - new + 1e-8)).log()
-    up = (kl <= options.clip_high) | (new <= old)
-    down = (kl <= options.clip_low) | (new >= old)
-    return _dppo(terms, torch.where(terms.advantages > 0, up, down), options)
-
-
-def _dppo(terms: Terms, within: Tensor, options: PolicyOptions) -> PerToken:
-    """Return the REINFORCE loss for tokens within bounds, weighted by the detached ratio up to `clip_c`."""
-    ratio = terms.ratio.detach()
-    weight = ratio.clamp(max=options.clip_c) * within
-    return -weight * terms.advantages * terms.log_probs, {
-        "pg_clipfrac": ~within,
-        "pg_clipfrac_lower": (ratio > options.clip_c) & within,
-    }
 
 
 def dro(terms: Terms, options: PolicyOptions) -> PerToken:
@@ -96,8 +63,6 @@ def vespo(terms: Terms, options: PolicyOptions) -> PerToken:
 
 
 CLIP_COV = PolicyLoss(clip_cov, choose=choose_by_lot)
-DPPO_TV = PolicyLoss(dppo_tv)
-DPPO_KL = PolicyLoss(dppo_kl)
 DRO = PolicyLoss(dro, at_zero="all")
 LUSPO = PolicyLoss(luspo, aggregation="seq-mean-token-sum")
 VESPO = PolicyLoss(vespo)

@@ -82,6 +82,38 @@ def geo_mean(terms: Terms, options: PolicyOptions) -> PerToken:
     }
 
 
+def dppo_tv(terms: Terms, options: PolicyOptions) -> PerToken:
+    """Return the DPPO loss (arXiv:2602.04879) with bounds on the change in a token's probability.
+
+    The change is the total variation between choosing the token and not choosing it.
+    """
+    moved = terms.log_probs.exp() - (terms.log_probs - terms.log_ratio).exp()
+    within = torch.where(terms.advantages > 0, moved <= options.clip_high, moved >= -options.clip_low)
+    return _dppo(terms, within, options)
+
+
+def dppo_kl(terms: Terms, options: PolicyOptions) -> PerToken:
+    """Return the DPPO loss with bounds on the KL divergence between choosing a token and not choosing it.
+
+    A token is always within the bounds if its update moves its probability back towards the old policy.
+    """
+    new, old = terms.log_probs.exp(), (terms.log_probs - terms.log_ratio).exp()
+    kl = -old * terms.log_ratio + (1 - old) * ((1 - old + 1e-8) / (1 - new + 1e-8)).log()
+    up = (kl <= options.clip_high) | (new <= old)
+    down = (kl <= options.clip_low) | (new >= old)
+    return _dppo(terms, torch.where(terms.advantages > 0, up, down), options)
+
+
+def _dppo(terms: Terms, within: Tensor, options: PolicyOptions) -> PerToken:
+    """Return the REINFORCE loss for tokens within bounds, weighted by the detached ratio up to `clip_c`."""
+    ratio = terms.ratio.detach()
+    weight = ratio.clamp(max=options.clip_c) * within
+    return -weight * terms.advantages * terms.log_probs, {
+        "pg_clipfrac": ~within,
+        "pg_clipfrac_lower": (ratio > options.clip_c) & within,
+    }
+
+
 def clip_surrogates(ratio: Tensor, advantages: Tensor, options: PolicyOptions) -> tuple[Tensor, Tensor]:
     """Return the PPO losses without and with a clipped ratio, each (B, T)."""
     return -advantages * ratio, -advantages * ratio.clamp(1 - options.clip_low, 1 + options.clip_high)
@@ -96,6 +128,8 @@ POLICY_LOSSES: Table[PolicyLoss] = Table(
         "cispo": PolicyLoss(cispo),
         "sapo": PolicyLoss(sapo, aggregation="seq-mean-token-mean"),
         "gpg": PolicyLoss(gpg),
+        "dppo_tv": PolicyLoss(dppo_tv),
+        "dppo_kl": PolicyLoss(dppo_kl),
         "geo_mean": PolicyLoss(geo_mean, aggregation="seq-mean-token-mean", one_weight_per_sequence=True),
     },
 )
