@@ -29,7 +29,7 @@ let token = sessionStorage.getItem("token") || "";
 export async function send(method, path, body, further = {}) {
   const headers = { ...further, ...(token ? { Authorization: `Bearer ${token}` } : {}) };
   if (body !== undefined) headers["Content-Type"] = "application/json";
-  const answer = await fetch(path, { method, headers, body });
+  const answer = await reached(path, { method, headers, body });
   if (answer.status === 401) {
     const problem = token ? "This token is not valid." : "This server requires a token.";
     $("token-form").hidden = false;
@@ -41,6 +41,14 @@ export async function send(method, path, body, further = {}) {
   $("token-problem").textContent = "";
   $("token-form").hidden = true;
   return answer;
+}
+
+async function reached(path, options) {
+  try {
+    return await fetch(path, options);
+  } catch {
+    throw new Error("Cannot reach the server. Check that it is running, and try again.");
+  }
 }
 
 // Send a request and return the value of its answer, or throw what the server says is wrong.

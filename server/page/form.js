@@ -18,20 +18,85 @@ export function offer(known, examples) {
     const i = $("example").value;
     if (i) fillWith(examples[i], i);
   };
+  browse();
+  $("browse").hidden = false;
 }
 
 export function fillWith(sample, title = "") {
   $("example").value = title;
   const extra = Object.keys(sample.extra_info ?? {}).length ? JSON.stringify(sample.extra_info, null, 2) : "";
   const prompt = sample.prompt ?? "";
-  $("source").value = sample.data_source;
-  $("response").value = sample.response;
-  $("truth").value = sample.ground_truth;
+  $("source").value = sample.data_source ?? "";
+  $("response").value = sample.response ?? "";
+  $("truth").value = sample.ground_truth ?? "";
   $("prompt").value = typeof prompt === "string" ? prompt : JSON.stringify(prompt, null, 2);
   $("extra").value = extra;
   $("more").open = Boolean(extra || $("prompt").value);
   complainOfExtra("");
   describe();
+}
+
+// --- the list of rewards ---------------------------------------------------------------------------------
+
+function browse() {
+  const wanted = $("browse-text").value.trim().toLowerCase();
+  const found = rewards.filter((reward) => [reward.name, reward.summary, ...reward.data_sources, ...reward.aliases]
+    .some((text) => text.toLowerCase().includes(wanted)));
+  $("browse-none").hidden = found.length > 0;
+  $("browse-list").replaceChildren(...found.map((reward) => {
+    const name = reward.data_sources.find((one) => !one.includes("*")) ?? reward.name;
+    const button = make("button", { class: "plain", type: "button" }, name);
+    button.onclick = () => {
+      $("source").value = name;
+      $("example").value = "";
+      describe();
+      $("response").focus();
+    };
+    return make("li", {}, button, make("span", { class: "hint" }, ` ${reward.summary}`));
+  }));
+}
+
+// --- links to a sample -----------------------------------------------------------------------------------
+
+const LONGEST_LINK = 8000; // characters that all browsers and most chats keep
+
+// The sample that a link names. The part of an address behind # is not sent to the server.
+export function shared(text) {
+  try {
+    const bytes = Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
+    const sample = JSON.parse(new TextDecoder().decode(bytes));
+    if (typeof sample.data_source === "string") return sample;
+  } catch {
+    // it is said below
+  }
+  throw new Error("This link does not contain a sample.");
+}
+
+function linkTo(sample) {
+  const bytes = new TextEncoder().encode(JSON.stringify(sample));
+  const coded = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
+  const address = new URL(location.href);
+  address.hash = `sample=${coded.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
+  return address.href;
+}
+
+function shareButton(sample) {
+  const button = make("button", { class: "plain share", type: "button" }, "Copy a link to this sample");
+  button.onclick = async () => {
+    const link = linkTo(sample);
+    if (link.length > LONGEST_LINK) {
+      button.replaceWith(make("span", { class: "hint" }, "This sample is too long for a link."));
+      return;
+    }
+    history.replaceState(null, "", link);
+    try {
+      await navigator.clipboard.writeText(link);
+      button.textContent = "Link copied";
+    } catch {
+      button.textContent = "The link is in the address bar";
+    }
+  };
+  return button;
 }
 
 // Names may be globs, with * alone.
@@ -114,12 +179,14 @@ export function problemLine(error) {
 export function show(...content) {
   $("result").replaceChildren(...content);
   $("result").hidden = false;
+  $("browse").hidden = true;
   $("result").scrollIntoView({ block: "nearest" });
 }
 
 export function watchForm() {
   $("form").onsubmit = score;
   $("source").oninput = describe;
+  $("browse-text").oninput = browse;
   $("form").oninput = (event) => event.target === $("example") || ($("example").value = "");
   document.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && !$("try").hidden) $("form").requestSubmit();
@@ -133,7 +200,8 @@ function resultOf(sample, scored, explained) {
     make("div", { class: "verdict" },
       make("span", { class: "score" }, scored.status === "ok" ? number(scored.score) : "–"),
       badge(scored),
-      make("span", { class: "hint" }, `${scored.scorer || "no reward"}, ${(scored.seconds * 1000).toFixed(1)} ms`)),
+      make("span", { class: "hint" }, `${scored.scorer || "no reward"}, ${(scored.seconds * 1000).toFixed(1)} ms`),
+      shareButton(sample)),
     ...(explained.fields?.tests?.length && scored.status === "ok" ? [] : [facts(sample, scored)]), // the tests say it all
     ...testsOf(explained.fields?.tests),
     ...treeOf(explained.fields?.members),

@@ -1,7 +1,7 @@
 // The page at /: its tabs, its address, the token. What the tabs hold is in form.js and traffic.js.
 
 import { $, TokenWanted, ask, onToken } from "./common.js";
-import { fillWith, offer, score, show, problemLine, watchForm } from "./form.js";
+import { fillWith, offer, score, shared, show, problemLine, watchForm } from "./form.js";
 import { refresh, watchFilters } from "./traffic.js";
 
 let ready = false;
@@ -23,8 +23,11 @@ async function follow() {
   const [name, id] = location.hash.slice(1).split("=");
   if (name === "traffic") return choose($("tab-traffic"));
   choose($("tab-try"));
-  if (name !== "response" || !id) return;
+  if (!id) return;
   try {
+    // A shared sample is not scored by itself: a link must not make somebody's browser run a program.
+    if (name === "sample") return fillWith(shared(id));
+    if (name !== "response") return;
     fillWith(await ask(`traffic/responses/${encodeURIComponent(id)}`));
     await score();
   } catch (error) {

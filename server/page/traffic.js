@@ -76,14 +76,23 @@ function rateRow(title, counted, kind = "") {
     make("td", {}, histogram(counted.scores)));
 }
 
-function sparkline(values) {
-  const [width, height, top] = [200, 30, Math.max(1, ...values)];
-  const points = values.map((v, i) => `L${(i * width) / values.length},${height - (v / top) * (height - 2)}`);
-  return draw("svg", { width, height, role: "img", "aria-label": `at most ${top} per second` },
-    draw("path", { d: `M0,${height}${points.join("")}L${width},${height}Z` }));
-}
-
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
+
+// Samples per second over an axis of time, beside one of numbers.
+function sparkline(values) {
+  const [width, height, left, top, bottom] = [220, 52, 34, 8, 14];
+  const most = Math.max(1, ...values);
+  const floor = height - bottom;
+  const points = values.map((v, i) =>
+    `L${left + (i * (width - left)) / values.length},${floor - (v / most) * (floor - top)}`);
+  const text = (x, y, anchor, said) => draw("text", { x, y, "text-anchor": anchor }, said);
+  return draw("svg", { width, height, role: "img", "aria-label": `at most ${most} per second` },
+    draw("path", { d: `M${left},${floor}${points.join("")}L${width},${floor}Z` }),
+    draw("line", { x1: left, x2: width, y1: floor, y2: floor }),
+    draw("line", { x1: left, x2: left, y1: top, y2: floor }),
+    text(left - 4, top + 4, "end", compact.format(most)), text(left - 4, floor + 3, "end", "0"),
+    text(left, height - 3, "start", `${values.length} s ago`), text(width, height - 3, "end", "now"));
+}
 
 // Bars over an axis of scores, beside one of counts.
 function histogram(scores) {

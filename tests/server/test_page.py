@@ -333,6 +333,48 @@ def test_an_example_of_the_routes_is_sent_and_answered(page: Any, url: str) -> N
     assert groups == ["slime"]
 
 
+def test_rewards_can_be_browsed_and_chosen_until_a_result_takes_their_place(page: Any) -> None:
+    assert page.locator("#browse-list li").count() > 20
+    page.fill("#browse-text", "gsm8k")
+    assert page.locator("#browse-list li").count() < 10
+    page.locator("#browse-list button", has_text="openai/gsm8k").or_(
+        page.locator("#browse-list button")
+    ).first.click()
+    assert "gsm8k" in page.input_value("#source")
+    assert page.inner_text("#summary")
+    page.fill("#browse-text", "no such reward")
+    assert page.is_visible("#browse-none")
+    score(page, "GSM8K: right, in format")
+    assert not page.is_visible("#browse")
+
+
+def test_a_link_to_a_sample_fills_in_the_form_and_scores_nothing_by_itself(page: Any, url: str) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    fill(page, "gsm8k", "Ünïcode ≥ 72\n#### 72", "72", extra='{"a": 1}')
+    page.click(".share")
+    expect(page.locator(".share")).to_have_text("Link copied")
+    link = page.evaluate("navigator.clipboard.readText()")
+    asked: list[str] = []
+    with heard(page, "request", lambda request: asked.append(f"{request.method} {request.url}")):
+        page.goto("about:blank")
+        page.goto(link)
+        expect(page.locator("#response")).to_have_value("Ünïcode ≥ 72\n#### 72")
+    assert page.input_value("#truth") == "72"
+    assert '"a": 1' in page.input_value("#extra")
+    assert not [one for one in asked if one.startswith("POST")]
+    page.goto("about:blank")
+    page.goto(f"{url}#sample=bm90IGpzb24")
+    expect(page.locator("#result .error")).to_have_text("This link does not contain a sample.")
+
+
+def test_a_server_that_is_gone_is_said_in_words(page: Any) -> None:
+    page.route("**/score", lambda route: route.abort())
+    page.route("**/explain", lambda route: route.abort())
+    fill(page, "gsm8k", "#### 72", "72")
+    expect(page.locator("#result .error")).to_contain_text("Cannot reach the server")
+    page.unroute_all()
+
+
 def test_a_composition_is_drawn_as_a_tree_with_what_each_member_said(page: Any) -> None:
     fill(page, "drawn", "<think>6 * 12</think>#### 72", "72")
     page.wait_for_selector("#tree")
