@@ -26,7 +26,7 @@ CODE = (
     ),
     Dataset(
         name="multipl-e",
-        summary="MultiPL-E: HumanEval and MBPP in C++, Go, Java, JavaScript and Rust",
+        summary="MultiPL-E: HumanEval and MBPP in five languages",
         licence="MIT",
         source="nuprl/MultiPL-E",
         rows="test, about 160 (HumanEval) or 390 (MBPP) for each language",

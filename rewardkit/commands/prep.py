@@ -63,7 +63,7 @@ class _DatasetGroup(click.Group):
     cls=_DatasetGroup,
     subcommand_metavar="DATASET [OPTIONS]",
     invoke_without_command=True,
-    epilog=f"Example: {DATASETS['arithmetic'].example}",
+    epilog=f"Example: {DATASETS['math'].example}",
 )
 @click.option(
     "--list", "show_list", is_flag=True, help="List all datasets with source, size, reward and licence."

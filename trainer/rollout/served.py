@@ -46,6 +46,7 @@ from rewardkit.trainer.rollout.serving import (
     answers,
     call,
     start_server,
+    stop_all,
 )
 from rewardkit.trainer.rollout.turn_requests import POLL_S, Asking, Fleet, RolloutServer, TurnLimits
 from rewardkit.trainer.rollout.vllm import (
@@ -170,8 +171,9 @@ class ServedRollout:
         self._max_len = self._config.max_model_len or (
             self._config.prompt_length + self._config.response_length
         )
-        self._local = LocalServers(self._start)
-        self._end = weakref.finalize(self, self._local.stop)
+        self.local = LocalServers(self._start)
+        """Servers that this process has started."""
+        self._end = weakref.finalize(self, stop_all, self.local.processes)
         self._tensors: Iterable[tuple[str, Tensor]] = ()
         """Weights that were sent last, which the main thread can gather again."""
         self.fleet = Fleet([RolloutServer(url, lives=False) for url in self._found_by_all()])
@@ -303,10 +305,10 @@ class ServedRollout:
             if self._world.is_main:
                 for url, why in failed.items():
                     _say(f"lost a rollout server: {url} did not accept the weights: {why}")
-                self._local.kill(failed)  # their weights are incomplete
+                self.local.kill(failed)  # their weights are incomplete
             if len(failed) < len(urls):
                 return
-            if not urls or not self._world.gather(self._local.can_restart)[0]:
+            if not urls or not self._world.gather(self.local.can_restart)[0]:
                 raise RewardkitError(
                     f"no rollout server accepted the policy's weights: {failed or 'no server answers'}"
                 )
@@ -355,7 +357,7 @@ class ServedRollout:
             f"starting {number} vLLM server{'s' * (number > 1)} on this machine: 20 s to 3 min, or up to "
             f"{START_S / 60:g} min for a large model"
         )
-        return self._local.open(number)
+        return self.local.open(number)
 
     def _start(self, number: int) -> ServerProcess:
         on_cpu = self._setup.device.type != "cuda"
@@ -375,15 +377,15 @@ class ServedRollout:
         begun = time.monotonic()
         told = False
         while True:
-            known = self._local.renewed() or self._given_urls()
+            known = self.local.renewed() or self._given_urls()
             found = [url for url in known if answers(url)]
-            self._local.starting.difference_update(found)
-            waits = START_S if self._local.starting else self._config.servers_wait_s
+            self.local.starting.difference_update(found)
+            waits = START_S if self.local.starting else self._config.servers_wait_s
             if found or not known:
                 return found
             if time.monotonic() - begun > waits:
-                self._local.kill(known)
-                if not self._local.can_restart:
+                self.local.kill(known)
+                if not self.local.can_restart:
                     return []
                 begun = time.monotonic()
             if not told:

@@ -14,7 +14,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,7 +85,8 @@ class LocalServers:
             start: Function that starts the server with this index.
         """
         self._start = start
-        self._processes: list[ServerProcess] = []
+        self.processes: list[ServerProcess] = []
+        """Servers by index."""
         self._restarts: list[list[float]] = []
         """Times of the latest restarts of each server."""
         self.starting: set[str] = set()
@@ -97,27 +98,27 @@ class LocalServers:
         Raises:
             RewardkitError: A server does not start.
         """
-        self._processes += [self._start(i) for i in range(number)]
+        self.processes += [self._start(i) for i in range(number)]
         self._restarts += [[] for _ in range(number)]
-        await_servers(self._processes)
-        return [one.url for one in self._processes]
+        await_servers(self.processes)
+        return [one.url for one in self.processes]
 
     @property
     def can_restart(self) -> bool:
         """Return True if a server would be restarted after it has exited."""
-        return any(map(self._may_restart, range(len(self._processes))))
+        return any(map(self._may_restart, range(len(self.processes))))
 
     def renewed(self) -> list[str]:
         """Restart servers that have exited, except servers that exit too often. Return all URLs."""
-        for number, one in enumerate(self._processes):
+        for number, one in enumerate(self.processes):
             if one.ended and self._may_restart(number):
                 said = "a rollout server has exited and is restarted; its output:"
                 print("\n".join([said, *one.last_lines()]), file=sys.stderr, flush=True)
                 one.stop()
-                self._processes[number] = started = self._start(number)
+                self.processes[number] = started = self._start(number)
                 self._restarts[number].append(time.monotonic())
                 self.starting.add(started.url)
-        return [one.url for one in self._processes if not one.ended]
+        return [one.url for one in self.processes if not one.ended]
 
     def _may_restart(self, number: int) -> bool:
         recent = [when for when in self._restarts[number] if time.monotonic() - when < RESTART_WINDOW_S]
@@ -126,15 +127,16 @@ class LocalServers:
 
     def kill(self, urls: Collection[str]) -> None:
         """Kill the servers with these URLs. Ignore other URLs."""
-        for one in self._processes:
+        for one in self.processes:
             if one.url in urls:
                 kill_group(one.process)
                 one.process.wait()
 
-    def stop(self) -> None:
-        """Stop all servers."""
-        for one in self._processes:
-            one.stop()
+
+def stop_all(processes: Iterable[ServerProcess]) -> None:
+    """Stop servers."""
+    for one in processes:
+        one.stop()
 
 
 def start_server(

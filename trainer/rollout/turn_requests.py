@@ -25,7 +25,7 @@ import numpy
 
 from rewardkit.agents.types import Reply
 from rewardkit.errors import RewardkitError
-from rewardkit.http_retry import NOT_BEGUN, retry_after_s
+from rewardkit.http_retry import BUSY, retry_after_s
 from rewardkit.trainer.rollout.base import Play, TurnCosts, TurnFailedError
 from rewardkit.trainer.rollout.conversing import Ask, Seat, play_all
 
@@ -42,8 +42,6 @@ MASKED_SHARE = 0.1
 of one prompt may always fail."""
 CONNECT_S = 5.0
 """Time limit for connecting to a server, and for checking that it answers, in seconds."""
-BUSY = NOT_BEGUN | {408, 409, 421, 425, 529}
-"""Statuses after which a later attempt may succeed, whatever the turn is."""
 POLL_S = 1.0
 """Seconds between two checks of the servers while a turn is pending or no server is available."""
 LOWEST = -9000.0

@@ -110,7 +110,7 @@ class Engines:
         if self.servers is None:
             lora = {"rollout.lora_sync": "adapter", "model.lora_rank": 4}
             self.servers = self._open("vllm_server", model, {"servers": 2, "max_num_seqs": 64}, lora)
-        urls = [one.url for one in self.servers._processes]
+        urls = [one.url for one in self.servers.local.processes]
         return self._open("vllm_server", model, {"urls": urls, "max_num_seqs": 64, **settings})
 
     def _open(
@@ -663,7 +663,7 @@ def test_a_run_on_servers_is_a_run_on_the_engine_in_the_process(
     model = sharp_model(tokenizer, tied=True)
     save(model, tokenizer, tmp_path / "model")
     engines.open("vllm_server", model, {}, fresh=False)
-    urls = [one.url for one in engines.servers._processes]
+    urls = [one.url for one in engines.servers.local.processes]
     logs = []
     for name, more in (("vllm_server", [f"actor_rollout_ref.rollout.urls={urls}"]), ("vllm", [])):
         given = [*more, "actor_rollout_ref.rollout.max_num_seqs=64", "data.max_prompt_length=200"]
@@ -717,7 +717,7 @@ def test_an_adapter_alone_draws_as_merged_weights_do_and_a_killed_server_comes_b
     drawn = engine.generate(ids, mask, Sampling(n=32), seeds)
     assert torch.equal(drawn.responses, wanted.responses), "as with the adapter merged into all weights"
     assert drawn.rollout_log_probs == near(wanted.rollout_log_probs, 10**4, dtype=torch.float32)
-    killed = engine._processes[0]
+    killed = engine.local.processes[0]
 
     def kill_at_first(ended: dict[int, list[int]]) -> None:
         os.killpg(killed.process.pid, signal.SIGKILL)
@@ -726,5 +726,5 @@ def test_an_adapter_alone_draws_as_merged_weights_do_and_a_killed_server_comes_b
     assert torch.equal(found.responses, wanted.responses)
     assert killed.process.wait(60) is not None
     engine.sync_weights(adapter)
-    assert engine._processes[0].url != killed.url
+    assert engine.local.processes[0].url != killed.url
     assert torch.equal(engine.generate(ids, mask, Sampling(n=32), seeds).responses, wanted.responses)

@@ -36,10 +36,11 @@ def fold(node: Node) -> Node:
             return _sum([fold(t) for t in terms]) or node
         case Mul(factors=factors):
             return _product([fold(f) for f in factors]) or node
-        case Div(top=top, bottom=bottom) if isinstance(inner := fold(top), Matrix):
-            return _map(inner, lambda cell: Div(cell, bottom))
-        case Div(top=top, bottom=bottom) if _is_tuple(inner := fold(top)):
-            return _each(inner, lambda item: Div(item, bottom))
+        case Div(top=top, bottom=bottom):
+            inner = fold(top)  # only once, as each level of a nested quotient would double the work
+            if isinstance(inner, Matrix):
+                return _map(inner, lambda cell: Div(cell, bottom))
+            return _each(inner, lambda item: Div(item, bottom)) if _is_tuple(inner) else node
         case Pow(base=base, exponent=Num(num=power, den=1)) if 0 < power <= _MAX_POWER:
             inner = fold(base)
             return _product([inner] * power) or node if isinstance(inner, Matrix) else node
