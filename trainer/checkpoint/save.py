@@ -418,9 +418,12 @@ def _write_turns(turns: Mapping[int, pa.Table], checkpoint: Path, rank: int) -> 
 
 
 def _read_turns(checkpoint: Path, rank: int | None) -> dict[int, pa.Table]:
-    """Return turns by step, from the process with this rank or, if `rank` is None, from all processes."""
+    """Return turns by step, from the process with this rank or, if `rank` is None, from all processes.
+
+    A process has turns only for the steps whose prompts it had begun.
+    """
     name = "" if rank is None else f"process_{rank}.parquet"
-    folders = (checkpoint / TURNS).glob("step_*")
+    folders = [folder for folder in (checkpoint / TURNS).glob("step_*") if (folder / name).exists()]
     return {int(f.name.removeprefix("step_")): pq.read_table(f / name, schema=SCHEMA) for f in folders}
 
 
