@@ -8,8 +8,8 @@ from email.utils import parsedate_to_datetime
 
 RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 """Statuses after which a retry may succeed."""
-BUSY = frozenset({408, 409, 421, 425, 429, 502, 503, 504, 529})
-"""Statuses after which the same request may succeed later, whatever it contains."""
+BUSY = RETRIED - {500} | {421}
+"""Statuses after which the same request may succeed later or elsewhere, whatever it contains."""
 NOT_BEGUN = frozenset({429, 502, 503, 504})
 """Statuses after which even a request that must not be executed twice may be retried."""
 

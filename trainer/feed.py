@@ -22,6 +22,7 @@ from typing import Any, Generic, TypeVar
 import pyarrow as pa
 
 from rewardkit.errors import ConfigError
+from rewardkit.threads import in_thread
 from rewardkit.trainer.config.root import TrainerConfig, pipeline_depth, steps_ahead
 from rewardkit.trainer.data import PromptLoader
 from rewardkit.trainer.distributed import World
@@ -29,7 +30,6 @@ from rewardkit.trainer.group_queue import GroupQueue
 from rewardkit.trainer.rollout.journal import TurnJournal
 
 T = TypeVar("T")
-R = TypeVar("R")
 
 
 @dataclass(eq=False)
@@ -60,7 +60,7 @@ class Feed(Generic[T]):
         config: TrainerConfig,
         total_steps: int,
         world: World,
-        attend: Callable[[Future[Any]], None] = lambda work: None,
+        attend: Callable[[Future[Any]], object] = lambda work: wait([work]),
     ) -> None:
         """Create a feed with prompts from this loader.
 
@@ -150,7 +150,8 @@ class Feed(Generic[T]):
     def settle(self) -> None:
         """Wait for all groups that have begun if each must come from a single version of the weights."""
         if self._one_version:
-            self._attend(_in_thread(lambda: wait([group.drawn for group in self._open.values()])))
+            drawn = [group.drawn for group in self._open.values()]
+            self._attend(in_thread(lambda: wait(drawn), "settling"))
 
     def take(self, step: int) -> list[T]:
         """Return this process's groups for a step, in the order of the prompts. Wait until they have ended.
@@ -158,7 +159,7 @@ class Feed(Generic[T]):
         Raises:
             Exception: A process failed to generate a group. All processes raise its exception.
         """
-        choosing = _in_thread(partial(self._choose, step))
+        choosing = in_thread(partial(self._choose, step), "choosing groups")
         self._attend(choosing)
         failed = choosing.exception()
         first = self._world.first_error(failed if isinstance(failed, Exception) else None)
@@ -273,17 +274,3 @@ class Feed(Generic[T]):
     def turns(self) -> dict[int, pa.Table]:
         """Return the turns that this process has generated so far for open groups, by the prompts' step."""
         return {step: journal.table() for step, journal in self._journals.items()}
-
-
-def _in_thread(work: Callable[[], R]) -> Future[R]:
-    """Run a function in a daemon thread."""
-    ended: Future[R] = Future()
-
-    def run() -> None:
-        try:
-            ended.set_result(work())
-        except BaseException as error:
-            ended.set_exception(error)
-
-    threading.Thread(target=run, daemon=True).start()
-    return ended

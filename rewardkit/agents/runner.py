@@ -23,6 +23,7 @@ from rewardkit.agents.model_turns import Speaking
 from rewardkit.agents.registry import Agent
 from rewardkit.agents.resolving import EpisodeSetup, ResolvedEpisode, resolve, resolve_rows
 from rewardkit.agents.types import Busy, ChatModel, Interaction, TokenModel, Tool
+from rewardkit.threads import in_thread
 from rewardkit.tool_calls.formats import format_named
 from rewardkit.types import Message
 from rewardkit.users_code import running, told
@@ -290,7 +291,7 @@ def drive(work: Coroutine[Any, Any, T]) -> T:
     try:
         return asyncio.run(main())
     finally:
-        signal.signal(signal.SIGTERM, before if before is not None else signal.SIG_DFL)
+        _restore(before)
         if told:
             signal.raise_signal(signal.SIGTERM)
 
@@ -303,7 +304,6 @@ def drive_beside(work: Coroutine[Any, Any, T], attend: Callable[[Future[T]], Non
     Args:
         attend: Function that returns when the future is done.
     """
-    ended: Future[T] = Future()
     begun: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[T]]] = Future()
 
     async def main() -> T:
@@ -311,27 +311,27 @@ def drive_beside(work: Coroutine[Any, Any, T], attend: Callable[[Future[T]], Non
         begun.set_result((asyncio.get_running_loop(), task))
         return await task
 
-    def run() -> None:
-        try:
-            ended.set_result(asyncio.run(main()))
-        except BaseException as error:
-            ended.set_exception(error)
+    ended = in_thread(lambda: asyncio.run(main()), "episodes")
 
     def stop(*_: object) -> None:
         loop, task = begun.result()
         with contextlib.suppress(RuntimeError):  # the loop has ended
             loop.call_soon_threadsafe(task.cancel)
         wait([ended], STOP_S)
-        signal.signal(signal.SIGTERM, before if before is not None else signal.SIG_DFL)
+        _restore(before)
         signal.raise_signal(signal.SIGTERM)
 
     before = signal.signal(signal.SIGTERM, stop)
     try:
-        threading.Thread(target=run, name="episodes", daemon=True).start()
         attend(ended)
         return ended.result()
     finally:
-        signal.signal(signal.SIGTERM, before if before is not None else signal.SIG_DFL)
+        _restore(before)
+
+
+def _restore(handler: Any) -> None:
+    """Set the handler of SIGTERM. None stands for a handler that was not set from Python."""
+    signal.signal(signal.SIGTERM, handler if handler is not None else signal.SIG_DFL)
 
 
 def _interaction(row: EpisodeRow, resolved: ResolvedEpisode, setting: EpisodeSetup) -> Interaction | None:

@@ -21,6 +21,7 @@ from rewardkit.sandbox.fusion import run_code
 from rewardkit.sandbox.fusion_client import FusionClient
 from rewardkit.sandbox.languages import RUNNERS, LanguageUnavailable, find_runner, toolchain
 from rewardkit.sandbox.levels import why_not
+from tests.sandbox.toolchains import needs
 
 
 @pytest.fixture(scope="module")
@@ -191,13 +192,6 @@ def test_what_is_compiled_finds_the_files_too(ask: Callable[[dict[str, Any]], di
         source = '#include <stdio.h>\n#include "lib/value.h"\nint main(void) { fopen("lib/value.h", "r") ? printf("%d", VALUE) : 0; }'
         answer = ask({"code": source, "language": "c", "files": {"lib/value.h": header}})
         assert answer["run_result"]["stdout"] == value.decode(), answer
-
-
-def needs(language: str) -> None:
-    try:
-        toolchain(RUNNERS[language])
-    except LanguageUnavailable as error:
-        pytest.skip(str(error))
 
 
 JEST = "import { expect, test } from '@jest/globals';\nfunction f(x: number): number { return X; }\ntest('f', () => { expect(f(20)).toBe(41); });"

@@ -97,8 +97,6 @@ class Calls:
     targets: list[str] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
     """Errors by URL. Later calls skip these servers."""
-    released: set[str] = field(default_factory=set)
-    """Servers whose call failed only because the transfer was abandoned."""
     pending: set[str] = field(default_factory=set)
     """Servers that have not answered the current call yet."""
     broken: bool = False
@@ -125,9 +123,7 @@ class Calls:
             why = f"{type(error).__name__}: {error}"
         with self.changed:
             self.pending.discard(url)
-            if why is not None and self.abandoned:
-                self.released.add(url)
-            elif why is not None:
+            if why is not None and not self.abandoned:  # otherwise, the call failed because it was abandoned
                 self.failed[url] = why
                 self.broken = self.broken or joint
             self.changed.notify_all()
@@ -321,7 +317,6 @@ class Publisher:
         channel.each(lambda url: call(f"{url}/pause?mode=keep", {}), joint=self._transport.joint)
         if self._members != targets:
             self._open(targets)
-        self._sender.source = self._source
         self._sender.send_weights()
 
     def _leave(self, sending: Sending) -> None:

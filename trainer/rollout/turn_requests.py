@@ -51,6 +51,9 @@ LOWEST = -9000.0
 class LostTurn(Exception):
     """Raised if a server does not return a valid turn, although it or another server may do so later."""
 
+    retry_after_s = 0.0
+    """Seconds after which the server asks for another attempt."""
+
 
 class BusyServer(LostTurn):
     """Raised if a server asks for a later attempt, which says nothing about the turn."""
@@ -323,13 +326,12 @@ class Asking:
             )
 
     async def _pause(self, server: RolloutServer, failures: Sequence[LostTurn]) -> None:
-        """Wait before the next attempt, unless it is the second one and asks another server."""
+        """Wait before the next attempt. A second one begins at once unless the only server is busy."""
         others = any(one.lives for one in self._fleet.servers if one is not server)
-        if others and len(failures) == 1:
+        last = failures[-1]
+        if len(failures) == 1 and (others or not isinstance(last, BusyServer)):
             return
-        wanted = failures[-1].retry_after_s if isinstance(failures[-1], BusyServer) else 0.0
-        if isinstance(failures[-1], BusyServer) or len(failures) > 1:
-            await asyncio.sleep(min(LONGEST_PAUSE_S, max(wanted, FIRST_PAUSE_S * 2 ** len(failures))))
+        await asyncio.sleep(min(LONGEST_PAUSE_S, max(last.retry_after_s, FIRST_PAUSE_S * 2 ** len(failures))))
 
     async def _home(self, ask: Ask, without: RolloutServer | None) -> RolloutServer:
         """Return the server for the turn's group. Assign the least busy server if the group has none.

@@ -7,13 +7,12 @@ Other wrong weights are detected by comparison, as far as rounding errors allow.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
-from concurrent.futures import Future
 
 import torch
 
 from rewardkit.errors import ParityError
+from rewardkit.threads import in_thread
 from rewardkit.trainer.batch import Batch, PromptRow, make_batch, pad_prompts
 from rewardkit.trainer.config.workers import ActorRolloutRefConfig
 from rewardkit.trainer.rollout.base import Sampling, row_seed
@@ -67,16 +66,7 @@ def begin_probe(run: TrainingRun) -> None:
         return
     rows = run.feed.loader.rows
     few = [rows[i % len(rows)] for i in range(run.world.rank * N_PROBES, (run.world.rank + 1) * N_PROBES)]
-    future: Future[Batch] = Future()
-    run.probe = future
-
-    def work() -> None:
-        try:
-            future.set_result(_generated(run, few))
-        except BaseException as error:  # raised by the step that needs the probe
-            future.set_exception(error)
-
-    threading.Thread(target=work, name="probe", daemon=True).start()
+    run.probe = in_thread(lambda: _generated(run, few), "probe")
 
 
 def _generated(run: TrainingRun, rows: Sequence[PromptRow]) -> Batch:

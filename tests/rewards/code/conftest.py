@@ -16,10 +16,15 @@ ScoredBy = Callable[..., Score]
 
 
 @pytest.fixture(scope="session")
-def scored() -> ScoredBy:
-    """Score a program on a ground truth, both as written by hand."""
+def isolation() -> None:
+    """Skip where programs cannot be run."""
     if why_not("warm") and why_not("guard"):
         pytest.skip("no isolation holds on this host")
+
+
+@pytest.fixture(scope="session")
+def scored(isolation: None) -> ScoredBy:
+    """Score a program on a ground truth, both as written by hand."""
 
     def scored(program: str, truth: Any, mark: str = "python", **options: Any) -> Score:
         response = f"Here it is:\n```{mark}\n{program}\n```\n"

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from rewardkit.rewards.code.code_reward import CodeOptions, score
-from rewardkit.sandbox.languages import LANGUAGES, RUNNERS, LanguageUnavailable, find, toolchain
+from rewardkit.sandbox.languages import find
 from rewardkit.sandbox.levels import why_not
 from rewardkit.types import Sample, Score
 from tests.rewards.code.apart_problems import CASES, MULTIPL_E
+from tests.sandbox.toolchains import needs
 
 HOSTILE = [
     pytest.param(name, what, marks=() if name == "javascript" or not place else pytest.mark.slow)
@@ -20,24 +21,7 @@ HOSTILE = [
 ]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def isolation() -> None:
-    if why_not("warm") and why_not("guard"):
-        pytest.skip("no isolation holds on this host")
-
-
-def needs(language: str) -> None:
-    try:
-        toolchain(LANGUAGES[language])
-    except LanguageUnavailable as error:
-        pytest.skip(str(error))
-
-
-def needs_runner(name: str) -> None:
-    try:
-        toolchain(RUNNERS[name])
-    except LanguageUnavailable as error:
-        pytest.skip(str(error))
+pytestmark = pytest.mark.usefixtures("isolation")
 
 
 def scored(program: str, truth: dict[str, Any], mark: str, **options: Any) -> Score:
@@ -180,7 +164,7 @@ describe('f', () => {
 
 @pytest.mark.slow
 def test_a_runner_of_tests_in_javascript_is_used_where_it_is_installed() -> None:
-    needs_runner("jest")
+    needs("jest")
     truth = {"language": "javascript", "declaration": "function f(a) {", "test": JEST_TESTS}
     right = "function f(a) { if (a === null) throw new TypeError('no'); return a }"
     found = scored(right, truth, "js")
@@ -204,7 +188,7 @@ class SolutionTest {
 
 @pytest.mark.slow
 def test_a_runner_of_tests_in_java_is_used_where_it_is_installed() -> None:
-    needs_runner("junit")
+    needs("junit")
     header = "import java.util.*;\nclass Solution {\n    public List<Integer> f(List<Integer> all) {"
     truth = {"language": "java", "declaration": header, "test": JUNIT_TESTS}
     right = (

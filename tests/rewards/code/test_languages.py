@@ -11,9 +11,9 @@ import pytest
 from rewardkit.rewards.code.code_reward import CodeOptions, _rules, explain, score
 from rewardkit.rewards.code.ground_truth import read
 from rewardkit.rewards.code.languages import Program, take
-from rewardkit.sandbox.languages import LANGUAGES, RUNNERS, LanguageUnavailable, Toolchain, find, toolchain
-from rewardkit.sandbox.levels import why_not
+from rewardkit.sandbox.languages import LANGUAGES, RUNNERS, LanguageUnavailable, Toolchain, find
 from rewardkit.types import Sample, Score
+from tests.sandbox.toolchains import needs
 
 TESTS = [{"input": "1 2\n", "output": "3\n"}, {"input": "40 2\n", "output": "42\n"}]
 SUM_C = '#include <stdio.h>\nint main(void) { int a, b; scanf("%d %d", &a, &b); printf("%d\\n", a + b); return 0; }'
@@ -24,17 +24,7 @@ SUM_JS = "const [a, b] = require('fs').readFileSync(0, 'utf8').split(' ').map(Nu
 SUM_PY = "print(sum(map(int, input().split())))"
 
 
-@pytest.fixture(scope="module", autouse=True)
-def isolation() -> None:
-    if why_not("warm") and why_not("guard"):
-        pytest.skip("no isolation holds on this host")
-
-
-def needs(language: str) -> None:
-    try:
-        toolchain(LANGUAGES[language])
-    except LanguageUnavailable as error:
-        pytest.skip(str(error))
+pytestmark = pytest.mark.usefixtures("isolation")
 
 
 def scored(response: str, truth: Any, **options: Any) -> Score:
