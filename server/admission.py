@@ -2,9 +2,11 @@
 
 If a limit is exceeded, the server immediately responds with "try again in n seconds". It limits the bytes of
 request bodies in memory, and the samples that are being scored or waiting for a worker. A client that is
-within its share of a limit is admitted even if another client has used up the limit. Because these numbers
-say little about time, admission also estimates when a request would be done, and refuses the request if that
-would be too late for the client. The order in which workers process requests is in `rewardkit.scoring.turns`.
+within its share of a limit is admitted even if another client has used up the limit. Addresses get equal
+shares, and so do the clients at an address, so that a client gains nothing from many names. Because these
+numbers say little about time, admission also estimates when a request would be done, and refuses the request
+if that would be too late for the client. The order in which workers process requests is in
+`rewardkit.scoring.turns`.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import Message
 
 from rewardkit.errors import OverloadedError
-from rewardkit.scoring.jobs import UNKNOWN_S
+from rewardkit.scoring.jobs import UNKNOWN_S, address_of
 from rewardkit.server.request import CurrentRequest
 
 RESERVE_SHARE = 0.1
@@ -48,13 +50,13 @@ _MAX_DIGITS = 20
 is slow for very long numbers."""
 
 AT_ONCE = 4
-"""Number of small requests of a client that the event loop handles before those of other clients."""
+"""Number of small requests from an address that the event loop handles before those of other addresses."""
 
 _TURN_BYTES = 2_048
 """Size of a body from which a request takes another turn."""
 
 _SEVERAL_S = 1.0
-"""Seconds after a request of another client for which clients take turns."""
+"""Seconds after a request from another address for which addresses take turns."""
 
 _LEARNING_RATE = 0.1
 """Weight of the newest batch in the moving average of seconds per sample."""
@@ -168,28 +170,47 @@ class Admission:
         self._mean_s[label] = before + _LEARNING_RATE * (seconds - before)
 
     def _exceeds(self, n: int, held: int, limit: int, by_client: Counter[Hashable], client: Hashable) -> bool:
-        """Return True if `n` more exceed both the limit and the client's share of the limit."""
+        """Return True if `n` more exceed the limit, and the shares of the client and its address.
+
+        A client within its share of its address is admitted although others at the address use more, until
+        the address uses twice its share.
+        """
         if held + n <= limit:
             return False
-        clients = len(by_client) + (client not in by_client)
-        return clients == 1 or by_client[client] + n > limit // clients
+        address = address_of(client)
+        by_address: Counter[Hashable] = Counter({address: n})
+        names = {client}
+        for other, used in by_client.items():
+            by_address[address_of(other)] += used
+            if address_of(other) == address:
+                names.add(other)
+        share = limit // len(by_address)
+        used = by_address[address]
+        within = len(names) > 1 and used <= 2 * share and by_client[client] + n <= share // len(names)
+        return used > share and not within
 
     def _done_in_s(self, counts: Mapping[str, int], client: Hashable) -> float:
         """Return the estimated number of seconds until a new request would be done.
 
         By that time, every earlier request from the same client has received at most as much worker time as
-        the new request, and every other client has received at most as much as this client in total. Samples
-        whose cost is unknown never cause the refusal of their own request, because the cost would then stay
-        unknown.
+        the new request, every other client at the address at most as much as this client in total, and every
+        other address at most as much as this address. Samples whose cost is unknown never cause the refusal
+        of their own request, because the cost would then stay unknown.
         """
         own_s = sum(self._mean_s.get(label, 0.0) * count for label, count in counts.items())
         if not own_s:
             return 0.0
         with_own_s = own_s + self._before_s(client, own_s)
-        others_s = sum(
-            min(with_own_s, self._before_s(other, math.inf)) for other in self._clients if other != client
-        )
-        return (with_own_s + others_s) / self.workers
+        address = address_of(client)
+        before_s: dict[Hashable, float] = {address: with_own_s}
+        for other in self._clients:
+            at = address_of(other)
+            if other != client:
+                seconds = self._before_s(other, math.inf)
+                before_s[at] = before_s.get(at, 0.0) + (
+                    min(with_own_s, seconds) if at == address else seconds
+                )
+        return sum(min(before_s[address], seconds) for seconds in before_s.values()) / self.workers
 
     def _before_s(self, client: Hashable, at_most_s: float) -> float:
         """Return the total worker time of a client's requests, each limited to `at_most_s`.
@@ -224,17 +245,18 @@ class Admission:
 class LoopTurns:
     """Turns of the clients in the event loop, which handles small requests itself.
 
-    While several clients send requests, a client gets `AT_ONCE` turns before the others get theirs. A large
-    request takes several turns. A client that is alone never waits.
+    While several addresses send requests, an address gets `AT_ONCE` turns before the others get theirs. The
+    clients at an address take its turns one after another. A large request takes several turns. An address
+    that is alone never waits.
     """
 
     def __init__(self) -> None:
-        self._client: Hashable = None
+        self._address: Hashable = None
         self._several_until = 0.0
         self._taken: Counter[Hashable] = Counter()
-        """Number of turns that each client has taken since the last round."""
-        self._waiting: dict[Hashable, deque[tuple[asyncio.Future[None], int]]] = {}
-        """Requests that wait, each with its number of turns."""
+        """Number of turns that each address has taken since the last round."""
+        self._waiting: dict[Hashable, dict[Hashable, deque[tuple[asyncio.Future[None], int]]]] = {}
+        """Requests that wait, by address and client, each with its number of turns."""
         self._round: asyncio.Handle | None = None
 
     async def take(self, client: Hashable, now: float, size: int = 0) -> None:
@@ -245,33 +267,38 @@ class LoopTurns:
             now: Time of the request, by any clock.
             size: Size of the body in bytes.
         """
-        if client != self._client:
-            self._client, self._several_until = client, now + _SEVERAL_S
+        address = address_of(client)
+        if address != self._address:
+            self._address, self._several_until = address, now + _SEVERAL_S
         if now > self._several_until and not self._waiting:
             return
         loop = asyncio.get_running_loop()
         if self._round is None:
             self._round = loop.call_soon(self._next_round, loop)
         turns = 1 + size // _TURN_BYTES
-        if self._taken[client] < AT_ONCE and client not in self._waiting:
-            self._taken[client] += turns
+        if self._taken[address] < AT_ONCE and address not in self._waiting:
+            self._taken[address] += turns
             return
         begins: asyncio.Future[None] = loop.create_future()
-        self._waiting.setdefault(client, deque()).append((begins, turns))
+        self._waiting.setdefault(address, {}).setdefault(client, deque()).append((begins, turns))
         await begins
 
     def _next_round(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Give each waiting client its turns. The loop then handles the requests, and calls this again."""
+        """Give each waiting address its turns. The loop then handles the requests, and calls this again."""
         self._taken.clear()
         self._round = loop.call_soon(self._next_round, loop) if self._waiting else None
-        for client, requests in list(self._waiting.items()):
-            while requests and self._taken[client] < AT_ONCE:
+        for address, clients in list(self._waiting.items()):
+            while clients and self._taken[address] < AT_ONCE:
+                client, requests = next(iter(clients.items()))
                 begins, turns = requests.popleft()
+                del clients[client]
+                if requests:
+                    clients[client] = requests  # behind the other clients at this address
                 if not begins.done():  # the request may have been cancelled
                     begins.set_result(None)
-                    self._taken[client] += turns
-            if not requests:
-                del self._waiting[client]
+                    self._taken[address] += turns
+            if not clients:
+                del self._waiting[address]
 
 
 def _subtract(counts: Counter[Hashable], client: Hashable, n: int) -> None:

@@ -22,6 +22,7 @@ from rewardkit import __version__
 from rewardkit.errors import InputError, OverloadedError, did_you_mean
 from rewardkit.sandbox import Pool
 from rewardkit.sandbox.fusion import RunRequest, read_request, run_request, sandbox_error
+from rewardkit.scoring.jobs import Client
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.server import page, score_route
 from rewardkit.server.access import Access
@@ -220,14 +221,14 @@ def _add_run_code(app: FastAPI, sandbox: Pool, metrics: Metrics, requests: Reque
         if isinstance(asked, str):
             return reply(sandbox_error(asked))
         current = CURRENT.get()
-        client = current and current.client
+        client = current.client if current is not None else Client()
         timeout_s = (current and current.timeout_s) or math.inf  # clients have no time limit by default
         began = time.monotonic()
         with (
             requests.admission.room_for({"/run_code": 1}, timeout_s, client),
             current.cancelled_with_client() if current else nullcontext(),
         ):
-            answer = await run_request(sandbox, asked, caller=client)
+            answer = await run_request(sandbox, asked, caller=client.address or None)
         if (result := answer["run_result"]) is not None and result["execution_time"] is not None:
             requests.admission.learn("/run_code", result["execution_time"])
         if current is not None and current.trace is not None:

@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketDisconnect
 
 from rewardkit.errors import OverloadedError
+from rewardkit.scoring.jobs import Client
 from rewardkit.server import page
 from rewardkit.server.access import Access
 from rewardkit.server.admission import Admission, Body, LoopTurns
@@ -156,7 +157,7 @@ class Guard:
             CURRENT.reset(was)
             request.let_go()
             if request.samples:
-                self.metrics.client(request.client, request.samples)
+                self.metrics.client(str(request.client), request.samples)
             if request.trace is not None:
                 request.trace.end(_route(scope), _SWITCHED, request.samples, request.id)
 
@@ -204,7 +205,7 @@ class Guard:
             request.trace.end(route, status, request.samples, request.id)
         self.metrics.request(route, status, seconds)
         if request.samples:
-            self.metrics.client(request.client, request.samples)
+            self.metrics.client(str(request.client), request.samples)
         if self.access_log:
             fields = {
                 "request_id": request.id,
@@ -227,11 +228,11 @@ def _is_stream(scope: Scope, headers: dict[bytes, bytes]) -> bool:
     return scope["path"] in SCORE_PATHS and headers.get(b"content-type", b"").startswith(_NDJSON)
 
 
-def _client(scope: Scope, headers: dict[bytes, bytes]) -> str:
-    """Return the client's name from `X-Client-Id`, or else the client's address."""
+def _client(scope: Scope, headers: dict[bytes, bytes]) -> Client:
+    """Return the client's address, and its name from `X-Client-Id`."""
     address = scope.get("client")
     named = headers.get(b"x-client-id", b"")[:_MAX_CLIENT_ID]
-    return named.decode("latin-1") or (address[0] if address else "")
+    return Client(address[0] if address else "", named.decode("latin-1"))
 
 
 def _seconds(text: bytes) -> float | None:

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from starlette.types import Message, Receive, Scope
 
-from rewardkit.scoring.jobs import Attribute
+from rewardkit.scoring.jobs import Attribute, Client
 
 
 class Trace(Protocol):
@@ -33,7 +33,7 @@ class Trace(Protocol):
 class BeginTrace(Protocol):
     """Function that begins the span of a request."""
 
-    def __call__(self, scope: Scope, headers: Mapping[bytes, bytes], client: str) -> Trace: ...
+    def __call__(self, scope: Scope, headers: Mapping[bytes, bytes], client: Client) -> Trace: ...
 
 
 @dataclass(slots=True, eq=False)
@@ -44,8 +44,8 @@ class CurrentRequest:
     receive: Receive
     """Function that receives messages from the client. After the body, it returns only when the client
     disconnects."""
-    client: str = ""
-    """Name or address of the client. Clients share the workers' time equally."""
+    client: Client = field(default_factory=Client)
+    """Client that sent the request. Addresses, and the clients at an address, get equal shares."""
     timeout_s: float | None = None
     """Time limit in seconds from `X-Timeout-S`."""
     body_read: bool = False

@@ -130,7 +130,7 @@ class ScoreRoute:
         """Yield lines in batches as they arrive, without empty lines, and True if there may be more."""
         admission = self.requests.admission
         request = CURRENT.get()
-        client = request.client if request is not None else ""
+        client = request.client if request is not None else None
         rest = bytearray()
         more = True
         try:

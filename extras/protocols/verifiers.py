@@ -27,6 +27,7 @@ from fastapi import APIRouter
 
 from rewardkit.errors import ConfigError, RewardkitError, ServerError, require
 from rewardkit.rows import find_names, has_value
+from rewardkit.scoring.jobs import Client
 from rewardkit.server.exchanges import Exchange, Question, ServedRows, question_of
 from rewardkit.server.protocols.base import ProtocolContext, ask_messages, parts_of
 from rewardkit.server.request import CURRENT, CurrentRequest, disconnected
@@ -234,7 +235,7 @@ class EnvServer:
         try:
             trace |= await self._turn(run)
             said = trace["nodes"][-1]["message"]
-            CURRENT.set(CurrentRequest(trace["id"], disconnected, f"verifiers {client.hex()}"))
+            CURRENT.set(CurrentRequest(trace["id"], disconnected, Client("verifiers", client.hex())))
             body = encode({"task": run.task_data, "messages": [*_messages(run.task_data), said]})
             score = decode_object(
                 (await self._context.requests.respond(VERIFIERS, body, self._data_source)).body

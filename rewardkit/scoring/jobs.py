@@ -179,6 +179,21 @@ Watch = Callable[[str, float, float, Mapping[str, Attribute]], None]
 values of `time.monotonic`."""
 
 
+class Client(NamedTuple):
+    """Client of a server. All clients at an address together get the share of one address."""
+
+    address: str = ""
+    name: str = ""
+
+    def __str__(self) -> str:
+        return self.name or self.address
+
+
+def address_of(client: Hashable) -> Hashable:
+    """Return a client's address. Any other key of a client is an address itself."""
+    return client.address if isinstance(client, Client) else client
+
+
 class ScoringTurn(NamedTuple):
     """Client and request for which a batch is scored. Chunks of different clients and requests take turns."""
 

@@ -1,9 +1,9 @@
-"""Fair queue of the chunks that wait for a worker, across clients and their requests.
+"""Fair queue of the chunks that wait for a worker, across addresses, their clients and their requests.
 
-The queue uses weighted fair queueing. All clients get the same share of the workers' time, regardless of how
-much work they send, and all requests from a client get the same share of the client's time. Short requests
-finish soon, and no request waits forever. Chunks without a client count as one request from one client, in
-order of arrival.
+The queue uses weighted fair queueing. All addresses get the same share of the workers' time, regardless of
+how much work they send and how many names they use. All clients at an address share its time equally, and all
+requests from a client share the client's time. Short requests finish soon, and no request waits forever.
+Chunks without a client count as one request from one client, in order of arrival.
 """
 
 from __future__ import annotations
@@ -11,79 +11,172 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections import deque
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
+from typing import Generic, Protocol, TypeVar
 
-from rewardkit.scoring.jobs import Chunk
+from rewardkit.scoring.jobs import Chunk, address_of
+
+
+class _Queue(Protocol):
+    """Chunks that wait, in the order in which they are to be scored."""
+
+    tag: float
+    """Worker time that these chunks have used, plus the parent's clock when the queue was added to it."""
+
+    def __iter__(self) -> Iterator[Chunk]: ...
+
+    def add(self, chunk: Chunk, order: int) -> None: ...
+
+    def first(self) -> Chunk | None: ...
+
+    def take(self, chunk: Chunk, *, cost: bool) -> None: ...
+
+    def keep(self, wanted: Callable[[Chunk], bool]) -> None: ...
 
 
 class _Client:
     """Waiting chunks of one client, ordered by the time they would end if all requests had equal shares."""
 
-    def __init__(self, client: Hashable, tag: float) -> None:
-        self.client = client
+    def __init__(self, tag: float) -> None:
         self.tag = tag
-        """Worker time that the client has used, plus the queue's clock when the client was added."""
-        self.clock = 0.0
+        self._clock = 0.0
         """Worker time per request so far, if the client's requests shared the client's time equally."""
-        self.chunks: list[tuple[float, int, Chunk]] = []
-        self.ends: dict[Hashable, float] = {}
-        """Time on `clock` at which the last chunk of each request would end."""
-        self.waiting: dict[Hashable, int] = {}
+        self._chunks: list[tuple[float, int, Chunk]] = []
+        self._ends: dict[Hashable, float] = {}
+        """Time on the clock at which the last chunk of each request would end."""
+        self._waiting: dict[Hashable, int] = {}
         """Number of waiting chunks of each request."""
+
+    def __iter__(self) -> Iterator[Chunk]:
+        return (chunk for _, _, chunk in self._chunks)
 
     def add(self, chunk: Chunk, order: int) -> None:
         request = chunk.turn.request
-        end = max(self.ends.get(request, 0.0), self.clock) + chunk.cost_s
-        self.ends[request] = end
-        self.waiting[request] = self.waiting.get(request, 0) + 1
-        heapq.heappush(self.chunks, (end, order, chunk))
+        end = max(self._ends.get(request, 0.0), self._clock) + chunk.cost_s
+        self._ends[request] = end
+        self._waiting[request] = self._waiting.get(request, 0) + 1
+        heapq.heappush(self._chunks, (end, order, chunk))
 
-    def pop(self) -> Chunk:
-        _, _, chunk = heapq.heappop(self.chunks)
-        self.clock += chunk.cost_s / len(self.waiting)
-        self.tag += chunk.cost_s
+    def first(self) -> Chunk | None:
+        return self._chunks[0][2] if self._chunks else None
+
+    def take(self, chunk: Chunk, *, cost: bool) -> None:
+        """Remove the first chunk."""
+        heapq.heappop(self._chunks)
+        self._clock += chunk.cost_s / len(self._waiting)
+        if cost:
+            self.tag += chunk.cost_s
         request = chunk.turn.request
-        self.waiting[request] -= 1
-        if not self.waiting[request]:
-            del self.waiting[request], self.ends[request]
-        return chunk
+        self._waiting[request] -= 1
+        if not self._waiting[request]:
+            del self._waiting[request], self._ends[request]
 
-    def keep(self, chunks: list[tuple[float, int, Chunk]]) -> None:
-        """Keep only the given chunks."""
-        self.chunks = chunks
-        heapq.heapify(self.chunks)
-        self.waiting = {}
-        for _, _, chunk in chunks:
-            self.waiting[chunk.turn.request] = self.waiting.get(chunk.turn.request, 0) + 1
-        self.ends = {request: end for request, end in self.ends.items() if request in self.waiting}
+    def keep(self, wanted: Callable[[Chunk], bool]) -> None:
+        """Drop all chunks but the wanted ones."""
+        self._chunks = [entry for entry in self._chunks if wanted(entry[2])]
+        heapq.heapify(self._chunks)
+        self._waiting = {}
+        for chunk in self:
+            self._waiting[chunk.turn.request] = self._waiting.get(chunk.turn.request, 0) + 1
+        self._ends = {request: end for request, end in self._ends.items() if request in self._waiting}
+
+
+Q = TypeVar("Q", bound=_Queue)
+
+
+class _Sharing(Generic[Q]):
+    """Queues that share time equally, such as the clients at an address.
+
+    Args:
+        tag: See `_Queue`.
+        key: Function that returns the key of a chunk's queue.
+        make: Function that creates an empty queue with a tag.
+    """
+
+    def __init__(self, tag: float, key: Callable[[Chunk], Hashable], make: Callable[[float], Q]) -> None:
+        self.tag = tag
+        self._key = key
+        self._make = make
+        self._queues: dict[Hashable, Q] = {}
+        self._order = itertools.count()
+        self._turns: list[tuple[float, int, Hashable, Q]] = []
+        """Heap of the queues by tag. Entries of removed queues, and with earlier tags, are out of date."""
+        self._clock = 0.0
+
+    def __iter__(self) -> Iterator[Chunk]:
+        return itertools.chain.from_iterable(self._queues.values())
+
+    def queues(self) -> Iterator[Q]:
+        """Yield the queues, none of which is empty."""
+        yield from list(self._queues.values())
+
+    def add(self, chunk: Chunk, order: int) -> None:
+        key = self._key(chunk)
+        queue = self._queues.get(key)
+        if queue is None:
+            queue = self._queues[key] = self._make(self._clock)
+            self._push(key, queue)
+        queue.add(chunk, order)
+
+    def first(self) -> Chunk | None:
+        """Return the chunk whose turn it is, or None if no chunk waits."""
+        while self._turns:
+            tag, _, key, queue = self._turns[0]
+            if self._queues.get(key) is queue and queue.tag == tag:
+                return queue.first()
+            heapq.heappop(self._turns)
+        return None
+
+    def take(self, chunk: Chunk, *, cost: bool) -> None:
+        """Remove the first chunk of its queue.
+
+        Args:
+            chunk: Chunk to remove.
+            cost: True to count the chunk's worker time, False if it is dropped.
+        """
+        key = self._key(chunk)
+        queue = self._queues[key]
+        tag = queue.tag
+        queue.take(chunk, cost=cost)
+        if cost:
+            self.tag += chunk.cost_s
+            self._clock = max(self._clock + chunk.cost_s / len(self._queues), tag)
+        if queue.first() is None:
+            del self._queues[key]
+        elif queue.tag != tag:
+            self._push(key, queue)
+
+    def keep(self, wanted: Callable[[Chunk], bool]) -> None:
+        """Drop all chunks but the wanted ones."""
+        for key, queue in list(self._queues.items()):
+            queue.keep(wanted)
+            if queue.first() is None:
+                del self._queues[key]
+
+    def _push(self, key: Hashable, queue: Q) -> None:
+        heapq.heappush(self._turns, (queue.tag, next(self._order), key, queue))
+
+
+def _clients(tag: float) -> _Sharing[_Client]:
+    return _Sharing(tag, lambda chunk: chunk.turn.client, _Client)
 
 
 class Waiting:
-    """Queue of chunks that is fair among clients and their requests. It is not thread-safe."""
+    """Queue of chunks that is fair among addresses, clients and their requests. It is not thread-safe."""
 
     def __init__(self) -> None:
         self._first: deque[Chunk] = deque()
         """Chunks to run first, because the worker that had started them died."""
-        self._clients: dict[Hashable, _Client] = {}
+        self._addresses = _Sharing(0.0, lambda chunk: address_of(chunk.turn.client), _clients)
         self._order = itertools.count()
-        self._turns: list[tuple[float, int, _Client]] = []
-        """Heap of the clients with chunks. Entries with a tag other than the client's current tag are out of
-        date."""
-        self._clock = 0.0
 
     def __iter__(self) -> Iterator[Chunk]:
         yield from self._first
-        for client in self._clients.values():
-            yield from (chunk for _, _, chunk in client.chunks)
+        yield from self._addresses
 
     def add(self, chunk: Chunk) -> None:
         """Add a chunk, which waits for its turn according to the shares of its client and request."""
-        key = chunk.turn.client
-        client = self._clients.get(key)
-        if client is None:
-            client = self._clients[key] = _Client(key, self._clock)
-            self._push(client)
-        client.add(chunk, next(self._order))
+        self._addresses.add(chunk, next(self._order))
 
     def add_first(self, chunk: Chunk) -> None:
         """Add a chunk before all others, because it has already had its turn."""
@@ -95,20 +188,18 @@ class Waiting:
             if not self._first[0].cancelled():
                 return self._first[0]
             self._first.popleft()
-        while (client := self._next_client()) is not None:
-            chunk = client.chunks[0][2]
-            if not chunk.cancelled():
-                return chunk
-            self._take(client, cost=False)
-        return None
+        while (chunk := self._addresses.first()) is not None and chunk.cancelled():
+            self._addresses.take(chunk, cost=False)
+        return chunk
 
     def pop(self) -> Chunk:
         """Remove and return the chunk that `first` returns."""
         if self._first:
             return self._first.popleft()
-        client = self._next_client()
-        assert client is not None, "nothing waits"
-        return self._take(client, cost=True)
+        chunk = self._addresses.first()
+        assert chunk is not None, "nothing waits"
+        self._addresses.take(chunk, cost=True)
+        return chunk
 
     def pop_cheap(self, below_s: float, *, unknown: bool) -> Chunk | None:
         """Remove and return a cheap chunk out of turn, or return None if no chunk qualifies.
@@ -119,44 +210,18 @@ class Waiting:
         """
         if self._first:
             return None
-        for client in list(self._clients.values()):
-            chunk = client.chunks[0][2]
-            cost_s = len(chunk.samples) * chunk.job.expected_s  # this uses the latest estimate
-            cheap = cost_s <= below_s if chunk.job.seen else unknown
-            if cheap and not chunk.job.dear and not chunk.cancelled():
-                return self._take(client, cost=True)
+        for clients in self._addresses.queues():
+            for client in clients.queues():
+                chunk = client.first()
+                assert chunk is not None
+                cost_s = len(chunk.samples) * chunk.job.expected_s  # this uses the latest estimate
+                cheap = cost_s <= below_s if chunk.job.seen else unknown
+                if cheap and not chunk.job.dear and not chunk.cancelled():
+                    self._addresses.take(chunk, cost=True)
+                    return chunk
         return None
 
     def prune(self) -> None:
         """Drop the cancelled chunks."""
         self._first = deque(chunk for chunk in self._first if not chunk.cancelled())
-        for client in list(self._clients.values()):
-            kept = [entry for entry in client.chunks if not entry[2].cancelled()]
-            if not kept:
-                del self._clients[client.client]
-            elif len(kept) < len(client.chunks):
-                client.keep(kept)
-
-    def _take(self, client: _Client, *, cost: bool) -> Chunk:
-        tag = client.tag
-        chunk = client.pop()
-        if cost:
-            self._clock = max(self._clock + chunk.cost_s / len(self._clients), tag)
-        else:
-            client.tag = tag
-        if not client.chunks:
-            del self._clients[client.client]
-        elif client.tag != tag:
-            self._push(client)
-        return chunk
-
-    def _push(self, client: _Client) -> None:
-        heapq.heappush(self._turns, (client.tag, next(self._order), client))
-
-    def _next_client(self) -> _Client | None:
-        while self._turns:
-            tag, _, client = self._turns[0]
-            if self._clients.get(client.client) is client and client.tag == tag:
-                return client
-            heapq.heappop(self._turns)
-        return None
+        self._addresses.keep(lambda chunk: not chunk.cancelled())

@@ -21,7 +21,7 @@ from starlette.types import Scope
 
 from rewardkit import __version__
 from rewardkit.errors import ConfigError, MissingDependencyError
-from rewardkit.scoring.jobs import Attribute
+from rewardkit.scoring.jobs import Attribute, Client
 
 _NAME = "rewardkit.server"
 
@@ -36,7 +36,7 @@ class Traces:
     def __init__(self, provider: trace.TracerProvider) -> None:
         self._tracer = provider.get_tracer(_NAME, __version__)
 
-    def begin(self, scope: Scope, headers: Mapping[bytes, bytes], client: str) -> RequestTrace:
+    def begin(self, scope: Scope, headers: Mapping[bytes, bytes], client: Client) -> RequestTrace:
         """Begin the span of a request, as a child of the span in the `traceparent` header."""
         sent = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers.items()}
         method = scope.get("method", "WEBSOCKET")
@@ -47,7 +47,7 @@ class Traces:
             attributes={
                 "http.request.method": method,
                 "url.path": scope["path"],
-                "rewardkit.client": client,
+                "rewardkit.client": str(client),
             },
         )
         return RequestTrace(self._tracer, span, method)

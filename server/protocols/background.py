@@ -14,10 +14,11 @@ import logging
 import time
 import uuid
 from collections.abc import Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from rewardkit.errors import OverloadedError, RewardkitError, reason_of
+from rewardkit.scoring.jobs import Client
 from rewardkit.server.admission import Admission
 from rewardkit.server.request import CURRENT
 
@@ -46,7 +47,7 @@ class BackgroundSubmission:
     until: float
     held: int
     """Size in bytes of the body during scoring, and of the answer afterwards."""
-    client: str = ""
+    client: Client = field(default_factory=Client)
     task: asyncio.Task[None] | None = None
     """Task that scores the submission, or None once it is done."""
     answer: bytes | None = None
@@ -93,7 +94,7 @@ class Store:
             OverloadedError: There is no room for the submission, or scoring could not be started.
         """
         request = CURRENT.get()
-        client = request.client if request is not None else ""
+        client = request.client if request is not None else Client()
         self._forget_expired()
         try:
             if len(self._kept) >= self._limit:

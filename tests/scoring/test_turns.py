@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from rewardkit.scoring.jobs import Chunk, IncomingScores, ScoringJob, ScoringTurn
+from rewardkit.scoring.jobs import Chunk, Client, IncomingScores, ScoringJob, ScoringTurn
 from rewardkit.scoring.turns import Waiting
 
 
@@ -41,6 +41,19 @@ def test_equal_shares_are_of_time_not_of_chunks() -> None:
         waiting.add(chunk(0.1, "cheap", i))
     first = Counter(one.turn.client for one in drain(waiting)[:55])
     assert first["dear"] in (5, 6) and first["cheap"] in (49, 50)
+
+
+def test_names_at_one_address_share_the_time_of_one_client() -> None:
+    """Also names that are used once and never again, as many as there are requests."""
+    waiting = Waiting()
+    for i in range(100):
+        waiting.add(chunk(1.0, Client("honest"), i))
+    order = []
+    for i in range(60):
+        waiting.add(chunk(1.0, Client("flood", str(i)), i))
+        waiting.add(chunk(1.0, Client("flood", str(i % 3)), i))
+        order.append(waiting.pop().turn.client.address)
+    assert abs(order.count("honest") - order.count("flood")) <= 1
 
 
 def test_a_late_client_does_not_get_what_it_has_not_asked_for_before() -> None:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rewardkit import Sample, Scorer
+from rewardkit.errors import OverloadedError
 from rewardkit.registry import Registry, Reward, Running
-from rewardkit.server.admission import AT_ONCE, LoopTurns
+from rewardkit.scoring.jobs import Client
+from rewardkit.server.admission import AT_ONCE, Admission, LoopTurns
 from rewardkit.server.request import CURRENT, CurrentRequest
 from rewardkit.server.request_scoring import RequestScorer
 from rewardkit.types import Score
@@ -47,7 +52,7 @@ async def as_client(
     score: RequestScorer, client: str, source: str, seconds: float, n: int = 1, *, timeout_s: float = 60.0
 ) -> list[Score]:
     """One request of a client."""
-    CURRENT.set(CurrentRequest(f"{client}-{seconds}-{n}", never, client))
+    CURRENT.set(CurrentRequest(f"{client}-{seconds}-{n}", never, Client(client)))
     samples = [Sample(source, "", str(seconds))] * n
     return await score.score(samples, timeout_s=timeout_s)
 
@@ -154,3 +159,52 @@ def test_a_client_that_is_alone_does_not_wait_for_its_turn() -> None:
                     coroutine.send(None)
 
     asyncio.run(main())
+
+
+def names(n: int) -> list[Client]:
+    """Clients with different names at the same address."""
+    return [Client("flood", str(i)) for i in range(n)]
+
+
+def test_many_names_at_one_address_take_the_loop_turns_of_one_client() -> None:
+    async def main() -> list[Client]:
+        turns = LoopTurns()
+        order: list[Client] = []
+
+        async def ask(client: Client) -> None:
+            await turns.take(client, 0.5)
+            order.append(client)
+
+        await turns.take(Client("quiet"), 0.0)
+        asked = [*names(200), *names(20), *[Client("quiet")] * 3]
+        await asyncio.gather(*(asyncio.create_task(ask(client)) for client in asked))
+        return order
+
+    order = asyncio.run(main())
+    assert max(i for i, client in enumerate(order) if client.address == "quiet") < 3 * AT_ONCE
+    assert len({client.name for client in order[-20:]}) == 20, "the names take turns as well"
+
+
+@given(st.lists(st.tuples(st.sampled_from(["a", "b", "c"]), st.integers(0, 200), st.integers(1, 40))))
+def test_no_number_of_names_takes_another_address_its_share(requests: list[tuple[str, int, int]]) -> None:
+    """Whatever is admitted, each address that asks for less than its share gets it, and memory is bounded."""
+    limit = 300
+    admission = Admission(max_bytes=limit)
+    taken: Counter[str] = Counter()
+    for address, name, n in requests:
+        addresses = len(taken.keys() | {address})
+        try:
+            admission.take_bytes(n, Client(address, str(name)))
+        except OverloadedError:
+            assert taken[address] + n > limit // addresses
+        else:
+            taken[address] += n
+    assert taken.total() <= 3 * limit
+
+
+def test_a_name_is_admitted_beside_a_greedy_name_at_the_same_address() -> None:
+    admission = Admission(max_bytes=100)
+    admission.take_bytes(100, Client("proxy", "greedy"))
+    admission.take_bytes(40, Client("proxy", "small"))
+    with pytest.raises(OverloadedError):
+        admission.take_bytes(20, Client("proxy", "small"))

@@ -13,6 +13,7 @@ import pytest
 from rewardkit import Sample, Scorer
 from rewardkit.errors import OverloadedError
 from rewardkit.registry import Registry, Reward, Running
+from rewardkit.scoring.jobs import Client
 from rewardkit.server.admission import Admission, Body
 from rewardkit.server.request import CurrentRequest
 from rewardkit.server.request_scoring import RequestScorer
@@ -149,7 +150,7 @@ def test_a_body_is_counted_as_it_arrives_and_not_as_announced() -> None:
         return {"type": "http.request", "body": b"x" * 10, "more_body": True}
 
     def body() -> Body:
-        request = CurrentRequest("id", arriving, "a")
+        request = CurrentRequest("id", arriving, Client("a"))
         return Body(request, admission, {b"content-length": b"900"}, max_bytes=1_000, streamed=False)
 
     bodies = [body() for _ in range(5)]
