@@ -6,7 +6,7 @@ The reward is suitable for MMLU, MMLU-Pro, GPQA, ARC, hellaswag, CommonsenseQA a
   response must be the option, or the last line must be the option's letter, with or without its text.
 - `B`, `(B)`, `option B`, `B. Paris`, `Paris (B)` and `Paris` name the same option. Contradictory options, a
   letter with another option's text and a letter without an option do not count as an answer. The lists `A, C`
-  and `ACD` name all their options.
+  and `ACD` name all their options, and so does `A. Rome B. Paris C. Oslo` behind the marker of an answer.
 - The options are `extra_info["choices"]` (or `options`, `endings`): a list, a mapping of letter to text, or
   `{"label": [...], "text": [...]}`, in the order in which the prompt shows them. If the options were shuffled
   after the ground truth was written, `extra_info["permutation"]` contains the original index of the option at
@@ -62,7 +62,7 @@ def score(sample: Sample, options: ChoiceOptions) -> Score:
         return failure("invalid", _why_invalid(sample, choices))
     text = own_text(sample.response, sample.prompt)
     group = last_group(text, *FRAME_KINDS, holds=lambda said: _speaks_of(said, choices))
-    named = _agreed(group, choices) if group else _alone(text, choices)
+    named = _agreed(group, choices, _list_behind(text, group, choices)) if group else _alone(text, choices)
     kind = group[-1].kind if group else None
     correct = bool(named) and (
         named == right or (options.several == "any" and len(named) == 1 and named <= right)
@@ -115,9 +115,9 @@ def _speaks_of(text: str, choices: ChoiceList) -> bool:
     return denied or bool(_named(text, choices, in_sentence=True)) or bool(_labels_in(plain, choices))
 
 
-def _agreed(group: Group, choices: ChoiceList) -> Named:
+def _agreed(group: Group, choices: ChoiceList, listed: Named) -> Named:
     """Return the options named by the last frame of a group, or none if another frame disagrees."""
-    last = _named(group[-1].text, choices, in_sentence=group[-1].kind == "marker")
+    last = _named(group[-1].text, choices, in_sentence=group[-1].kind == "marker") | listed
     for frame in group[:-1]:
         other = _exactly(frame.text, choices)
         several = not other and frame.kind != "marker" and _speaks_of(frame.text, choices)
@@ -191,6 +191,37 @@ def _labelled_by(label: re.Match[str], choices: ChoiceList) -> Named:
 def _of_labels(letters: Iterable[str], choices: ChoiceList) -> Named:
     found = set(letters)
     return frozenset(choices.labels.index(x) for x in found) if found <= set(choices.labels) else _NONE
+
+
+def _list_behind(text: str, group: Group, choices: ChoiceList) -> Named:
+    """Return the options of a list that begins at the marker of an answer, or none without a list.
+
+    A list has labels in alphabetical order and in one notation, each before its option's text, or before at
+    least three texts that are not sentences.
+    """
+    answer = group[-1]
+    if answer.kind != "marker":
+        return _NONE
+    begins = text.rfind(answer.text, answer.start, answer.end)
+    items = [item for item in _ITEM.finditer(text, answer.start) if item.end() > begins]
+    found: list[int] = []
+    known = True
+    for place, item in enumerate(items):
+        named = _of_labels(item["label"], choices)
+        follows = not found or named == {found[-1] + 1}
+        if not named or not follows or item["mark"] != items[0]["mark"] or items[0].start() > begins:
+            break
+        end = items[place + 1].start() if place + 1 < len(items) else len(text)
+        said = text[item.end() : end].partition("\n")[0].strip()
+        if not said or not SENTENCE_WORDS.isdisjoint(said.casefold().split()):
+            break
+        known = known and choices.called(said.rstrip(".,;")) in named
+        found.extend(named)
+    return frozenset(found) if len(found) > 2 or (known and len(found) > 1) else _NONE
+
+
+_ITEM = re.compile(r"(?:^|(?<=[\s;,]))[*_]{0,2}[(\[]?(?P<label>[A-Z])(?P<mark>[.):：、])[*_]{0,2}(?=\s)")
+"""Label of an option in a list."""
 
 
 def _names_others(rest: str, named: Named, choices: ChoiceList) -> bool:

@@ -38,7 +38,7 @@ score."""
         "openbookqa",
         "multiple_choice",
     ),
-    version=19,
+    version=20,
     runs="process",
     timeout_s=BACKSTOP_S,
     parts=("format",),

@@ -218,3 +218,32 @@ def test_the_first_letter_of_a_formula_is_no_label(said: str) -> None:
     for frame in ("\\boxed{%s}", "Answer: %s", "<answer>%s</answer>"):
         for label in "ABCD":
             assert scored(frame.replace("%s", said), label, choices).correct is False, (said, frame, label)
+
+
+LISTS = (
+    "Answer: A. Paris B. Lyon C. Nice D. Lille",
+    "Answer: A. Paris\nB. Lyon\nC. Nice\nD. Lille",
+    "The answer is:\n\n(A) Paris\n(B) Lyon\n(C) Nice",
+    "Answer: A) Paris, B) Lyon",
+    "**Answer:** B: Lyon\nC: Nice\nD: Lille",
+    "Answer: A. one B. two C. three",
+)
+
+
+@pytest.mark.parametrize("response", LISTS)
+def test_a_list_of_the_options_behind_a_marker_names_them_all(response: str) -> None:
+    for truth in "AB":
+        assert scored(response, truth, CAPITALS).correct is False, response
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "Answer: B. Lyon\n\nA. is wrong since Paris is the capital\nC. is on the coast\nD. is in the north",
+        "The answer is B. A. is not it, C. is not it, D. is not it.",
+        "A. Paris\nB. Lyon\nC. Nice\nD. Lille\n\nAnswer: B. Lyon",
+        "Answer: B. Lyon (not C. Nice)",
+    ],
+)
+def test_an_answer_beside_other_options_is_no_list(response: str) -> None:
+    assert scored(response, "B", CAPITALS).correct, response
