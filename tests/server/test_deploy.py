@@ -116,3 +116,32 @@ def test_where_the_manifest_has_several_servers_each_client_stays_with_one() -> 
     documents = {d["kind"]: d for d in yaml.safe_load_all((DEPLOY / "kubernetes.yaml").read_text())}
     assert documents["Deployment"]["spec"]["replicas"] > 1
     assert documents["Service"]["spec"]["sessionAffinity"] == "ClientIP"
+
+
+def test_the_composition_starts_what_the_server_prometheus_and_the_dashboard_need() -> None:
+    composed = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
+    server = composed["services"]["server"]
+    known = {name for parameter in command.params for name in parameter.opts}
+    assert {word for word in server["command"] if word.startswith("--")} <= known
+    assert (DEPLOY / server["build"]["context"] / server["build"]["dockerfile"]).is_file()
+    drain_s = float(server["command"][server["command"].index("--drain-s") + 1])
+    assert float(server["stop_grace_period"].removesuffix("s")) > drain_s + 5
+    configs = composed["configs"]
+    mounted = {
+        one["source"] for service in composed["services"].values() for one in service.get("configs", ())
+    }
+    assert mounted == set(configs)
+    assert all((DEPLOY / one["file"]).is_file() for one in configs.values() if "file" in one)
+    scraping = yaml.safe_load(configs["prometheus"]["content"])
+    (job,) = scraping["scrape_configs"]
+    alerts = (DEPLOY / "alerts.yaml").read_text()
+    assert set(re.findall(r'job="(\w+)"', alerts)) == {job["job_name"]}
+    assert job["static_configs"][0]["targets"] == [f"server:{server['ports'][0].rpartition(':')[2]}"]
+    paths = {one["target"] for one in composed["services"]["prometheus"]["configs"]}
+    assert {f"/etc/prometheus/{name}" for name in scraping["rule_files"]} <= paths
+
+
+def test_only_the_server_listens_beyond_this_machine() -> None:
+    services = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
+    public = {name for name, one in services.items() if any(p.count(":") < 2 for p in one.get("ports", ()))}
+    assert public == {"server"}
