@@ -14,7 +14,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 
 @click.command(
     cls=GroupedCommand,
-    shown=("dtype",),
+    shown=("dtype", "repository"),
     epilog="Example: rewardkit export checkpoints/rewardkit/ppo/global_step_40 model",
 )
 @click.argument("checkpoint", type=FOLDER)
@@ -24,11 +24,18 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
     type=click.Choice(["float32", "bfloat16", "float16"]),
     help="Data type of the exported weights. Default: the model's data type before training.",
 )
-def command(checkpoint: Path, out: Path, dtype: str | None) -> None:
+@click.option(
+    "--push",
+    "repository",
+    metavar="NAME/MODEL",
+    help="Also upload OUT to this repository on the Hugging Face hub. A new repository is private.",
+)
+def command(checkpoint: Path, out: Path, dtype: str | None, repository: str | None) -> None:
     """Convert the policy in CHECKPOINT to a Hugging Face model in the new folder OUT.
 
     CHECKPOINT is a global_step_N folder or the folder of a run. If you pass the folder of a run, its last
-    checkpoint is converted.
+    checkpoint is converted. OUT/README.md is a model card with the run's validation, data, rewards and
+    settings.
     """
     require_trainer()
     from rewardkit.trainer.checkpoint.find import to_export
@@ -38,3 +45,7 @@ def command(checkpoint: Path, out: Path, dtype: str | None) -> None:
 
     export(found, out, dtype)
     click.echo(f"{found} -> {out}")
+    if repository is not None:
+        from rewardkit.trainer.checkpoint.push import push
+
+        click.echo(f"{out} -> {push(out, repository)}")

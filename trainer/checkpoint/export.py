@@ -15,6 +15,7 @@ from torch.distributed.checkpoint.state_dict_loader import load
 from transformers import AutoModelForCausalLM
 
 from rewardkit.files.publishing import sync
+from rewardkit.trainer.checkpoint.card import write_card
 from rewardkit.trainer.checkpoint.damage import reading
 from rewardkit.trainer.checkpoint.find import read_facts, to_export
 from rewardkit.trainer.config.workers import ModelConfig, has_adapter
@@ -37,7 +38,7 @@ def write_weights(state: dict[str, Tensor], model_config: Any, folder: Path, dty
 
 
 def export(checkpoint: Path, out: Path, dtype: str | None = None) -> Path:
-    """Write the actor in a checkpoint to the new folder `out`. The folder is complete or does not exist.
+    """Write the actor in a checkpoint, with a model card, to the new folder `out`, as a whole or not at all.
 
     Args:
         checkpoint: Folder `global_step_N`, or a run's folder, whose last checkpoint is used.
@@ -65,6 +66,7 @@ def export(checkpoint: Path, out: Path, dtype: str | None = None) -> Path:
             weights = _weights(found / "actor", model_config, options, wanted)
         write_weights(weights, model_config, temporary, wanted)
         load_tokenizer(described).save_pretrained(temporary)
+        write_card(found, temporary)
         for path in (*temporary.rglob("*"), temporary):
             sync(path)
         temporary.rename(out)

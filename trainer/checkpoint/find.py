@@ -153,8 +153,8 @@ def number_to_keep(config: StageConfig) -> int | None:
 
 def changed_settings(saved: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """Return `key old -> new` for changed settings, except for paths, run length and speed."""
-    old = dict(_flat(saved))
-    new = dict(_flat(json.loads(json.dumps(now))))
+    old = dict(flat(saved))
+    new = dict(flat(json.loads(json.dumps(now))))
     harmless = ("reward.url", "reward_model.url", "micro_batch_size", "_files", "checkpoint.", "model.path")
     return [
         f"{key} {old.get(key)} -> {new.get(key)}"
@@ -200,9 +200,10 @@ def _step_of(path: Path) -> int:
     return int(step) if step.isdecimal() else -1
 
 
-def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+def flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the dotted key and the value of each setting in a nested mapping."""
     for key, value in values.items():
         if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{key}.")
+            yield from flat(value, f"{prefix}{key}.")
         else:
             yield prefix + key, value
