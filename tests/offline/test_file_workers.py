@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,6 @@ from rewardkit.errors import InputError
 from rewardkit.files import formats
 from rewardkit.files.inputs import find_inputs
 from rewardkit.offline import score, score_file
-from rewardkit.offline.report import Report
 from rewardkit.registry import Registry, load_reward_file
 
 TEXTS = (
@@ -92,16 +93,23 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(formats, "_BLOCK_BYTES", 600)
 
 
-def _scored(file: Path, out: Path, workers: int, **how: Any) -> Report:
-    with Scorer(workers=max(1, workers)) as scorer:
-        return score_file(file, out, scorer=scorer, **how)
+@pytest.fixture(scope="module")
+def scorers() -> Iterator[list[Scorer]]:
+    """Scorers with one to three workers, which take longer to start than the tests' files to score."""
+    with ExitStack() as stack:
+        yield [stack.enter_context(Scorer(workers=n)) for n in (1, 2, 3)]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("make", [_jsonl, _parquet])
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
 def test_whoever_scores_a_chunk_the_output_has_the_same_bytes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_chunks: None, make: Any, suffix: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    small_chunks: None,
+    scorers: list[Scorer],
+    make: Any,
+    suffix: str,
 ) -> None:
     """By the scorer as for small files, by excerpts in this process, and by one to three workers."""
     for file in make(tmp_path):
@@ -117,7 +125,7 @@ def test_whoever_scores_a_chunk_the_output_has_the_same_bytes(
             monkeypatch.setattr(score, "MOSTLY", mostly)
             out = tmp_path / "out" / f"{len(found)}.{suffix}"
             out.parent.mkdir(exist_ok=True)
-            report = _scored(file, out, workers, force=True)
+            report = score_file(file, out, scorer=scorers[workers - 1], force=True)
             assert not list(out.parent.glob(".*"))
             found.append((out.read_bytes(), report.bad_rows, json.dumps(report.as_dict())))
         for one in found[1:]:
@@ -127,15 +135,22 @@ def test_whoever_scores_a_chunk_the_output_has_the_same_bytes(
 @pytest.mark.parametrize("mostly", [0.0, 2.0])
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
 def test_a_run_resumes_after_any_chunk_to_the_same_bytes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_chunks: None, mostly: float, suffix: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    small_chunks: None,
+    scorers: list[Scorer],
+    mostly: float,
+    suffix: str,
 ) -> None:
     monkeypatch.setattr(score, "SMALL_BYTES", 0)
     monkeypatch.setattr(score, "MOSTLY", mostly)
     file = tmp_path / "in.jsonl"
     file.write_bytes(b"\n".join(_lines(60)))
-    whole = _scored(file, tmp_path / f"whole.{suffix}", 1)
+    scorer = scorers[0]
+    whole = score_file(file, tmp_path / f"whole.{suffix}", scorer=scorer)
     stops: list[int] = []
-    _scored(file, tmp_path / f"steps.{suffix}", 1, on_progress=lambda done, total: stops.append(done))
+    steps = tmp_path / f"steps.{suffix}"
+    score_file(file, steps, scorer=scorer, on_progress=lambda done, total: stops.append(done))
     for stop in stops[1:]:
         out = tmp_path / f"out{stop}.{suffix}"
 
@@ -144,9 +159,9 @@ def test_a_run_resumes_after_any_chunk_to_the_same_bytes(
                 raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
-            _scored(file, out, 1, on_progress=interrupt)
+            score_file(file, out, scorer=scorer, on_progress=interrupt)
         assert not out.exists()
-        report = _scored(file, out, 1, resume=True)
+        report = score_file(file, out, scorer=scorer, resume=True)
         assert out.read_bytes() == (tmp_path / f"whole.{suffix}").read_bytes()
         assert report.as_dict() == whole.as_dict() and report.bad_rows == whole.bad_rows
 
@@ -188,7 +203,7 @@ def test_a_worker_that_is_killed_in_mid_chunk_loses_no_row(
 
 
 def test_a_bad_row_that_a_worker_finds_is_an_error_before_anything_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_chunks: None
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_chunks: None, scorers: list[Scorer]
 ) -> None:
     monkeypatch.setattr(score, "SMALL_BYTES", 0)
     file = tmp_path / "in.jsonl"
@@ -196,7 +211,7 @@ def test_a_bad_row_that_a_worker_finds_is_an_error_before_anything_is_kept(
     for mostly in (0.0, 2.0):
         monkeypatch.setattr(score, "MOSTLY", mostly)
         with pytest.raises(InputError, match="row 5: "):
-            _scored(file, tmp_path / "out.jsonl", 1, bad_rows="fail")
+            score_file(file, tmp_path / "out.jsonl", scorer=scorers[0], bad_rows="fail")
         assert [one.name for one in tmp_path.iterdir()] == ["in.jsonl"]
 
 
@@ -234,6 +249,7 @@ def test_excerpts_change_no_score_not_even_broken_ones(
     rows = [{"data_source": "my/last", "response": f"it is {i}", "ground_truth": "3"} for i in range(60)]
     file = tmp_path / "in.jsonl"
     file.write_text("\n".join(map(json.dumps, rows)))
-    _scored(file, tmp_path / "out.parquet", 1)
+    with Scorer(workers=1) as scorer:
+        score_file(file, tmp_path / "out.parquet", scorer=scorer)
     found = pq.read_table(tmp_path / "out.parquet")["score"].to_pylist()
     assert found == [float(i % 10 == 3) for i in range(60)]
