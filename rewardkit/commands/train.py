@@ -5,11 +5,11 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from textwrap import fill
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -19,6 +19,9 @@ from rewardkit.commands.options.files import hydra_options
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.numbers import COUNT_OR_0
 from rewardkit.errors import MissingDependencyError
+
+if TYPE_CHECKING:
+    from rewardkit.trainer.config.root import RunConfig, StageConfig
 
 NEEDED = ("torch", "transformers", "omegaconf", "peft")
 
@@ -107,18 +110,49 @@ def run_stage(
         show_settings(config, overrides, as_json, stage)
         check_words(config, overrides, stage)
         return dry_run(config, overrides, stage)
-    check_words(config, overrides, stage)
+    trainer = check_words(config, overrides, stage).trainer
     from rewardkit.trainer.run.main import run
 
-    return run(config, overrides, stage)
+    try:
+        code = run(config, overrides, stage)
+    except KeyboardInterrupt:
+        click.echo(how_to_go_on(trainer), err=True)
+        raise
+    if not code:
+        for line in results_of(Path(trainer.default_local_dir)):
+            click.echo(line)
+    return code
 
 
-def check_words(config: str | None, overrides: Sequence[str], stage: str) -> None:
+def check_words(config: str | None, overrides: Sequence[str], stage: str) -> RunConfig:
     """Read the settings, so that a wrong one is reported before torch is imported, which takes seconds."""
     from rewardkit.trainer.config.load import load_settings
     from rewardkit.trainer.config.stages import schema_named
 
-    load_settings(schema_named(stage), config, overrides)
+    settings: RunConfig = load_settings(schema_named(stage), config, overrides)
+    return settings
+
+
+def how_to_go_on(trainer: StageConfig) -> str:
+    """Return the line for a run that was interrupted."""
+    from rewardkit.trainer.checkpoint.find import latest
+
+    found = latest(Path(trainer.default_local_dir))
+    if found is None:
+        return "interrupted before the first checkpoint (trainer.save_freq)"
+    again = "" if trainer.resume_mode == "auto" else " with trainer.resume_mode=auto"
+    return f"interrupted; to resume from {found}, run the same command again{again}"
+
+
+def results_of(folder: Path) -> Iterator[str]:
+    """Yield the lines that say what a run has left in its folder, and the next command."""
+    from rewardkit.trainer.checkpoint.find import latest
+
+    if (folder / "metrics.html").is_file():
+        yield f"page        {folder / 'metrics.html'}"
+    if (found := latest(folder)) is not None:
+        yield f"checkpoint  {found}"
+        yield f"next        rewardkit export {found} model"
 
 
 def dry_run(config: str | None, overrides: tuple[str, ...], stage: str = "ppo") -> int:
