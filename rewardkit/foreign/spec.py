@@ -97,7 +97,7 @@ def parse_spec(text: str) -> ForeignSpec:
     kind, colon, target = rest.partition(":")
     if not (colon and kind in KINDS):
         if not _is_function(rest):
-            raise InputError(f"reward '{shown_spec(text)}': {_no_kind(kind) if colon else _expected()}")
+            raise InputError(f"reward '{shown_spec(text)}': {_no_kind(kind) if colon else _expected(rest)}")
         kind, target = "", rest
     options = _options(query)
     on_exception = read_on_exception(options.pop(ON_EXCEPTION, "error"))
@@ -120,7 +120,9 @@ def _is_function(spec: str) -> bool:
     return bool(_IN_A_FILE.match(spec)) or bool(_IN_A_MODULE.fullmatch(spec))
 
 
-def _expected() -> str:
+def _expected(spec: str) -> str:
+    if REGISTRY.find(spec):
+        return f"rewardkit has this reward, which rows choose by their data source; use --data-source {spec}"
     return f"expected FILE.py[:NAME], MODULE:NAME or KIND:TARGET; kinds: {', '.join(sorted(KINDS))}"
 
 

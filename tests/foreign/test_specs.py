@@ -121,3 +121,9 @@ def test_a_wrong_entry_is_named_with_its_line(kind: str, tmp_path: Path, entry: 
     file.write_text(f"\ntheirs: {entry}\n")
     with pytest.raises(OptionsError, match=f"rewards.yaml, line 2.*{said}"):
         load_compositions(file)
+
+
+@pytest.mark.parametrize("name", ["gsm8k", "openai/gsm8k", "math"])
+def test_a_reward_of_ours_is_named_by_its_data_source(name: str) -> None:
+    with pytest.raises(InputError, match=f"--data-source {name}"):
+        parse_spec(name)
