@@ -161,8 +161,9 @@ def run(args: list[str]) -> int:
 
 def _run(args: list[str], *, debug: bool) -> int:
     forget_reports()
+    color = False if os.environ.get("NO_COLOR") else None  # rich obeys it too, but click does not
     try:
-        result: Any = cli.main(args=args, prog_name="rewardkit", standalone_mode=False)
+        result: Any = cli.main(args=args, prog_name="rewardkit", standalone_mode=False, color=color)
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.Abort as stop:

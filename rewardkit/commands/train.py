@@ -116,8 +116,7 @@ def run_stage(
     try:
         code = run(config, overrides, stage)
     except KeyboardInterrupt:
-        click.echo(how_to_go_on(trainer), err=True)
-        raise
+        raise KeyboardInterrupt(how_to_go_on(trainer)) from None
     if not code:
         for line in results_of(Path(trainer.default_local_dir)):
             click.echo(line)
@@ -134,14 +133,14 @@ def check_words(config: str | None, overrides: Sequence[str], stage: str) -> Run
 
 
 def how_to_go_on(trainer: StageConfig) -> str:
-    """Return the line for a run that was interrupted."""
+    """Return the advice for a run that was interrupted."""
     from rewardkit.trainer.checkpoint.find import latest
 
     found = latest(Path(trainer.default_local_dir))
     if found is None:
-        return "interrupted before the first checkpoint (trainer.save_freq)"
+        return "there is no checkpoint yet, so the same command starts again (see trainer.save_freq)"
     again = "" if trainer.resume_mode == "auto" else " with trainer.resume_mode=auto"
-    return f"interrupted; to resume from {found}, run the same command again{again}"
+    return f"to resume from {found}, run the same command again{again}"
 
 
 def results_of(folder: Path) -> Iterator[str]:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -238,3 +241,14 @@ def test_reasons_are_counted_with_an_example(tmp_path: Path, capsys: pytest.Capt
     first, second, *_ = capsys.readouterr().out.splitlines()
     assert first.split()[:2] == ["2", "67%"] and "(row 0)" in first
     assert second.split()[:2] == ["1", "33%"] and "(row 2)" in second
+
+
+@pytest.mark.parametrize("no_color", ["1", ""])
+def test_a_terminal_gets_colours_unless_the_user_wants_none(dump: Path, no_color: str) -> None:
+    ours, theirs = os.openpty()
+    view = [sys.executable, "-m", "rewardkit", "view", str(dump), "--limit", "1"]
+    environment = os.environ | {"NO_COLOR": no_color, "TERM": "xterm"}
+    assert subprocess.run(view, stdout=theirs, env=environment).returncode == 0
+    os.close(theirs)
+    assert (b"\x1b[3" in os.read(ours, 1 << 16)) is not bool(no_color)
+    os.close(ours)
