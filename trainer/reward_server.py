@@ -20,7 +20,13 @@ from rewardkit.errors import RewardkitError
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.distributed import World, free_port
 from rewardkit.trainer.rewards import RewardServer, model_sources
-from rewardkit.trainer.rollout.serving import ServerProcess, call, child_environment, start_program
+from rewardkit.trainer.rollout.serving import (
+    ServerError,
+    ServerProcess,
+    call,
+    child_environment,
+    start_program,
+)
 
 START_S = 900.0
 """Time limit in seconds for starting the server. Loading a large model takes minutes."""
@@ -106,7 +112,7 @@ class ModelServer:
     def _why_not_ready(self) -> str | None:
         try:
             call(f"{self.address.url}/readyz", limit_s=5.0)
-        except (OSError, ValueError) as error:
+        except ServerError as error:
             return str(error)
         return None
 

@@ -404,6 +404,10 @@ class RolloutConfig:
     """With `vllm_server`, end the run if no server is available for this many seconds."""
     update_weights_bucket_megabytes: int = allowed(256, POSITIVE)
     """With `vllm_server`, size of the chunks in which weights are sent, in MiB."""
+    share_gpu: bool = False
+    """With `vllm_server`, run the servers on the GPUs that train. Weights are then sent through the memory of
+    this machine instead of NCCL. `gpu_memory_utilization` must leave room for the policy
+    (docs/rollouts.md)."""
     lora_sync: str = allowed("merge", ("merge", "adapter"))
     """With `vllm_server` and LoRA, what is sent to the servers. `merge` sends all weights with the adapter
     merged. `adapter` sends only the adapter and requires servers on this machine."""

@@ -1,22 +1,22 @@
 """Engine `vllm_server`, which generates on vLLM servers that the run starts or that are already running.
 
-Every process requests its own turns from the servers (`turn_requests.py`). The first process starts the
-servers (`serving.py`) and sends them the policy's weights (`transfer.py`). A lost server is skipped until it
-answers again at a later sync.
+Every process requests its own turns from the servers (`fleet.py`). The first process starts the servers
+(`serving.py`) and sends them the policy's weights (`publish.py`). A lost server is skipped until it answers
+again at a later sync.
 """
 
 from __future__ import annotations
 
 import secrets
-import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import fields
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 import torch
 import torch.distributed as dist
@@ -25,11 +25,10 @@ from torch import Tensor
 from rewardkit.agents.runner import drive, drive_beside
 from rewardkit.errors import ConfigError, MissingDependencyError, RewardkitError
 from rewardkit.trainer.config.root import Config, steps_ahead
-from rewardkit.trainer.config.workers import DTYPE_NAMES, RolloutConfig
+from rewardkit.trainer.config.workers import DTYPE_NAMES, ModelConfig, RolloutConfig, has_adapter
 from rewardkit.trainer.distributed import World
+from rewardkit.trainer.models.lora import adapter_settings
 from rewardkit.trainer.models.shape import Shape
-from rewardkit.trainer.rollout import adapters
-from rewardkit.trainer.rollout.adapters import AdapterPublisher, serving_arguments
 from rewardkit.trainer.rollout.base import (
     EngineSetup,
     OnEnded,
@@ -39,16 +38,19 @@ from rewardkit.trainer.rollout.base import (
     TurnCosts,
 )
 from rewardkit.trainer.rollout.conversing import Ask, respond_by_turns
+from rewardkit.trainer.rollout.fleet import POLL_S, Fleet, RolloutServer, TurnLimits, Turns, say
+from rewardkit.trainer.rollout.publish import AdapterPublisher, Publisher
 from rewardkit.trainer.rollout.serving import (
     START_S,
     LocalServers,
+    ServerError,
     ServerProcess,
     answers,
     call,
     start_server,
     stop_all,
+    transport_of,
 )
-from rewardkit.trainer.rollout.turn_requests import POLL_S, Asking, Fleet, RolloutServer, TurnLimits
 from rewardkit.trainer.rollout.vllm import (
     NO_REPLAY_ON_CPU,
     at_once,
@@ -57,10 +59,6 @@ from rewardkit.trainer.rollout.vllm import (
     engine_arguments,
     is_on_cpu,
 )
-from rewardkit.trainer.rollout.vllm_side_effects import undisturbed
-
-if TYPE_CHECKING:  # importing this module imports vLLM
-    from rewardkit.trainer.rollout.transfer import Publisher
 
 E = TypeVar("E")
 R = TypeVar("R")
@@ -76,9 +74,13 @@ SERVED_ONLY = (
     "update_weights_bucket_megabytes",
     "lora_sync",
     "max_loras",
+    "share_gpu",
 )
 IN_PROCESS_ONLY = ("distributed_executor_backend", "skip_tokenizer_init", "enable_sleep_mode")
 """Arguments that apply to an engine in a training process but not to a server."""
+LORA_RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
+"""Values that vLLM accepts for `max_lora_rank`."""
+HERE = ("127.0.0.1", "localhost", "::1")
 
 
 def check(config: Config, processes: int) -> list[str]:
@@ -98,14 +100,31 @@ def check(config: Config, processes: int) -> list[str]:
             f"{KEY}.servers works only on one machine; with trainer.nnodes={config.trainer.nnodes} start the "
             f"servers yourself and list their URLs in {KEY}.urls (docs/rollouts.md)"
         )
-    if rollout.lora_sync == "adapter":
-        adapters.check(config.actor_rollout_ref)
+    if rollout.lora_sync == "adapter" and not has_adapter(config.actor_rollout_ref.model):
+        raise ConfigError(
+            f"{KEY}.lora_sync=adapter needs a policy with LoRA: set actor_rollout_ref.model.lora_rank, or "
+            f"set {KEY}.lora_sync=merge"
+        )
+    _refuse_far_servers(rollout)
     notes = _waiting_versions(config)
     if rollout.micro_batch_size is not None:
         notes.append(f"{KEY}.micro_batch_size has no effect: vLLM schedules by {KEY}.max_num_seqs")
     if rollout.router_replay and rollout.urls is None and is_on_cpu(config):
         notes.append(f"{KEY}.router_replay {NO_REPLAY_ON_CPU}")
     return notes
+
+
+def _refuse_far_servers(rollout: RolloutConfig) -> None:
+    """Raise ConfigError if servers must read files from this machine, but run on another machine."""
+    setting = f"{KEY}.share_gpu=true" if rollout.share_gpu else f"{KEY}.lora_sync={rollout.lora_sync}"
+    if not rollout.share_gpu and rollout.lora_sync != "adapter":
+        return
+    for url in rollout.urls or ():
+        if urlsplit(str(url)).hostname not in HERE:
+            raise ConfigError(
+                f"{setting} needs servers on this machine, because they read weights from its memory or "
+                f"disk, but {url} is on another machine"
+            )
 
 
 def _waiting_versions(config: Config) -> list[str]:
@@ -186,12 +205,11 @@ class ServedRollout:
         setup, world = self._setup, self._world
         if self.fleet.adapters:
             return AdapterPublisher(setup.policy.model, world, self.fleet.in_use)
-        with undisturbed([setup.device] if setup.device.type == "cuda" else []):
-            from rewardkit.trainer.rollout.transfer import Publisher
         dtype = getattr(torch, DTYPE_NAMES[self._config.dtype])
-        backend = "nccl" if setup.device.type == "cuda" else "shm"
-        bucket_bytes = self._config.update_weights_bucket_megabytes << 20
-        return Publisher(setup.model, dtype, world, backend, bucket_bytes)
+        transport = transport_of(self._config, on_cpu=setup.device.type != "cuda")
+        return Publisher(
+            setup.model, dtype, world, transport, self._config.update_weights_bucket_megabytes << 20
+        )
 
     @property
     def turn_costs(self) -> TurnCosts:
@@ -219,15 +237,15 @@ class ServedRollout:
         ended: Callable[[int, R], None] | None = None,
     ) -> list[R]:
         """See `RolloutEngine.converse`. Each process plays its own episodes."""
-        asking = self._asking(sampling)
-        work = asking.run(play, episodes, ended or (lambda place, result: None))
+        turns = self._turns(sampling)
+        work = turns.run(play, episodes, ended or (lambda place, result: None))
         if threading.current_thread() is threading.main_thread():
             found = drive_beside(work, self.attend)
         else:  # only the main thread takes part in collectives, and attends to this work when it needs it
             found = drive(work)
-        if asking.error is not None:
-            raise asking.error
-        self._of_thread.costs = asking.costs
+        if turns.error is not None:
+            raise turns.error
+        self._of_thread.costs = turns.costs
         return found
 
     def attend(self, work: Future[Any]) -> None:
@@ -247,7 +265,7 @@ class ServedRollout:
                 self._publish(self.fleet.current)
                 self.fleet.starving.clear()
 
-    def _asking(self, sampling: Sampling) -> Asking:
+    def _turns(self, sampling: Sampling) -> Turns:
         config = self._config
         limits = TurnLimits(
             vocabulary=self._vocabulary,
@@ -264,7 +282,7 @@ class ServedRollout:
             return asked | ({"priority": -1} if sampling.first and config.urls is None else {})
 
         replays = config.router_replay and (config.urls is not None or self._setup.device.type == "cuda")
-        return Asking(
+        return Turns(
             self.fleet,
             body,
             limits,
@@ -295,12 +313,11 @@ class ServedRollout:
                 self._publisher.forget()
             urls: list[str] = self._world.gather(self._ready() if self._world.is_main else None)[0]
             failed = self._publisher.publish(self._tensors, name, urls)
-            with fleet.lock:
-                fleet.current = name
-            self._note(urls, failed)
+            first = self._world.rank % max(len(urls), 1)  # processes start with different servers
+            fleet.complete(name, [*urls[first:], *urls[:first]], failed)
             if self._world.is_main:
                 for url, why in failed.items():
-                    _say(f"lost a rollout server: {url} did not accept the weights: {why}")
+                    say(f"lost a rollout server: {url} did not accept the weights: {why}")
                 self.local.kill(failed)  # their weights are incomplete
             if len(failed) < len(urls):
                 return
@@ -308,17 +325,6 @@ class ServedRollout:
                 raise RewardkitError(
                     f"no rollout server accepted the policy's weights: {failed or 'no server answers'}"
                 )
-
-    def _note(self, urls: Sequence[str], failed: Collection[str]) -> None:
-        """Update the fleet. Keep the objects of known servers, because running turns may reference them."""
-        known = {server.url: server for server in self.fleet.servers}
-        first = self._world.rank % max(len(urls), 1)  # processes start with different servers
-        found = [
-            known.pop(url) if url in known else RolloutServer(url) for url in (*urls[first:], *urls[:first])
-        ]
-        for server in (*found, *known.values()):
-            server.lives = server.url not in failed and server.url not in known
-        self.fleet.servers = found
 
     def release(self) -> None:
         """See `RolloutEngine.release`. Nothing is freed, because the servers manage their own memory."""
@@ -349,7 +355,7 @@ class ServedRollout:
                 _check_server(url, self._max_len)
             return self._given_urls()
         number = self._config.servers
-        _say(
+        say(
             f"starting {number} vLLM server{'s' * (number > 1)} on this machine: 20 s to 3 min, or up to "
             f"{START_S / 60:g} min for a large model"
         )
@@ -360,7 +366,7 @@ class ServedRollout:
         described = self._setup.model.config
         arguments = engine_arguments(self._config, described, on_cpu=on_cpu, sharing=self._config.servers)
         if self._config.lora_sync == "adapter":
-            arguments |= serving_arguments(self._setup.policy.model, self._config)
+            arguments |= _adapter_arguments(self._setup.policy.model, self._config)
         arguments["scheduling_policy"] = "priority"  # for `Sampling.first`
         given = {name: value for name, value in arguments.items() if name not in IN_PROCESS_ONLY}
         return start_server(self._setup.policy.model.path, given, self._config, number, on_cpu=on_cpu)
@@ -385,7 +391,7 @@ class ServedRollout:
                     return []
                 begun = time.monotonic()
             if not told:
-                _say(f"no rollout server answers; waiting up to {waits:g} s for a server")
+                say(f"no rollout server answers; waiting up to {waits:g} s for a server")
                 told = True
             time.sleep(POLL_S)
 
@@ -393,12 +399,33 @@ class ServedRollout:
         return [str(url).rstrip("/") for url in self._config.urls or ()]
 
 
+def _adapter_arguments(model: ModelConfig, rollout: RolloutConfig) -> dict[str, Any]:
+    """Return the `vllm.LLM` arguments for serving adapters with a base model that vLLM loads from disk.
+
+    Raises:
+        ConfigError: The rank exceeds vLLM's maximum.
+    """
+    settings = adapter_settings(model)
+    rank = max([settings.r, *settings.rank_pattern.values()])
+    if rank > LORA_RANKS[-1]:
+        raise ConfigError(
+            f"the LoRA adapter has rank {rank} (model.lora_rank, or the rank in model.lora_adapter_path), "
+            f"but vLLM serves at most rank {LORA_RANKS[-1]}; set {KEY}.lora_sync=merge"
+        )
+    return {
+        "enable_lora": True,
+        "max_lora_rank": min(one for one in LORA_RANKS if one >= rank),
+        "max_loras": rollout.max_loras,
+        "load_format": "auto",
+    }
+
+
 def _check_server(url: str, max_len: int) -> None:
     """Raise ConfigError if a server does not answer, lacks weight transfer, or accepts too few tokens."""
     try:
         call(f"{url}/weight_info")
         longest = call(f"{url}/v1/models")["data"][0]["max_model_len"]
-    except (OSError, ValueError, LookupError, TypeError) as error:
+    except (ServerError, LookupError, TypeError) as error:
         raise ConfigError(
             f"{KEY}.urls: {url} is not a vLLM server with weight transfer ({error}); "
             "docs/rollouts.md shows how to start one"
@@ -408,7 +435,3 @@ def _check_server(url: str, max_len: int) -> None:
             f"{KEY}.urls: {url} accepts {longest} tokens, but prompt and response have up to "
             f"{max_len}; start the server with --max-model-len {max_len}"
         )
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)

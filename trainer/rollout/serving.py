@@ -1,10 +1,11 @@
 """Starts and stops vLLM servers as child processes, and sends HTTP requests to servers.
 
-`turn_requests.py` requests turns, and `transfer.py` transfers weights.
+All requests to rollout servers use `fetch`: for turns (`fleet.py`) and for weights (`publish.py`).
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
@@ -12,16 +13,19 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
+import aiohttp
+
 from rewardkit.errors import RewardkitError
+from rewardkit.http_retry import BUSY, retry_after_s
 from rewardkit.processes import kill_group
+from rewardkit.threads import in_thread
 from rewardkit.trainer.config.workers import RolloutConfig
 from rewardkit.trainer.distributed import free_port
 
@@ -29,12 +33,15 @@ START_S = 900.0
 """Time limit for starting a server, in seconds. A server may create a large model and compile kernels."""
 CALL_S = 60.0
 """Time limit for a call that transfers no weights, in seconds. A pause waits for the current engine step."""
+CONNECT_S = 5.0
+"""Time limit for connecting to a server, and for checking that it answers, in seconds."""
 MOST_RESTARTS = 3
 """Maximum number of times that a server is restarted within `RESTART_WINDOW_S` seconds."""
 RESTART_WINDOW_S = 600.0
 END_S = 10.0
 """Time limit for the orderly shutdown of a server, in seconds."""
 MODEL_NAME = "policy"
+WORKER_SIDE = "rewardkit.trainer.rollout.worker_side.Extension"
 _BOOT = (
     "import os, signal, sys; from rewardkit.processes import die_with_parent;"
     "die_with_parent(int(sys.argv[1]), signal.SIGTERM) or sys.exit(1);"
@@ -148,17 +155,23 @@ def start_server(
         arguments: Arguments for `vllm.LLM`.
     """
     port = free_port()
+    transport = transport_of(config, on_cpu=on_cpu)
     words = [
         *_VLLM,
         *("--model", model_path, "--served-model-name", MODEL_NAME),
         *("--host", "127.0.0.1", "--port", str(port)),
         *("--tokens-only", "--enable-prompt-tokens-details", "--uvicorn-log-level", "warning"),
-        *("--weight-transfer-config", json.dumps({"backend": "shm" if on_cpu else "nccl"})),
-        *(("--worker-extension-cls", "rewardkit.trainer.rollout.cpu_transfer.Extension") if on_cpu else ()),
+        *("--weight-transfer-config", json.dumps({"backend": transport})),
+        *(("--worker-extension-cls", WORKER_SIDE) if transport == "shm" else ()),
         *_switches(arguments),
     ]
     environment = _environment(config, number, on_cpu=on_cpu)
     return start_program(f"http://127.0.0.1:{port}", words, environment)
+
+
+def transport_of(config: RolloutConfig, *, on_cpu: bool) -> str:
+    """Return how weights are sent to the servers. NCCL refuses two members on one GPU."""
+    return "shm" if on_cpu or config.share_gpu else "nccl"
 
 
 def start_program(url: str, words: Sequence[str], environment: Mapping[str, str]) -> ServerProcess:
@@ -199,37 +212,80 @@ def await_servers(servers: Sequence[ServerProcess]) -> None:
             time.sleep(0.5)
 
 
+class ServerError(Exception):
+    """Failure of a request to a server. Every failure of a server is reported as this error."""
+
+    def __init__(self, said: str, status: int = 0, retry_after_s: float = 0.0) -> None:
+        """Create an error.
+
+        Args:
+            status: Status of the response, or 0 if there is no valid response.
+            retry_after_s: Seconds after which the server asks for another attempt.
+        """
+        super().__init__(said)
+        self.status = status
+        self.retry_after_s = retry_after_s
+        self.busy = status in BUSY
+        """True if the server asks for a later attempt, which says nothing about the request."""
+        self.closed = status in (401, 403)
+        """True if the server does not accept any request of this run."""
+        # 404: the server was restarted and lacks the adapter.
+        self.refused = 400 <= status < 500 and status != 404 and not (self.busy or self.closed)
+        """True if the server refuses this request."""
+
+
+async def fetch(
+    session: aiohttp.ClientSession, url: str, body: Mapping[str, Any] | None = None, limit_s: float = CALL_S
+) -> bytes:
+    """Return the body of the response to a POST of `body`, or to a GET if `body` is None.
+
+    Raises:
+        ServerError: The server does not answer in time, or does not answer with a status of success.
+    """
+    limit = aiohttp.ClientTimeout(total=limit_s, sock_connect=CONNECT_S)
+    asking = session.request(
+        "GET" if body is None else "POST", url, json=body, timeout=limit, allow_redirects=False
+    )
+    try:
+        async with asking as answer:
+            said = await answer.read()
+    except (aiohttp.ClientError, TimeoutError, OSError) as error:
+        raise ServerError(f"{url}: {type(error).__name__} {error}") from None
+    if answer.status // 100 != 2:
+        why = f"{url} answered {answer.status}: {said[:300].decode(errors='replace')}"
+        raise ServerError(why, answer.status, retry_after_s(answer.headers))
+    return said
+
+
+def post(url: str, body: Mapping[str, Any] | None = None, limit_s: float = CALL_S) -> bytes:
+    """Do the same as `fetch`, from any thread and without a session."""
+
+    async def alone() -> bytes:
+        async with aiohttp.ClientSession() as session:
+            return await fetch(session, url, body, limit_s)
+
+    return in_thread(lambda: asyncio.run(alone()), "call").result()
+
+
+def call(url: str, body: Mapping[str, Any] | None = None, limit_s: float = CALL_S) -> Any:
+    """Send the same request as `post`, and return the JSON value in the response.
+
+    Raises:
+        ServerError: The request failed, or the response is not JSON.
+    """
+    try:
+        return json.loads(post(url, body, limit_s) or b"null")
+    except ValueError as error:
+        raise ServerError(f"{url} did not send JSON: {error}") from None
+
+
 def answers(url: str) -> bool:
     """Return True if the server answers and its engine is running."""
     try:
-        call(f"{url}/weight_info", limit_s=5.0)
-    except (OSError, ValueError):
+        call(f"{url}/weight_info", limit_s=CONNECT_S)
+    except ServerError:
         return False
     return True
-
-
-def call(url: str, body: dict[str, Any] | None = None, limit_s: float = CALL_S) -> Any:
-    """Return a server's JSON response to a POST of `body`, or to a GET if `body` is None.
-
-    Raises:
-        OSError, ValueError: The server does not answer in time, reports an error, or does not send JSON.
-    """
-    return json.loads(post(url, body, limit_s) or b"null")
-
-
-def post(url: str, body: dict[str, Any] | None = None, limit_s: float = CALL_S) -> bytes:
-    """Send the same request as `call`, and return the response body as bytes."""
-    data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(url, data, {"Content-Type": "application/json"})
-    # Use no proxy, because a proxy could not reach local servers.
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    try:
-        with opener.open(request, timeout=limit_s) as answer:
-            said: bytes = answer.read()
-            return said
-    except urllib.error.HTTPError as error:
-        why = error.read(300).decode(errors="replace")
-        raise OSError(f"{url} answered {error.code}: {why}") from None
 
 
 def models_of(url: str) -> list[str]:
@@ -237,23 +293,15 @@ def models_of(url: str) -> list[str]:
     return [one["id"] for one in call(f"{url}/v1/models")["data"]]
 
 
-def ask_all(urls: Sequence[str], ask: Callable[[str], object]) -> dict[str, str]:
-    """Call `ask` with every URL concurrently, and wait for all calls to finish.
+def ask_each(urls: Iterable[str], ask: Callable[[str], object]) -> dict[str, Future[object]]:
+    """Call `ask` with every URL, each in its own thread. Return the pending calls by URL."""
+    return {url: in_thread(partial(ask, url), "call") for url in urls}
 
-    Returns:
-        The errors from failed calls, by URL. A failure does not stop the other calls.
-    """
-    failed: dict[str, str] = {}
 
-    def try_to(url: str) -> None:
-        try:
-            ask(url)
-        except Exception as error:
-            failed[url] = f"{type(error).__name__}: {error}"
-
-    with ThreadPoolExecutor(max(1, len(urls))) as pool:
-        list(pool.map(try_to, urls))
-    return failed
+def errors_of(asked: Mapping[str, Future[object]]) -> dict[str, str]:
+    """Wait for all calls to finish. Return the errors from failed calls, by URL."""
+    raised = {url: one.exception() for url, one in asked.items()}
+    return {url: f"{type(error).__name__}: {error}" for url, error in raised.items() if error}
 
 
 def _switches(arguments: Mapping[str, Any]) -> list[str]:
@@ -280,6 +328,7 @@ def _environment(config: RolloutConfig, number: int, *, on_cpu: bool) -> dict[st
         one_less = {"VLLM_ENABLE_V1_MULTIPROCESSING": "0"}  # this avoids a process that only binds threads
         return ours | one_less | {"VLLM_CPU_OMP_THREADS_BIND": "nobind", "OMP_NUM_THREADS": str(threads)}
     given = os.environ.get("CUDA_VISIBLE_DEVICES")
-    first = int(os.environ.get("LOCAL_WORLD_SIZE", "1")) + number * size
+    training = 0 if config.share_gpu else int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+    first = training + number * size
     known = given.split(",") if given else list(map(str, range(first + size)))
     return ours | {"CUDA_VISIBLE_DEVICES": ",".join(known[first : first + size])}

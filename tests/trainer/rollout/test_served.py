@@ -34,6 +34,7 @@ from rewardkit.trainer.config.workers import RolloutConfig
 from rewardkit.trainer.distributed import World, free_port
 from rewardkit.trainer.rollout import served
 from rewardkit.trainer.rollout.base import Sampling
+from rewardkit.trainer.rollout.publish import buckets
 from rewardkit.trainer.rollout.served import ServedRollout
 from rewardkit.trainer.rollout.serving import (
     ServerProcess,
@@ -461,8 +462,6 @@ def test_a_weight_too_few_or_too_many_is_an_error(open_served: Open, model: Any)
 
 
 def test_a_bucket_is_no_larger_than_asked_nor_smaller_than_a_tensor() -> None:
-    from rewardkit.trainer.rollout.cpu_transfer import buckets  # imports vLLM
-
     sizes = {"a": 3, "b": 4, "c": 20, "d": 1, "e": 9, "f": 1}
     tensors = {name: torch.zeros(size, dtype=torch.uint8) for name, size in sizes.items()}
     found = [list(bucket) for bucket in buckets(tensors.items(), 10)]

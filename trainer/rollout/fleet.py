@@ -1,20 +1,21 @@
-"""Requests turns from vLLM servers over HTTP.
+"""Fleet of rollout servers, and the turns that a process requests from it.
 
-A request contains token ids, and a response contains token ids and log-probabilities. `served.py` manages the
-servers and their weights. If a server is lost, its turns are requested from another server with the same
-tokens and seed, so that the same weights generate the same tokens.
+A request contains token ids, and a response contains token ids and log-probabilities. `served.py` keeps the
+fleet up to date. If a server is lost, its turns are requested from another server with the same tokens and
+seed, so that the same weights generate the same tokens.
 """
 
 from __future__ import annotations
 
 import asyncio
 import base64
+import json
 import math
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Any, Literal, TypeVar
@@ -25,9 +26,9 @@ import numpy
 
 from rewardkit.agents.types import Reply
 from rewardkit.errors import RewardkitError
-from rewardkit.http_retry import BUSY, retry_after_s
 from rewardkit.trainer.rollout.base import Play, TurnCosts, TurnFailedError
 from rewardkit.trainer.rollout.conversing import Ask, Seat, play_all
+from rewardkit.trainer.rollout.serving import CONNECT_S, ServerError, fetch
 
 E = TypeVar("E")
 R = TypeVar("R")
@@ -40,35 +41,10 @@ LONGEST_PAUSE_S = 30.0
 MASKED_SHARE = 0.1
 """Share of the episodes in a call that may fail because the servers cannot generate their turns. The episodes
 of one prompt may always fail."""
-CONNECT_S = 5.0
-"""Time limit for connecting to a server, and for checking that it answers, in seconds."""
 POLL_S = 1.0
 """Seconds between two checks of the servers while a turn is pending or no server is available."""
 LOWEST = -9000.0
 """Lower bound for valid log-probabilities. vLLM reports NaN and minus infinity as -9999."""
-
-
-class LostTurn(Exception):
-    """Raised if a server does not return a valid turn, although it or another server may do so later."""
-
-    retry_after_s = 0.0
-    """Seconds after which the server asks for another attempt."""
-
-
-class BusyServer(LostTurn):
-    """Raised if a server asks for a later attempt, which says nothing about the turn."""
-
-    def __init__(self, said: str, retry_after_s: float) -> None:
-        super().__init__(said)
-        self.retry_after_s = retry_after_s
-
-
-class RefusedTurn(LostTurn):
-    """Raised if a server refuses this request."""
-
-
-class ClosedServer(LostTurn):
-    """Raised if a server does not accept any request of this run."""
 
 
 @dataclass(eq=False)
@@ -78,6 +54,12 @@ class RolloutServer:
     url: str
     lives: bool = True
     """True if the server answers and has the most recently published weights."""
+
+    def lose(self, why: object) -> None:
+        """Record that the server is not usable until weights are published to it again."""
+        if self.lives:
+            self.lives = False
+            say(f"lost a rollout server ({why}); the other servers take over the turns")
 
 
 @dataclass(eq=False)
@@ -102,16 +84,17 @@ class Fleet:
     """Number of running turns by the name of the weights with which they began."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def begin(self) -> str:
-        """Record that a turn has begun, and return the name of its weights, which stay in use until `end`."""
+    @contextmanager
+    def turn(self) -> Iterator[str]:
+        """Keep the current weights in use during the block, which generates a turn. Yield their name."""
         with self.lock:
-            self.begun[self.current] += 1
-            return self.current
-
-    def end(self, name: str) -> None:
-        """Record that a turn that began with these weights has ended."""
-        with self.lock:
-            self.begun[name] -= 1
+            name = self.current
+            self.begun[name] += 1
+        try:
+            yield name
+        finally:
+            with self.lock:
+                self.begun[name] -= 1
 
     def in_use(self) -> set[str]:
         """Return the names of the current weights and of all weights with which running turns began."""
@@ -127,6 +110,50 @@ class Fleet:
             if one == name:
                 break
         return found
+
+    def complete(self, name: str, urls: Sequence[str], failed: Collection[str]) -> None:
+        """Record that the servers `urls`, except `failed`, have the weights `name`. Remove all other servers.
+
+        The objects of known servers are kept, because running turns may reference them.
+        """
+        with self.lock:
+            self.current = name
+        known = {server.url: server for server in self.servers}
+        self.servers = [known.pop(url, None) or RolloutServer(url) for url in urls]
+        for server in (*self.servers, *known.values()):
+            server.lives = server.url not in failed and server.url not in known
+
+    async def living(self, session: aiohttp.ClientSession) -> list[RolloutServer]:
+        """Wait until at least one server is available, and return all available servers.
+
+        The main thread recovers servers, or ends the run if it cannot (`ServedRollout.attend`).
+
+        Raises:
+            RewardkitError: The engine was closed.
+        """
+        while not (living := [server for server in self.servers if server.lives]):
+            for server in self.servers:
+                server.lives = await self.has_current(session, server)
+            if not any(server.lives for server in self.servers):
+                self.starving.set()
+                await asyncio.sleep(POLL_S)
+            if self.closed:
+                raise RewardkitError("no rollout server is left")
+        self.starving.clear()
+        return living
+
+    async def has_current(self, session: aiohttp.ClientSession, server: RolloutServer) -> bool:
+        """Return True if a server answers and has the current weights, or is too busy to say so."""
+        wanted = self.since(self.current)  # during a sync, the next weights are valid too
+        path = "v1/models" if self.adapters else "weight_info"
+        try:
+            said = json.loads(await fetch(session, f"{server.url}/{path}", limit_s=CONNECT_S))
+            names = [one["id"] for one in said["data"]] if self.adapters else [said["weight_version"]]
+            return not wanted.isdisjoint(names)
+        except ServerError as error:
+            return error.busy and error.status < 500
+        except (ValueError, KeyError, TypeError):
+            return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +209,8 @@ class TurnAnswer(msgspec.Struct):
     usage: TurnUsage | None = None
 
 
-class Asking:
-    """Implementation of `Answers` that requests the turns in one `converse` call from servers."""
+class Turns:
+    """Implementation of `Answers` that requests the turns in one `converse` call from a fleet."""
 
     constrains = False  # a server that takes token ids has no tokenizer, which vLLM needs for it
 
@@ -285,7 +312,7 @@ class Asking:
             TurnFailedError: No server can generate this turn.
             RewardkitError: No turn has succeeded for some time.
         """
-        failures: list[LostTurn] = []
+        failures: list[ServerError] = []
         without: RolloutServer | None = None
         while True:
             server = await self._home(ask, without)
@@ -294,10 +321,10 @@ class Asking:
                 async with self._slots.setdefault(server, asyncio.Semaphore(self._limits.in_flight)):
                     if not server.lives:
                         continue
-                    reply = await self._request(server, ask)
+                    reply = await self._reply(server, ask)
                     self._failing_since = None
                     return reply
-            except LostTurn as error:
+            except ServerError as error:
                 failures.append(error)
             finally:
                 self._busy[server] -= 1
@@ -307,10 +334,17 @@ class Asking:
             if server.lives:
                 await self._pause(server, failures)
 
-    def _check(self, failures: Sequence[LostTurn]) -> None:
+    async def _examine(self, server: RolloutServer, error: ServerError) -> None:
+        """Check whether a server that lost a turn is still usable."""
+        if error.refused or not server.lives:
+            return
+        if error.closed or not await self._fleet.has_current(self._session, server):
+            server.lose(error)
+
+    def _check(self, failures: Sequence[ServerError]) -> None:
         """Raise an error if a turn, or the run, cannot go on after these failures of the turn."""
-        refusals = [one for one in failures if isinstance(one, RefusedTurn)]
-        mine = [one for one in failures if not isinstance(one, BusyServer)]
+        refusals = [one for one in failures if one.refused]
+        mine = [one for one in failures if not one.busy]
         if len(refusals) > 1:
             raise TurnFailedError(f"the rollout servers refuse a turn: {refusals[-1]}")
         if len(mine) >= FAILURES:
@@ -325,11 +359,11 @@ class Asking:
                 f"{failures[-1]}"
             )
 
-    async def _pause(self, server: RolloutServer, failures: Sequence[LostTurn]) -> None:
+    async def _pause(self, server: RolloutServer, failures: Sequence[ServerError]) -> None:
         """Wait before the next attempt. A second one begins at once unless the only server is busy."""
         others = any(one.lives for one in self._fleet.servers if one is not server)
         last = failures[-1]
-        if len(failures) == 1 and (others or not isinstance(last, BusyServer)):
+        if len(failures) == 1 and (others or not last.busy):
             return
         await asyncio.sleep(min(LONGEST_PAUSE_S, max(last.retry_after_s, FIRST_PAUSE_S * 2 ** len(failures))))
 
@@ -342,57 +376,36 @@ class Asking:
         group = ask.place // self._group
         home = self._homes.get(group)
         if home is None or home is without or not home.lives:
-            living = await self._living()
+            async with self._waiting:  # only one waiting turn polls the servers
+                living = await self._fleet.living(self._session)
             others = [server for server in living if server is not without]
             home = self._homes[group] = min(others or living, key=lambda server: self._busy[server])
         return home
 
-    async def _request(self, server: RolloutServer, ask: Ask) -> Reply:
-        begun = self._fleet.begin()
-        try:
-            return await self._reply(server, ask, begun)
-        finally:
-            self._fleet.end(begun)
-
-    async def _reply(self, server: RolloutServer, ask: Ask, begun: str) -> Reply:
-        said = await self._answer(server, ask, begun)
-        try:
-            found = msgspec.json.decode(said, type=TurnAnswer)
-            reply = self._read(found, ask, begun)
-        except (msgspec.MsgspecError, ValueError) as error:
-            raise LostTurn(f"{server.url} sent an invalid response: {error}") from None
-        self._count(found, ask)
-        return reply
-
-    async def _answer(self, server: RolloutServer, ask: Ask, begun: str) -> bytes:
-        """Return the body of the response.
+    async def _reply(self, server: RolloutServer, ask: Ask) -> Reply:
+        """Request a turn from a server.
 
         Raises:
-            LostTurn: The request failed, or the server did not accept new weights while the request was
-                pending.
+            ServerError: The request failed, the response is invalid, or the server did not accept new weights
+                while the request was pending.
         """
-        waiting = asyncio.ensure_future(self._post(server, ask, begun))
-        try:
-            while not waiting.done():
-                await asyncio.wait([waiting], timeout=POLL_S)
-                if not (waiting.done() or server.lives):
-                    raise LostTurn(f"{server.url} did not accept the latest weights")
-            return waiting.result()
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise LostTurn(f"{server.url}: {type(error).__name__} {error}") from None
-        finally:
-            waiting.cancel()  # closing the connection makes the server abort the request
-
-    async def _post(self, server: RolloutServer, ask: Ask, begun: str) -> bytes:
-        limit = aiohttp.ClientTimeout(total=self._limits.response_s, sock_connect=CONNECT_S)
-        where = f"{server.url}/inference/v1/generate"
-        body = self._body(ask) | ({"model": begun} if self._fleet.adapters else {})
-        async with self._session.post(where, json=body, timeout=limit, allow_redirects=False) as answer:
-            said = await answer.read()
-            if answer.status != 200:
-                why = f"{server.url} answered {answer.status}: {_short(said)}"
-                raise _failure(answer.status, why, retry_after_s(answer.headers))
-            return said
+        with self._fleet.turn() as begun:
+            body = self._body(ask) | ({"model": begun} if self._fleet.adapters else {})
+            url = f"{server.url}/inference/v1/generate"
+            waiting = asyncio.ensure_future(fetch(self._session, url, body, self._limits.response_s))
+            try:
+                while not waiting.done():
+                    await asyncio.wait([waiting], timeout=POLL_S)
+                    if not (waiting.done() or server.lives):
+                        raise ServerError(f"{server.url} did not accept the latest weights")
+                found = msgspec.json.decode(waiting.result(), type=TurnAnswer)
+                reply = self._read(found, ask, begun)
+            except (msgspec.MsgspecError, ValueError) as error:
+                raise ServerError(f"{server.url} sent an invalid response: {error}") from None
+            finally:
+                waiting.cancel()  # closing the connection makes the server abort the request
+        self._count(found, ask)
+        return reply
 
     def _read(self, answer: TurnAnswer, ask: Ask, begun: str) -> Reply:
         """Return the only choice in a response as a reply.
@@ -439,61 +452,6 @@ class Asking:
         read = costs.prompt_tokens + len(ask.token_ids)
         self.costs = TurnCosts(costs.turns + 1, read, costs.cached_tokens + cached)
 
-    async def _examine(self, server: RolloutServer, why: LostTurn) -> None:
-        """Check whether a server that lost a turn is still usable. If not, mark it as lost."""
-        if not server.lives or isinstance(why, RefusedTurn):
-            return
-        usable = not isinstance(why, ClosedServer) and await self._is_current(server)
-        if server.lives and not usable:
-            server.lives = False
-            _say(f"lost a rollout server ({why}); the other servers take over the turns")
-
-    async def _is_current(self, server: RolloutServer) -> bool:
-        limit = aiohttp.ClientTimeout(total=CONNECT_S)
-        wanted = self._fleet.since(self._fleet.current)  # during a sync, the next weights are valid too
-        adapters = self._fleet.adapters
-        path = "v1/models" if adapters else "weight_info"
-        try:
-            async with self._session.get(f"{server.url}/{path}", timeout=limit) as answer:
-                if answer.status in BUSY and answer.status < 500:
-                    return True
-                said = await answer.json()
-                names = [one["id"] for one in said["data"]] if adapters else [said["weight_version"]]
-                return answer.status == 200 and not wanted.isdisjoint(names)
-        except (aiohttp.ClientError, TimeoutError, OSError, ValueError, KeyError, TypeError):
-            return False
-
-    async def _living(self) -> list[RolloutServer]:
-        """Wait until at least one server is available, and return all available servers.
-
-        The main thread recovers servers, or ends the run if it cannot (`ServedRollout.attend`).
-
-        Raises:
-            RewardkitError: The engine was closed.
-        """
-        async with self._waiting:  # only one waiting turn polls the servers
-            while not (living := [server for server in self._fleet.servers if server.lives]):
-                for server in self._fleet.servers:
-                    server.lives = await self._is_current(server)
-                if not any(server.lives for server in self._fleet.servers):
-                    self._fleet.starving.set()
-                    await asyncio.sleep(POLL_S)
-                if self._fleet.closed:
-                    raise RewardkitError("no rollout server is left")
-            self._fleet.starving.clear()
-            return living
-
-
-def _failure(status: int, said: str, retry_after: float) -> LostTurn:
-    """Return the error for a response with a status other than 200."""
-    if status in (401, 403):
-        return ClosedServer(said)
-    if status in BUSY:
-        return BusyServer(said, retry_after)
-    # 404: the server was restarted and lacks the adapter
-    refused = 400 <= status < 500 and status != 404
-    return RefusedTurn(said) if refused else LostTurn(said)
-
 
 def _experts(choice: TurnChoice, prompt: int) -> Any:
     """Return the experts for a prompt of `prompt` tokens and its turn, (tokens - 1, layers, experts)."""
@@ -524,9 +482,6 @@ def _log_probs(choice: TurnChoice) -> list[float]:
     return found
 
 
-def _short(said: bytes) -> str:
-    return said[:300].decode(errors="replace")
-
-
-def _say(line: str) -> None:
+def say(line: str) -> None:
+    """Print a line about the servers."""
     print(line, file=sys.stderr, flush=True)
