@@ -257,9 +257,3 @@ def row_seed(*key: int) -> int:
     """Return a 63-bit seed that depends only on the key, for example (run seed, step, prompt, sample)."""
     digest = hashlib.blake2b(repr(key).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> 1
-
-
-def until_eos(responses: Tensor, eos_ids: Tensor) -> Tensor:
-    """Return the response mask, (B, T) int64: 1 up to and including the first end-of-sequence token."""
-    is_eos = torch.isin(responses, eos_ids).long()
-    return (is_eos.cumsum(dim=1) - is_eos == 0).long()

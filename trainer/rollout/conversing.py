@@ -204,15 +204,6 @@ def respond_by_turns(
     return as_rollout(found, response_length, pad_id, prompt_ids.device, log_probs=sampling.log_probs)
 
 
-def cut_at(ids: Sequence[int], stop: Sequence[int], most: int) -> tuple[int, bool]:
-    """Return a turn's length in `ids`, including any stop token, and True if a stop token ended the turn."""
-    ends = set(stop)
-    for i, token in enumerate(ids[:most]):
-        if token in ends:
-            return i + 1, True
-    return min(len(ids), most), False
-
-
 class Rounds:
     """Receiver that answers requests in batches. A batch starts once every running episode is waiting.
 

@@ -1,8 +1,7 @@
-"""Rollout engine that consists of a Hugging Face model and a loop over tokens, without extra dependencies.
+"""Rollout engine that samples from a Hugging Face model: the reference for the other engines.
 
-The loop replaces transformers' `generate`. Each response has its own random numbers, which do not depend on
-the batch, the process or the order. The loop leaves global random states unchanged, and computes
-log-probabilities along the way.
+Each response has its own random numbers, which do not depend on the batch, the process or the order. The
+global random states stay unchanged.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import fields
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -18,6 +17,7 @@ from torch.nn.functional import pad
 
 from rewardkit.agents.runner import drive
 from rewardkit.agents.types import Reply
+from rewardkit.trainer.batch import positions
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.config.workers import DTYPE_NAMES, RolloutConfig
 from rewardkit.trainer.models.shape import Shape
@@ -29,9 +29,8 @@ from rewardkit.trainer.rollout.base import (
     Sampling,
     TurnCosts,
     complete,
-    until_eos,
 )
-from rewardkit.trainer.rollout.conversing import Ask, Rounds, Seat, cut_at, play_all
+from rewardkit.trainer.rollout.conversing import Ask, Rounds, Seat, play_all, respond_by_turns
 
 E = TypeVar("E")
 R = TypeVar("R")
@@ -84,11 +83,6 @@ def memory(config: Config, shape: Shape, processes: int) -> dict[str, float]:
     }
 
 
-Over = Callable[[Tensor, Tensor, int], Tensor]
-"""Function that takes tokens, their rows and their index in the response. It returns a (B,) bool tensor that
-is True for tokens that end a response."""
-
-
 def open_engine(setup: EngineSetup, kind: type[HfRollout] | None = None) -> HfRollout:
     """See `Engine.open`. `kind` is the engine's class, `HfRollout` by default."""
     # This import is local, because transformers takes seconds to import.
@@ -118,19 +112,14 @@ class HfRollout:
         micro_batch_size: int | None = None,
     ) -> None:
         """Create an engine that generates `micro_batch_size` responses at a time, or all if it is None."""
-        # This import is local, because transformers takes seconds to import and preflight imports this file.
-        from rewardkit.trainer.rollout.decoding import make_plain
-
         self.model = model.eval().requires_grad_(False)
-        make_plain(self.model)
         self.device = next(model.parameters()).device
-        self.eos_ids = torch.tensor(list(eos_ids), device=self.device)
+        self.eos_ids = list(eos_ids)
         self.pad_id = pad_id
         self.response_length = response_length
         self.micro_batch_size = micro_batch_size
         self.turn_costs = TurnCosts()
 
-    @torch.no_grad()
     def generate(
         self,
         prompt_ids: Tensor,
@@ -140,28 +129,8 @@ class HfRollout:
         ended: OnEnded | None = None,
     ) -> Rollout:
         """See `RolloutEngine.generate`."""
-        ids = prompt_ids.to(self.device).repeat_interleave(sampling.n, dim=0)
-        mask = prompt_mask.to(self.device).repeat_interleave(sampling.n, dim=0)
-        if len(seeds) != len(ids):
-            raise ValueError(f"expected {len(ids)} seeds (prompts x n), found {len(seeds)}")
-        size = self.micro_batch_size or max(len(ids), 1)
-        pieces = []
-        for i in range(0, max(len(ids), 1), size):
-            part = slice(i, i + size)
-            responses, log_probs = self._generate(
-                ids[part], mask[part], sampling, seeds[part], self.response_length, self._at_eos
-            )
-            response_mask = until_eos(responses, self.eos_ids)
-            pieces.append((responses, log_probs, response_mask))
-            if ended is not None and len(ids):
-                lengths = response_mask.sum(dim=1).tolist()
-                ended({i + k: row[: lengths[k]] for k, row in enumerate(responses.tolist())})
-        responses, log_probs, response_mask = (torch.cat(tensors) for tensors in zip(*pieces, strict=True))
-        return Rollout(
-            responses.masked_fill(response_mask == 0, self.pad_id),
-            response_mask,
-            log_probs.masked_fill(response_mask == 0, 0.0) if sampling.log_probs else None,
-        )
+        length, pad_id = self.response_length, self.pad_id
+        return respond_by_turns(self, prompt_ids, prompt_mask, sampling, seeds, ended, length, pad_id)
 
     def converse(
         self,
@@ -197,92 +166,36 @@ class HfRollout:
         return replies
 
     def _draw_some(self, asks: Sequence[Ask], sampling: Sampling) -> list[Reply]:
-        width = max(len(ask.token_ids) for ask in asks)
-        ids = torch.full((len(asks), width), self.pad_id, device=self.device)
-        mask = torch.zeros_like(ids)
-        for i, ask in enumerate(asks):
-            ids[i, width - len(ask.token_ids) :] = torch.tensor(ask.token_ids, device=self.device)
-            mask[i, width - len(ask.token_ids) :] = 1
-        eos: list[int] = self.eos_ids.tolist()
-        stops = [{*eos, *ask.stop_token_ids} for ask in asks]
-
-        def over(tokens: Tensor, rows: Tensor, t: int) -> Tensor:
-            found = [
-                token in stops[row] or t + 1 >= asks[row].max_tokens
-                for token, row in zip(tokens.tolist(), rows.tolist(), strict=True)
+        """Draw turns at the same time. A turn that has ended leaves the batch."""
+        stops = [{*self.eos_ids, *ask.stop_token_ids} for ask in asks]
+        turns: list[list[int]] = [[] for _ in asks]
+        log_probs: list[list[float]] = [[] for _ in asks]
+        most = max(ask.max_tokens for ask in asks)
+        uniforms = _uniforms([ask.seed for ask in asks], most).to(self.device) if sampling.do_sample else None
+        rows = list(range(len(asks)))
+        reading = self.read([ask.token_ids for ask in asks])
+        logits = reading.begin()
+        while True:
+            used = None if uniforms is None else uniforms[rows, len(turns[rows[0]])]
+            tokens, chosen = draw(logits, sampling, used)
+            for row, token, log_prob in zip(rows, tokens.tolist(), chosen.tolist(), strict=True):
+                turns[row].append(token)
+                log_probs[row].append(log_prob)
+            going_on = [
+                len(turns[row]) < asks[row].max_tokens and turns[row][-1] not in stops[row] for row in rows
             ]
-            return torch.tensor(found, device=self.device)
-
-        length = max(ask.max_tokens for ask in asks)
-        drawn, log_probs = self._generate(ids, mask, sampling, [ask.seed for ask in asks], length, over)
-        replies = []
-        for i, ask in enumerate(asks):
-            turn: list[int] = drawn[i].tolist()
-            kept, stopped = cut_at(turn, list(stops[i]), ask.max_tokens)
-            of_tokens = log_probs[i, :kept].tolist() if sampling.log_probs else None
-            replies.append(Reply("", turn[:kept], of_tokens, "stop" if stopped else "length"))
-        return replies
-
-    def _at_eos(self, tokens: Tensor, rows: Tensor, t: int) -> Tensor:
-        return torch.isin(tokens, self.eos_ids)
-
-    def _generate(
-        self,
-        ids: Tensor,
-        mask: Tensor,
-        sampling: Sampling,
-        seeds: Sequence[int],
-        length: int,
-        over: Over,
-    ) -> tuple[Tensor, Tensor]:
-        """Return up to `length` tokens for each row, and the tokens' log-probabilities.
-
-        A row ends when `over` returns True for one of its tokens.
-        """
-        responses = ids.new_full((len(ids), length), self.pad_id)
-        log_probs = torch.zeros((len(ids), length), device=self.device)
-        if len(ids):
-            uniforms = _uniforms(seeds, length).to(self.device) if sampling.do_sample else None
-            first = int(mask.any(dim=0).int().argmax())  # all earlier columns are padding
-            self.decode(ids[:, first:], mask[:, first:], sampling, uniforms, over, responses, log_probs)
-        return responses, log_probs
-
-    def decode(
-        self,
-        ids: Tensor,
-        mask: Tensor,
-        sampling: Sampling,
-        uniforms: Tensor | None,
-        over: Over,
-        responses: Tensor,
-        log_probs: Tensor,
-    ) -> None:
-        """Generate tokens until all rows have ended. Derived classes may override this method.
-
-        Args:
-            ids, mask: Prompts and their mask, (B, P), padded on the left. B is at least 1.
-            uniforms: Random numbers that `draw` uses to choose tokens, (B, T) float64, or None for greedy
-                decoding.
-            responses, log_probs: Output tensors, (B, T). Values after the end of a row are ignored.
-        """
-        from rewardkit.trainer.rollout.decoding import BatchDecoder  # transformers takes seconds to import
-
-        length = responses.shape[1]
-        decoder = BatchDecoder(self.model, ids, mask, length)
-        rows = torch.arange(len(ids), device=self.device)
-        done = torch.zeros(len(ids), dtype=torch.bool, device=self.device)
-        logits = decoder.begin()
-        for t in range(length):
-            tokens, chosen = draw(logits, sampling, uniforms[rows, t] if uniforms is not None else None)
-            responses[rows, t] = tokens
-            log_probs[rows, t] = chosen
-            done |= over(tokens, rows, t)
-            if t + 1 == length or bool(done.all()):
+            rows = [row for row, going in zip(rows, going_on, strict=True) if going]
+            if not rows:
                 break
-            left = decoder.drop(done)
-            if left is not None:
-                rows, tokens, done = rows[left], tokens[left], done[left]
-            logits = decoder.go_on(tokens)
+            logits = reading.go_on(tokens, going_on)
+        return [
+            Reply("", turn, found if sampling.log_probs else None, "stop" if turn[-1] in ends else "length")
+            for turn, found, ends in zip(turns, log_probs, stops, strict=True)
+        ]
+
+    def read(self, prompts: Sequence[list[int]]) -> Reading:
+        """Return the reader of a batch of prompts. Derived classes may return another one."""
+        return CachedReading(self.model, prompts, self.pad_id, self.device)
 
     @torch.no_grad()
     def sync_weights(self, named_tensors: Iterable[tuple[str, Tensor]], version: int = 0) -> None:
@@ -300,6 +213,72 @@ class HfRollout:
 
     def close(self) -> None:
         """See `RolloutEngine.close`. This method does nothing."""
+
+
+class Reading(Protocol):
+    """Model that reads a batch of prompts, and then one token at a time."""
+
+    def begin(self) -> Tensor:
+        """Return the logits for each row's first token, (B, V)."""
+        ...
+
+    def go_on(self, tokens: Tensor, kept: Sequence[bool]) -> Tensor:
+        """Append a token, (B,), to each row, and drop rows. Return the logits for the rows that are kept."""
+        ...
+
+
+class CachedReading:
+    """Implementation of `Reading` with a cache. It reads a prompt only once if several rows have it."""
+
+    def __init__(
+        self, model: nn.Module, prompts: Sequence[list[int]], pad_id: int, device: torch.device
+    ) -> None:
+        # This import is local, because transformers takes seconds to import and preflight imports this file.
+        from transformers import DynamicCache
+
+        self._model: Any = model
+        self._device = device
+        self._cache = DynamicCache(config=self._model.config)
+        numbers: dict[tuple[int, ...], int] = {}
+        self._which = [numbers.setdefault(tuple(prompt), len(numbers)) for prompt in prompts]
+        """Number of each row's prompt among the prompts that differ."""
+        width = max(map(len, numbers))
+        self._ids = torch.full((len(numbers), width), pad_id, device=device)
+        self._mask = torch.zeros_like(self._ids)
+        for prompt, row in numbers.items():
+            self._ids[row, width - len(prompt) :] = torch.tensor(prompt, device=device)
+            self._mask[row, width - len(prompt) :] = 1
+
+    def begin(self) -> Tensor:
+        """See `Reading.begin`."""
+        logits = self._logits(self._ids)
+        which = torch.tensor(self._which, device=self._device)
+        if len(self._which) > len(self._ids):
+            self._select(which)
+        return logits[which]
+
+    def go_on(self, tokens: Tensor, kept: Sequence[bool]) -> Tensor:
+        """See `Reading.go_on`."""
+        left = torch.tensor(kept, device=self._device).nonzero().squeeze(1)
+        if len(left) < len(tokens):
+            self._select(left)
+        self._mask = pad(self._mask, (0, 1), value=1)
+        return self._logits(tokens[left, None])
+
+    def _select(self, rows: Tensor) -> None:
+        self._cache.reorder_cache(rows)
+        self._mask = self._mask[rows]
+
+    def _logits(self, tokens: Tensor) -> Tensor:
+        found: Tensor = self._model(
+            input_ids=tokens,
+            attention_mask=self._mask,
+            position_ids=positions(self._mask)[:, -tokens.shape[1] :],
+            past_key_values=self._cache,
+            use_cache=True,
+            logits_to_keep=1,
+        ).logits
+        return found[:, -1]
 
 
 def draw(logits: Tensor, sampling: Sampling, uniforms: Tensor | None) -> tuple[Tensor, Tensor]:

@@ -31,7 +31,7 @@ from rewardkit.trainer.distributed import World
 from rewardkit.trainer.loop import train
 from rewardkit.trainer.models.load import unsharded_copy
 from rewardkit.trainer.models.lora import adapter_tensors, add_lora, merged_tensors
-from rewardkit.trainer.rollout.base import RolloutEngine, Sampling, row_seed, until_eos
+from rewardkit.trainer.rollout.base import RolloutEngine, Sampling, row_seed
 from rewardkit.trainer.rollout.hf import HfRollout, draw, restrict
 from rewardkit.trainer.run.build import open_rollout, open_run
 from rewardkit.trainer.workers.actor import Reference
@@ -194,15 +194,6 @@ def drawn_and_actor(
     return drawn.rollout_log_probs[kept], reference.log_probs(batch)[kept]
 
 
-@given(st.lists(st.lists(st.integers(0, 4), min_size=5, max_size=5), min_size=1, max_size=6))
-def test_the_mask_is_1_up_to_and_including_the_first_eos(responses: list[list[int]]) -> None:
-    mask = until_eos(torch.tensor(responses), torch.tensor([0, 3]))
-    for tokens, found in zip(responses, mask.tolist(), strict=True):
-        ends = [i for i, token in enumerate(tokens) if token in (0, 3)]
-        length = ends[0] + 1 if ends else len(tokens)
-        assert found == [1] * length + [0] * (len(tokens) - length)
-
-
 def test_an_engine_leaves_the_process_as_it_found_it(
     make_engine: MakeEngine, model: Any, tokenizer: Any, rows: list[PromptRow]
 ) -> None:
@@ -289,9 +280,8 @@ def test_a_response_ends_with_its_first_eos_and_is_padding_after_it(
     cut = [row[:length] for row, length in zip(drawn.responses.tolist(), lengths, strict=True)]
     assert [list(ended[i]) for i in range(len(cut))] == cut, "each was told of when it ended"
     assert len(times) > 1 or isinstance(rollout, HfRollout)
-    assert torch.equal(
-        drawn.response_mask, until_eos(drawn.responses, torch.tensor([tokenizer.eos_token_id]))
-    )
+    ends = (drawn.responses == tokenizer.eos_token_id).long()
+    assert torch.equal(drawn.response_mask, (ends.cumsum(dim=1) - ends == 0).long())
     outside = drawn.response_mask == 0
     assert bool(outside.any())
     assert set(drawn.responses[outside].tolist()) == {tokenizer.pad_token_id}
