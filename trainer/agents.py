@@ -224,8 +224,6 @@ def why_last_alone(config: Config) -> str | None:
     algorithm = config.algorithm
     if not ESTIMATORS[algorithm.adv_estimator].groups:
         return f"algorithm.adv_estimator={algorithm.adv_estimator} computes no advantage for a whole episode"
-    if algorithm.use_pf_ppo:
-        return "algorithm.use_pf_ppo resamples the episodes"
     if config.distillation.rewards_tokens:
         return "distillation rewards each token separately"
     return None

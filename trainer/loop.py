@@ -26,7 +26,6 @@ from rewardkit.trainer.steps.branches import with_branches
 from rewardkit.trainer.steps.correction import leave_out_old, staleness_metrics
 from rewardkit.trainer.steps.dumps import record
 from rewardkit.trainer.steps.dynamic import sample_dynamically
-from rewardkit.trainer.steps.filtration import filtered
 from rewardkit.trainer.steps.generation import (
     GreedyResponses,
     begin,
@@ -77,8 +76,7 @@ def ppo_step(run: TrainingRun, step: int, clock: Clock) -> dict[str, float]:
     metrics |= evaluate_tokens(run, drawn, step, clock)
     metrics |= assign_rewards(run, drawn, step, clock)
     metrics |= batch_metrics(drawn.batch, run.world)
-    filters = run.config.algorithm.use_pf_ppo
-    learned = filtered(run, drawn.batch) if filters else with_branches(run, drawn.batch)
+    learned = with_branches(run, drawn.batch)
     if masks_late(run.config):
         metrics |= leave_out_old(run, learned, step)
     metrics |= update_models(run, learned, step, clock)

@@ -23,7 +23,6 @@ ROOT = Path(__file__).resolve().parents[2]
 OFF = (
     "steps/correction.py",
     "steps/dynamic.py",
-    "steps/filtration.py",
     "workers/critic.py",
     "algorithms/kl.py",
 )

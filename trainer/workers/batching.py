@@ -200,16 +200,9 @@ class Exchange:
         owners = torch.tensor(
             share_out([length for lengths in gathered for length in lengths], world.size, equally_many=True)
         )
+        # Each process has equally many rows, which are numbered consecutively across processes.
+        size = len(batch)
         wanted = [(owners == rank).nonzero().squeeze(1) for rank in range(world.size)]
-        return cls.of(wanted, len(batch), world)
-
-    @classmethod
-    def of(cls, wanted: Sequence[Tensor], size: int, world: World) -> Exchange:
-        """Create a plan that sends each process the rows that `wanted` lists for it.
-
-        Each process has `size` rows, and rows are numbered consecutively across processes. A process receives
-        rows ordered by their sender, and then in the listed order.
-        """
         mine = [rows[rows // size == world.rank] % size for rows in wanted]
         return cls(
             torch.cat(mine).to(world.device),

@@ -357,7 +357,6 @@ def test_dynamic_sampling_fills_the_batch_with_groups_that_differ(
         (
             [
                 "algorithm.adv_estimator=optimal_token_baseline",
-                "algorithm.use_pf_ppo=true",
                 "algorithm.rollout_correction.rollout_rs=seq_mean_k3",
                 "algorithm.rollout_correction.rollout_rs_threshold=1.0",
             ],
