@@ -111,6 +111,24 @@ RULES = (
         "easier prompts; `rewardkit gradient` shows which part of the reward causes this",
     ),
     AlarmRule(
+        "masked",
+        ("feed/masked_tokens",),
+        3,
+        ("{value:.0%} of the tokens of a step are too old and therefore masked",),
+        "Raise trainer.max_staleness, lower trainer.pipeline_depth, or set trainer.late=wait",
+    ),
+    AlarmRule(
+        "trained_length",
+        ("feed/length_bias",),
+        3,
+        (
+            "the mean length of the responses that are trained on differs by {value:.0%} from that of all "
+            "responses",
+            " ({m[feed/dropped]:.0f} groups were dropped in this step)",
+        ),
+        "Set trainer.late=wait or mask, or raise trainer.max_staleness",
+    ),
+    AlarmRule(
         "length",
         ("ledger/length",),
         3,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from functools import partial
@@ -31,6 +31,9 @@ from rewardkit.trainer.rollout.journal import TurnJournal
 
 T = TypeVar("T")
 
+KEPT = 0.9
+"""Factor by which the weight of earlier groups decreases in each step. See `Lengths`."""
+
 
 @dataclass(eq=False)
 class Group(Generic[T]):
@@ -43,12 +46,44 @@ class Group(Generic[T]):
     epoch: int
     version: int | None = None
     """Training step of the weights with which the group began, or None if it has not begun."""
+    returned: bool = False
+    """True if the group was dropped once and begins again, with the same responses' seeds."""
     row: Any = None
+    tokens: int = 0
+    """Number of tokens in the responses, once the group has ended."""
     drawn: Future[T] = field(default_factory=Future)
 
 
 Draw = Callable[[Sequence[Group[T]], TurnJournal | None], None]
 """Function that generates groups and sets the result of `drawn` for each, as soon as the group has ended."""
+
+
+class Lengths:
+    """Lengths of the groups that recent steps have trained on, and of all groups that have ended meanwhile.
+
+    Each step, the weight of earlier groups is multiplied by `KEPT`.
+    """
+
+    def __init__(self) -> None:
+        self._trained = self._of_trained = self._ended = self._of_ended = 0.0
+
+    def end(self, tokens: int) -> None:
+        """Record a group that has ended."""
+        self._ended += 1
+        self._of_ended += tokens
+
+    def train(self, tokens: Iterable[int]) -> None:
+        """Record the groups that a step trains on."""
+        for one in tokens:
+            self._trained += 1
+            self._of_trained += one
+
+    def ratio(self, world: World) -> float:
+        """Return the mean length of trained groups divided by that of ended groups, over all processes."""
+        mine = (self._trained, self._of_trained, self._ended, self._of_ended)
+        trained, of_trained, ended, of_ended = map(sum, zip(*world.gather(mine), strict=True))
+        self._trained, self._of_trained, self._ended, self._of_ended = (KEPT * value for value in mine)
+        return float(of_trained / trained) / (of_ended / ended) if trained and of_ended else 1.0
 
 
 class Feed(Generic[T]):
@@ -92,8 +127,13 @@ class Feed(Generic[T]):
         """Groups of this process that begin next, such as those that a restored checkpoint contains."""
         self._steps = 0
         """Number of steps whose prompts have been taken from the loader."""
-        self._ended: SimpleQueue[int] = SimpleQueue()
-        """Ordinals of groups that have ended, but for those that the queue knows."""
+        self._ended: SimpleQueue[Group[T]] = SimpleQueue()
+        """Groups that have ended, but for those that the queue knows."""
+        self._dropped: list[Group[T]] = []
+        """Dropped groups that are still being generated, because their lengths show what dropping changes."""
+        self._returning: list[Group[T]] = []
+        """Dropped groups that begin again after the current epoch."""
+        self._lengths = Lengths() if config.order == "ready" else None
         self._journals: dict[int, TurnJournal] = {}
         """Journal of the groups whose prompts belong to a step, by step."""
         self.epoch = 0
@@ -104,7 +144,7 @@ class Feed(Generic[T]):
     @property
     def in_flight(self) -> bool:
         """True if this process is generating groups."""
-        return not all(group.drawn.done() for group in self._open.values())
+        return not all(group.drawn.done() for group in (*self._open.values(), *self._dropped))
 
     def rows(self) -> list[Any]:
         """Return the prompts for the next step, of all processes. Only for runs without a background."""
@@ -127,7 +167,8 @@ class Feed(Generic[T]):
             self._start(list(groups), draw, self._journals.get(step))
 
     def _step_of(self, group: Group[T]) -> int:
-        return group.ordinal // self.loader.batch_size + 1
+        """Return the number of the journal: the prompt's step, or 0 for groups whose turns were discarded."""
+        return 0 if group.returned else group.ordinal // self.loader.batch_size + 1
 
     def _start(self, groups: Sequence[Group[T]], draw: Draw[T], journal: TurnJournal | None) -> None:
         """Generate groups in a daemon thread."""
@@ -141,11 +182,11 @@ class Feed(Generic[T]):
                         group.drawn.set_exception(error)
 
         for group in groups:
-            group.drawn.add_done_callback(partial(self._put, group.ordinal))
+            group.drawn.add_done_callback(partial(self._put, group))
         threading.Thread(target=work, name=f"rollouts from {groups[0].ordinal}", daemon=True).start()
 
-    def _put(self, ordinal: int, _: Future[T]) -> None:
-        self._ended.put(ordinal)
+    def _put(self, group: Group[T], _: Future[T]) -> None:
+        self._ended.put(group)
 
     def settle(self) -> None:
         """Wait for all groups that have begun if each must come from a single version of the weights."""
@@ -167,10 +208,11 @@ class Feed(Generic[T]):
             raise first
         chosen, figures = choosing.result()
         groups = [self._open.pop(ordinal) for ordinal in chosen]
+        dropped = self._drop(step)
         self.epoch = max(group.epoch for group in groups)
         still = {self._step_of(group) for group in self._open.values()}
         self._journals = {of: journal for of, journal in self._journals.items() if of in still}
-        self._measure(*figures)
+        self._measure(groups, len(dropped), *figures)
         return [group.drawn.result() for group in groups]
 
     def _choose(self, step: int) -> tuple[list[int], tuple[float, ...]]:
@@ -186,23 +228,40 @@ class Feed(Generic[T]):
             waited_due += (monotonic() - began) * enough
         return chosen, (*found, waited, waited_due)
 
-    def _measure(self, *mine: float) -> None:
-        opened, ended, waited, waited_due = zip(*self._world.gather(mine), strict=True)
+    def _drop(self, step: int) -> list[Group[T]]:
+        dropped = [self._open.pop(ordinal) for ordinal in self._queue.drop(step)]
+        self._dropped = [one for one in (*self._dropped, *dropped) if not one.drawn.done()]
+        self._returning += [
+            Group(one.ordinal, one.place, one.epoch, returned=True) for one in dropped if not one.returned
+        ]
+        return dropped
+
+    def _measure(self, trained: Sequence[Group[T]], *mine: float) -> None:
+        dropped, opened, ended, waited, waited_due = zip(*self._world.gather(mine), strict=True)
         self.metrics = {
+            "feed/dropped": float(sum(dropped)),
             "feed/open": float(sum(opened)),
             "feed/ended": float(sum(ended)),
             "feed/wait_s": max(waited),
             "feed/wait_due_s": max(waited_due),
         }
+        if self._lengths is not None:
+            self._lengths.train(group.tokens for group in trained)
+            ratio = self._lengths.ratio(self._world)
+            self.metrics |= {"feed/trained_length": ratio, "feed/length_bias": abs(ratio - 1)}
 
     def _note_ended(self) -> None:
         while not self._ended.empty():
             self._note(self._ended.get())
 
-    def _note(self, ordinal: int) -> None:
-        if error := self._open[ordinal].drawn.exception():
+    def _note(self, group: Group[T]) -> None:
+        if self._lengths is not None:
+            self._lengths.end(group.tokens)
+        if self._open.get(group.ordinal) is not group:
+            return  # it was dropped
+        if error := group.drawn.exception():
             raise error
-        self._queue.end(ordinal)
+        self._queue.end(group.ordinal)
 
     def _next(self, *, share: bool) -> Group[T]:
         """Return the next group, of this process if `share` is True."""
@@ -212,13 +271,16 @@ class Feed(Generic[T]):
             mine = range(self._world.rank, len(places), self._world.size) if share else range(len(places))
             self._upcoming += [Group(first + i, places[i], self.loader.epoch) for i in mine]
             self._steps += 1
+        if self._returning and self._upcoming[0].epoch > self._returning[0].epoch:
+            self._upcoming.appendleft(self._returning.pop(0))
         group = self._upcoming.popleft()
         group.row = self.loader.rows[group.place]
         return group
 
     def state_dict(self) -> dict[str, Any]:
         """Return the groups of all processes that have begun. All processes must call this method."""
-        mine = [(g.ordinal, g.place, g.epoch, g.version) for g in (*self._open.values(), *self._upcoming)]
+        groups = (*self._open.values(), *self._upcoming, *self._returning)
+        mine = [(one.ordinal, one.place, one.epoch, one.version, one.returned) for one in groups]
         if not (self.background or self._world.is_main):
             mine = []  # without a background, every process has the same groups
         everywhere = sorted(group for share in self._world.gather(mine) for group in share)
@@ -253,8 +315,8 @@ class Feed(Generic[T]):
         same = self._world.size == state["processes"]
         self._steps = state["steps"]
         self._upcoming = deque(
-            Group(ordinal, place, epoch, version if fits else None)
-            for k, (ordinal, place, epoch, version) in enumerate(state["open"])
+            Group(ordinal, place, epoch, version if fits else None, *returned)
+            for k, (ordinal, place, epoch, version, *returned) in enumerate(state["open"])
             if not self.background or (ordinal if same else k) % self._world.size == self._world.rank
         )
         self._journals = {step: TurnJournal.of(table) for step, table in turns.items() if fits}

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 ORDERS = ("strict", "ready")
-LATE = ("wait", "mask")
+LATE = ("wait", "mask", "drop")
 
 
 @dataclass(slots=True)
@@ -32,7 +32,8 @@ class GroupQueue:
     With the order `strict`, a step takes the next groups, in the order of the prompts. With the order
     `ready`, it takes groups that have ended. Step s trains the weights s - 1, so that a group that began with
     the weights v is older than `staleness` after step v + 1 + staleness. `late=wait` waits for such a group,
-    and no group is ever older. `late=mask` does not wait, and takes the oldest of the ended groups.
+    and no group is ever older. `late=mask` and `late=drop` do not wait, and take the oldest of the ended
+    groups. `late=drop` then removes the groups that have become too old.
     """
 
     def __init__(self, size: int, *, staleness: int, depth: int, order: str, late: str) -> None:
@@ -79,11 +80,20 @@ class GroupQueue:
             del self._groups[ordinal]
         return chosen
 
+    def drop(self, step: int) -> list[int]:
+        """Remove and return the groups that are too old for all steps after this one, if `late=drop`."""
+        oldest = step - self._staleness
+        old = [ordinal for ordinal, group in self._groups.items() if group.version < oldest]
+        dropped = sorted(old) if self._late == "drop" else []
+        for ordinal in dropped:
+            del self._groups[ordinal]
+        return dropped
+
     def _choose(self, step: int) -> list[int]:
         groups = sorted(self._groups.values(), key=lambda group: group.ordinal)
         if self._order == "strict":
             found = [group for group in groups[: self.size] if group.ended is not None]
-        elif self._late == "mask":
+        elif self._late != "wait":
             found = [group for group in groups if group.ended is not None][: self.size]
         else:
             found = self._in_time(step, groups)

@@ -1,13 +1,22 @@
 """The queue of groups: none too old, none lost, none twice, none stuck, whatever ends when."""
 
+# ruff: noqa: E402  (torch is optional: nothing that needs it is imported before the skip)
+
 from __future__ import annotations
 
+import heapq
 import random
 from collections import Counter
 from dataclasses import dataclass, field
 
 import pytest
 
+torch = pytest.importorskip("torch")
+
+from rewardkit.trainer.alarms import Alarms
+from rewardkit.trainer.config.root import TrainerConfig
+from rewardkit.trainer.distributed import World
+from rewardkit.trainer.feed import Lengths
 from rewardkit.trainer.group_queue import LATE, ORDERS, GroupQueue
 
 
@@ -24,6 +33,7 @@ class Run:
     random: random.Random
     taken: list[list[int]] = field(default_factory=list)
     versions: dict[int, int] = field(default_factory=dict)
+    dropped: list[int] = field(default_factory=list)
     begun: int = 0
 
     def queue(self) -> GroupQueue:
@@ -37,7 +47,8 @@ class Run:
         for step in range(1, self.steps + 1):
             if self.random.random() < kills:
                 queue = self.queue()
-                running = [ordinal for ordinal in self.versions if ordinal not in self.done]
+                gone = {*self.done, *self.dropped}
+                running = [ordinal for ordinal in self.versions if ordinal not in gone]
                 for ordinal in running:
                     queue.begin(ordinal, self.versions[ordinal])
             for _ in range(queue.room(self.steps - step + 1)):
@@ -50,6 +61,9 @@ class Run:
                 ended = self.random.randrange(min(len(running), 1 + self.random.randrange(2 * self.size)))
                 queue.end(running.pop(ended))
             self.taken.append(chosen)
+            dropped = queue.drop(step)
+            self.dropped += dropped
+            running = [ordinal for ordinal in running if ordinal not in dropped]
 
     @property
     def done(self) -> Counter[int]:
@@ -78,9 +92,10 @@ def test_no_group_is_lost_trained_twice_or_stuck_and_none_is_older_than_allowed(
     for seed in range(750):
         run = some_run(seed, order, late)
         run.play(kills=0.2 * (seed % 2))
-        assert run.done == Counter(range(run.steps * run.size)), seed
+        assert Counter(run.dropped) + run.done == Counter(range(run.begun)), seed
+        assert late == "drop" or run.begun == run.steps * run.size, seed
         assert all(chosen == sorted(chosen) and len(chosen) == run.size for chosen in run.taken), seed
-        if order == "strict" or late == "wait":
+        if order == "strict" or late in ("wait", "drop"):
             assert max(run.ages()) <= run.staleness, seed
 
 
@@ -124,9 +139,56 @@ def test_mask_does_not_wait_for_a_group_that_is_due() -> None:
     assert queue.take(4) == [0]
 
 
+def test_drop_gives_up_what_is_too_old_for_the_next_step_and_makes_room() -> None:
+    queue = GroupQueue(1, staleness=1, depth=1, order="ready", late="drop")
+    queue.begin(0, 0)
+    queue.begin(1, 0)
+    queue.end(1)
+    assert queue.take(1) == [1]
+    assert queue.drop(1) == []
+    queue.begin(2, 1)
+    queue.end(2)
+    assert queue.take(2) == [2]
+    assert (queue.drop(2), queue.room(9)) == ([0], 2)
+
+
 @pytest.mark.parametrize("late", LATE)
 def test_a_queue_of_depth_0_takes_what_has_just_begun(late: str) -> None:
     for staleness in (0, 3):
         run = Run(4, staleness, 0, "ready", late, 9, random.Random(0))
         run.play(kills=0.0)
         assert set(run.ages()) == {0}
+
+
+def trained_lengths(late: str, tail: float) -> list[float]:
+    """Train 60 steps on a clock; a step's update takes as long as a mean response. Lengths have a heavy tail."""
+    draw, clock, lengths = random.Random(54), 0.0, Lengths()
+    queue = GroupQueue(32, staleness=1, depth=1, order="ready", late=late)
+    running: list[tuple[float, int]] = []
+    tokens: list[int] = []
+    dropped = set[int]()
+    found: list[float] = []
+    for step in range(1, 61):
+        for _ in range(queue.room(61 - step)):
+            mean = min(16.0, draw.paretovariate(tail) / 2)
+            heapq.heappush(running, (clock + mean, len(tokens)))
+            queue.begin(len(tokens), step - 1)
+            tokens.append(int(100 * mean))
+        while (running and running[0][0] <= clock) or not (chosen := queue.take(step)):
+            ends, ordinal = heapq.heappop(running)
+            clock = max(clock, ends)
+            lengths.end(tokens[ordinal])
+            if ordinal not in dropped:
+                queue.end(ordinal)
+        dropped.update(queue.drop(step))
+        lengths.train(tokens[ordinal] for ordinal in chosen)
+        found.append(lengths.ratio(World(0, 1, torch.device("cpu"))))
+        clock += 1
+    return found
+
+
+@pytest.mark.parametrize(("late", "biased"), [("wait", False), ("mask", False), ("drop", True)])
+def test_dropping_is_seen_in_the_trained_lengths_and_raises_the_alarm(late: str, biased: bool) -> None:
+    alarms = Alarms(TrainerConfig())
+    raised = [alarms.look({"feed/length_bias": abs(ratio - 1)}) for ratio in trained_lengths(late, 1.2)]
+    assert any("trained_length" in one for one in raised) == biased

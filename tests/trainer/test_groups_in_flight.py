@@ -159,6 +159,54 @@ def test_a_step_of_another_size_is_refused_while_groups_are_in_flight() -> None:
         train(1, config("ready"), state, range(3, 4), batch=2)
 
 
+class OneStraggler:
+    """Ends all groups at once but the first of a prompt, which ends when it is let go."""
+
+    def __init__(self, place: int) -> None:
+        self.place = place
+        self.held: list[Group[int]] = []
+        self.begun: list[int] = []
+
+    def __call__(self, groups: Sequence[Group[int]], _: Any) -> None:
+        for group in groups:
+            self.begun.append(group.place)
+            group.tokens = 1000 if group.place == self.place else 10
+            if group.place == self.place and not self.held:
+                self.held.append(group)
+            else:
+                group.drawn.set_result(group.place)
+
+    def let_go(self) -> None:
+        for group in self.held:
+            group.drawn.set_result(group.place)
+
+
+def test_a_late_group_is_dropped_counted_and_begun_once_more_after_the_epoch() -> None:
+    given = config("ready", 1, late="drop", pipeline_depth=1)
+    loader = PromptLoader(list(range(8)), 2, shuffle=False, seed=0)
+    feed: Feed[int] = Feed(loader, given, 9, World(0, 1, torch.device("cpu")))
+    draw = OneStraggler(1)
+    feed.begin(0, draw)
+    taken, dropped, bias = list[int](), list[float](), list[float]()
+    for step in range(1, 10):
+        taken += feed.take(step)
+        dropped.append(feed.metrics["feed/dropped"])
+        bias.append(feed.metrics["feed/length_bias"])
+        if step == 2:
+            saved = json.loads(json.dumps(feed.state_dict()))
+            draw.let_go()
+        feed.begin(step, draw)
+    assert dropped == [0, 1] + [0] * 7
+    assert draw.begun[:9] == [*range(8), 1]
+    assert draw.begun.count(1) == 4, "once in each epoch, and once more"
+    assert 1 not in taken[:4] and sorted(taken[:8]) == list(range(8))
+    assert max(bias[:2]) == 0 and bias[2] > 0.1, "its length is known when it has ended"
+    again: Feed[int] = Feed(PromptLoader(list(range(8)), 2, shuffle=False, seed=0), given, 9, feed._world)
+    again.load_state_dict(saved, {})
+    assert json.loads(json.dumps(again.state_dict()["open"])) == saved["open"]
+    assert [1, 1, 0, None, True] in saved["open"]
+
+
 def test_a_group_that_fails_ends_the_run_in_all_processes() -> None:
     def draw(groups: Sequence[Group[int]], _: Any) -> None:
         raise ConfigError("no server")

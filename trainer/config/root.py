@@ -115,16 +115,6 @@ class RolloutCorrectionConfig:
 
 
 @dataclass
-class PfPpoConfig:
-    reweight_method: str = allowed("pow", ("pow", "max_min", "max_random"))
-    """Weights for resampling. `pow` uses |score|^weight_pow. `max_min` draws only responses with the highest
-    or the lowest score. `max_random` draws a response with the highest score four times as often as any other
-    response."""
-    weight_pow: float = allowed(2.0, NOT_NEGATIVE)
-    """Exponent for `reweight_method=pow`."""
-
-
-@dataclass
 class AlgorithmConfig:
     adv_estimator: str = allowed("gae", NamesOf("rewardkit.trainer.algorithms.advantages:ESTIMATORS"))
     """Advantage estimator. `gae` requires a critic. The others do not: `grpo`, `gdpo`, `grpo_passk`, `rloo`,
@@ -149,10 +139,6 @@ class AlgorithmConfig:
     kl_ctrl: KlCtrlConfig = field(default_factory=KlCtrlConfig)
     filter_groups: FilterGroupsConfig = field(default_factory=FilterGroupsConfig)
     rollout_correction: RolloutCorrectionConfig = field(default_factory=RolloutCorrectionConfig)
-    use_pf_ppo: bool = False
-    """Enable PF-PPO, which resamples the responses of a step with replacement. The weights depend on the
-    scores."""
-    pf_ppo: PfPpoConfig = field(default_factory=PfPpoConfig)
     turn_advantages: str = allowed("summed", ("summed", "per_turn"))
     """Use of the rewards of turns by group estimators. `summed` adds up the rewards of an episode. `per_turn`
     compares turns with the same number, and each token gets the sum of the advantages of its own turn and all
@@ -323,6 +309,13 @@ class AlarmsConfig:
     format: float | None = allowed(0.8, SHARE)
     """Alarm threshold for the share of |advantage| between responses that are equally right, over three
     steps. Null disables this alarm."""
+    masked: float | None = allowed(0.05, SHARE)
+    """Alarm threshold for the share of tokens that are trained on, but are masked because they are too old
+    (`trainer.late=mask`), over three steps. Null disables this alarm."""
+    trained_length: float | None = allowed(0.1, SHARE)
+    """With `trainer.order=ready`, alarm threshold for the difference between the mean lengths of the
+    responses that are trained on and of all responses, as a share, over three steps. Null disables this
+    alarm."""
     length: float | None = allowed(0.5, SHARE)
     """Alarm threshold for the share of the variance of advantages that response length explains, among
     responses that are equally right, over three steps. Null disables this alarm."""
@@ -424,7 +417,8 @@ class TrainerConfig(StageConfig):
     late: str = allowed("wait", NamesOf("rewardkit.trainer.group_queue:LATE"))
     """With `order=ready`, treatment of a prompt whose responses would exceed `max_staleness` after this step.
     `wait` waits for the responses. `mask` does not wait and uses them later, but excludes tokens that are too
-    old from the policy loss."""
+    old from the policy loss. `drop` discards the responses and generates new ones after the epoch. It trains
+    on fewer long responses than the policy generates."""
     alarm: str = allowed("warn", ("warn", "stop", "off", "False"))
     """Action when an alarm is raised. `warn` prints a warning, `stop` saves a checkpoint and ends the run,
     and `off` disables alarms."""

@@ -98,6 +98,7 @@ def draw(run: TrainingRun, groups: Sequence[Group[DrawnGroup]], journal: TurnJou
         found = [results[k][j] for j in range(n)]
         batch = _group_batch(run, groups[k].row, found)
         batch["seeds"] = torch.tensor(seeds[k * n : (k + 1) * n], device=run.world.device)
+        groups[k].tokens = int(batch["response_mask"].sum())
         groups[k].drawn.set_result((batch, pending[k]))
 
     def ended(place: int, result: Any) -> None:
