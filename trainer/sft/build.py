@@ -120,7 +120,7 @@ def _open_data(config: SftConfig, tokenizer: Any, world: World) -> _SftData:
     data = config.data
     ends = end_token_ids(tokenizer, load_generation_config(config.model.path))
     rows = load_rows(data.train_files, tokenizer, data, data.train_max_samples, world, ends)
-    val_rows = load_rows(data.val_files, tokenizer, data, data.val_max_samples, world)
+    val_rows = load_rows(data.val_files, tokenizer, data, data.val_max_samples, world, ends)
     loader = PromptLoader(
         rows, data.train_batch_size, shuffle=data.shuffle, seed=data.seed, files=digests(rows)
     )

@@ -3,6 +3,9 @@
 The chat template determines where a turn begins and ends. A turn begins after the generation prompt that
 follows the previous messages. If the template itself marks the turns (`{% generation %}`), the marks are used
 instead.
+
+Some templates render a turn differently once other turns follow, for example without its thought. Such a turn
+gets a row of its own, in which it is the last turn, so that it is trained as the model generates it.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import json
 import re
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
@@ -25,6 +29,7 @@ from rewardkit.files.formats import columns_of, open_rows
 from rewardkit.files.inputs import find_inputs
 from rewardkit.files.records import BadRowError
 from rewardkit.logs.samples import parsed
+from rewardkit.special_tokens import THOUGHTS
 from rewardkit.trainer.batch import Batch, make_batch, pad_prompts
 from rewardkit.trainer.data import file_list
 from rewardkit.trainer.distributed import World
@@ -40,6 +45,9 @@ PAIRS = (
 """Columns with prompts and responses, in order of precedence. `rewardkit prep` writes the last pair."""
 MARKED = re.compile(r"\{%-?\s*generation\s*-?%\}")
 """Statement in a chat template that marks the assistant's text."""
+
+MARK = "\ue000"
+"""Private character that stands for a text."""
 
 Turns = list[dict[str, Any]]
 
@@ -89,25 +97,31 @@ def load_rows(
     named = (found for path in file_list(files) for found in _read(str(path), config))
     read = list(islice(named, max_samples if max_samples >= 0 else None))
 
-    def encoded(i: int) -> SftRow | InputError | None:
+    def encoded(i: int) -> list[SftRow] | InputError:
         where, given = read[i]
         if isinstance(given, InputError):
             return given
         try:
-            row = encode(tokenizer, given, config, where)
+            found = encode(tokenizer, given, config, where, ends)
         except InputError as error:
             return error
-        return None if row is None else replace(row, file=where.rpartition(", row ")[0])
+        return [replace(row, file=where.rpartition(", row ")[0]) for row in found]
 
     found = world.spread(encoded, len(read))
     if broken := [row for row in found if isinstance(row, InputError)]:
         others = f" ({len(broken) - 1} more of the {len(read)} rows cannot be used)" if broken[1:] else ""
         raise InputError(f"{broken[0]}{others}")
-    rows = [row for row in found if isinstance(row, SftRow)]
-    if len(rows) < len(read):
+    kept = [several for several in found if not isinstance(several, InputError)]
+    rows = [row for several in kept for row in several]
+    if skipped := sum(not several for several in kept):
         world.say(
-            f"skipped {len(read) - len(rows)} of {len(read)} rows, which have no trained token within "
+            f"skipped {skipped} of {len(read)} rows, which have no trained token within "
             f"data.max_length={config.max_length}"
+        )
+    if divided := [several for several in kept if len(several) > 1]:
+        world.say(
+            f"{len(divided)} of {len(read)} rows are divided into {sum(map(len, divided))}, "
+            "because the chat template renders an answer differently once other messages follow"
         )
     if rows and ends and not any(set(ends).intersection(row.response_ids) for row in rows):
         whole = any(len(row.token_ids) + len(row.response_ids) < config.max_length for row in rows)
@@ -232,8 +246,13 @@ def _tools(row: Mapping[str, Any], config: SftDataConfig, where: str) -> Any:
         raise InputError(f"{where}: {config.tools_key} is not valid JSON: {reason_of(error)}") from None
 
 
-def encode(tokenizer: Any, given: Conversation, config: SftDataConfig, where: str) -> SftRow | None:
-    """Return a conversation's tokens, or None if no trained token is within `data.max_length`.
+def encode(
+    tokenizer: Any, given: Conversation, config: SftDataConfig, where: str, ends: Collection[int] = ()
+) -> list[SftRow]:
+    """Return a conversation's tokens as one or more rows with a trained token within `data.max_length`.
+
+    Args:
+        ends: Tokens that end a response.
 
     Raises:
         InputError: The conversation is too long and must not be truncated, it has no assistant turn, or the
@@ -247,13 +266,16 @@ def encode(tokenizer: Any, given: Conversation, config: SftDataConfig, where: st
     if all(turn["role"] != "assistant" for turn in given.turns[given.first :]):
         raise InputError(f"{where}: there is no assistant message, so there is nothing to train on")
     try:
-        find = _by_marks if MARKED.search(tokenizer.chat_template) else _by_text
-        ids, trained = find(tokenizer, given, config.apply_chat_template_kwargs, where)
+        if MARKED.search(tokenizer.chat_template):
+            found = [_by_marks(tokenizer, given, config.apply_chat_template_kwargs, where)]
+        else:
+            found = _by_text(_Template(tokenizer, given, config.apply_chat_template_kwargs), where, set(ends))
     except RewardkitError:
         raise
     except Exception as error:  # a chat template is a program that may raise any exception
         raise InputError(f"{where}: the chat template cannot render this row: {reason_of(error)}") from None
-    return _fitted(ids, trained, config, where)
+    fitted = (_fitted(ids, trained, config, where) for ids, trained in found)
+    return [row for row in fitted if row is not None]
 
 
 def _by_marks(
@@ -270,38 +292,115 @@ def _by_marks(
     return ids, [i >= start and bool(said) for i, said in enumerate(found["assistant_masks"])]
 
 
-def _by_text(
-    tokenizer: Any, given: Conversation, options: Mapping[str, Any], where: str
-) -> tuple[list[int], list[bool]]:
-    """Return the token ids, and True for each token in the text that an assistant turn adds.
+@dataclass(frozen=True, slots=True)
+class _Template:
+    """Chat template, applied to the turns of one conversation."""
 
-    A token that begins in the prompt is trained on if it extends into the turn, as in TRL.
-    """
+    tokenizer: Any
+    given: Conversation
+    options: Mapping[str, Any]
 
-    def rendered(turns: Turns, asked: bool) -> str:
-        text: str = tokenizer.apply_chat_template(
-            turns, tools=given.tools, add_generation_prompt=asked, tokenize=False, **options
+    def rendered(self, turns: Turns, *, asked: bool = False) -> str:
+        """Return the text of these turns, with the generation prompt if `asked`."""
+        text: str = self.tokenizer.apply_chat_template(
+            turns, tools=self.given.tools, add_generation_prompt=asked, tokenize=False, **self.options
         )
         return text
 
-    text = rendered(given.turns, False)
-    spans = []
-    for k in range(given.first, len(given.turns)):
-        if given.turns[k]["role"] != "assistant":
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """Assistant turn."""
+
+    place: int
+    """Index of the turn."""
+    before: str
+    """Text of all earlier turns and the generation prompt."""
+    after: str
+    """Text of all turns up to this one, as the last turn. It begins with `before`."""
+
+
+def _by_text(template: _Template, where: str, ends: set[int]) -> list[tuple[list[int], list[bool]]]:
+    """Return the token ids of each row, and True for each token in the text that an assistant turn adds.
+
+    A row has all answers that its last answer does not change.
+    """
+    turns = template.given.turns
+    places = [k for k in range(template.given.first, len(turns)) if turns[k]["role"] == "assistant"]
+    left = [_answer(template, k, where) for k in places]
+    found = []
+    while left:
+        last = left[-1]
+        held = [one for one in left if last.after.startswith(one.after)]
+        left = [one for one in left if one not in held]
+        found.append(_marked(template, last, [(len(one.before), len(one.after)) for one in held], ends))
+    return found[::-1]
+
+
+def _answer(template: _Template, place: int, where: str) -> _Answer:
+    turns = template.given.turns
+    before = template.rendered(turns[:place], asked=True) if place else ""
+    after = template.rendered(turns[: place + 1])
+    if not after.startswith(before):
+        alike = next(i for i, sign in enumerate(before) if after[i : i + 1] != sign)
+        begun = before[alike:]
+        after = before + _continued(turns[place], begun, f"{where}: turn {place}")
+        marked = template.rendered([*turns[:place], {"role": "assistant", "content": MARK}])
+        after += marked.rpartition(MARK)[2]
+    return _Answer(place, before, after)
+
+
+def _continued(turn: Mapping[str, Any], begun: str, where: str) -> str:
+    """Return the text that follows a generation prompt that has begun the answer, usually with a thought.
+
+    Raises:
+        InputError: The turn does not begin in this way.
+    """
+    content, tag = turn.get("content"), begun.strip()
+    if tag and isinstance(content, str):
+        thought = turn.get("reasoning_content") or turn.get("thinking")
+        if isinstance(thought, str) and tag in dict(THOUGHTS):
+            return f"{thought.strip()}\n{dict(THOUGHTS)[tag]}\n\n{content}"
+        if content.lstrip().startswith(tag):
+            return content.lstrip().removeprefix(tag).removeprefix("\n" if begun.endswith("\n") else "")
+    raise InputError(
+        f"{where}: the chat template begins an answer with {begun!r}, but this turn does not begin with it; "
+        "add its thought, or use a template with {% generation %} (data.chat_template)"
+    )
+
+
+def _marked(
+    template: _Template, last: _Answer, spans: Sequence[tuple[int, int]], ends: set[int]
+) -> tuple[list[int], list[bool]]:
+    """Return the tokens of a row, and True for each token in one of the spans of its text.
+
+    A token that begins in the prompt is trained on if it extends into the turn, as in TRL. If a turn has no
+    end token, but one begins the next turn, the model has to generate that token.
+    """
+    found = template.tokenizer(last.after, add_special_tokens=False, return_offsets_mapping=True)
+    ids: list[int] = found["input_ids"]
+    said = [False] * len(ids)
+    for start, end in spans:
+        own = [i for i, (a, b) in enumerate(found["offset_mapping"]) if a < end and b > start]
+        if not own:
             continue
-        before = rendered(given.turns[:k], True) if k else ""
-        after = rendered(given.turns[: k + 1], False)
-        if not (after.startswith(before) and text.startswith(after)):
-            raise InputError(
-                f"{where}: the chat template renders turn {k} differently depending on the turns after it, "
-                "so the "
-                "tokens of this turn cannot be identified; use one row per answer, or a template with "
-                "{% generation %} (data.chat_template)"
-            )
-        spans.append((len(before), len(after)))
-    found = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
-    said = [any(a < end and b > start for start, end in spans) for a, b in found["offset_mapping"]]
-    return found["input_ids"], said
+        if ends.isdisjoint(ids[i] for i in own):
+            following = own[-1] + 1
+            if following == len(ids):
+                ids, said = [*ids, *_next_end(template, last, ends)], [*said, False]
+            own += [following] if following < len(ids) and ids[following] in ends else []
+        for i in own:
+            said[i] = True
+    return ids, said[: len(ids)]
+
+
+def _next_end(template: _Template, last: _Answer, ends: set[int]) -> list[int]:
+    """Return the first token of a message that would follow the last answer, if it is an end token."""
+    turns = [*template.given.turns[: last.place + 1], {"role": "user", "content": MARK}]
+    with suppress(Exception):  # a template may refuse this message
+        rest = template.rendered(turns).partition(MARK)[0].removeprefix(last.after)
+        return [i for i in template.tokenizer(rest, add_special_tokens=False)["input_ids"][:1] if i in ends]
+    return []
 
 
 def _fitted(ids: list[int], trained: list[bool], config: SftDataConfig, where: str) -> SftRow | None:

@@ -23,7 +23,7 @@ from rewardkit.trainer.data import ALONE
 from rewardkit.trainer.sft.build import rehearse
 from rewardkit.trainer.sft.config import SftConfig, SftDataConfig
 from rewardkit.trainer.sft.data import SftRow, load_rows
-from tests.trainer.sft.templates import MARKED
+from tests.trainer.sft.templates import GLM, GPT_OSS, MARKED, QWEN3, R1
 
 DATA = SftDataConfig(train_files="x")
 USER, ASSISTANT = "user", "assistant"
@@ -36,10 +36,12 @@ def turns(*said: tuple[str, str]) -> list[dict[str, str]]:
 TALK = turns((USER, "1+2"), (ASSISTANT, "3"), (USER, "and 4"), (ASSISTANT, "7"))
 
 
-def load(tokenizer: Any, folder: Path, rows: list[dict[str, Any]], **changes: Any) -> list[SftRow]:
+def load(
+    tokenizer: Any, folder: Path, rows: list[dict[str, Any]], end: str = "<|end|>", **changes: Any
+) -> list[SftRow]:
     path = folder / "rows.jsonl"
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    ends = [tokenizer.eos_token_id]
+    ends = [tokenizer.convert_tokens_to_ids(end)]
     return load_rows(str(path), tokenizer, replace(DATA, **changes), -1, ALONE, ends)
 
 
@@ -119,14 +121,14 @@ def test_a_token_of_the_generation_config_ends_a_response_too(
 ) -> None:
     model = tmp_path / "model"
     shutil.copytree(model_folder, model)
-    told = json.loads((model / "tokenizer_config.json").read_text()) | {"eos_token": "<|user|>"}
+    told = json.loads((model / "tokenizer_config.json").read_text()) | {"eos_token": "<|assistant|>"}
     (model / "tokenizer_config.json").write_text(json.dumps(told))
     (tmp_path / "rows.jsonl").write_text('{"prompt": "1+2", "response": "3"}\n')
     data = replace(DATA, train_files=str(tmp_path / "rows.jsonl"), train_batch_size=1)
     for ends, warned in ((AutoTokenizer.from_pretrained(model_folder).eos_token_id, False), (None, True)):
         GenerationConfig(eos_token_id=ends).save_pretrained(model)
         rehearse(SftConfig(data=data, model=ModelConfig(str(model))))
-        assert ("<|user|>" in capsys.readouterr().err) == warned
+        assert ("<|assistant|>" in capsys.readouterr().err) == warned
 
 
 @pytest.mark.parametrize(
@@ -173,10 +175,7 @@ def test_all_rows_that_cannot_be_used_are_counted_at_once(tokenizer: Any, tmp_pa
     [
         (None, "; set data.chat_template"),
         ("{{ raise_exception('no users') }}", "row: no users"),
-        (
-            "{% for m in messages %}{% if loop.last or m.role == 'user' %}{{ m.content }}{% endif %}{% endfor %}",
-            "turn 1 differently",
-        ),
+        (R1, "turn 1: the chat template begins an answer with '<think>\\n'"),
     ],
 )
 def test_a_template_that_does_not_fit_is_an_error_in_one_line(
@@ -186,3 +185,104 @@ def test_a_template_that_does_not_fit_is_an_error_in_one_line(
     with pytest.raises(InputError) as error:
         load(tokenizer, tmp_path, [{"messages": TALK}])
     assert line in str(error.value) and "\n" not in str(error.value)
+
+
+def whole(tokenizer: Any, row: SftRow) -> str:
+    """The text of a row, with what is trained in brackets."""
+    ids = [*row.token_ids, *row.response_ids]
+    said = [False] * len(row.token_ids) + row.trained
+    parts = groupby(zip(ids, said, strict=True), key=lambda pair: pair[1])
+    return "".join(
+        f"[{text}]" if trained else text
+        for trained, part in parts
+        for text in [tokenizer.decode([i for i, _ in part])]
+    )
+
+
+THOUGHT_TALK = turns(
+    (USER, "1+2"),
+    (ASSISTANT, "<think>\na\n</think>\n\n3"),
+    (USER, "and 4"),
+    (ASSISTANT, "<think>\nb\n</think>\n\n7"),
+)
+CHANNELS = [
+    *turns((USER, "1+2")),
+    {"role": ASSISTANT, "content": "3", "thinking": "a"},
+    *turns((USER, "and 4")),
+    {"role": ASSISTANT, "content": "7", "thinking": "b"},
+]
+
+
+@pytest.mark.parametrize(
+    ("template", "talk", "expected"),
+    [
+        (
+            QWEN3,
+            THOUGHT_TALK,
+            [
+                "<|user|>1+2<|assistant|>[<think>\na\n</think>\n\n3<|end|>]",
+                "<|user|>1+2<|assistant|>3<|end|><|user|>and 4<|assistant|>[<think>\nb\n</think>\n\n7<|end|>]",
+            ],
+        ),
+        (
+            QWEN3,
+            TALK,
+            [
+                "<|user|>1+2<|assistant|>[<think>\n\n</think>\n\n3<|end|>]",
+                "<|user|>1+2<|assistant|>3<|end|><|user|>and 4<|assistant|>[<think>\n\n</think>\n\n7<|end|>]",
+            ],
+        ),
+        (
+            GLM,
+            THOUGHT_TALK,
+            [
+                "<|user|>1+2<|assistant|>[<think>a</think>3<|user|>]",
+                "<|user|>1+2<|assistant|><think></think>3<|user|>and 4<|assistant|>[<think>b</think>7<|user|>]",
+            ],
+        ),
+        (
+            R1,
+            THOUGHT_TALK,
+            [
+                "<|user|>1+2<|assistant|><think>\n[a\n</think>\n\n3<|end|>]",
+                "<|user|>1+2<|assistant|>3<|end|><|user|>and 4<|assistant|><think>\n[b\n</think>\n\n7<|end|>]",
+            ],
+        ),
+        (
+            GPT_OSS,
+            CHANNELS,
+            [
+                "<|user|>1+2<|assistant|>[:analysis:a<|end|><|assistant|>:final:3<|end|>]",
+                "<|user|>1+2<|assistant|>:final:3<|end|><|user|>and 4<|assistant|>"
+                "[:analysis:b<|end|><|assistant|>:final:7<|end|>]",
+            ],
+        ),
+    ],
+    ids=["qwen3", "qwen3 without thoughts", "glm", "r1", "gpt-oss"],
+)
+def test_each_answer_is_trained_as_the_model_would_generate_it(
+    template: str,
+    talk: list[dict[str, str]],
+    expected: list[str],
+    tokenizer: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Templates that drop the thoughts of earlier turns, as those of these model families do."""
+    monkeypatch.setattr(tokenizer, "chat_template", template)
+    end = "<|user|>" if template is GLM else "<|end|>"  # GLM's models stop at the sign of the next message
+    found = load(tokenizer, tmp_path, [{"messages": talk}], end)
+    assert [whole(tokenizer, row) for row in found] == expected
+    assert "1 of 1 rows are divided into 2" in capsys.readouterr().err
+
+
+def test_answers_that_render_alike_share_a_row(
+    tokenizer: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Qwen3 keeps thoughts after the last question, so that an answer after a tool call changes nothing."""
+    monkeypatch.setattr(tokenizer, "chat_template", QWEN3)
+    calls = turns((USER, "1+2"), (ASSISTANT, "look"), ("tool", "3"), (ASSISTANT, "3"))
+    (found,) = load(tokenizer, tmp_path, [{"messages": calls}])
+    empty = "<think>\n\n</think>\n\n"
+    assert trained(tokenizer, found) == f"{empty}look<|end|> ... {empty}3<|end|>"
