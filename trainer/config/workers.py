@@ -68,6 +68,9 @@ class ModelConfig:
     linear layers except the output layer."""
     exclude_modules: Any = None
     """Layers that do not get a LoRA adapter: a list of names or a regular expression."""
+    override_lora_config: dict[str, Any] = field(default_factory=dict)
+    """Further arguments of peft's `LoraConfig` for a new adapter, such as `{use_rslora: true, lora_dropout:
+    0.05, modules_to_save: [norm]}`. Dropout is active only in updates."""
 
 
 def has_adapter(model: ModelConfig) -> bool:

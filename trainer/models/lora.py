@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,22 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from rewardkit.errors import ConfigError, reason_of
+from rewardkit.errors import ConfigError, did_you_mean, reason_of
 from rewardkit.trainer.config.workers import ModelConfig
 from rewardkit.trainer.distributed import gathered
 
 ADAPTER = "default"
+_SAVED = f".modules_to_save.{ADAPTER}."
+"""Part of the names of the parameters of a module that is trained as a whole."""
+_ORIGINAL = ".original_module."
+"""Part of the names of the parameters that such a module had before."""
+BY_OTHER_SETTINGS = {
+    "r": "lora_rank",
+    "lora_alpha": "lora_alpha",
+    "target_modules": "target_modules",
+    "exclude_modules": "exclude_modules",
+}
+"""Setting for each argument of peft's `LoraConfig` that has one."""
 AdapterParts = tuple[Any, dict[str, Tensor]]
 """Parts of an adapter: peft's `LoraConfig`, and the tensors by the names that `adapter_tensors` yields."""
 
@@ -58,8 +70,71 @@ def add_lora(model: Any, options: ModelConfig, *, weights: bool = True) -> None:
     for name, layer in model.named_modules():
         if isinstance(layer, LoraLayer) and not isinstance(layer, Linear):
             raise ConfigError(f"target_modules includes {name}, which is not a linear layer")
+    for name, parameter in model.named_parameters():
+        if parameter.requires_grad and not _is_of_adapter(name):
+            raise ConfigError(
+                f"override_lora_config={options.override_lora_config} would train {name}, which cannot be "
+                "merged into the model's weights; leave out the argument that causes this"
+            )
+    drop_out(model, active=False)
     if weights and options.lora_adapter_path is not None:
         _load_adapter(model, Path(options.lora_adapter_path))
+
+
+def check_lora(key: str, options: ModelConfig) -> None:
+    """Check the names of the arguments of peft's `LoraConfig`.
+
+    Args:
+        key: Setting of `options`, such as `actor_rollout_ref.model`.
+
+    Raises:
+        ConfigError: An argument is unknown, is determined by another setting or would change the model, or
+            there is no new adapter.
+    """
+    given = options.override_lora_config
+    if not given:
+        return
+    key = f"{key}.override_lora_config"
+    if options.lora_adapter_path is not None or not options.lora_rank:
+        raise ConfigError(f"{key} is for a new adapter; set lora_rank, and no lora_adapter_path")
+    from peft import LoraConfig  # importing peft takes seconds
+
+    known = [one.name for one in fields(LoraConfig) if one.init]
+    for name in given:
+        if name in BY_OTHER_SETTINGS:
+            raise ConfigError(f"{key}.{name}: set {BY_OTHER_SETTINGS[name]} instead")
+        if name not in known:
+            raise ConfigError(f"{key}: peft's LoraConfig has no argument {name}{did_you_mean(name, known)}")
+    start = given.get("init_lora_weights", True)
+    if start not in (True, "gaussian", "orthogonal"):
+        raise ConfigError(
+            f"{key}.init_lora_weights={start} changes the model before it is trained; use true, gaussian or "
+            "orthogonal"
+        )
+
+
+def _is_of_adapter(name: str) -> bool:
+    """Return True if a parameter belongs to the adapter or to a module that is trained as a whole."""
+    matrix = name.endswith((f".lora_A.{ADAPTER}.weight", f".lora_B.{ADAPTER}.weight"))
+    return matrix or _SAVED in name
+
+
+def _saved_name(name: str) -> str:
+    """Return the name of an adapter's parameter in an adapter file."""
+    return f"base_model.model.{name.replace(_SAVED, '.').replace(f'.{ADAPTER}.', '.')}"
+
+
+def drop_out(model: nn.Module, *, active: bool) -> None:
+    """Turn the dropout of adapters on or off. It is on only in updates."""
+    for layer in model.modules():
+        if isinstance(dropout := getattr(layer, "lora_dropout", None), nn.Module):
+            dropout.train(active)
+
+
+def has_dropout(model: nn.Module) -> bool:
+    """Return True if the model has an adapter with dropout."""
+    found: list[Any] = [getattr(layer, "lora_dropout", None) for layer in model.modules()]
+    return any(isinstance(one, nn.Dropout) for given in found if given is not None for one in given.values())
 
 
 def adapter_settings(options: ModelConfig) -> Any:
@@ -71,12 +146,13 @@ def adapter_settings(options: ModelConfig) -> Any:
     from peft import LoraConfig
 
     if options.lora_adapter_path is None:
-        return LoraConfig(
-            r=options.lora_rank,
-            lora_alpha=options.lora_alpha,
-            target_modules=options.target_modules,
-            exclude_modules=options.exclude_modules,
-        )
+        own = {name: getattr(options, setting) for name, setting in BY_OTHER_SETTINGS.items()}
+        try:
+            return LoraConfig(**own, **options.override_lora_config)
+        except (TypeError, ValueError) as error:
+            raise ConfigError(
+                f"override_lora_config={options.override_lora_config}: {reason_of(error)}"
+            ) from None
     folder = Path(options.lora_adapter_path)
     if not (folder / "adapter_config.json").is_file():
         raise ConfigError(f"lora_adapter_path={folder} contains no adapter: adapter_config.json is missing")
@@ -98,8 +174,8 @@ def _load_adapter(model: nn.Module, folder: Path) -> None:
     except (OSError, SafetensorError) as error:
         raise ConfigError(f"cannot read {folder / 'adapter_model.safetensors'}: {reason_of(error)}") from None
     for name, parameter in model.named_parameters():
-        if ".lora_" in name:
-            tensor = saved.pop(f"base_model.model.{name.replace(f'.{ADAPTER}.', '.')}", None)
+        if _is_of_adapter(name):
+            tensor = saved.pop(_saved_name(name), None)
             if tensor is None or tensor.shape != parameter.shape:
                 raise ConfigError(
                     f"the adapter in {folder} does not fit this model: {name} is missing from the adapter or "
@@ -130,14 +206,14 @@ def merged_tensors(model: nn.Module, gather: Callable[[Tensor], Tensor]) -> Iter
     """Yield the base model's parameters by name, as new tensors with the adapters merged into them."""
     for name, parameter in model.named_parameters():
         owner, base, rest = name.rpartition(".base_layer.")
-        if ".lora_" in name:
+        if ".lora_" in name or _ORIGINAL in name:
             continue
         weight = gather(parameter.detach())
         if base and rest == "weight":
             layer: Any = model.get_submodule(owner)
             down, up = (gather(m[ADAPTER].weight.detach()) for m in (layer.lora_A, layer.lora_B))
             weight = weight + ((up @ down) * layer.scaling[ADAPTER]).to(weight.dtype)
-        yield f"{owner}.{rest}" if base else name, weight
+        yield f"{owner}.{rest}" if base else name.replace(_SAVED, "."), weight
 
 
 def adapter_tensors(model: Any) -> Iterator[tuple[str, Tensor]]:
@@ -147,8 +223,8 @@ def adapter_tensors(model: Any) -> Iterator[tuple[str, Tensor]]:
         model: `PolicyModel` or `ValueModel` with an adapter, sharded or not. All processes must iterate.
     """
     for name, parameter in model.body.named_parameters():
-        if ".lora_" in name:
-            yield f"base_model.model.{name.replace(f'.{ADAPTER}.', '.')}", gathered(parameter.detach())
+        if _is_of_adapter(name):
+            yield _saved_name(name), gathered(parameter.detach())
 
 
 def gather_adapter(model: Any, *, keep: bool = True) -> AdapterParts:

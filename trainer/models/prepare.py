@@ -21,7 +21,7 @@ from rewardkit.errors import ConfigError, reason_of
 from rewardkit.trainer.config.workers import FsdpConfig, ModelConfig, has_adapter
 from rewardkit.trainer.models.attention import ATTENTION, why_unserved, why_unshared
 from rewardkit.trainer.models.heads import PolicyModel, ValueModel, has_no_weights, keeps_apart
-from rewardkit.trainer.models.lora import add_lora
+from rewardkit.trainer.models.lora import add_lora, has_dropout
 
 log = logging.getLogger(__name__)
 
@@ -59,8 +59,9 @@ def prepare(
         prepared.compiled = fsdp.use_torch_compile and device.type == "cuda" and _can_compile()
     if options.enable_gradient_checkpointing:
         for layer in decoder_layers(prepared, fsdp):
-            # transformers' own switch works only in training mode, in which dropout is active.
-            layer.forward = partial(checkpoint, layer.forward, use_reentrant=False, preserve_rng_state=False)
+            # transformers' own switch works only in training mode, in which the model's dropout is active.
+            again = partial(checkpoint, use_reentrant=False, preserve_rng_state=has_dropout(layer))
+            layer.forward = partial(again, layer.forward)
     return prepared
 
 

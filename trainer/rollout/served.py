@@ -105,6 +105,13 @@ def check(config: Config, processes: int) -> list[str]:
             f"{KEY}.lora_sync=adapter needs a policy with LoRA: set actor_rollout_ref.model.lora_rank, or "
             f"set {KEY}.lora_sync=merge"
         )
+    if rollout.lora_sync == "adapter" and config.actor_rollout_ref.model.override_lora_config.get(
+        "modules_to_save"
+    ):
+        raise ConfigError(
+            f"{KEY}.lora_sync=adapter cannot send the weights of model.override_lora_config.modules_to_save, "
+            f"because vLLM's adapters cannot contain them; set {KEY}.lora_sync=merge"
+        )
     _refuse_far_servers(rollout)
     notes = _waiting_versions(config)
     if rollout.micro_batch_size is not None:

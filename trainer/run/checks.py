@@ -25,6 +25,7 @@ from rewardkit.trainer.config.workers import (
     group_size,
 )
 from rewardkit.trainer.logging.logger import logger_choices, missing
+from rewardkit.trainer.models.lora import check_lora
 from rewardkit.trainer.rollout.engines import check_rollout
 from rewardkit.trainer.run.rules import REFUSED, SAID, check_rules
 from rewardkit.trainer.workers.optimizers import check_optimizer
@@ -215,6 +216,12 @@ def _check_optimizers(config: Config) -> None:
         check_optimizer("critic.optim", config.critic.optim)
 
 
+def _check_adapters(config: Config) -> None:
+    check_lora("actor_rollout_ref.model", config.actor_rollout_ref.model)
+    if ESTIMATORS[config.algorithm.adv_estimator].critic:
+        check_lora("critic.model", config.critic.model)
+
+
 def check_device(config: RunConfig) -> None:
     """Refuse `trainer.device=cuda` on a machine without a usable GPU."""
     if config.trainer.device == "cuda" and not torch.cuda.is_available():
@@ -243,6 +250,7 @@ SETTINGS: tuple[tuple[str, Check], ...] = (
     ("rollout engine", lambda c: check_rollout(c, world_size(c))),
     ("shared sequences", _check_sharing),
     ("optimizers", _check_optimizers),
+    ("arguments of adapters", _check_adapters),
     ("loggers", check_loggers),
     ("contents of checkpoints", _note_contents),
 )

@@ -14,6 +14,7 @@ from torch.distributed.fsdp import FSDPModule
 from rewardkit.trainer.algorithms.reductions import Stats, Totals, count
 from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.config.workers import ActorConfig, CriticConfig, FsdpConfig, OptimConfig
+from rewardkit.trainer.models.lora import drop_out
 from rewardkit.trainer.workers.batching import Batching
 from rewardkit.trainer.workers.optimizers import make_optimizer
 from rewardkit.trainer.workers.parallel import Parallel
@@ -164,6 +165,7 @@ def update(
     size = _mini_batch_size(batch, plan)
     left_out = parallel.data.sum(batch["live"].logical_not().double().mean()) / parallel.data.size
     with optimizer.at_work():
+        drop_out(optimizer.model, active=True)
         for _ in range(plan.epochs):
             if plan.shuffle:
                 order = torch.randperm(len(batch), generator=generator)
@@ -172,6 +174,7 @@ def update(
                 for name, value in _backward(mini, loss_of, optimizer, parallel, plan.batching).items():
                     totals[name] = totals.get(name, torch.zeros_like(value)) + value
                 norms.append(optimizer.step())
+        drop_out(optimizer.model, active=False)
     summed = parallel.data.sum(torch.stack(list(totals.values()))) / len(norms)
     metrics = {**dict(zip(totals, summed.tolist(), strict=True)), "lr": lr, "rows_left_out": float(left_out)}
     finite = [n for n in norms if math.isfinite(n)]

@@ -20,7 +20,7 @@ from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.config.workers import ModelConfig
 from rewardkit.trainer.distributed import World, gathered
 from rewardkit.trainer.models.load import load_value_model
-from rewardkit.trainer.models.lora import gather_adapter, write_adapter
+from rewardkit.trainer.models.lora import check_lora, gather_adapter, write_adapter
 from rewardkit.trainer.models.prepare import prepare
 from rewardkit.trainer.models.sharding import full_tensors, shard
 from rewardkit.trainer.workers.actor import Reference
@@ -111,6 +111,59 @@ def test_the_saved_adapter_is_a_peft_folder(
     loaded = peft.PeftModel.from_pretrained(copy.deepcopy(model), tmp_path).merge_and_unload()
     found = Reference(loaded, world, Batching(), temperature=1.0).log_probs(batch)
     assert_same(found, expected)
+
+
+@pytest.mark.usefixtures("float64")
+def test_peft_s_own_arguments_reach_the_stream_and_the_saved_adapter(
+    model: Any, batch: Batch, world: World, tmp_path: Path
+) -> None:
+    """A module that is trained as a whole, another scale, and dropout that is active only in updates."""
+    given = {"use_rslora": True, "lora_dropout": 0.5, "modules_to_save": ["norm"]}
+    options = ModelConfig("-", lora_rank=4, lora_alpha=8, override_lora_config=given)
+    actor = make_actor(prepare(copy.deepcopy(model), options, CPU, FSDP), world)
+    before = {n: gathered(p).clone() for n, p in actor.model.named_parameters()}
+    batch["old_log_probs"] = actor.log_probs(batch)
+    for step in (1, 2):  # in the first, lora_A has no gradient
+        actor.update(batch, step, 0)
+    moved = {n for n, p in actor.model.named_parameters() if not torch.equal(gathered(p), before[n])}
+    assert moved == {n for n in before if ".lora_" in n or ".modules_to_save." in n}
+    found = actor.log_probs(batch)
+    assert torch.equal(found, actor.log_probs(batch)), "no dropout outside of updates"
+    assert not torch.allclose(found, batch["old_log_probs"])
+
+    streamed = dict(full_tensors(actor.model))
+    assert list(streamed) == [n for n, _ in model.named_parameters()]
+    plain = copy.deepcopy(model)
+    plain.load_state_dict(streamed, strict=False)
+    assert_same(Reference(plain, world, Batching(), temperature=1.0).log_probs(batch), found)
+    write_adapter(*gather_adapter(actor.model), tmp_path)
+    loaded = peft.PeftModel.from_pretrained(copy.deepcopy(model), tmp_path).merge_and_unload()
+    assert_same(Reference(loaded, world, Batching(), temperature=1.0).log_probs(batch), found)
+    again = prepare(copy.deepcopy(model), ModelConfig("-", lora_adapter_path=str(tmp_path)), CPU, FSDP)
+    assert_same(Reference(again, world, Batching(), temperature=1.0).log_probs(batch), found)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"override_lora_config": {"lora_drop_out": 0.1}}, "did you mean lora_dropout"),
+        ({"override_lora_config": {"r": 8}}, "set lora_rank instead"),
+        ({"override_lora_config": {"init_lora_weights": "pissa"}}, "changes the model"),
+        ({"override_lora_config": {"use_rslora": True}, "lora_rank": 0}, "is for a new adapter"),
+    ],
+)
+def test_an_argument_that_peft_does_not_know_or_that_has_a_setting_is_refused(
+    changes: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(ConfigError, match=said):
+        check_lora("model", ModelConfig("-", **{"lora_rank": 4, **changes}))
+
+
+@pytest.mark.parametrize("given", [{"use_dora": True}, {"lora_bias": True}])
+def test_an_adapter_that_cannot_be_merged_is_refused(given: dict[str, Any], model: Any) -> None:
+    options = ModelConfig("-", lora_rank=4, override_lora_config=given)
+    with pytest.raises(ConfigError, match=r"cannot be merged|not a linear layer"):
+        prepare(copy.deepcopy(model), options, CPU, FSDP)
 
 
 def test_training_goes_on_from_a_saved_adapter(
