@@ -31,6 +31,12 @@ NAMES = frozenset(
 """Names of all settings for a run except the model."""
 
 
+OTHER_SETTINGS = frozenset(
+    {"messages", "model", "n", "temperature", "top_p", "top_k", "seed", "max_tokens", "stop", "logprobs"}
+)
+"""Names that `sampling_params` must not contain, because other settings or the prompts determine them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """Range of valid values for a number."""
@@ -129,6 +135,8 @@ def to_settings(values: Mapping[str, Any]) -> tuple[EngineSettings, GenerationSe
     of_run = {key: value for key, value in values.items() if key in GenerationSettings.__dataclass_fields__}
     of_episodes = {k: value for k, value in values.items() if k in EpisodeSettings.__dataclass_fields__}
     chosen = _made(EpisodeSettings, of_episodes) if of_episodes else None
+    for taken in sorted(OTHER_SETTINGS.intersection(of_run.get("sampling_params") or ())):
+        raise OptionsError(f"sampling_params.{taken} is determined by another setting")
     engine = _made(EngineSettings, {"name": name, **of_engine})
     return engine, _made(GenerationSettings, {**of_run, "episodes": chosen})
 

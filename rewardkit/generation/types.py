@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
 
 import msgspec
 
@@ -65,6 +65,8 @@ class GenerationSettings:
     """Strings that end a response. They are not part of the response."""
     log_probs: bool = False
     """True to keep the log-probability of each generated token, in nats."""
+    sampling_params: dict[str, Any] = field(default_factory=dict)
+    """Further arguments for vLLM's `SamplingParams`, or further fields of requests to an endpoint."""
     episodes: EpisodeSettings | None = None
     """Settings for multi-turn episodes, or None if responses are single turns."""
 

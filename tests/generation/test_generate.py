@@ -79,7 +79,7 @@ def test_settings_reach_the_server(
         tmp_path / "a.parquet",
         *("--url", server.url, "--model", "m", "--temperature", "0.7", "--top-p", "0.9", "--top-k", "20"),
         *("--max-tokens", "64", "--stop", "END", "--system", "Be brief.", "--limit", "1"),
-        *("--api-key-env", "MY_KEY"),
+        *("--api-key-env", "MY_KEY", "--sampling-params", '{"min_p": 0.1, "thinking_token_budget": 9}'),
     )
     (asked,) = server.asked
     expected = {
@@ -89,10 +89,24 @@ def test_settings_reach_the_server(
         "top_k": 20,
         "max_tokens": 64,
         "stop": ["END"],
+        "min_p": 0.1,
+        "thinking_token_budget": 9,
     }
     assert {name: asked[name] for name in expected} == expected
     assert asked["messages"][0] == {"role": "system", "content": "Be brief."}
     assert asked["authorization"] == "Bearer secret"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [('{"top_p": 0.5}', "sampling_params.top_p"), ("[1]", "JSON object"), ("{", "not JSON")],
+)
+def test_further_arguments_are_an_object_without_names_of_other_settings(
+    given: str, said: str, prompts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--url", "http://127.0.0.1:9/v1", "--model", "m", "--out", str(tmp_path / "a.parquet")]
+    assert run(["generate", str(prompts), *words, "--sampling-params", given]) != 0
+    assert said in capsys.readouterr().err
 
 
 def test_a_busy_server_is_asked_again_and_a_refusal_is_not(

@@ -333,6 +333,8 @@ class ValKwargs:
     """Sample only from the N most likely tokens. -1 uses all tokens."""
     top_p: float = allowed(1.0, Interval(0, 1, open_low=True))
     """Probability mass for nucleus sampling."""
+    sampling_params: dict[str, Any] = field(default_factory=dict)
+    """Further arguments for vLLM's `SamplingParams`, such as `{repetition_penalty: 1.1}`."""
 
 
 def _default_engine() -> str:
@@ -432,6 +434,9 @@ class RolloutConfig:
     batch."""
     ignore_eos: bool = False
     """Ignore the end-of-sequence token and always generate the maximum response length."""
+    sampling_params: dict[str, Any] = field(default_factory=dict)
+    """Further arguments for vLLM's `SamplingParams` in training, such as `{stop_token_ids: [13]}`. Arguments
+    that change the probabilities of tokens are refused."""
     calculate_log_probs: bool = True
     """Return the log probability of each token."""
     parity_warn: float | None = allowed(None, POSITIVE)
@@ -443,6 +448,9 @@ class RolloutConfig:
     most 0.2."""
     dtype: str = allowed("bfloat16", ("float32", "bfloat16", "float16"))
     """Data type of the weights in the rollout engine."""
+    quantization: str | None = allowed(None, ("None", "fp8"))
+    """With `fp8`, vLLM quantises the weights that it receives. Untested: rewardkit has never run it. Requires
+    a GPU. Not used by `hf`."""
     micro_batch_size: int | None = allowed(None, POSITIVE)
     """Number of responses that a process generates at the same time. Only for `hf`. For vLLM, use
     `max_num_seqs`."""

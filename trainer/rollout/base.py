@@ -36,6 +36,8 @@ class Sampling:
     first: bool = False
     """True to generate before responses that are waiting. Servers that were not started by the run ignore
     it."""
+    more: Mapping[str, Any] = field(default_factory=dict)
+    """Further arguments for vLLM's `SamplingParams`, by name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from torch.nn.functional import pad
 
 from rewardkit.agents.runner import drive
 from rewardkit.agents.types import Reply
+from rewardkit.errors import ConfigError
 from rewardkit.trainer.batch import positions
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.config.workers import DTYPE_NAMES, RolloutConfig
@@ -51,6 +52,7 @@ VLLM_ONLY = (
     "free_cache_engine",
     "load_format",
     "disable_log_stats",
+    "quantization",
     "router_replay",
 )
 """Settings that have no effect with this engine, which has neither a scheduler nor a paged cache."""
@@ -59,6 +61,9 @@ VLLM_ONLY = (
 def check(config: Config, processes: int) -> list[str]:
     """See `Engine.check`."""
     rollout = config.actor_rollout_ref.rollout
+    for name, given in (("", rollout.sampling_params), ("val_kwargs.", rollout.val_kwargs.sampling_params)):
+        if given:
+            raise ConfigError(f"{KEY}.{name}sampling_params needs {KEY}.name=vllm or vllm_server")
     defaults = {f.name: f.default for f in fields(RolloutConfig)}
     without_effect = [name for name in VLLM_ONLY if getattr(rollout, name) != defaults[name]]
     if not without_effect:

@@ -54,6 +54,8 @@ from rewardkit.trainer.rollout.serving import (
 from rewardkit.trainer.rollout.vllm import (
     NO_REPLAY_ON_CPU,
     at_once,
+    check_quantization,
+    check_sampling,
     cpu_cache_bytes,
     drawing,
     engine_arguments,
@@ -113,7 +115,8 @@ def check(config: Config, processes: int) -> list[str]:
             f"because vLLM's adapters cannot contain them; set {KEY}.lora_sync=merge"
         )
     _refuse_far_servers(rollout)
-    notes = _waiting_versions(config)
+    check_sampling(config)
+    notes = [*_waiting_versions(config), *check_quantization(config)]
     if rollout.micro_batch_size is not None:
         notes.append(f"{KEY}.micro_batch_size has no effect: vLLM schedules by {KEY}.max_num_seqs")
     if rollout.router_replay and rollout.urls is None and is_on_cpu(config):

@@ -40,6 +40,7 @@ from rewardkit.trainer.rollout.base import (
     complete,
 )
 from rewardkit.trainer.rollout.conversing import NO_CONSTRAINT
+from rewardkit.trainer.rollout.sampling_params import check_sampling_params, extended
 from rewardkit.trainer.rollout.stepping import Stepper
 from rewardkit.trainer.rollout.vllm_arguments import constraint_arguments, llm_arguments
 from rewardkit.trainer.rollout.vllm_limits import reason_of, why_not_on_cpu
@@ -84,8 +85,9 @@ def check(config: Config, processes: int) -> list[str]:
             f"{KEY}.gpu_memory_utilization is a fraction of the memory and must be at most 1; found "
             f"{rollout.gpu_memory_utilization}"
         )
+    check_sampling(config)
     on_cpu = is_on_cpu(config)
-    notes = []
+    notes = check_quantization(config)
     if rollout.micro_batch_size is not None:
         notes.append(f"{KEY}.micro_batch_size has no effect: vLLM schedules by {KEY}.max_num_seqs")
     if on_cpu and rollout.enable_chunked_prefill:
@@ -103,6 +105,33 @@ def check(config: Config, processes: int) -> list[str]:
     if on_cpu and rollout.router_replay:
         notes.append(f"{KEY}.router_replay {NO_REPLAY_ON_CPU}")
     return notes
+
+
+def check_quantization(config: Config) -> list[str]:
+    """Return a note if the engine quantises its weights. Raise ConfigError on a CPU."""
+    asked = config.actor_rollout_ref.rollout.quantization
+    if asked is None:
+        return []
+    if is_on_cpu(config):
+        raise ConfigError(f"{KEY}.quantization={asked} needs a GPU; unset it")
+    return [
+        (
+            f"{KEY}.quantization={asked} is untested: rewardkit has never run it. Watch "
+            "training/rollout_actor_kl, and correct for the difference with "
+            "algorithm.rollout_correction.rollout_is=token"
+        )
+    ]
+
+
+def check_sampling(config: Config) -> None:
+    """Raise ConfigError if further arguments of `SamplingParams` cannot be used."""
+    rollout = config.actor_rollout_ref.rollout
+    owned = (*drawing(Sampling(), 0, 1, ()), "n", "flat_logprobs", "output_kind")
+    for key, given, trained in (
+        (f"{KEY}.sampling_params", rollout.sampling_params, True),
+        (f"{KEY}.val_kwargs.sampling_params", rollout.val_kwargs.sampling_params, False),
+    ):
+        check_sampling_params(key, given, owned, text=False, trained=trained)
 
 
 def why_not(model_config: Mapping[str, Any], config: Config) -> str | None:
@@ -371,7 +400,7 @@ def sampling_parameters(
 
 def drawing(sampling: Sampling, seed: int, max_tokens: int, stop_token_ids: Sequence[int]) -> dict[str, Any]:
     """Return the fields of `SamplingParams` for these settings. A server accepts the same fields."""
-    return {
+    own = {
         "temperature": sampling.temperature if sampling.do_sample else 0.0,
         "top_k": sampling.top_k,
         "top_p": sampling.top_p,
@@ -382,6 +411,7 @@ def drawing(sampling: Sampling, seed: int, max_tokens: int, stop_token_ids: Sequ
         "logprobs": 0 if sampling.log_probs else None,  # 0 means only the sampled token
         "detokenize": False,
     }
+    return extended(own, sampling.more)
 
 
 def engine_arguments(
@@ -421,6 +451,7 @@ def engine_arguments(
         "enable_chunked_prefill": config.enable_chunked_prefill is not False,
         "enable_sleep_mode": config.free_cache_engine,
         **({"enable_return_routed_experts": True} if config.router_replay else {}),
+        **({"quantization": config.quantization} if config.quantization else {}),
     }
 
 

@@ -189,6 +189,7 @@ def training_sampling(rollout: RolloutConfig) -> Sampling:
         rollout.top_k,
         rollout.top_p,
         rollout.calculate_log_probs,
+        more=rollout.sampling_params,
     )
 
 
@@ -276,7 +277,8 @@ def start_greedy(run: TrainingRun, batch: Batch) -> GreedyResponses:
     n = run.config.actor_rollout_ref.rollout.n
     ids, mask = (batch[name][::n, : batch.prompt_width] for name in ("input_ids", "attention_mask"))
     rows = batch.rows[::n]
-    sampling = Sampling(do_sample=False, log_probs=False)
+    more = run.config.actor_rollout_ref.rollout.sampling_params
+    sampling = Sampling(do_sample=False, log_probs=False, more=more)
     pending = start_scoring(run, rows)
     if run.agents is not None:
         return GreedyResponses(play(run, rows, sampling, [0] * len(rows), pending), [pending])

@@ -40,7 +40,7 @@ def validate(run: TrainingRun, step: int) -> dict[str, float]:
         run.rewards,
         run.tokenizer,
         run.world,
-        sampling=Sampling(*drawing, log_probs=False, first=True),
+        sampling=Sampling(*drawing, log_probs=False, first=True, more=given.sampling_params),
         prompt_length=config.actor_rollout_ref.rollout.prompt_length,
         seed=config.actor_rollout_ref.rollout.seed,
         timeout_s=config.reward.timeout_s,

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Callable
 from typing import Any
 
 import click
 
 from rewardkit.commands.options.numbers import FiniteRange
+from rewardkit.errors import reason_of
 from rewardkit.generation.engines import ENGINES
 from rewardkit.generation.settings import BOUNDS, NAMES
+from rewardkit.json_objects import NOT_JSON
 
 
 def _within(name: str) -> click.ParamType[Any]:
@@ -20,6 +23,22 @@ def _within(name: str) -> click.ParamType[Any]:
         low, high = (None if end is None else int(end) for end in (bounds.low, bounds.high))
         return click.IntRange(low, high)
     return FiniteRange(bounds.low, bounds.high, min_open=bounds.above_low)
+
+
+class JsonObject(click.ParamType[dict[str, Any]]):
+    """JSON object."""
+
+    name = "json"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> dict[str, Any]:
+        """Return the object."""
+        try:
+            found = json.loads(value) if isinstance(value, str) else value
+        except NOT_JSON as error:
+            self.fail(f"{value!r} is not JSON: {reason_of(error)}", param, ctx)
+        if not isinstance(found, dict):
+            self.fail(f"{value!r} is not a JSON object", param, ctx)
+        return found
 
 
 _OPTIONS = (
@@ -58,6 +77,12 @@ _OPTIONS = (
     ),
     click.option("--seed", type=_within("seed"), help="Random seed for sampling.  [default: 0]"),
     click.option("--stop", multiple=True, help="String that ends a response. May be repeated."),
+    click.option(
+        "--sampling-params",
+        type=JsonObject(),
+        help="Further arguments for vLLM's SamplingParams, as JSON: '{\"repetition_penalty\": 1.1}'. "
+        "With --url, further fields of the requests.",
+    ),
     click.option("--log-probs", is_flag=True, default=None, help="Save the log probability of each token."),
     click.option(
         "--dtype", help="Data type of the model weights, such as float32 or bfloat16.  [default: auto]"

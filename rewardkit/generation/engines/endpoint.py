@@ -138,7 +138,7 @@ class EndpointEngine:
             body["stop"] = list(settings.stop)
         if settings.log_probs:
             body["logprobs"] = True
-        return body
+        return {**settings.sampling_params, **body}
 
 
 class _Conversation:

@@ -30,6 +30,8 @@ def open_engine(engine: EngineSettings, settings: GenerationSettings) -> HfEngin
     Raises:
         ConfigError: The model or its tokenizer cannot be loaded.
     """
+    if settings.sampling_params:
+        raise ConfigError("sampling_params needs --engine vllm, or --url")
     tokenizer = load_tokenizer(engine)
     dtype = "auto" if engine.dtype == "auto" else getattr(torch, engine.dtype, None)
     if dtype is None:

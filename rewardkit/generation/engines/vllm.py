@@ -25,6 +25,7 @@ from rewardkit.generation.types import (
 )
 from rewardkit.processes import large_imports
 from rewardkit.trainer.models.shape import read_shape
+from rewardkit.trainer.rollout.sampling_params import check_sampling_params, extended
 from rewardkit.trainer.rollout.stepping import Stepper
 from rewardkit.trainer.rollout.vllm_arguments import constraint_arguments, llm_arguments
 from rewardkit.trainer.rollout.vllm_limits import reason_of
@@ -45,6 +46,8 @@ def open_engine(engine: EngineSettings, settings: GenerationSettings) -> VllmEng
         ConfigError: The model cannot be loaded.
     """
     tokenizer = load_tokenizer(engine)
+    owned = (*_own_parameters(settings, 0, 1), "n", "stop", "output_kind")
+    check_sampling_params("sampling_params", settings.sampling_params, owned, text=True, trained=False)
     on_cpu = not torch.cuda.is_available()
     os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
     os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
@@ -177,12 +180,11 @@ class VllmEngine:
         self, seed: int, max_tokens: int, stop_token_ids: Sequence[int], constraint: Mapping[str, Any]
     ) -> Any:
         """Return the sampling parameters for a turn, without stop strings, which the episode applies."""
-        given = self._common(seed, max_tokens) | constraint_arguments(constraint)
+        own = {"stop_token_ids": list(stop_token_ids), "detokenize": False, "flat_logprobs": True}
+        given = extended(own, self._common(seed, max_tokens)) | constraint_arguments(constraint)
         from vllm import SamplingParams
 
-        return SamplingParams(
-            **given, stop_token_ids=list(stop_token_ids), detokenize=False, flat_logprobs=True
-        )
+        return SamplingParams(**given)
 
     def _parameters(self, seed: int) -> Any:
         given = self._common(seed, self._settings.max_tokens)
@@ -191,16 +193,20 @@ class VllmEngine:
         return SamplingParams(**given, stop=list(self._settings.stop) or None)
 
     def _common(self, seed: int, max_tokens: int) -> dict[str, Any]:
-        settings = self._settings
-        greedy = settings.temperature == 0
-        return {
-            "temperature": settings.temperature,
-            "top_p": 1.0 if greedy else settings.top_p,
-            "top_k": -1 if greedy else settings.top_k,
-            "seed": None if greedy else seed,
-            "max_tokens": max_tokens,
-            "logprobs": 0 if settings.log_probs else None,  # 0 requests only the sampled token
-        }
+        more = constraint_arguments(self._settings.sampling_params)
+        return extended(_own_parameters(self._settings, seed, max_tokens), more)
+
+
+def _own_parameters(settings: GenerationSettings, seed: int, max_tokens: int) -> dict[str, Any]:
+    greedy = settings.temperature == 0
+    return {
+        "temperature": settings.temperature,
+        "top_p": 1.0 if greedy else settings.top_p,
+        "top_k": -1 if greedy else settings.top_k,
+        "seed": None if greedy else seed,
+        "max_tokens": max_tokens,
+        "logprobs": 0 if settings.log_probs else None,  # 0 requests only the sampled token
+    }
 
 
 class _Alone:
