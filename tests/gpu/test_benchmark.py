@@ -57,3 +57,16 @@ def test_the_peak_is_the_most_that_nvidia_smi_says(tmp_path: Path, monkeypatch: 
             time.sleep(0.02)
     assert memory.peak_gb == 2.0
     assert importlib.import_module("gpu").DeviceMemory("cpu").__enter__().peak_gb is None
+
+
+@pytest.mark.slow
+def test_a_part_of_all_checks_writes_its_results_and_its_end_without_a_gpu_too(tmp_path: Path) -> None:
+    command = [sys.executable, str(ROOT / "benchmarks" / "gpu_once.py"), "--device", "cpu"]
+    command += ["--out", str(tmp_path), "--only", "update", "one_gpu_async"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    subprocess.run(command, cwd=ROOT, env=environment, check=True, timeout=500, stdout=subprocess.DEVNULL)
+    lines = [json.loads(line) for line in (tmp_path / "results.jsonl").read_text().splitlines()]
+    same, again, half, done, without = lines
+    assert same["cosine"] == pytest.approx(1.0) == again["cosine"], "the same device twice"
+    assert 0.9 < half["cosine"] < 1.0 and len(half["lowest"]) == 5
+    assert (done["end"], without["end"]) == ("done", "skipped")
