@@ -152,11 +152,16 @@ class Feed(Generic[T]):
         self.epoch = max(group.epoch for group in groups)
         return [group.row for group in groups]
 
-    def begin(self, version: int, draw: Draw[T]) -> None:
-        """Start generating all groups that may begin with the weights from step `version`."""
+    def begin(self, step: int, draw: Draw[T], version: int | None = None) -> None:
+        """Start generating all groups that may begin after a step.
+
+        Args:
+            version: Step of the weights that the engine has, if they are older.
+        """
         if not self.background:
             return
-        begun = [self._next(share=True) for _ in range(self._queue.room(self._total_steps - version))]
+        version = step if version is None else version
+        begun = [self._next(share=True) for _ in range(self._queue.room(self._total_steps - step))]
         for group in begun:
             group.version = version if group.version is None else group.version
             self._queue.begin(group.ordinal, group.version)

@@ -51,8 +51,9 @@ class Drawn:
     """Scores to wait for, or None if the batch already contains them, because dynamic sampling selected the
     prompts by score."""
     greedy: GreedyResponses | None
-    probe: Batch
-    """Rows for comparing the rollout engine with the policy; see `steps/parity.py`."""
+    probe: Batch | None
+    """Rows for comparing the rollout engine with the policy, if they have the same weights; see
+    `steps/parity.py`."""
     metrics: dict[str, float]
 
 
@@ -103,7 +104,7 @@ def generate_responses(run: TrainingRun, step: int, clock: Clock) -> Drawn:
     if run.feed.background:
         metrics |= run.feed.metrics | staleness_metrics(batch, step, run.world)
     with clock("gen"):
-        probe = draw_probe(run, batch)
+        probe = draw_probe(run, batch) if run.synced == step - 1 else None
     greedy: GreedyResponses | None = None
     if ESTIMATORS[run.config.algorithm.adv_estimator].greedy:
         with clock("gen_max"):
@@ -121,7 +122,7 @@ def evaluate_tokens(run: TrainingRun, drawn: Drawn, step: int, clock: Clock) -> 
             batch["old_log_probs"], batch["entropys"], batch["sum_pi_squared"] = found
         elif run.needs_old_log_probs:
             batch["old_log_probs"], batch["entropys"] = run.actor.log_probs_and_entropies(batch)
-        metrics = check_parity(run, drawn.probe, step)
+        metrics = {} if drawn.probe is None else check_parity(run, drawn.probe, step)
     if run.reference is not None:
         with clock("ref"):
             batch["ref_log_prob"] = run.reference.log_probs(batch)

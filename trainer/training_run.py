@@ -74,5 +74,7 @@ class TrainingRun(StageRun):
     """Responses from the latest weights, if they are generated in the background; see `steps/parity.py`."""
     syncs: int = 0
     """Number of times that the actor's weights have been sent to the rollout engine."""
+    synced: int = 0
+    """Step of the weights that were sent last."""
     agents: EpisodeSetup | None = None
     """Setup shared by all episodes, or None if every response is a single turn."""

@@ -148,6 +148,15 @@ def test_prompts_keep_their_order_and_no_token_is_older_than_allowed(
     assert {turns[seed] for step in range(1, STEPS + 1) for seed in seeds_of(step)} == {2}, "once a run"
 
 
+def test_weights_that_are_sent_every_other_step_count_towards_the_age(train_on: Train) -> None:
+    words = ["trainer.mode=async", "trainer.max_staleness=2", "trainer.weight_sync_steps=2"]
+    log = train_on("rare", *words, "trainer.save_freq=2")
+    assert [step["staleness/max"] for step in log] == [0.0, 1.0, 2.0, 1.0]
+    compared = [step.get("training/rollout_actor_kl") for step in log]
+    assert [one is not None for one in compared] == [True, False, True, False], "only with the same weights"
+    assert all(one is None or one < K3 for one in compared)
+
+
 def test_a_response_goes_on_while_weights_change_and_says_which_token_is_of_which(
     train_on: Train, servers: list[PolicyStub]
 ) -> None:

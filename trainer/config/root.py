@@ -410,6 +410,9 @@ class TrainerConfig(StageConfig):
     pipeline_depth: int | None = allowed(None, NOT_NEGATIVE)
     """With `order=ready`, number of steps whose responses are generated in addition to those of the current
     step. Null is 2, but at most `max_staleness`. With `order=strict`, it is always `max_staleness`."""
+    weight_sync_steps: int = allowed(1, POSITIVE)
+    """With `mode=async`, number of steps after which the weights are sent to the servers. The weights in
+    between count towards `max_staleness`."""
     order: str = allowed("strict", NamesOf("rewardkit.trainer.group_queue:ORDERS"))
     """With `mode=async`, the prompts that a step trains on. `strict` uses the next prompts, so that the
     prompts have the same order as with `mode=sync`. `ready` uses prompts whose responses are complete, so
@@ -462,10 +465,25 @@ def steps_ahead(config: TrainerConfig) -> int:
 
 def pipeline_depth(config: TrainerConfig) -> int:
     """Return the number of steps whose responses are generated in addition to those of the current step."""
-    ahead = steps_ahead(config)
+    ahead = max_depth(config)
     if config.mode != "async" or config.order == "strict":
         return ahead
     return min(2, ahead) if config.pipeline_depth is None else config.pipeline_depth
+
+
+def max_depth(config: TrainerConfig) -> int:
+    """Return the largest `pipeline_depth` that `max_staleness` allows."""
+    return steps_ahead(config) - (config.weight_sync_steps - 1)
+
+
+def trains_on_old(config: TrainerConfig) -> bool:
+    """Return True if responses may come from weights that are older than the policy."""
+    return pipeline_depth(config) > 0 or config.weight_sync_steps > 1
+
+
+def needs_reference(config: Config) -> bool:
+    """Return True if the reward or the loss has a KL to the reference policy."""
+    return config.algorithm.use_kl_in_reward or config.actor_rollout_ref.actor.use_kl_loss
 
 
 def masks_late(config: Config) -> bool:
@@ -477,7 +495,7 @@ def bypasses(config: Config) -> bool:
     """Return True if the rollout engine's log-probabilities are used as those of the old policy."""
     asked = config.algorithm.rollout_correction
     if asked.bypass_mode is None:
-        return pipeline_depth(config.trainer) > 0 and not (asked.rollout_is or asked.rollout_rs)
+        return trains_on_old(config.trainer) and not (asked.rollout_is or asked.rollout_rs)
     return asked.bypass_mode
 
 

@@ -19,8 +19,8 @@ from rewardkit.trainer.config.root import (
     corrects_rollouts,
     loss_mode,
     masks_late,
-    pipeline_depth,
-    steps_ahead,
+    max_depth,
+    trains_on_old,
 )
 from rewardkit.trainer.config.workers import ModelConfig, has_adapter
 
@@ -145,15 +145,33 @@ REFUSED: tuple[Rule, ...] = (
     ),
     (
         lambda c: (
-            c.trainer.order == "strict" and c.trainer.pipeline_depth not in (None, steps_ahead(c.trainer))
+            c.trainer.order == "strict" and c.trainer.pipeline_depth not in (None, max_depth(c.trainer))
         ),
         "trainer.pipeline_depth={c.trainer.pipeline_depth} requires trainer.order=ready; with strict order, "
         "trainer.max_staleness is the depth",
     ),
     (
-        lambda c: c.trainer.order == "ready" and (c.trainer.pipeline_depth or 0) > c.trainer.max_staleness,
+        lambda c: c.trainer.weight_sync_steps > 1 and c.trainer.mode != "async",
+        "trainer.weight_sync_steps={c.trainer.weight_sync_steps} requires trainer.mode=async",
+    ),
+    (
+        lambda c: c.trainer.weight_sync_steps > 1 and max_depth(c.trainer) < 0,
+        "trainer.weight_sync_steps={c.trainer.weight_sync_steps} makes responses older than "
+        "trainer.max_staleness={c.trainer.max_staleness}; set it to at least weight_sync_steps - 1",
+    ),
+    (
+        lambda c: any(
+            freq > 0 and freq % c.trainer.weight_sync_steps
+            for freq in (c.trainer.save_freq, c.trainer.test_freq)
+        ),
+        "trainer.save_freq={c.trainer.save_freq} and trainer.test_freq={c.trainer.test_freq} must be "
+        "multiples of trainer.weight_sync_steps={c.trainer.weight_sync_steps}, because the servers have the "
+        "policy's weights only after these steps",
+    ),
+    (
+        lambda c: c.trainer.order == "ready" and (c.trainer.pipeline_depth or 0) > max_depth(c.trainer),
         "trainer.pipeline_depth={c.trainer.pipeline_depth} must not exceed "
-        "trainer.max_staleness={c.trainer.max_staleness}",
+        "trainer.max_staleness={c.trainer.max_staleness} - (trainer.weight_sync_steps - 1)",
     ),
     (
         lambda c: c.trainer.order == "ready" and c.trainer.mode != "async",
@@ -233,7 +251,7 @@ SAID: tuple[Rule, ...] = (
         ),
     ),
     (
-        lambda c: pipeline_depth(c.trainer) > 0 and not _corrects_old_weights(c),
+        lambda c: trains_on_old(c.trainer) and not _corrects_old_weights(c),
         (
             "trainer.mode={c.trainer.mode} trains on tokens that were generated with older weights, and "
             "these settings do not correct for this; leave out algorithm.rollout_correction and "

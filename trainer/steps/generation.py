@@ -213,17 +213,18 @@ class PolicyWeights:
 
 
 def publish(run: TrainingRun, step: int) -> None:
-    """Send a step's weights to the engine, and start generating responses with them."""
+    """Send a step's weights to the engine if they are due, and start generating responses with them."""
     run.feed.settle()
-    sync_weights(run, step)
+    if step % run.config.trainer.weight_sync_steps == 0 or step == run.total_steps:
+        sync_weights(run, step)
     begin(run, step)
 
 
 def begin(run: TrainingRun, step: int) -> None:
-    """Start generating responses with the weights of a step that the engine has received."""
-    if step < run.total_steps:
+    """Start generating responses after a step, with the weights that the engine has received."""
+    if step < run.total_steps and run.synced == step:
         begin_probe(run)
-    run.feed.begin(step, partial(draw, run))
+    run.feed.begin(step, partial(draw, run), run.synced)
 
 
 def sync_weights(run: TrainingRun, step: int = 0) -> None:
@@ -242,6 +243,7 @@ def sync_weights(run: TrainingRun, step: int = 0) -> None:
         run.rollout.sync_weights(PolicyWeights(run.actor.model, dtype, as_nan=True))
     run.rollout.sync_weights(PolicyWeights(run.actor.model, dtype, adapter=adapter), step)
     run.syncs += 1
+    run.synced = step
 
 
 def _as_batch(rows: Sequence[PromptRow], ids: Tensor, mask: Tensor, drawn: Rollout, n: int) -> Batch:
