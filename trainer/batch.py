@@ -6,6 +6,8 @@ Shapes: B responses, P prompt tokens (left-padded), T response tokens (right-pad
     responses, response_mask                                     (B, T) int64, float32
     rollout_log_probs, old_log_probs, ref_log_prob, entropys     (B, T) float32
     teacher_log_prob, values, sum_pi_squared                     (B, T) float32
+    teacher_top_log_probs, teacher_top_ids, teacher_states       (B, T, k), (B, T, k), (B, T, H): see
+                                                                 `workers/distillation.py`
     weight_versions                                              (B, T) int64: training step of the weights
                                                                  that generated a token; only from servers
     routed_experts                                               (B, L, layers * k) int32: `models/routing.py`

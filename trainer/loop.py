@@ -128,7 +128,7 @@ def evaluate_tokens(run: TrainingRun, drawn: Drawn, step: int, clock: Clock) -> 
             batch["ref_log_prob"] = run.reference.log_probs(batch)
     if run.teacher is not None:
         with clock("teacher"):
-            batch["teacher_log_prob"] = run.teacher.log_probs(batch)
+            run.teacher.evaluate(batch)
     if run.critic is not None:
         with clock("values"):
             batch["values"] = run.critic.values(batch)
@@ -151,7 +151,7 @@ def assign_rewards(run: TrainingRun, drawn: Drawn, step: int, clock: Clock) -> d
 
 
 def update_models(run: TrainingRun, batch: Batch, step: int, clock: Clock) -> dict[str, float]:
-    """Run phase 4: update the critic, then the actor."""
+    """Run phase 4: update the critic, then the actor, and move the reference if it is due."""
     metrics: dict[str, float] = {}
     seed = row_seed(run.config.data.seed, step)
     if run.critic is not None:
@@ -160,6 +160,10 @@ def update_models(run: TrainingRun, batch: Batch, step: int, clock: Clock) -> di
     if run.critic is None or step > run.config.trainer.critic_warmup:
         with clock("update_actor"):
             metrics |= _named("actor", run.actor.update(batch, step, seed))
+    given = run.config.actor_rollout_ref.ref
+    if run.reference is not None and given.sync_steps and step % given.sync_steps == 0:
+        with clock("update_ref"):
+            run.reference.follow(run.actor.model, given.sync_alpha)
     return metrics
 
 

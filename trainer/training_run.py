@@ -24,6 +24,7 @@ from rewardkit.trainer.rewards import RewardSource
 from rewardkit.trainer.rollout.base import RolloutEngine
 from rewardkit.trainer.workers.actor import Actor, Reference
 from rewardkit.trainer.workers.critic import Critic
+from rewardkit.trainer.workers.teacher import Teacher
 
 
 @dataclass(kw_only=True)
@@ -58,7 +59,7 @@ class TrainingRun(StageRun):
     rewards: RewardSource
     reference: Reference | None
     """Reference policy, or None if neither the reward nor the loss has a KL term."""
-    teacher: Reference | None
+    teacher: Teacher | None
     """Teacher for distillation, or None if `distillation.enabled` is false."""
     critic: Critic | None
     """Critic, or None if the advantage estimator does not use one."""

@@ -2,6 +2,7 @@
 
     global_step_N/
         actor/, critic/     weights and optimizer states in torch's distributed format, for any world size
+        reference/          weights, if the reference moves towards the policy
         actor/huggingface/  the model's config and tokenizer, and in a run's last checkpoint its weights
         turns/              responses generated for later steps, if the run is not synchronous
         trainer.json        step, data position, KL coefficient, random states, settings, the step's metrics
@@ -84,12 +85,16 @@ class Learned:
     alarms: Alarms
     tokenizer: Any
     model_config: Any
+    reference: nn.Module | None = None
+    """Reference, if it moves towards the policy."""
 
-    def models(self) -> Iterator[tuple[str, nn.Module, torch.optim.Optimizer]]:
-        """Yield the name, model and optimizer for each model that is trained."""
+    def models(self) -> Iterator[tuple[str, nn.Module, torch.optim.Optimizer | None]]:
+        """Yield the name, model and optimizer, if any, for each model that changes."""
         yield "actor", self.actor.model, self.actor.optimizer.inner
         if self.critic is not None:
             yield "critic", self.critic.model, self.critic.optimizer.inner
+        if self.reference is not None:
+            yield "reference", self.reference, None
 
 
 @dataclass(frozen=True)
@@ -98,7 +103,7 @@ class Content:
 
     step: int
     states: dict[str, dict[str, Any]]
-    """Sharded tensors by name, for each of `actor` and `critic`."""
+    """Sharded tensors by name, for each of `actor`, `critic` and `reference`."""
     facts: dict[str, Any]
     turns: dict[int, pa.Table]
     """Turns that this process has generated for later steps, by step."""
@@ -164,7 +169,7 @@ def check_fits(start: Path, loader: PromptLoader[Any], models: Mapping[str, nn.M
 
     Args:
         loader: Loader for the run's data. It is moved to the position stored in the checkpoint.
-        models: Models to train, `actor` and `critic`, with or without weights.
+        models: Models that change, `actor`, `critic` and `reference`, with or without weights.
 
     Raises:
         ConfigError, InputError: The data or the models do not match the checkpoint.
@@ -184,11 +189,15 @@ def _check_fits(start: Path, loader: PromptLoader[Any], models: Mapping[str, nn.
         _check_shapes(folder, saved_tensors(folder), named)
 
 
+NEEDED_BY = {"critic": "algorithm.adv_estimator", "reference": "actor_rollout_ref.ref.sync_steps"}
+"""Setting because of which a checkpoint contains a model."""
+
+
 def _part(checkpoint: Path, name: str) -> Path:
-    if name == "critic" and not (checkpoint / name).is_dir():
+    if name in NEEDED_BY and not (checkpoint / name).is_dir():
         raise ConfigError(
-            f"{checkpoint} contains no {name}, which this algorithm.adv_estimator needs; use the estimator "
-            "of the earlier run, or start from scratch with trainer.resume_mode=disable"
+            f"{checkpoint} contains no {name}, which this {NEEDED_BY[name]} needs; use the value of the "
+            "earlier run, or start from scratch with trainer.resume_mode=disable"
         )
     return checkpoint / name
 
@@ -358,14 +367,14 @@ class Checkpoints:
             raise first
 
     @torch.no_grad()
-    def _load(self, folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
+    def _load(self, folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer | None) -> None:
         """Load the model and optimizer in place. An optimizer saved before its first step has no state."""
         saved = saved_tensors(folder)
         state = _state(model, optimizer)
         named = dict(language_model(model).named_parameters())
         _check_shapes(folder, saved, state)
         for key, entry in saved.items():
-            if key.startswith("optimizer."):
+            if optimizer is not None and key.startswith("optimizer."):
                 name, _, slot = key.removeprefix("optimizer.").rpartition(".")
                 like = named[name]
                 same = entry.size == like.size()
@@ -379,7 +388,7 @@ class Checkpoints:
         )
 
 
-def _state(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+def _state(model: nn.Module, optimizer: torch.optim.Optimizer | None) -> dict[str, Tensor]:
     """Return weights and optimizer states by parameter name, without gathering shards.
 
     torch's `get_optimizer_state_dict` would change the run, because it takes an optimizer step to create the
@@ -391,7 +400,7 @@ def _state(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tens
     state = {}
     for name, parameter in language_model(model).named_parameters():
         state[f"model.{name}"] = parameter.detach()
-        for slot, value in optimizer.state.get(parameter, {}).items():
+        for slot, value in optimizer.state.get(parameter, {}).items() if optimizer else ():
             state[f"optimizer.{name}.{slot}"] = value
     return state
 

@@ -17,6 +17,7 @@ from rewardkit.trainer.config.allowed import (
     POSITIVE,
     SEEDS,
     SHARE,
+    Interval,
     NamesOf,
     allowed,
 )
@@ -150,17 +151,22 @@ class AlgorithmConfig:
 
 @dataclass
 class DistillationLossConfig:
-    loss_mode: str = allowed(
-        "k3",
-        NamesOf("rewardkit.trainer.algorithms.kl:PENALTIES"),
-        instead="rewardkit distils only on the sampled tokens, with {known}; for the reverse KL set "
-        "loss_mode=k1 and use_policy_gradient=true",
-    )
-    """Estimator of the divergence between the policy and the teacher at each token: `k1`, `abs`, `k2` or
-    `k3`. verl's names `kl`, `mse` and `low_var_kl` are also accepted."""
+    loss_mode: str = allowed("k3", NamesOf("rewardkit.trainer.algorithms.divergences:DISTANCES"))
+    """Distance between the policy p and the teacher q at each token. `k1`, `abs`, `k2` and `k3` are estimates
+    at the sampled token. verl's names `kl`, `mse` and `low_var_kl` are also accepted. `forward_kl`, KL(q||p),
+    `reverse_kl`, KL(p||q), and `jsd` compare the whole vocabulary. `forward_kl_topk` compares the teacher's
+    `topk` most likely tokens. `forward_kl_topk_tail` also compares the probability of all others."""
+    topk: int = allowed(32, POSITIVE)
+    """Number of tokens in `forward_kl_topk` and `forward_kl_topk_tail`."""
+    jsd_beta: float = allowed(0.5, Interval(0, 1, open_low=True, open_high=True))
+    """Weight of the teacher in the mixture of `jsd`. Values near 0 approach the direction of the forward KL,
+    values near 1 that of the reverse KL."""
+    log_prob_min_clamp: float | None = allowed(None, FINITE)
+    """Lower bound for the log-probabilities in `forward_kl_topk` and `forward_kl_topk_tail`. Lower ones are
+    raised to it and have no gradient."""
     use_policy_gradient: bool = False
-    """If true, subtract the divergence from the advantage of each token. With `k1`, this is the gradient of
-    the reverse KL. If false, use the divergence as a loss."""
+    """If true, subtract the distance from the advantage of each token. With `k1`, this is the gradient of the
+    reverse KL. Only for estimates at the sampled token. If false, use the distance as a loss."""
     use_task_rewards: bool = True
     """If false, train only on the teacher. Scores are still logged."""
     distillation_loss_coef: float = allowed(1.0, NOT_NEGATIVE)

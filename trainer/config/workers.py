@@ -320,6 +320,10 @@ class RefConfig:
     ulysses_sequence_parallel_size: int = allowed(
         II("actor_rollout_ref.actor.ulysses_sequence_parallel_size"), POSITIVE
     )
+    sync_steps: int | None = allowed(None, POSITIVE)
+    """Number of steps after which the reference moves towards the policy. Null keeps the initial policy."""
+    sync_alpha: float = allowed(0.6, Interval(0, 1, open_low=True))
+    """Share of the policy in the new weights of the reference. 1 copies the policy."""
 
 
 @dataclass

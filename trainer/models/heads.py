@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from rewardkit.trainer.algorithms.log_probs import Entropy, compiled_log_probs, log_probs_at
+from rewardkit.trainer.distributed import gathered
 from rewardkit.trainer.models.attention import Packed, attending
 from rewardkit.trainer.models.routing import RouterReplay
 from rewardkit.trainer.models.sequence import gather_values, own_part
@@ -26,6 +27,10 @@ from rewardkit.trainer.models.shape import CHUNK_ELEMENTS
 Packing = Literal["off", "rows", "flat"]
 """Packing of sequences: `off` for one sequence per row, `rows` if short sequences share a row, and `flat` for
 all sequences in one row."""
+
+OfLogits = Callable[[Tensor, Tensor, Tensor], Tensor]
+"""Function that takes hidden states, (n, H), logits at the temperature, (n, V) float32, and the indices of
+n targets. It returns figures for these targets, (n, c)."""
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +66,8 @@ class PolicyModel(nn.Module):
         entropy: Entropy,
         packed: Packed | None = None,
         routes: Tensor | None = None,
-    ) -> tuple[Tensor, Tensor | None]:
+        more: OfLogits | None = None,
+    ) -> tuple[Tensor, Tensor | None, Tensor | None]:
         """Compute log-probabilities of `targets`, each from the hidden state of the token before it.
 
         Args:
@@ -70,12 +76,28 @@ class PolicyModel(nn.Module):
             targets: Tokens to score, (N,).
             packed: Sequences in the row, if there is a single row, or None if positions separate them.
             routes: Experts for each token, (R, W, layers * k). See `routing.py`.
+            more: Function that computes further figures from the logits, or None.
 
         Returns:
-            Log-probabilities and, if requested, entropies in nats, each (N,) float32. See `token_log_probs`.
+            Log-probabilities and, if requested, entropies in nats, each (N,) float32, and the further
+            figures, (N, c). See `token_log_probs`.
         """
-        score = partial(self._score_all, temperature=temperature, entropy=entropy, packed=packed)
-        return _by_part(score, (ids, positions, routes), (places, targets), packed)
+        score = partial(self._score_all, temperature=temperature, entropy=entropy, packed=packed, more=more)
+        numbers = torch.arange(len(targets), device=targets.device)
+        first, *others = _by_part(score, (ids, positions, routes), (places, targets, numbers), packed)
+        return first, *others
+
+    def copy_head(self, dtype: torch.dtype) -> Callable[[Tensor], Tensor]:
+        """Return a function from hidden states to logits, with a full copy of the output layer.
+
+        All processes must call this method, while the weights are sharded.
+        """
+        if self._scale is None:
+            return lambda states: states  # the states that `more` receives are the logits
+        head = self.body.get_output_embeddings()
+        weight = gathered(head.weight.detach().to(dtype))
+        bias = None if head.bias is None else gathered(head.bias.detach().to(dtype))
+        return lambda states: self._scaled(nn.functional.linear(states, weight, bias))
 
     def _score_all(
         self,
@@ -84,10 +106,12 @@ class PolicyModel(nn.Module):
         routes: Tensor | None,
         places: Tensor,
         targets: Tensor,
+        numbers: Tensor,
         temperature: float,
         entropy: Entropy,
         packed: Packed | None,
-    ) -> tuple[Tensor, Tensor | None]:
+        more: OfLogits | None,
+    ) -> tuple[Tensor | None, ...]:
         if routes is not None and self._routing is None:
             self._routing = RouterReplay(self.body)
         if self._routing is not None:
@@ -103,15 +127,15 @@ class PolicyModel(nn.Module):
         first = len(states) % size or min(len(states), size)
         pieces = []
         for start, end in pairwise([0, *range(first, len(states) + 1, size)]):
-            chunk = states[start:end], targets[start:end], temperature, entropy, head
+            at = slice(start, end)
+            chunk = states[at], targets[at], numbers[at], temperature, entropy, head, more
             # To save memory, the backward pass recomputes each chunk's logits. It starts with the last chunk,
             # whose logits are kept.
             again = torch.is_grad_enabled() and end < len(states)
             pieces.append(
                 checkpoint(self._score, *chunk, use_reentrant=False) if again else self._score(*chunk)
             )
-        log_probs, entropies = zip(*pieces, strict=True)
-        return torch.cat(log_probs), None if entropy == "no" else torch.cat(entropies)
+        return tuple(None if part[0] is None else torch.cat(part) for part in zip(*pieces, strict=True))
 
     def _summing_head(self) -> Tensor | None:
         """Return the output layer's weight in float32 if its gradient is summed over chunks, else None.
@@ -129,10 +153,12 @@ class PolicyModel(nn.Module):
         self,
         states: Tensor,
         targets: Tensor,
+        numbers: Tensor,
         temperature: float,
         entropy: Entropy,
         weight: Tensor | None,
-    ) -> tuple[Tensor, Tensor | None]:
+        more: OfLogits | None,
+    ) -> tuple[Tensor, Tensor | None, Tensor | None]:
         logits = states
         if self._scale is not None:
             head = self.body.get_output_embeddings()
@@ -140,12 +166,16 @@ class PolicyModel(nn.Module):
                 logits = head(states)
             else:
                 logits = nn.functional.linear(states, weight.to(states.dtype), head.bias)
-            if self._cap:
-                logits = self._cap * torch.tanh(logits / self._cap)
-            elif self._scale != 1.0:
-                logits = logits * self._scale
+            logits = self._scaled(logits)
         compute = compiled_log_probs() if self.compiled else log_probs_at
-        return compute(logits, targets, temperature, entropy)
+        log_probs, entropies = compute(logits, targets, temperature, entropy)
+        figures = None if more is None else more(states, logits.float() / temperature, numbers)
+        return log_probs, entropies, figures
+
+    def _scaled(self, logits: Tensor) -> Tensor:
+        if self._cap:
+            return self._cap * torch.tanh(logits / self._cap)
+        return logits if self._scale is None else logits * self._scale
 
 
 class ValueModel(nn.Module):
@@ -169,11 +199,12 @@ class ValueModel(nn.Module):
     def forward(self, ids: Tensor, positions: Tensor, places: Tensor, packed: Packed | None = None) -> Tensor:
         """Return the values after the tokens at `places`, (N,) float32. See `PolicyModel.forward`."""
 
-        def values(ids: Tensor, positions: Tensor, places: Tensor) -> tuple[Tensor, None]:
+        def values(ids: Tensor, positions: Tensor, places: Tensor) -> tuple[Tensor]:
             states = hidden_states(self.body, ids, positions, packed).flatten(0, 1)[places]
-            return self.head(states).float().sum(-1), None
+            return (self.head(states).float().sum(-1),)
 
-        return _by_part(values, (ids, positions), (places,), packed)[0]
+        found: Tensor = _by_part(values, (ids, positions), (places,), packed)[0]
+        return found
 
 
 def has_no_weights(model: nn.Module) -> bool:
@@ -193,11 +224,11 @@ def hidden_states(body: nn.Module, ids: Tensor, positions: Tensor, packed: Packe
 
 
 def _by_part(
-    compute: Callable[..., tuple[Tensor, Tensor | None]],
+    compute: Callable[..., tuple[Tensor | None, ...]],
     tokens: tuple[Tensor | None, ...],
     scored: tuple[Tensor, ...],
     packed: Packed | None,
-) -> tuple[Tensor, Tensor | None]:
+) -> tuple[Any, ...]:
     """Compute this process's part of a shared row, and return the results from all processes.
 
     Args:
@@ -213,13 +244,8 @@ def _by_part(
     mine = owners == sharing.rank
     places, *others = (s[mine] for s in scored)
     own = (None if t is None else own_part(t, sharing) for t in tokens)
-    first, second = compute(*own, places - sharing.rank * width, *others)
-    whole = gather_values(first, owners, sharing)
-    if second is None:
-        return whole, None
-    if second.dim() == 1:
-        return whole, gather_values(second, owners, sharing)
-    return whole, torch.stack([gather_values(s, owners, sharing) for s in second.unbind(-1)], dim=-1)
+    found = compute(*own, places - sharing.rank * width, *others)
+    return tuple(None if f is None else gather_values(f, owners, sharing) for f in found)
 
 
 @torch.no_grad()

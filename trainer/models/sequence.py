@@ -22,7 +22,7 @@ def own_part(tokens: Tensor, sharing: World) -> Tensor:
 
 
 def gather_values(values: Tensor, owners: Tensor, sharing: World) -> Tensor:
-    """Return the values from all processes, (N,), with element i from process `owners[i]`.
+    """Return the values from all processes, (N, ...), with element i from process `owners[i]`.
 
     All processes must compute the same loss from the result. Each process gets the gradient for its values.
     """
@@ -99,8 +99,9 @@ class _Gather(torch.autograd.Function):
         ctx.mine = owners == sharing.rank
         counts = owners.bincount(minlength=sharing.size)
         most = int(counts.max()) if len(owners) else 0
-        filled = pad(values, (0, most - len(values)))
-        by_process = filled.new_empty(sharing.size, most)
+        filled = values.new_zeros(most, *values.shape[1:])
+        filled[: len(values)] = values
+        by_process = filled.new_empty(sharing.size, *filled.shape)
         if most:
             dist.all_gather(list(by_process), filled, group=sharing.group)
         real = torch.arange(most, device=values.device) < counts.unsqueeze(1)

@@ -20,6 +20,7 @@ from torch.distributed.fsdp import (
     fully_shard,
     register_fsdp_forward_method,
 )
+from torch.distributed.tensor import DTensor, Replicate
 from transformers import PreTrainedModel
 
 from rewardkit.trainer.config.workers import FsdpConfig, computing_dtype, may_stay_whole, offloads
@@ -126,6 +127,16 @@ def full_tensors(model: nn.Module, dtype: torch.dtype | None = None) -> Iterator
     for name, parameter in body.named_parameters():
         value = parameter.detach()
         yield name, gathered(value if dtype is None else value.to(dtype))
+
+
+def move_towards(parameter: Tensor, whole: Tensor, alpha: float) -> None:
+    """Interpolate a parameter, sharded or not, towards a full tensor, which every process has."""
+    if isinstance(parameter, DTensor):
+        mesh = parameter.device_mesh
+        everywhere = DTensor.from_local(whole, mesh, [Replicate()] * mesh.ndim, run_check=False)
+        whole = everywhere.redistribute(placements=parameter.placements).to_local()
+        parameter = parameter.to_local()
+    parameter.lerp_(whole.to(parameter), alpha)
 
 
 def _mesh(world: World, fsdp_size: int) -> DeviceMesh:

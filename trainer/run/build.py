@@ -28,6 +28,7 @@ from rewardkit.trainer.config.root import (
     KlCtrlConfig,
     bypasses,
     loss_mode,
+    needs_reference,
     world_size,
 )
 from rewardkit.trainer.config.workers import (
@@ -35,6 +36,7 @@ from rewardkit.trainer.config.workers import (
     ModelConfig,
     RefConfig,
     RolloutConfig,
+    computing_dtype,
     group_size,
     has_adapter,
 )
@@ -65,6 +67,7 @@ from rewardkit.trainer.training_run import TrainingRun
 from rewardkit.trainer.workers.actor import Actor, Reference
 from rewardkit.trainer.workers.batching import Batching
 from rewardkit.trainer.workers.critic import Critic
+from rewardkit.trainer.workers.teacher import Teacher
 
 LEARNING = {"actor_rollout_ref.model": "actor", "critic.model": "critic"}
 """Name of each trained model in a checkpoint, by the model's section in the settings."""
@@ -109,8 +112,8 @@ def open_run(config: Config, world: World) -> Iterator[TrainingRun]:
         rewards = stack.enter_context(closing(open_rewards(config, sources, server=server, ready=True)))
         if world.is_main:
             write_identities(identities_here(rewards, sources), folder)
-        policy = _open_policy(config, world, tokenizer, data.total_steps)
         teacher = _open_teacher(config, world)
+        policy = _open_policy(config, world, tokenizer, data.total_steps, teacher)
         critic = _open_critic(config, world, data.total_steps)
         kl = _kl_controller(config.algorithm.kl_ctrl)
         alarms = Alarms(config.trainer)
@@ -119,6 +122,8 @@ def open_run(config: Config, world: World) -> Iterator[TrainingRun]:
         learned = Learned(
             policy.actor, critic, feed, kl, alarms, tokenizer, load_model_config(model.path, model)
         )
+        if _follows(config) and policy.reference is not None:
+            learned = replace(learned, reference=policy.reference.model)
         yield TrainingRun(
             config=config,
             world=world,
@@ -173,7 +178,14 @@ def _try_models(
         learning = {
             LEARNING[asked.key]: one.model for asked, one in tried.items() if one and asked.key in LEARNING
         }
+        if _follows(config) and "actor" in learning:
+            learning["reference"] = learning["actor"]
         check_fits(start, data.loader, learning)
+
+
+def _follows(config: Config) -> bool:
+    """Return True if the run has a reference that moves towards the policy."""
+    return needs_reference(config) and config.actor_rollout_ref.ref.sync_steps is not None
 
 
 def _asked_models(config: Config, device: torch.device, used: int, known: int) -> Iterator[TrialModel]:
@@ -192,7 +204,7 @@ def _asked_models(config: Config, device: torch.device, used: int, known: int) -
     shared: dict[str, Any] = {"device": device, "processes": processes}
     shared["longest"] = rollout.prompt_length + rollout.response_length
     models = [(policy.actor.fsdp_config, policy.actor.ulysses_sequence_parallel_size)]
-    if (config.algorithm.use_kl_in_reward or policy.actor.use_kl_loss) and not has_adapter(policy.model):
+    if needs_reference(config) and not has_adapter(policy.model):
         models.append((policy.ref.fsdp_config, policy.ref.ulysses_sequence_parallel_size))
     for fsdp, split in models:
         size = group_size(split, processes)
@@ -286,7 +298,9 @@ def _open_data(
     )
 
 
-def _open_policy(config: Config, world: World, tokenizer: Any, total_steps: int) -> _Policy:
+def _open_policy(
+    config: Config, world: World, tokenizer: Any, total_steps: int, teacher: Teacher | None
+) -> _Policy:
     """Build actor, reference and engine. The latter two need the actor's model before it is sharded."""
     policy = config.actor_rollout_ref
     fsdp = policy.actor.fsdp_config
@@ -294,9 +308,9 @@ def _open_policy(config: Config, world: World, tokenizer: Any, total_steps: int)
     generating = replace(policy, rollout=at_once(config, world.size))
     rollout = open_rollout(generating, world, model, tokenizer)
     eos_ids = _eos_ids(policy, model, tokenizer)
-    needs_reference = config.algorithm.use_kl_in_reward or policy.actor.use_kl_loss
+    referring = needs_reference(config)
     adapted = has_adapter(policy.model)
-    frozen = _frozen_copy(policy, world, model) if needs_reference and not adapted else None
+    frozen = _frozen_copy(policy, world, model) if referring and not adapted else None
     splits = [
         group_size(worker.ulysses_sequence_parallel_size, world.size) for worker in (policy.actor, policy.ref)
     ]
@@ -305,7 +319,7 @@ def _open_policy(config: Config, world: World, tokenizer: Any, total_steps: int)
         policy.model,
         world.device,
         fsdp,
-        sequence_parallel=max(splits) if needs_reference and adapted else splits[0],
+        sequence_parallel=max(splits) if referring and adapted else splits[0],
     )
     actor = Actor(
         shard(prepared, world, fsdp, places),
@@ -318,8 +332,9 @@ def _open_policy(config: Config, world: World, tokenizer: Any, total_steps: int)
         balance=config.trainer.balance_batch,
         total_steps=total_steps,
         distillation=_as_loss(config.distillation),
+        copy_head=None if teacher is None else teacher.copy_head,
     )
-    if not needs_reference:
+    if not referring:
         return _Policy(actor, None, rollout, eos_ids)
     reference = Reference(
         actor.model if frozen is None else frozen,
@@ -365,15 +380,18 @@ def _teacher_options(config: Config) -> ModelConfig:
     )
 
 
-def _open_teacher(config: Config, world: World) -> Reference | None:
+def _open_teacher(config: Config, world: World) -> Teacher | None:
     if not config.distillation.enabled:
         return None
     policy = config.actor_rollout_ref
     split = group_size(policy.ref.ulysses_sequence_parallel_size, world.size)
-    return Reference(
+    return Teacher(
         _frozen(policy.ref, _teacher_options(config), world),
         world,
         _forward_batching(policy.ref, config.trainer.balance_batch, split),
+        config.distillation.distillation_loss,
+        vocabulary=load_model_config(policy.model.path, policy.model).get_text_config().vocab_size,
+        dtype=DTYPES[computing_dtype(policy.ref.fsdp_config)],
         temperature=policy.rollout.temperature,
         sequence_parallel=split,
     )

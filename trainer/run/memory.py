@@ -11,7 +11,8 @@ import subprocess
 from rewardkit.errors import ConfigError
 from rewardkit.host_memory import total_bytes
 from rewardkit.trainer.algorithms.advantages import ESTIMATORS
-from rewardkit.trainer.config.root import Config, world_size
+from rewardkit.trainer.algorithms.divergences import DIVERGENCES
+from rewardkit.trainer.config.root import Config, needs_reference, world_size
 from rewardkit.trainer.config.workers import (
     DTYPE_NAMES,
     ActorConfig,
@@ -70,8 +71,7 @@ def estimate(config: Config) -> dict[str, float] | None:
     if has_critic:
         needs["critic"] = _trained(critic_shape, critic.fsdp_config, 0) / processes
         phases.append(_update(config, critic, critic.model, critic_shape, 0, processes))
-    has_reference = config.algorithm.use_kl_in_reward or policy.actor.use_kl_loss
-    if has_reference and not rank and not offloads(policy.ref.fsdp_config):
+    if needs_reference(config) and not rank and not offloads(policy.ref.fsdp_config):
         needs["reference"] = 4.0 * shape.parameters / processes
     if config.distillation.enabled:
         teacher = read_shape(str(config.distillation.teacher_models.teacher_model.model_path))
@@ -79,9 +79,23 @@ def estimate(config: Config) -> dict[str, float] | None:
             return None
         if not offloads(policy.ref.fsdp_config):
             needs["teacher"] = 4.0 * teacher.parameters / processes
+        needs["teacher's distributions"] = _stored_bytes(config, teacher, processes)
     if config.reward_model.enable and (scoring := read_shape(str(config.reward_model.model.path))):
         needs["reward model"] = float(_bytes(policy.actor.fsdp_config.dtype) * scoring.parameters)
+    needs = {name: size for name, size in needs.items() if size}
     return needs | engine | max(phases, key=lambda parts: sum(parts.values()))
+
+
+def _stored_bytes(config: Config, teacher: Shape, processes: int) -> float:
+    """Return the bytes of the teacher's tensors in a process's batch. See `workers/distillation.py`."""
+    given = config.distillation.distillation_loss
+    divergence = DIVERGENCES.get(given.loss_mode)
+    if divergence is None:
+        return 0.0
+    width = _bytes(computing_dtype(config.actor_rollout_ref.ref.fsdp_config)) * teacher.hidden
+    rollout = config.actor_rollout_ref.rollout
+    tokens = config.data.train_batch_size * rollout.n // processes * rollout.response_length
+    return float(tokens * (8 * given.topk if divergence.top else width))
 
 
 def report(config: Config) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from rewardkit.errors import ConfigError
 from rewardkit.trainer.algorithms.advantages import ESTIMATORS
+from rewardkit.trainer.algorithms.divergences import DIVERGENCES
 from rewardkit.trainer.algorithms.kl import PENALTIES
 from rewardkit.trainer.config.root import (
     Config,
@@ -20,6 +21,7 @@ from rewardkit.trainer.config.root import (
     loss_mode,
     masks_late,
     max_depth,
+    needs_reference,
     trains_on_old,
 )
 from rewardkit.trainer.config.workers import ModelConfig, has_adapter
@@ -137,6 +139,11 @@ REFUSED: tuple[Rule, ...] = (
         "trainer.val_before_train=false and trainer.test_freq=-1",
     ),
     (
+        lambda c: c.actor_rollout_ref.ref.sync_steps and has_adapter(c.actor_rollout_ref.model),
+        "actor_rollout_ref.ref.sync_steps={c.actor_rollout_ref.ref.sync_steps} needs a reference with its "
+        "own weights, but with LoRA the reference is the policy without its adapter; unset sync_steps",
+    ),
+    (
         lambda c: c.trainer.mode != "sync" and c.actor_rollout_ref.rollout.name != "vllm_server",
         (
             "trainer.mode={c.trainer.mode} generates while the policy is trained, which requires vLLM "
@@ -194,10 +201,16 @@ REFUSED: tuple[Rule, ...] = (
         lambda c: (
             c.distillation.enabled
             and not c.distillation.distillation_loss.use_policy_gradient
-            and PENALTIES[c.distillation.distillation_loss.loss_mode] is PENALTIES["k1"]
+            and PENALTIES.get(c.distillation.distillation_loss.loss_mode) is PENALTIES["k1"]
         ),
         "distillation.distillation_loss.loss_mode={c.distillation.distillation_loss.loss_mode} as a loss has "
         "a gradient of 0 on average; set distillation.distillation_loss.use_policy_gradient=true",
+    ),
+    (
+        lambda c: c.distillation.rewards_tokens and c.distillation.distillation_loss.loss_mode in DIVERGENCES,
+        "distillation.distillation_loss.loss_mode={c.distillation.distillation_loss.loss_mode} does not "
+        "depend on the sampled token, so it has a gradient of 0 on average as a reward; set "
+        "distillation.distillation_loss.use_policy_gradient=false, or loss_mode=k1",
     ),
     (
         lambda c: c.custom_reward_function.path and c.reward.url,
@@ -241,6 +254,11 @@ SAID: tuple[Rule, ...] = (
         lambda c: c.algorithm.use_kl_in_reward and c.actor_rollout_ref.actor.use_kl_loss,
         "algorithm.use_kl_in_reward and actor_rollout_ref.actor.use_kl_loss are both set, so the KL to the "
         "reference policy is used both in the rewards and in the loss",
+    ),
+    (
+        lambda c: c.actor_rollout_ref.ref.sync_steps and not needs_reference(c),
+        "actor_rollout_ref.ref.sync_steps={c.actor_rollout_ref.ref.sync_steps} has no effect without "
+        "algorithm.use_kl_in_reward or actor_rollout_ref.actor.use_kl_loss",
     ),
     (
         lambda c: ESTIMATORS[c.algorithm.adv_estimator].groups and c.actor_rollout_ref.rollout.n == 1,

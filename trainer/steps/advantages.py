@@ -21,7 +21,8 @@ from rewardkit.trainer.config.root import corrects_rollouts, loss_mode
 from rewardkit.trainer.logging.metrics import summarize
 from rewardkit.trainer.steps.correction import correct_rollout, leave_out_rejected
 from rewardkit.trainer.training_run import TrainingRun
-from rewardkit.trainer.workers.actor import loss_options, teacher_distance
+from rewardkit.trainer.workers.actor import loss_options
+from rewardkit.trainer.workers.distillation import teacher_distance
 
 
 def compute_advantages(run: TrainingRun, batch: Batch) -> dict[str, float]:

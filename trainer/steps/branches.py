@@ -101,7 +101,7 @@ def _evaluate(run: TrainingRun, batch: Batch) -> None:
     if run.reference is not None:
         batch["ref_log_prob"] = run.reference.log_probs(batch)
     if run.teacher is not None:
-        batch["teacher_log_prob"] = run.teacher.log_probs(batch)
+        run.teacher.evaluate(batch)
 
 
 def _kept(run: TrainingRun, batch: Batch) -> Tensor:

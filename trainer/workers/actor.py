@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
 
 import torch
@@ -13,13 +14,21 @@ from rewardkit.trainer.algorithms.losses import POLICY_LOSSES
 from rewardkit.trainer.algorithms.objective import PolicyLoss, PolicyOptions, policy_loss
 from rewardkit.trainer.algorithms.reductions import Stats, Totals, aggregate, masked_sum
 from rewardkit.trainer.batch import Batch
-from rewardkit.trainer.config.root import DistillationConfig, DistillationLossConfig
+from rewardkit.trainer.config.root import DistillationConfig
 from rewardkit.trainer.config.workers import ActorConfig
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.models.lora import adapters_off
 from rewardkit.trainer.models.routing import ROUTES
+from rewardkit.trainer.models.sharding import drop_gathered, full_tensors, language_model, move_towards
 from rewardkit.trainer.workers.batching import Batching, map_rows
-from rewardkit.trainer.workers.forward import response_log_probs
+from rewardkit.trainer.workers.distillation import (
+    Head,
+    compares_distributions,
+    compares_vocabulary,
+    distance_figures,
+    teacher_distance,
+)
+from rewardkit.trainer.workers.forward import TokenFigures, response_figures, response_log_probs
 from rewardkit.trainer.workers.parallel import parallel_to
 from rewardkit.trainer.workers.update import Optimizer, UpdatePlan, update
 
@@ -46,15 +55,13 @@ def loss_options(config: ActorConfig) -> PolicyOptions:
     )
 
 
-def teacher_distance(given: DistillationLossConfig, log_ratio: Tensor) -> Tensor:
-    """Return the policy's distance from the teacher for each token, given log p_policy - log p_teacher."""
-    distance = PENALTIES[given.loss_mode](log_ratio, torch.zeros_like(log_ratio))
-    limit = given.loss_max_clamp
-    return distance if limit is None else distance.clamp(-limit, limit)
+def without_routes(batch: Batch) -> Batch:
+    """Return the batch without the experts of the policy, so that a model chooses its own."""
+    return Batch({name: t for name, t in batch.tensors.items() if name != ROUTES}, batch.rows)
 
 
 class Reference:
-    """Policy before training, or a teacher model."""
+    """Policy before training, or any other model that only evaluates the policy's tokens."""
 
     def __init__(
         self,
@@ -81,10 +88,21 @@ class Reference:
     @torch.no_grad()
     def log_probs(self, batch: Batch) -> Tensor:
         """Return the log-probabilities of the response tokens, (B, T). The model chooses its own experts."""
-        batch = Batch({name: t for name, t in batch.tensors.items() if name != ROUTES}, batch.rows)
+        batch = without_routes(batch)
         with adapters_off(self.model) if self._base_of_adapter else nullcontext():
             (log_probs,) = map_rows(batch, self._chosen, self._batching, self._parallel, self.model)
         return log_probs
+
+    @torch.no_grad()
+    def follow(self, policy: nn.Module, alpha: float) -> None:
+        """Set the weights to (1 - alpha) times themselves plus alpha times the policy's.
+
+        All processes must call this method.
+        """
+        drop_gathered(self.model)
+        own = dict(language_model(self.model).named_parameters())
+        for name, tensor in full_tensors(policy):
+            move_towards(own[name], tensor, alpha)
 
     def _chosen(self, batch: Batch) -> tuple[Tensor, ...]:
         return (self._log_probs(batch, "no")[0],)
@@ -110,10 +128,14 @@ class Actor(Reference):
         total_steps: int = 1,
         loss: PolicyLoss | None = None,
         distillation: DistillationConfig | None = None,
+        copy_head: Callable[[], Head] | None = None,
     ) -> None:
         """Create an actor that trains `model`. If `loss` is None, `config.policy_loss.loss_mode` selects it.
 
         With `distillation`, the distance from the teacher is added to the policy loss or replaces it.
+
+        Args:
+            copy_head: Function that returns the teacher's output layer, if the distance needs it.
         """
         asked = config.ulysses_sequence_parallel_size
         super().__init__(model, world, log_prob_batching, temperature=temperature, sequence_parallel=asked)
@@ -121,6 +143,9 @@ class Actor(Reference):
         self._policy_loss = loss or POLICY_LOSSES[config.policy_loss.loss_mode or "vanilla"]
         self._options = loss_options(config)
         self._distillation = distillation
+        self._copy_head = copy_head
+        self._distances: TokenFigures | None = None
+        """Distances from the teacher's distributions, if the loss contains them. Only during an update."""
         self._plan = UpdatePlan.of(config, self._parallel, samples_per_prompt, balance=balance)
         self.optimizer = Optimizer(model, config.optim, config.fsdp_config, config.grad_clip, total_steps)
 
@@ -153,7 +178,21 @@ class Actor(Reference):
     def update(self, batch: Batch, step: int, seed: int) -> dict[str, float]:
         """Run the PPO updates for training step `step` and return their metrics."""
         work = (self.loss, self.live, self.optimizer, self._parallel, self._plan)
-        return update(batch, *work, step=step, seed=seed)
+        self._distances = self._of_distributions()
+        try:
+            return update(batch, *work, step=step, seed=seed)
+        finally:
+            self._distances = None  # frees the teacher's output layer
+
+    def _of_distributions(self) -> TokenFigures | None:
+        if self._distillation is None or not compares_distributions(self._distillation.distillation_loss):
+            return None
+        given = self._distillation.distillation_loss
+        head: Head | None = None
+        if compares_vocabulary(given):
+            assert self._copy_head is not None
+            head = self._copy_head()
+        return distance_figures(given, head, self._temperature)
 
     def live(self, batch: Batch) -> Tensor:
         """Return a mask of the rows that have a gradient, (B,) bool.
@@ -175,9 +214,8 @@ class Actor(Reference):
         mask = batch["response_mask"]
         on_policy = "old_log_probs" not in batch.tensors  # see `TrainingRun.needs_old_log_probs`
         given = on_policy and "rollout_log_probs" not in batch.tensors  # as in SFT: no engine generated these
-        log_probs, entropies = self._log_probs(
-            batch, "loss" if config.entropy_coeff else "value" if given else "no"
-        )
+        entropy: Entropy = "loss" if config.entropy_coeff else "value" if given else "no"
+        log_probs, entropies, figures = self._figures(batch, entropy)
         loss, stats = policy_loss(
             log_probs,
             log_probs.detach() if on_policy else batch["old_log_probs"],
@@ -194,7 +232,13 @@ class Actor(Reference):
         if given and entropies is not None:
             stats["entropy"] = masked_sum(entropies.detach(), mask) / totals.computed
         if self._distillation is not None:
-            distance = self._teacher_loss(self._distillation, log_probs, batch, totals)
+            if figures is None:
+                distance = self._teacher_loss(self._distillation, log_probs, batch, totals)
+            else:
+                distance = self._aggregate(figures[..., 0], mask, totals)
+                for i, name in enumerate(("policy_mass", "teacher_mass"), start=1):
+                    kept = figures[..., i].detach()
+                    stats[f"distillation_{name}"] = masked_sum(kept, mask) / totals.computed
             task = loss if self._distillation.distillation_loss.use_task_rewards else 0.0
             loss = task + self._distillation.coef * distance
             stats["distillation_loss"] = distance.detach()
@@ -205,6 +249,14 @@ class Actor(Reference):
             loss = loss + config.kl_loss_coef * kl_loss
             stats["kl_loss"] = kl_loss.detach()
         return loss, stats
+
+    def _figures(self, batch: Batch, entropy: Entropy) -> tuple[Tensor, Tensor | None, Tensor | None]:
+        if self._distances is None:
+            return *self._log_probs(batch, entropy), None
+        sharing = self._parallel.sharing
+        return response_figures(
+            self.model, batch, self._temperature, self._distances, entropy, sharing=sharing
+        )
 
     def _teacher_loss(
         self, given: DistillationConfig, log_probs: Tensor, batch: Batch, totals: Totals

@@ -6,6 +6,7 @@ All other modules use only (B, T) tensors. Packing changes where a token is comp
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -16,7 +17,7 @@ from rewardkit.trainer.algorithms.log_probs import Entropy
 from rewardkit.trainer.batch import Batch, prompts_of, rows_by_prompt
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.models.attention import BLOCKS_ON, Copies, Packed, like_lengths
-from rewardkit.trainer.models.heads import Packing, PolicyModel
+from rewardkit.trainer.models.heads import OfLogits, Packing, PolicyModel
 from rewardkit.trainer.models.routing import ROUTES
 from rewardkit.trainer.workers.batching import share_out
 
@@ -140,6 +141,17 @@ def _cost(arrangement: Arrangement) -> int:
     return height * width * (2500 + width)
 
 
+@dataclass(frozen=True, slots=True)
+class TokenFigures:
+    """Figures that are computed from the logits of each response token."""
+
+    compute: Callable[[Tensor, Tensor, Mapping[str, Tensor]], Tensor]
+    """Function that takes hidden states, (n, H), logits at the temperature, (n, V) float32, and the tensors
+    in `reads`, for n tokens. It returns their figures, (n, c)."""
+    reads: tuple[str, ...] = ()
+    """Names of tensors in the batch, (B, T, ...)."""
+
+
 def response_log_probs(
     model: nn.Module,
     batch: Batch,
@@ -148,10 +160,27 @@ def response_log_probs(
     entropy: Entropy,
     sharing: World | None = None,
 ) -> tuple[Tensor, Tensor | None]:
-    """Return log-probabilities and, if requested, entropies of the response tokens, each (B, T) float32.
+    """Return log-probabilities and, if requested, entropies of the response tokens.
 
-    With `value and squares`, the second tensor is (B, T, 2). Values are computed at `temperature`, so that
-    the trained policy is the policy that generated the responses. Values on padding are 0.
+    See `response_figures`.
+    """
+    log_probs, entropies, _ = response_figures(model, batch, temperature, None, entropy, sharing)
+    return log_probs, entropies
+
+
+def response_figures(
+    model: nn.Module,
+    batch: Batch,
+    temperature: float,
+    figures: TokenFigures | None,
+    entropy: Entropy = "no",
+    sharing: World | None = None,
+) -> tuple[Tensor, Tensor | None, Tensor | None]:
+    """Return log-probabilities, entropies and figures of the response tokens, (B, T), (B, T), (B, T, c).
+
+    Entropies and figures are None if they are not requested. With `value and squares`, the second tensor is
+    (B, T, 2). Values are computed at `temperature`, so that the trained policy is the policy that generated
+    the responses. Values on padding are 0.
 
     Args:
         model: `PolicyModel`, sharded or not, or a causal language model that is not sharded.
@@ -160,7 +189,7 @@ def response_log_probs(
     policy = model if isinstance(model, PolicyModel) else PolicyModel(model)
     layout = lay_out(batch, policy.packing, sharing)
     targets = batch["responses"][layout.real]
-    log_probs, entropies = policy(
+    found = policy(
         layout.ids,
         layout.positions,
         layout.places,
@@ -169,8 +198,19 @@ def response_log_probs(
         entropy,
         layout.packed,
         layout.routes,
+        None if figures is None else _of_logits(figures, batch, layout.real),
     )
-    return _scatter(log_probs, layout.real), None if entropies is None else _scatter(entropies, layout.real)
+    log_probs, entropies, further = found
+    return (
+        _scatter(log_probs, layout.real),
+        None if entropies is None else _scatter(entropies, layout.real),
+        None if further is None else _scatter(further, layout.real),
+    )
+
+
+def _of_logits(figures: TokenFigures, batch: Batch, real: Tensor) -> OfLogits:
+    read = {name: batch[name][real] for name in figures.reads}
+    return lambda states, logits, at: figures.compute(states, logits, {k: v[at] for k, v in read.items()})
 
 
 def response_values(model: nn.Module, batch: Batch, sharing: World | None = None) -> Tensor:
@@ -184,6 +224,6 @@ def response_values(model: nn.Module, batch: Batch, sharing: World | None = None
 
 
 def _scatter(values: Tensor, real: Tensor) -> Tensor:
-    if values.dim() > 1:
-        return torch.stack([_scatter(column, real) for column in values.unbind(-1)], dim=-1)
-    return torch.zeros(real.shape, device=values.device).masked_scatter(real, values)
+    if values.dim() == 1:
+        return torch.zeros(real.shape, device=values.device).masked_scatter(real, values)
+    return values.new_zeros(*real.shape, *values.shape[1:]).index_put((real,), values)

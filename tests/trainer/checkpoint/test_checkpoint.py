@@ -139,6 +139,30 @@ def test_a_finished_run_has_nothing_left_to_train_and_more_steps_go_on_from_it(
 
 
 @pytest.mark.slow
+def test_a_resumed_run_has_the_reference_of_an_uninterrupted_run(
+    world: World, settings: Settings, tmp_path: Path
+) -> None:
+    follows = ("actor_rollout_ref.actor.use_kl_loss=true", "actor_rollout_ref.ref.sync_steps=1")
+    steps = "trainer.total_training_steps=2"
+    halfway = ("trainer.resume_mode=resume_path", f"trainer.resume_from_path={tmp_path}/whole/global_step_1")
+    found = []
+    for name, more in (("whole", ()), ("resumed", halfway)):
+        with open_run(settings(tmp_path / name, steps, *follows, *more), world) as run:
+            train(run)
+            assert run.reference is not None
+            weights = torch.cat([tensor.flatten() for _, tensor in full_tensors(run.reference.model)])
+        line = (tmp_path / name / "metrics.jsonl").read_text().splitlines()[-1]
+        found.append((json.loads(line)["actor/kl_loss"], weights))
+    assert found[0][0] == found[1][0] > 0
+    assert torch.equal(found[0][1], found[1][1])
+    without = settings(tmp_path / "other", steps, *follows, "trainer.resume_mode=resume_path")
+    without.trainer.resume_from_path = str(tmp_path / "whole" / "global_step_1")
+    shutil.rmtree(tmp_path / "whole" / "global_step_1" / "reference")
+    with pytest.raises(ConfigError, match="contains no reference"), open_run(without, world):
+        pass
+
+
+@pytest.mark.slow
 def test_old_checkpoints_go_and_disable_starts_anew(world: World, settings: Settings, tmp_path: Path) -> None:
     keep = ("trainer.max_actor_ckpt_to_keep=1", "trainer.max_critic_ckpt_to_keep=2")
     for more in ((), ("trainer.total_training_steps=2", "trainer.resume_mode=disable")):

@@ -21,7 +21,7 @@ from rewardkit.trainer.run import build
 from rewardkit.trainer.run.build import open_run
 from rewardkit.trainer.run.checks import SETTINGS, run_checks
 from rewardkit.trainer.steps.advantages import compute_advantages
-from rewardkit.trainer.workers.actor import teacher_distance
+from rewardkit.trainer.workers.distillation import teacher_distance
 from tests.closeness import LOG_PROBS
 from tests.trainer.steps.test_advantages import run_of, scored
 
@@ -84,7 +84,8 @@ def test_as_a_loss_values_and_gradients_are_verl_s() -> None:
     [
         (["distillation.enabled=true"], f"requires {TEACHER}"),
         ([*ON, f"{LOSS}.loss_mode=k1"], "a gradient of 0"),
-        ([*ON, f"{LOSS}.loss_mode=forward_kl_topk"], "the sampled tokens"),
+        ([*ON, f"{LOSS}.loss_mode=jsd", f"{LOSS}.use_policy_gradient=true"], "a gradient of 0 on average"),
+        ([*ON, f"{LOSS}.loss_mode=forward_kl_topq"], "forward_kl_topk"),
         ([*ON, "distillation.teacher_models.other.model_path=y"], "only one teacher"),
     ],
 )
@@ -93,6 +94,31 @@ def test_what_a_teacher_cannot_do_here_is_refused(words: list[str], line: str) -
     with pytest.raises(ConfigError) as error:
         run_checks(SETTINGS, load_config("tiny-cpu", [*given, "trainer.test_freq=-1", *words]))
     assert line in str(error.value) and "\n" not in str(error.value)
+
+
+OF_VERL = f"""
+algorithm.adv_estimator=grpo data.train_files=x data.val_files=y data.train_batch_size=128
+actor_rollout_ref.model.path=student actor_rollout_ref.actor.ppo_mini_batch_size=128
+actor_rollout_ref.rollout.name=hf actor_rollout_ref.rollout.n=1 distillation.enabled=True
+distillation.n_gpus_per_node=4 distillation.nnodes=1 distillation.teacher_key=data_source {TEACHER}=teacher
+distillation.teacher_models.teacher_model.inference.tensor_model_parallel_size=2
+distillation.teacher_models.teacher_model.inference.name=vllm
+distillation.teacher_models.teacher_model.inference.max_model_len=3073
+{LOSS}.topk=64 {LOSS}.use_task_rewards=False {LOSS}.loss_max_clamp=10.0 {LOSS}.log_prob_min_clamp=-10.0
+""".split()
+"""Settings of verl's run_qwen3_8b_fsdp.sh (examples/on_policy_distillation_trainer, August 2026)."""
+
+
+@pytest.mark.parametrize(
+    ("mode", "as_reward"), [("k1", True), ("forward_kl_topk", False), ("forward_kl_topk_tail", False)]
+)
+def test_verl_s_examples_are_taken_as_they_are(mode: str, as_reward: bool) -> None:
+    words = [*OF_VERL, f"{LOSS}.loss_mode={mode}", f"{LOSS}.use_policy_gradient={as_reward}"]
+    config = load_config(None, words)
+    run_checks(SETTINGS, config)
+    given = config.distillation.distillation_loss
+    assert (given.loss_mode, given.topk, given.log_prob_min_clamp) == (mode, 64, -10.0)
+    assert config.distillation.rewards_tokens is as_reward
 
 
 def words(parquet: Path, model: Path, out: Path, *more: str) -> list[str]:
@@ -130,6 +156,8 @@ def test_a_teacher_that_is_the_policy_teaches_nothing(
     for name, form, key in (
         ("reward", REWARD, "distillation/kl"),
         ("loss", (*ON, f"{LOSS}.loss_mode=k2"), "actor/distillation_loss"),
+        ("top", (*ON, f"{LOSS}.loss_mode=forward_kl_topk_tail", f"{LOSS}.topk=8"), "actor/distillation_loss"),
+        ("whole", (*ON, f"{LOSS}.loss_mode=jsd"), "actor/distillation_loss"),
     ):
         alone = f"{LOSS}.use_task_rewards=false"
         given = words(

@@ -342,7 +342,7 @@ def test_the_head_s_gradient_is_summed_over_chunks_in_float32(
         states = fixed.to(weight.dtype).unsqueeze(0)
         monkeypatch.setattr(heads, "hidden_states", lambda *_: states)
         places = torch.arange(512)
-        log_probs, _ = policy(places[None], places[None], places, places % 200, 1.0, "no")
+        log_probs, *_ = policy(places[None], places[None], places, places % 200, 1.0, "no")
         log_probs.sum().backward()
         return weight.grad.double()
 
@@ -363,7 +363,7 @@ def test_between_micro_batches_a_process_holds_the_shards_of_gradients_alone(
     places = torch.tensor([0, 1])
     for last in (False, True):
         optimizer.accumulate(last=last)
-        log_probs, _ = sharded(ids, torch.arange(3).view(1, 3), places, ids[0, 1:], 1.0, "no")
+        log_probs, *_ = sharded(ids, torch.arange(3).view(1, 3), places, ids[0, 1:], 1.0, "no")
         log_probs.sum().backward()
         assert all((p.grad is not None) == (last or not no_sync) for p in sharded.parameters())
 
