@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -35,6 +34,7 @@ from rewardkit.datasets_prep.common.settings import PrepSettings
 from rewardkit.datasets_prep.common.sources import Hub, Record, Source, open_source
 from rewardkit.datasets_prep.common.writer import OnWritten
 from rewardkit.errors import InputError, did_you_mean
+from rewardkit.messages import ASSISTANT_TURN, dialogue_turns
 
 LAYOUT = SplitLayout(ignore=("red-team",))
 FORMS = ("sft", "rm", "rl")
@@ -43,10 +43,6 @@ FormName = Literal["all", "sft", "rm", "rl"]
 _HELD_OUT = 4
 """Interval between held-out prompts. Without a published test split, every fourth prompt is used to test the
 reward model."""
-
-_TURN = re.compile(r"(?:^|\n\n)(Human|Assistant):")
-_ASSISTANT = "\n\nAssistant:"
-_ROLES = {"Human": "user", "Assistant": "assistant"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,35 +121,6 @@ class Preferences:
         )
 
 
-def turns(dialogue: str) -> tuple[dict[str, str], ...]:
-    """Split a dialogue into messages, the last of which must be a user message.
-
-    A paragraph that starts with "Human:" or "Assistant:" begins a turn. Text without such paragraphs becomes
-    a single user message. Consecutive turns by the same speaker are merged.
-
-    Raises:
-        ValueError: There is text before the first turn, or the last message is not a user message.
-    """
-    before, *parts = _TURN.split(dialogue)
-    if not parts:
-        return ({"role": "user", "content": dialogue.strip()},)
-    if before.strip():
-        raise ValueError("there is text before the first turn")
-    messages: list[dict[str, str]] = []
-    for speaker, said in zip(parts[::2], parts[1::2], strict=True):
-        role = _ROLES[speaker]
-        content = said.strip()
-        if not content:
-            continue
-        if messages and messages[-1]["role"] == role:
-            messages[-1]["content"] += f"\n\n{content}"
-        else:
-            messages.append({"role": role, "content": content})
-    if not messages or messages[-1]["role"] != "user":
-        raise ValueError("the last turn before the answer is not a human turn")
-    return tuple(messages)
-
-
 def _splits(
     form: str, source: Source, bad: BadRows, limit: int | None, make: MakeRows
 ) -> dict[str, Iterable[AnyRow]]:
@@ -203,15 +170,15 @@ def _pair(record: Record) -> Pair:
         prompt, chosen, rejected = _parted(record, chosen, rejected)
         place = "'chosen', up to the last answer,"
     try:
-        return Pair(record.index, prompt, chosen, rejected, turns(prompt))
+        return Pair(record.index, prompt, chosen, rejected, dialogue_turns(prompt))
     except ValueError as error:
         raise InputError(f"{record.where}: {place} is not a dialogue: {error}") from None
 
 
 def _parted(record: Record, chosen: str, rejected: str) -> tuple[str, str, str]:
     """Split two complete dialogues into their common prompt and the last turn of each dialogue."""
-    prompt, marker, last = chosen.rpartition(_ASSISTANT)
-    other, _, other_last = rejected.rpartition(_ASSISTANT)
+    prompt, marker, last = chosen.rpartition(ASSISTANT_TURN)
+    other, _, other_last = rejected.rpartition(ASSISTANT_TURN)
     if not marker:
         raise InputError(f"{record.where}: 'chosen' has no assistant turn")
     if prompt != other:

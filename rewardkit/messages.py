@@ -1,4 +1,4 @@
-"""Extraction of text from chat messages in prompts, responses and turns of episodes.
+"""Extraction of text from chat messages in prompts, responses and episodes, and of messages from text.
 
 The content of a message is a string or a list of parts, some of which are text. The module
 `model_api.answers` finds the messages that the model wrote and the tool calls in them.
@@ -7,6 +7,7 @@ The content of a message is a string or a list of parts, some of which are text.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -82,6 +83,46 @@ def messages_in(text: str) -> list[dict[str, Any]] | None:
         return None
     is_chat = isinstance(held, list) and held and all(isinstance(one, dict) and "role" in one for one in held)
     return held if is_chat else None
+
+
+ASSISTANT_TURN = "\n\nAssistant:"
+"""Start of an answer in a dialogue that is written as one text, as in HH-RLHF."""
+_TURN = re.compile(r"(?:^|\n\n)(Human|Assistant):")
+_ROLES = {"Human": "user", "Assistant": "assistant"}
+
+
+def is_dialogue(prompt: str) -> bool:
+    """Return True if a prompt is a dialogue written as one text that ends where the answer begins."""
+    return prompt.lstrip().startswith("Human:") and prompt.rstrip().endswith(ASSISTANT_TURN)
+
+
+def dialogue_turns(dialogue: str) -> tuple[dict[str, str], ...]:
+    """Split a dialogue into messages, the last of which must be a user message.
+
+    A paragraph that starts with "Human:" or "Assistant:" begins a turn. Text without such paragraphs becomes
+    a single user message. Consecutive turns by the same speaker are merged.
+
+    Raises:
+        ValueError: There is text before the first turn, or the last message is not a user message.
+    """
+    before, *parts = _TURN.split(dialogue)
+    if not parts:
+        return ({"role": "user", "content": dialogue.strip()},)
+    if before.strip():
+        raise ValueError("there is text before the first turn")
+    messages: list[dict[str, str]] = []
+    for speaker, said in zip(parts[::2], parts[1::2], strict=True):
+        role = _ROLES[speaker]
+        content = said.strip()
+        if not content:
+            continue
+        if messages and messages[-1]["role"] == role:
+            messages[-1]["content"] += f"\n\n{content}"
+        else:
+            messages.append({"role": role, "content": content})
+    if not messages or messages[-1]["role"] != "user":
+        raise ValueError("the last turn before the answer is not a human turn")
+    return tuple(messages)
 
 
 def with_text(message: Mapping[str, Any], before: str = "", after: str = "") -> dict[str, Any]:

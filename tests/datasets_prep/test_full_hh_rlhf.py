@@ -13,8 +13,9 @@ import pytest
 from rewardkit.cli import run
 from rewardkit.datasets_prep.common.schema import SCHEMA
 from rewardkit.datasets_prep.common.settings import PrepSettings
-from rewardkit.datasets_prep.full_hh_rlhf import prepare, turns
+from rewardkit.datasets_prep.full_hh_rlhf import prepare
 from rewardkit.errors import InputError
+from rewardkit.messages import dialogue_turns
 from tests.datasets_prep.provenance import read_provenance
 
 ASKED = "\n\nHuman: Hi\n\nAssistant: Hello.\n\nHuman: How do I {}?\n\nAssistant:"
@@ -139,8 +140,8 @@ def test_a_row_without_a_prompt_is_refused_by_the_columns_that_it_has(
 
 
 def test_a_dialogue_becomes_turns() -> None:
-    assert turns("Just a question") == ({"role": "user", "content": "Just a question"},)
-    joined = turns("Human: a\n\nHuman: b\n\nAssistant:\n\nHuman: c\n\nAssistant:")
+    assert dialogue_turns("Just a question") == ({"role": "user", "content": "Just a question"},)
+    joined = dialogue_turns("Human: a\n\nHuman: b\n\nAssistant:\n\nHuman: c\n\nAssistant:")
     assert joined == ({"role": "user", "content": "a\n\nb\n\nc"},)
 
 
