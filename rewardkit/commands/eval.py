@@ -16,23 +16,25 @@ import click
 import rewardkit
 from rewardkit.checks.checked_scoring import RunOptions
 from rewardkit.commands.options.benchmarks import BenchmarkOptions, asked_benchmarks, benchmark_options
-from rewardkit.commands.options.eval_output import print_evaluation
+from rewardkit.commands.options.eval_output import print_evaluation, print_pairs
 from rewardkit.commands.options.files import files_and_settings, hydra_options, input_options
 from rewardkit.commands.options.gates import GateOptions, gate_options, gates_as_dicts
 from rewardkit.commands.options.generation import generation_options
 from rewardkit.commands.options.given import REWARDS, SCORED, refuse_given
-from rewardkit.commands.options.help import GroupedCommand
+from rewardkit.commands.options.help import GROUPS, GroupedCommand
 from rewardkit.commands.options.outputs import OutputFile
 from rewardkit.commands.options.prep_output import print_list
 from rewardkit.commands.options.rewards import RewardOptions, given_to_run, reward_options
 from rewardkit.commands.options.run_options import StepBar, note, on_ray, run_options
 from rewardkit.errors import InputError
 from rewardkit.evaluating.datasets import Benchmark
+from rewardkit.evaluating.pairs import evaluate_pairs
 from rewardkit.evaluating.parts import parts_of
 from rewardkit.evaluating.result import Evaluation
 from rewardkit.evaluation.gates import Counted, require_named
 from rewardkit.evaluation.scored import dumps_in
 from rewardkit.generation.settings import NAMES
+from rewardkit.logs.pairs import PairNames
 from rewardkit.offline import ReadOptions
 from rewardkit.offline.verl_evaluation import EvaluationConfig, read_evaluation_config
 from rewardkit.scoring.scorer import Scorer
@@ -66,9 +68,14 @@ from rewardkit.scoring.scorer import Scorer
     show_default=True,
     help="For --fail-under, compare the mean, or the lower end of its 95 % interval.",
 )
+@click.option("--pairs", is_flag=True, help="Evaluate a reward on pairs (docs/reward_models.md).")
+@click.option("--chosen-key", help="Column with the chosen answers, for --pairs. Default: chosen.")
+@click.option("--rejected-key", help="Column with the rejected answers, for --pairs. Default: rejected.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 @click.option(
-    "--config", type=click.Path(path_type=Path), help="YAML file in the format of verl's evaluation.yaml."
+    "--config",
+    type=click.Path(path_type=Path),
+    help="YAML file in the format of verl's evaluation.yaml. KEY=VALUE overrides one of its keys.",
 )
 @hydra_options("evaluation")
 @generation_options
@@ -84,14 +91,17 @@ def command(
 ) -> int:
     """Evaluate a model on datasets, or evaluate existing responses.
 
-    For a DATASET, prepares the prompts, generates responses with --model and scores them. Run the same
-    command again to resume an interrupted run. FILE can be any file that `rewardkit score` reads or, with
-    --model, a prompt file. KEY=VALUE overrides a key of --config.
+    For a DATASET, prepares prompts, generates responses with --model and scores them; run it again to
+    resume. FILE can be any file that `rewardkit score` reads or, with --model, a prompt file.
 
     Prints figures with 95 % intervals, and counts failures. Exit code 1: rows are missing, or a data source
     has no score. Exit code 3: a gate failed (docs/evaluation.md).
     """
+    pairs, *keys = (given.pop(name) for name in ("pairs", "chosen_key", "rejected_key"))
     options = EvalOptions(**given)
+    if pairs:
+        return _evaluate_pairs(options, _pair_names(options.read_options, *keys), gates, run, rewards)
+    refuse_given(("chosen_key", "rejected_key"), "there is no --pairs")
     if options.show_list:
         print_list(options.as_json)
         return 0
@@ -110,6 +120,54 @@ def command(
     else:
         print_evaluation(found, options.report)
     return gates.report(found.summary(tuple(results)))
+
+
+_OF_PAIRS = {
+    *("words", "pairs", "chosen_key", "rejected_key", "prompt_key", "ground_truth_key", "data_source"),
+    *("data_source_key", "bad_rows", "workers", "report", "as_json", *REWARDS, *GROUPS["gates"].split()),
+}
+"""Parameters that apply to pairs."""
+
+
+def _evaluate_pairs(
+    options: EvalOptions, names: PairNames, gates: GateOptions, run: RunOptions, rewards: RewardOptions
+) -> int:
+    """Evaluate the rewards on the pairs in the files, print the figures, and return the exit code."""
+    context = click.get_current_context()
+    refuse_given({str(one.name) for one in context.command.params} - _OF_PAIRS, "--pairs does not use it")
+    if not options.words:
+        raise click.UsageError("no files given; pass FILES with pairs")
+    if not gates.limits:
+        refuse_given({"fail_on"}, "there is no --fail-under")
+    reading = options.read_options
+    with (
+        Scorer(options=rewards.read(), workers=run.workers, timeout_s=rewards.timeout_s) as scorer,
+        StepBar() as bar,
+    ):
+        found = evaluate_pairs(
+            options.words,
+            scorer=scorer,
+            names=names,
+            row_names=reading.names,
+            data_source=reading.data_source or rewards.pairs_source,
+            bad_rows=run.bad_rows,
+            report=options.report,
+            given=given_to_run(),
+            on_progress=lambda done, total: bar("scoring", done, total),
+            on_note=note,
+        )
+    require_named(gates.limits, found.figures)
+    results = found.gates(gates.limits, fail_on=options.fail_on)
+    if options.as_json:
+        click.echo(json.dumps(found.as_dict() | {"gates": gates_as_dicts(results)}, indent=2))
+    else:
+        print_pairs(found, options.report)
+    return gates.report(found.summary(tuple(results)))
+
+
+def _pair_names(reading: ReadOptions, chosen: str | None, rejected: str | None) -> PairNames:
+    usual = PairNames(prompt=reading.names.prompt)
+    return replace(usual, chosen=chosen or usual.chosen, rejected=rejected or usual.rejected)
 
 
 @dataclass(frozen=True, slots=True)

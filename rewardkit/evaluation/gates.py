@@ -14,7 +14,7 @@ from typing import Any, Literal
 from rewardkit.errors import GateError, IncompleteError, InputError, OptionsError, did_you_mean
 from rewardkit.evaluation.comparison import Comparison
 from rewardkit.evaluation.evaluation import OVERALL, Figures
-from rewardkit.evaluation.intervals import ends
+from rewardkit.evaluation.intervals import Estimate, ends
 
 Counted = Literal["point", "interval"]
 """Value that a gate compares with its limit: the mean (`point`) or the lower end of the `interval`."""
@@ -78,8 +78,29 @@ def require_named(limits: Mapping[str, float], names: Collection[str]) -> None:
             raise InputError(_not_there(name, names))
 
 
+@dataclass(frozen=True, slots=True)
+class Gated:
+    """Figures for a gate, which judges the accuracy, or the mean score if there is no accuracy."""
+
+    accuracy: Estimate | None
+    score: Estimate | None
+    of: int
+    """Number of responses, or other items, including those that were not scored."""
+    scored: int
+    items: str = "responses"
+    """Name of the items in messages."""
+
+
 def gate_figures(
     figures: Mapping[str, Figures], limits: Mapping[str, float], counted: Counted = "point"
+) -> list[GateResult]:
+    """Return the results of gates on the figures of data sources, as `gate` does."""
+    gated = {name: Gated(one.accuracy, one.score, one.responses, one.scored) for name, one in figures.items()}
+    return gate(gated, limits, counted)
+
+
+def gate(
+    figures: Mapping[str, Gated], limits: Mapping[str, float], counted: Counted = "point"
 ) -> list[GateResult]:
     """Return the results of gates that require an accuracy or a mean score to be at least the limit."""
     return [
@@ -143,16 +164,18 @@ def _not_there(name: str, names: Collection[str]) -> str:
     )
 
 
-def _of_figures(name: str, one: Figures, limit: float, counted: Counted) -> GateResult:
+def _of_figures(name: str, one: Gated, limit: float, counted: Counted) -> GateResult:
     what = "mean score" if one.accuracy is None else "accuracy"
     rule = f"{what} is at least {limit:g}" + (" (lower end of the interval)" if counted == "interval" else "")
     estimate = one.accuracy or one.score
     if estimate is None:
-        return GateResult(name, rule, "error", f"{name}: no response was scored", limit)
+        return GateResult(
+            name, rule, "error", f"{name}: none of its {one.of:,} {one.items} was scored", limit
+        )
     figures = (estimate.mean, estimate.low, estimate.high)
-    missing = one.responses - one.scored
-    if missing > MAX_NOT_SCORED * one.responses:
-        line = _too_many(name, missing, one.responses, "responses")
+    missing = one.of - one.scored
+    if missing > MAX_NOT_SCORED * one.of:
+        line = _too_many(name, missing, one.of, one.items)
         return GateResult(name, rule, "error", line, limit, *figures)
     counts = estimate.mean if counted == "point" else estimate.low
     if counts is None:

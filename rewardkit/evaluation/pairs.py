@@ -1,18 +1,21 @@
 """Figures of pairs of a chosen and a rejected answer: accuracy, ties, margin and calibration of their scores.
 
 A scorer is right on a pair if the chosen answer has the higher score. A tie is neither right nor wrong, and a
-pair with an answer that has no score is not judged at all. This module works on plain numbers.
+pair with an answer that has no score is not judged at all. `pair_figures` works on plain numbers.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import fmean, pstdev
 from typing import Any
 
+from rewardkit.evaluation.evaluation import OVERALL
 from rewardkit.evaluation.intervals import Estimate, estimate
+from rewardkit.types import Message, Score
 
 BINS = 10
 """Number of bins of equal width in which calibration is measured."""
@@ -57,7 +60,7 @@ class PairFigures:
     score_std: float | None
     """Standard deviation of all scores in judged pairs."""
     loss: float | None
-    """Mean Bradley-Terry loss, -log sigmoid(margin), over the judged pairs. Guessing has a loss of log 2."""
+    """Mean Bradley-Terry loss, -log sigmoid(margin), over the judged pairs. It is log 2 for equal scores."""
     ece: float | None
     """Expected calibration error: distance between confidence and accuracy, as a mean over decided pairs."""
     bins: tuple[Bin, ...]
@@ -82,6 +85,8 @@ def pair_figures(
     chosen: Sequence[float | None],
     rejected: Sequence[float | None],
     prompts: Iterable[Hashable] | None = None,
+    *,
+    log_odds: bool = True,
 ) -> PairFigures:
     """Return the figures for the scores of chosen and rejected answers.
 
@@ -90,6 +95,8 @@ def pair_figures(
         rejected: Score of the rejected answer in each pair.
         prompts: Identity of the prompt of each pair, by which intervals are clustered. By default, each pair
             has a prompt of its own.
+        log_odds: True if a difference of scores is a log-odds, as for reward models. Otherwise, there are no
+            loss and no calibration.
     """
     keys = range(len(chosen)) if prompts is None else prompts
     judged = [
@@ -101,7 +108,7 @@ def pair_figures(
     decided = [(key, margin) for key, margin in margins if margin]
     right = sum(margin > 0 for _, margin in decided)
     scores = [score for _, *both in judged for score in both]
-    bins = _bins([margin for _, margin in decided])
+    bins = _bins([margin for _, margin in decided]) if log_odds else ()
     gaps = math.fsum(one.pairs * abs(one.accuracy - one.confidence) for one in bins)
     return PairFigures(
         pairs=len(chosen),
@@ -115,8 +122,8 @@ def pair_figures(
         rejected_mean=_mean([r for _, _, r in judged]),
         score_mean=_mean(scores),
         score_std=pstdev(scores) if scores else None,
-        loss=_mean([_softplus(-margin) for _, margin in margins]),
-        ece=gaps / len(decided) if decided else None,
+        loss=_mean([_softplus(-margin) for _, margin in margins]) if log_odds else None,
+        ece=gaps / len(decided) if bins else None,
         bins=bins,
     )
 
@@ -159,3 +166,88 @@ def _softplus(x: float) -> float:
 
 def _mean(values: Sequence[float]) -> float | None:
     return fmean(values) if values else None
+
+
+# --- pairs of a file ---------------------------------------------------------------------------------------
+
+
+UNKNOWN = ""
+"""Subset of unusable rows in files with several subsets. Only the figures of all pairs include it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredPair:
+    """Pair with the scores of both answers. The texts of an unusable row are empty."""
+
+    subset: str
+    prompt: Sequence[Message]
+    chosen: str
+    rejected: str
+    chosen_score: Score
+    rejected_score: Score
+
+    @property
+    def scores(self) -> tuple[Score, Score]:
+        """Scores of the chosen and the rejected answer."""
+        return self.chosen_score, self.rejected_score
+
+    @property
+    def failure(self) -> Score | None:
+        """Score of the first answer that has no score, or None if both answers have scores."""
+        return next((one for one in self.scores if not one.ok), None)
+
+    @property
+    def margin(self) -> float | None:
+        """Score of the chosen answer minus that of the rejected answer, or None if an answer has no score."""
+        return None if self.failure else self.chosen_score.score - self.rejected_score.score
+
+
+LENGTHS: Mapping[str, Callable[[float], bool]] = {
+    "less than half as long": lambda ratio: ratio < 0.5,
+    "shorter": lambda ratio: ratio < 0.9,
+    "within 10 %": lambda ratio: ratio * 0.9 <= 1.0,
+    "longer": lambda ratio: ratio <= 2.0,
+    "more than twice as long": lambda ratio: True,
+}
+"""Groups of pairs by the length of the chosen answer relative to the rejected one. The first applies."""
+
+
+def figures_of(pairs: Iterable[ScoredPair], *, log_odds: bool) -> PairFigures:
+    """Return the figures of pairs, with intervals clustered by prompt."""
+    pairs = list(pairs)
+    return pair_figures(
+        [one.chosen_score.score if one.chosen_score.ok else None for one in pairs],
+        [one.rejected_score.score if one.rejected_score.ok else None for one in pairs],
+        [str(one.prompt) for one in pairs],
+        log_odds=log_odds,
+    )
+
+
+def figures_by_subset(pairs: Sequence[ScoredPair], *, log_odds: bool) -> dict[str, PairFigures]:
+    """Return the figures of each subset and, if there are several, of all of them together."""
+    subsets = sorted({one.subset for one in pairs} - {UNKNOWN})
+    found = {
+        name: figures_of((one for one in pairs if one.subset == name), log_odds=log_odds) for name in subsets
+    }
+    return found | ({OVERALL: figures_of(pairs, log_odds=log_odds)} if len(subsets) > 1 else {})
+
+
+def figures_by_length(pairs: Sequence[ScoredPair], *, log_odds: bool) -> dict[str, PairFigures]:
+    """Return the figures of each group of `LENGTHS` that has pairs, without pairs that have an empty text."""
+    held: dict[str, list[ScoredPair]] = {name: [] for name in LENGTHS}
+    for one in pairs:
+        if one.chosen and one.rejected:
+            ratio = len(one.chosen) / len(one.rejected)
+            held[next(name for name, fits in LENGTHS.items() if fits(ratio))].append(one)
+    return {name: figures_of(some, log_odds=log_odds) for name, some in held.items() if some}
+
+
+def longer_is_better(pairs: Iterable[ScoredPair]) -> float | None:
+    """Return the accuracy of preferring the longer answer, or None if all answers are equally long."""
+    apart = [len(one.chosen) > len(one.rejected) for one in pairs if len(one.chosen) != len(one.rejected)]
+    return fmean(apart) if apart else None
+
+
+def failures_of(pairs: Iterable[ScoredPair]) -> dict[str, int]:
+    """Return the number of pairs with each status other than `ok`."""
+    return dict(sorted(Counter(one.failure.status for one in pairs if one.failure).items()))

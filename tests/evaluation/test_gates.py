@@ -76,7 +76,7 @@ def test_a_named_limit_goes_before_that_of_every_data_source() -> None:
     ("found", "name", "counted", "said"),
     [
         (groups(80, 20), "gsm8x", "point", "did you mean gsm8k?; the result has gsm8k"),
-        (groups(0, 0, failed=3), "gsm8k", "point", "no response was scored"),
+        (groups(0, 0, failed=3), "gsm8k", "point", "none of its 3 responses was scored"),
         (groups(90, 0, failed=10), "gsm8k", "point", "10 of 100 responses"),
         (groups(1, 0), "gsm8k", "interval", "only one prompt"),
     ],

@@ -43,10 +43,10 @@ def test_swapping_the_answers_negates_the_margin_and_keeps_the_confidences():
 
 def test_scores_that_claim_what_is_true_have_no_calibration_error():
     rng = random.Random(0)
-    margins = [rng.uniform(0, 3) for _ in range(20_000)]
+    margins = [rng.uniform(0, 3) for _ in range(5_000)]
     true = [m if rng.random() < 1 / (1 + math.exp(-m)) else -m for m in margins]
     calibrated = pair_figures(true, [0.0] * len(true))
-    assert calibrated.ece is not None and calibrated.ece < 0.02
+    assert calibrated.ece is not None and calibrated.ece < 0.03
     sure = pair_figures([8 * m for m in true], [0.0] * len(true))
     assert sure.accuracy == calibrated.accuracy
     assert sure.ece is not None and sure.ece > 0.1

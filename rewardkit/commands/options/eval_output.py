@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from rich.table import Table
 
-from rewardkit.commands.options.printing import figure, interval, results_console
+from rewardkit.commands.options.printing import figure, interval, results_console, signed
+from rewardkit.evaluating.pairs import PairEvaluation
 from rewardkit.evaluating.result import DatasetRun, Evaluation
 from rewardkit.evaluation.evaluation import Figures
 from rewardkit.evaluation.intervals import Estimate
+from rewardkit.evaluation.pairs import PairFigures
 
 
 def print_evaluation(found: Evaluation, report: Path | None) -> None:
@@ -27,6 +29,38 @@ def print_evaluation(found: Evaluation, report: Path | None) -> None:
         console.print(f"\nscored rows: {found.out}", soft_wrap=True)
     if report is not None:
         console.print(f"report: {report}", soft_wrap=True)
+
+
+def print_pairs(found: PairEvaluation, report: Path | None) -> None:
+    """Print the figures of pairs by subset and by length, and the location of the report."""
+    console = results_console()
+    console.print(_pairs_table("subset", found.figures))
+    if any(one.judged for one in found.by_length.values()):
+        console.print()
+        console.print(_pairs_table("chosen answer is", found.by_length))
+    whole, longer = found.whole, found.longer_is_better
+    lines = [f"scored by {', '.join(found.scorers)}"]
+    if longer is not None:
+        lines.append(f"accuracy of preferring the longer answer: {figure(longer)}")
+    if whole.loss is not None:
+        lines.append(f"loss: {figure(whole.loss)} (0.6931 for equal scores)")
+    console.print(f"\n{'; '.join(lines)}", soft_wrap=True)
+    if report is not None:
+        console.print(f"report: {report}", soft_wrap=True)
+
+
+def _pairs_table(what: str, found: Mapping[str, PairFigures]) -> Table:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column(what, overflow="fold")
+    for heading in ("pairs", "accuracy", "95 % interval", "margin", "ties", "ECE", "not scored"):
+        table.add_column(heading, justify="right")
+    for name, one in found.items():
+        accuracy = _estimate(one.accuracy) if one.accuracy is not None else ("-", "-")
+        margin = "-" if one.margin is None else signed(one.margin.mean)
+        table.add_row(
+            *(name, f"{one.pairs:,}", *accuracy, margin, f"{one.ties:,}", figure(one.ece), f"{one.failed:,}")
+        )
+    return table
 
 
 def _table(found: dict[str, Figures]) -> Table:

@@ -21,7 +21,8 @@ GROUPS = {
     "tensor_parallel_size gpu_memory_utilization max_num_seqs trust_remote_code price_in price_out",
     "episodes": "agent agent_file env tools interactions calls max_assistant_turns max_user_turns "
     "max_turn_tokens max_parallel_calls max_tool_response_length tool_seconds episode_seconds",
-    "columns": "data_source_key response_key ground_truth_key prompt_key join_file on prefix",
+    "columns": "data_source_key response_key ground_truth_key prompt_key chosen_key rejected_key "
+    "join_file on prefix",
     "rewards": "reward_files reward_model judge_file sources composition_files option_words "
     "options_file timeout_s",
     "gates": "limit_words fail_on junit markdown",

@@ -18,6 +18,7 @@ from rewardkit.composition.given import GivenRewards
 from rewardkit.errors import InputError, OptionsError, UnknownDataSourceError, reason_of
 from rewardkit.foreign import is_spec, load_reward
 from rewardkit.foreign.spec import shown_spec
+from rewardkit.logs.pairs import PAIRS
 from rewardkit.registry import REGISTRY, Reward
 from rewardkit.rewards.judge.file import register_judge
 from rewardkit.rewards.model import register_reward_model
@@ -37,6 +38,8 @@ class RewardOptions:
     """Values of `--option`."""
     options_file: Path | None
     timeout_s: float | None
+    pairs_source: str | None = None
+    """Data source for all pairs, if a reward model or a judge is given without `--for`, otherwise None."""
 
     def read(self, given: Mapping[str, Mapping[str, Any]] | None = None) -> dict[str, dict[str, Any]]:
         """Register the rewards given with `--reward`, and return the reward options by data source.
@@ -90,13 +93,17 @@ def reward_options(function: Callable[..., Any]) -> Callable[..., Any]:
         timeout_s: float | None,
         **rest: Any,
     ) -> Any:
-        register_neural_rewards(reward_model, judge_file, sources)
+        scores_all = bool(rest.get("pairs") and (reward_model or judge_file) and not sources)
+        register_neural_rewards(reward_model, judge_file, (PAIRS,) if scores_all else sources)
         if composition_files:  # members may be rewards from `--reward`, which may also be a name in `explain`
             load_rewards(filter(is_spec, reward_files))
             register_compositions(composition_files)
         if timeout_s is not None:
             given_to_run().add_timeout(f"--timeout {timeout_s:g}")
-        done = function(rewards=RewardOptions(reward_files, option_words, options_file, timeout_s), **rest)
+        given = RewardOptions(
+            reward_files, option_words, options_file, timeout_s, PAIRS if scores_all else None
+        )
+        done = function(rewards=given, **rest)
         given_to_run().refuse_unused()
         return done
 

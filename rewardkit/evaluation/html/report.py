@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 
@@ -37,14 +37,14 @@ def _parts(payload: Payload, figures: dict[str, Figures]) -> dict[str, str]:
     drawn = (_scores(payload.responses), _over_k(whole), _accuracy_by_length(payload.responses))
     return {
         "headline": _headline(whole, payload),
-        "table": _table(figures),
+        "table": table([_cells(name, one) for name, one in figures.items()]),
         "charts": "".join(map(draw, drawn)) + _by_source(figures),
     }
 
 
 def _headline(whole: Figures, payload: Payload) -> str:
     known = [("accuracy", whole.accuracy), ("mean score", whole.score), ("in format", whole.format_rate)]
-    facts = [(name, f"{one.mean:,.4f}", _interval(one)) for name, one in known if one is not None]
+    facts = [(name, f"{one.mean:,.4f}", interval_note(one)) for name, one in known if one is not None]
     counted = f"to {whole.prompts:,} prompts, {whole.solved:,} solved; {whole.scored:,} scored"
     facts.append(("responses", f"{whole.responses:,}", counted))
     note = (
@@ -55,13 +55,14 @@ def _headline(whole: Figures, payload: Payload) -> str:
     return cards(facts) + note
 
 
-def _interval(estimate: Estimate) -> str:
+def interval_note(estimate: Estimate) -> str:
+    """Return the interval of a figure as the note of its card."""
     found = ends(estimate.low, estimate.high, "{:,.4f}".format)
     return f"95 %: {found}" if found else "no interval for one prompt"
 
 
-def _table(figures: dict[str, Figures]) -> str:
-    rows = [_cells(name, one) for name, one in figures.items()]
+def table(rows: Sequence[Mapping[str, str]]) -> str:
+    """Return the markup of a table whose rows have the same columns. Cells are markup."""
     head = "".join(f"<th>{name}</th>" for name in rows[0])
     body = ("".join(f"<td>{cell}</td>" for cell in row.values()) for row in rows)
     return f"<table><tr>{head}</tr>{''.join(f'<tr>{row}</tr>' for row in body)}</table>"
@@ -74,15 +75,16 @@ def _cells(name: str, one: Figures) -> dict[str, str]:
         "prompts": f"{one.prompts:,}",
         "responses": f"{one.responses:,}",
         "scored": f"{one.scored:,}",
-        "accuracy": _with_interval(one.accuracy),
-        "mean score": _with_interval(one.score),
-        "format": _with_interval(one.format_rate),
+        "accuracy": with_interval(one.accuracy),
+        "mean score": with_interval(one.score),
+        "format": with_interval(one.format_rate),
         "length": f"{one.mean_length or 0:,.0f}",
         "failures": failures or "0",
     }
 
 
-def _with_interval(estimate: Estimate | None) -> str:
+def with_interval(estimate: Estimate | None) -> str:
+    """Return a figure and its interval as the markup of a cell."""
     if estimate is None:
         return "-"
     found = ends(estimate.low, estimate.high, "{:,.3f}".format)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import fmean
 
 import httpx
 import pyarrow as pa
@@ -188,3 +190,20 @@ def test_the_server_answers_with_the_reward_model(folder: Path) -> None:
         assert [one["status"] for one in answer] == ["ok"] * 3
         assert [answer[0]["score"]] == same_scores(folder, [answer[2]["score"]])
         assert abs(answer[0]["score"] - answer[1]["score"]) > 1e-3
+
+
+def test_pairs_are_evaluated_with_the_scores_of_the_model(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [{"prompt": f"{i}?", "chosen": f"It is {i}.", "rejected": "No."} for i in range(4)]
+    pairs = tmp_path / "pairs.jsonl"
+    pairs.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert run(["eval", str(pairs), "--pairs", "--reward-model", str(folder), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["subsets"]["pairs"]
+    register_reward_model(folder, ["test/pairs"], name="same")
+    texts = [(row["prompt"], row[side]) for side in ("chosen", "rejected") for row in rows]
+    with Scorer() as scorer:
+        scores = [one.score for one in scorer.score_batch([Sample("test/pairs", r, "", p) for p, r in texts])]
+    margins = [c - r for c, r in zip(scores[:4], scores[4:], strict=True)]
+    assert found["margin"]["mean"] == pytest.approx(fmean(margins), abs=1e-4)
+    assert found["right"] == sum(margin > 0 for margin in margins) and found["ece"] is not None
