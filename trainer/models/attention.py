@@ -7,14 +7,14 @@ transformers under the name `ATTENTION`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from inspect import signature
 from itertools import accumulate
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -27,8 +27,6 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from rewardkit.errors import ConfigError
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.models.sequence import to_heads, to_tokens
-
-T = TypeVar("T")
 
 ATTENTION = "rewardkit_packed"
 """Value of `attn_implementation` for models that use this module's attention."""
@@ -233,38 +231,28 @@ def _mask(*, local_size: int | None = None, use_vmap: bool = False, **about: Any
     return Visible(packed, local_size)
 
 
-Attend = Callable[[Tensor, Tensor, Tensor, T, float | None], Tensor]
-"""Function that takes query, key and value, each (B, heads, tokens, size), the mask or its replacement, and
-the scaling. Returns the attention output, (B, tokens, heads, size)."""
+def _attention(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Any,
+    dropout: float = 0.0,
+    scaling: float | None = None,
+    **more: Any,
+) -> tuple[Tensor, None]:
+    """Attend for one layer, as transformers calls it. The mask is from `_mask`.
 
-
-def attention_by(kind: type[T], attend: Attend[T]) -> Callable[..., tuple[Tensor, None]]:
-    """Return a function that transformers can call for a layer's attention.
-
-    The function calls `attend` if the mask is an instance of `kind`, and torch's attention otherwise. Instead
-    of calling `attend` for a layer that changes its attention scores, it raises ConfigError, because `attend`
-    would ignore the change.
+    Raises:
+        ConfigError: The layer changes its attention scores, which this module would ignore.
     """
-
-    def attention(
-        module: nn.Module,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        attention_mask: Any,
-        dropout: float = 0.0,
-        scaling: float | None = None,
-        **more: Any,
-    ) -> tuple[Tensor, None]:
-        if not isinstance(attention_mask, kind):
-            out, _ = sdpa_attention_forward(
-                module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **more
-            )
-            return out, None
-        _refuse_changed_scores(module, more)
-        return attend(query, key, value, attention_mask, scaling), None
-
-    return attention
+    if not isinstance(attention_mask, Visible):
+        out, _ = sdpa_attention_forward(
+            module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **more
+        )
+        return out, None
+    _refuse_changed_scores(module, more)
+    return _attend(query, key, value, attention_mask, scaling), None
 
 
 def _refuse_changed_scores(module: nn.Module, more: Mapping[str, Any]) -> None:
@@ -383,5 +371,5 @@ def _within_at_once(
     return out.transpose(0, 1).unsqueeze(0)
 
 
-ALL_ATTENTION_FUNCTIONS.register(ATTENTION, attention_by(Visible, _attend))
+ALL_ATTENTION_FUNCTIONS.register(ATTENTION, _attention)
 ALL_MASK_ATTENTION_FUNCTIONS.register(ATTENTION, _mask)

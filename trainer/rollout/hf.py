@@ -7,8 +7,8 @@ global random states stay unchanged.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, wait
 from dataclasses import fields
+from itertools import count
 from typing import Any, Protocol, TypeVar
 
 import torch
@@ -24,14 +24,12 @@ from rewardkit.trainer.config.workers import DTYPE_NAMES, RolloutConfig
 from rewardkit.trainer.models.shape import Shape
 from rewardkit.trainer.rollout.base import (
     EngineSetup,
-    OnEnded,
     Play,
-    Rollout,
     Sampling,
     TurnCosts,
     complete,
 )
-from rewardkit.trainer.rollout.conversing import Ask, Rounds, Seat, play_all, respond_by_turns
+from rewardkit.trainer.rollout.conversing import Ask, Rounds, Seat, TurnwiseEngine, play_all
 
 E = TypeVar("E")
 R = TypeVar("R")
@@ -104,7 +102,7 @@ def open_engine(setup: EngineSetup, kind: type[HfRollout] | None = None) -> HfRo
     )
 
 
-class HfRollout:
+class HfRollout(TurnwiseEngine):
     """Engine that generates with an unsharded copy of the policy, which `sync_weights` updates."""
 
     def __init__(
@@ -124,18 +122,6 @@ class HfRollout:
         self.response_length = response_length
         self.micro_batch_size = micro_batch_size
         self.turn_costs = TurnCosts()
-
-    def generate(
-        self,
-        prompt_ids: Tensor,
-        prompt_mask: Tensor,
-        sampling: Sampling,
-        seeds: Sequence[int],
-        ended: OnEnded | None = None,
-    ) -> Rollout:
-        """See `RolloutEngine.generate`."""
-        length, pad_id = self.response_length, self.pad_id
-        return respond_by_turns(self, prompt_ids, prompt_mask, sampling, seeds, ended, length, pad_id)
 
     def converse(
         self,
@@ -171,28 +157,32 @@ class HfRollout:
         return replies
 
     def _draw_some(self, asks: Sequence[Ask], sampling: Sampling) -> list[Reply]:
-        """Draw turns at the same time. A turn that has ended leaves the batch."""
+        """Draw turns at the same time. Once a quarter of the turns have ended, they leave the batch."""
         stops = [{*self.eos_ids, *ask.stop_token_ids} for ask in asks]
         turns: list[list[int]] = [[] for _ in asks]
         log_probs: list[list[float]] = [[] for _ in asks]
         most = max(ask.max_tokens for ask in asks)
         uniforms = _uniforms([ask.seed for ask in asks], most).to(self.device) if sampling.do_sample else None
         rows = list(range(len(asks)))
+        ended: set[int] = set()
         reading = self.read([ask.token_ids for ask in asks])
         logits = reading.begin()
-        while True:
-            used = None if uniforms is None else uniforms[rows, len(turns[rows[0]])]
+        for t in count():
+            used = None if uniforms is None else uniforms[rows, t]
             tokens, chosen = draw(logits, sampling, used)
             for row, token, log_prob in zip(rows, tokens.tolist(), chosen.tolist(), strict=True):
-                turns[row].append(token)
-                log_probs[row].append(log_prob)
-            going_on = [
-                len(turns[row]) < asks[row].max_tokens and turns[row][-1] not in stops[row] for row in rows
-            ]
-            rows = [row for row, going in zip(rows, going_on, strict=True) if going]
-            if not rows:
+                if row not in ended:
+                    turns[row].append(token)
+                    log_probs[row].append(log_prob)
+                    if len(turns[row]) == asks[row].max_tokens or token in stops[row]:
+                        ended.add(row)
+            if len(ended) == len(asks):
                 break
-            logits = reading.go_on(tokens, going_on)
+            kept = [row not in ended for row in rows]
+            if 4 * sum(kept) > 3 * len(kept):  # copying the cache would take longer
+                kept = [True] * len(rows)
+            rows = [row for row, keep in zip(rows, kept, strict=True) if keep]
+            logits = reading.go_on(tokens, kept)
         return [
             Reply("", turn, found if sampling.log_probs else None, "stop" if turn[-1] in ends else "length")
             for turn, found, ends in zip(turns, log_probs, stops, strict=True)
@@ -208,16 +198,6 @@ class HfRollout:
         mine = dict(self.model.named_parameters())
         for name, tensor in complete(named_tensors, mine):
             mine[name].copy_(tensor)
-
-    def attend(self, work: Future[Any]) -> None:
-        """See `RolloutEngine.attend`."""
-        wait([work])
-
-    def release(self) -> None:
-        """See `RolloutEngine.release`. Nothing is freed, because only the weights are kept between calls."""
-
-    def close(self) -> None:
-        """See `RolloutEngine.close`. This method does nothing."""
 
 
 class Reading(Protocol):

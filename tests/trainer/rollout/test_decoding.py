@@ -68,8 +68,8 @@ def test_prompts_are_read_once_and_rows_that_have_ended_are_left_out(prompts: tu
     assert sizes[0] == (3, 5), "two of the four prompts are the same"
     lengths = found.response_mask.sum(dim=1)
     going_on = [int((lengths > t).sum()) for t in range(1, len(sizes))]
-    assert [size[0] for size in sizes[1:]] == going_on
-    assert going_on[-1] < going_on[0]
+    assert all(going <= size[0] <= going / 0.75 for size, going in zip(sizes[1:], going_on, strict=True))
+    assert sizes[-1][0] < sizes[1][0]
 
 
 @pytest.mark.parametrize("size", [3, 256, 384, 5000])
