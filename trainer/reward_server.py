@@ -50,19 +50,16 @@ def reward_server(config: Config, data_sources: Sequence[str], world: World) -> 
     if given.url or not scored:
         yield RewardServer(given.url, os.environ.get("REWARDKIT_TOKEN")) if given.url else None
         return
-    server: ModelServer | None = None
-    error: Exception | None = None
-    if world.is_main:
-        try:
-            server = ModelServer(config, scored)
-        except RewardkitError as failed:
-            error = failed
+    started: list[ModelServer] = []
+
+    def start(_: int) -> RewardServer:
+        started.append(ModelServer(config, scored))
+        return started[0].address
+
     try:
-        if first := world.first_error(error):
-            raise first
-        yield world.gather(server.address if server else None)[0]
+        yield world.spread(start, 1)[0]
     finally:
-        if server is not None:
+        for server in started:
             server.stop()
 
 

@@ -452,8 +452,8 @@ def test_ten_kills_at_random_moments_lose_no_group_and_a_strict_run_goes_on_exac
         assert all(len(step) == 16 and all(row["status"] == "ok" for row in step) for step in of_steps)
         often = Counter(prompt for step in of_steps for prompt in {json.dumps(row["prompt"]) for row in step})
         assert Counter(often.values()) == {2: 16, 3: 8}, "seven steps are two epochs and a third"
-    assert [[row["output"] for row in step] for step in found["strict"]] == [
-        [row["output"] for row in step] for step in found["whole"]
+    assert [[row["response"] for row in step] for step in found["strict"]] == [
+        [row["response"] for row in step] for step in found["whole"]
     ]
     ours, theirs = weights_of(tmp_path / "strict", steps), weights_of(tmp_path / "whole", steps)
     assert all(torch.equal(ours[name], tensor) for name, tensor in theirs.items())

@@ -129,14 +129,7 @@ def open_folder(config: RunConfig, world: World) -> Iterator[Path | None]:
     """
     folder = Path(config.trainer.default_local_dir)
     with ExitStack() as stack:
-        error: RewardkitError | None = None
-        if world.is_main:
-            try:
-                stack.enter_context(_only_run_in(folder))
-            except RewardkitError as failed:
-                error = failed
-        if first := world.first_error(error):
-            raise first
+        world.spread(lambda _: stack.enter_context(_only_run_in(folder)), 1)
         yield _open_folder(config, folder, world)
 
 

@@ -1,13 +1,14 @@
 """Plays episodes on an engine. Each episode is a coroutine that requests turns from the model.
 
-`base.py` defines the engine interface. `hf.py` answers requests in rounds, and `stepping.py` answers them
-between vLLM's steps.
+`base.py` defines the engine interface. `hf.py` answers requests in rounds, `stepping.py` answers them between
+vLLM's steps, and `fleet.py` requests them from servers.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -202,6 +203,45 @@ def respond_by_turns(
     given = list(zip(repeated, seeds, strict=True))
     found = engine.converse(single_turn(response_length), given, sampling, told)
     return as_rollout(found, response_length, pad_id, prompt_ids.device, log_probs=sampling.log_probs)
+
+
+class TurnwiseEngine:
+    """Base class for a `RolloutEngine` that generates each response as an episode of one turn."""
+
+    response_length: int
+    pad_id: int
+
+    def converse(
+        self,
+        play: Play[E, R],
+        episodes: Sequence[E],
+        sampling: Sampling,
+        ended: Callable[[int, R], None] | None = None,
+    ) -> list[R]:
+        """See `RolloutEngine.converse`."""
+        raise NotImplementedError
+
+    def generate(
+        self,
+        prompt_ids: Tensor,
+        prompt_mask: Tensor,
+        sampling: Sampling,
+        seeds: Sequence[int],
+        ended: OnEnded | None = None,
+    ) -> Rollout:
+        """See `RolloutEngine.generate`."""
+        length, pad_id = self.response_length, self.pad_id
+        return respond_by_turns(self, prompt_ids, prompt_mask, sampling, seeds, ended, length, pad_id)
+
+    def attend(self, work: Future[Any]) -> None:
+        """See `RolloutEngine.attend`."""
+        wait([work])
+
+    def release(self) -> None:
+        """See `RolloutEngine.release`. This method does nothing."""
+
+    def close(self) -> None:
+        """See `RolloutEngine.close`. This method does nothing."""
 
 
 class Rounds:

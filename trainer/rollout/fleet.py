@@ -26,6 +26,7 @@ import numpy
 
 from rewardkit.agents.types import Reply
 from rewardkit.errors import RewardkitError
+from rewardkit.trainer.config.workers import RolloutConfig
 from rewardkit.trainer.rollout.base import Play, TurnCosts, TurnFailedError
 from rewardkit.trainer.rollout.conversing import Ask, Seat, play_all
 from rewardkit.trainer.rollout.serving import CONNECT_S, ServerError, fetch
@@ -119,7 +120,7 @@ class Fleet:
         with self.lock:
             self.current = name
         known = {server.url: server for server in self.servers}
-        self.servers = [known.pop(url, None) or RolloutServer(url) for url in urls]
+        self.servers = [known.pop(url) if url in known else RolloutServer(url) for url in urls]
         for server in (*self.servers, *known.values()):
             server.lives = server.url not in failed and server.url not in known
 
@@ -154,21 +155,6 @@ class Fleet:
             return error.busy and error.status < 500
         except (ValueError, KeyError, TypeError):
             return False
-
-
-@dataclass(frozen=True, slots=True)
-class TurnLimits:
-    """Limits on the size and time of a turn."""
-
-    vocabulary: int
-    max_len: int
-    """Maximum number of tokens in a prompt and its turn together."""
-    in_flight: int
-    """Maximum number of concurrent requests per server."""
-    response_s: float
-    """Seconds after which a turn without a response counts as lost."""
-    wait_s: float
-    """Seconds with failures and without any finished turn after which the run fails."""
 
 
 class Chosen(msgspec.Struct):
@@ -218,8 +204,10 @@ class Turns:
         self,
         fleet: Fleet,
         body: Callable[[Ask], dict[str, Any]],
-        limits: TurnLimits,
+        config: RolloutConfig,
         *,
+        vocabulary: int,
+        max_len: int,
         log_probs: bool,
         group: int,
         experts: bool = False,
@@ -228,6 +216,7 @@ class Turns:
 
         Args:
             body: Function that returns the request body for a turn.
+            max_len: Maximum number of tokens in a prompt and its turn together.
             log_probs: True if a response must contain log-probabilities.
             group: Number of adjacent episodes that start with the same prompt. They use the same server,
                 which caches the prompt.
@@ -235,7 +224,9 @@ class Turns:
         """
         self._fleet = fleet
         self._body = body
-        self._limits = limits
+        self._config = config
+        self._vocabulary = vocabulary
+        self._max_len = max_len
         self._log_probs = log_probs
         self._experts = experts
         self._group = group
@@ -261,13 +252,13 @@ class Turns:
         self._slots: dict[RolloutServer, asyncio.Semaphore] = {}
         connector = aiohttp.TCPConnector(limit=0)  # `_slots` limits the connections
         async with aiohttp.ClientSession(connector=connector) as self._session:
-            return await play_all(play, episodes, lambda i: Seat(i, self, self._limits.vocabulary), told)
+            return await play_all(play, episodes, lambda i: Seat(i, self, self._vocabulary), told)
 
     def ask(self, ask: Ask) -> None:
         """See `Answers.ask`."""
-        room = self._limits.max_len - len(ask.token_ids)
+        room = self._max_len - len(ask.token_ids)
         if self.error is not None or room < 1:
-            ask.fail(self.error or ask.too_long(self._limits.max_len))
+            ask.fail(self.error or ask.too_long(self._max_len))
             return
         ask.max_tokens = min(ask.max_tokens, room)
         self._tasks[ask] = asyncio.create_task(self._serve(ask))
@@ -318,7 +309,7 @@ class Turns:
             server = await self._home(ask, without)
             self._busy[server] += 1
             try:
-                async with self._slots.setdefault(server, asyncio.Semaphore(self._limits.in_flight)):
+                async with self._slots.setdefault(server, asyncio.Semaphore(self._config.max_num_seqs)):
                     if not server.lives:
                         continue
                     reply = await self._reply(server, ask)
@@ -353,9 +344,9 @@ class Turns:
             )
         now = asyncio.get_running_loop().time()
         self._failing_since = now if self._failing_since is None else self._failing_since
-        if now - self._failing_since > self._limits.wait_s:
+        if now - self._failing_since > self._config.servers_wait_s:
             raise RewardkitError(
-                f"no rollout server has generated a turn for {self._limits.wait_s:g} s; last error: "
+                f"no rollout server has generated a turn for {self._config.servers_wait_s:g} s; last error: "
                 f"{failures[-1]}"
             )
 
@@ -392,7 +383,7 @@ class Turns:
         with self._fleet.turn() as begun:
             body = self._body(ask) | ({"model": begun} if self._fleet.adapters else {})
             url = f"{server.url}/inference/v1/generate"
-            waiting = asyncio.ensure_future(fetch(self._session, url, body, self._limits.response_s))
+            waiting = asyncio.ensure_future(fetch(self._session, url, body, self._config.response_timeout_s))
             try:
                 while not waiting.done():
                     await asyncio.wait([waiting], timeout=POLL_S)
@@ -422,7 +413,7 @@ class Turns:
         ids = choice.token_ids
         if choice.finish_reason not in ("stop", "length"):
             raise ValueError(f"finish_reason is {choice.finish_reason}; expected stop or length")
-        if not 1 <= len(ids) <= ask.max_tokens or not all(0 <= i < self._limits.vocabulary for i in ids):
+        if not 1 <= len(ids) <= ask.max_tokens or not all(0 <= i < self._vocabulary for i in ids):
             raise ValueError(
                 f"expected 1 to {ask.max_tokens} valid token ids, found {len(ids)} ids, some of which "
                 "may not be in the vocabulary"

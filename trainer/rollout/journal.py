@@ -15,11 +15,10 @@ from typing import Any, TypeVar
 
 import numpy
 import pyarrow as pa
-from torch import Tensor
 
 from rewardkit.agents.types import Reply, TokenModel
-from rewardkit.trainer.rollout.base import OnEnded, Play, Rollout, RolloutEngine, Sampling, TurnCosts
-from rewardkit.trainer.rollout.conversing import respond_by_turns
+from rewardkit.trainer.rollout.base import Play, RolloutEngine, Sampling, TurnCosts
+from rewardkit.trainer.rollout.conversing import TurnwiseEngine
 
 E = TypeVar("E")
 R = TypeVar("R")
@@ -148,7 +147,7 @@ class JournaledModel:
 
 
 @dataclass(frozen=True)
-class JournaledEngine:
+class JournaledEngine(TurnwiseEngine):
     """Rollout engine that stores its turns in a journal. It supports only `generate` and `converse`."""
 
     engine: RolloutEngine
@@ -160,19 +159,6 @@ class JournaledEngine:
     def turn_costs(self) -> TurnCosts:
         """See `RolloutEngine.turn_costs`."""
         return self.engine.turn_costs
-
-    def generate(
-        self,
-        prompt_ids: Tensor,
-        prompt_mask: Tensor,
-        sampling: Sampling,
-        seeds: Sequence[int],
-        ended: OnEnded | None = None,
-    ) -> Rollout:
-        """See `RolloutEngine.generate`."""
-        return respond_by_turns(
-            self, prompt_ids, prompt_mask, sampling, seeds, ended, self.response_length, self.pad_id
-        )
 
     def converse(
         self,

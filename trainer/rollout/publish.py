@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ALL_COMPLETED, FIRST_EXCEPTION, Future, wait
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -222,13 +223,13 @@ class Publisher:
                 path = Path(folder) / "bucket.safetensors"
                 save_file(bucket, path)
                 info = {"path": str(path), "names": list(bucket)}
-                calls.make(lambda url, info=info: self._update(url, info, self._limit_s))
+                calls.make(partial(self._update, info, self._limit_s))
 
     def _broadcast(self, calls: Calls, pairs: Iterator[tuple[str, Tensor]]) -> None:
         """Send weights by NCCL, one bucket at a time, while the servers execute a single call."""
-        calls.begin(lambda url: self._update(url, self._declared, self._whole_s))
+        calls.begin(partial(self._update, self._declared, self._whole_s))
         for packed in packed_buckets(pairs, self._bucket_bytes):
-            self._together(calls, lambda packed=packed: self._group.broadcast(packed, src=0))
+            self._together(calls, partial(self._group.broadcast, packed, src=0))
         calls.finish()
 
     def _meet(self, calls: Calls) -> None:
@@ -289,7 +290,7 @@ class Publisher:
             self._post(url, "start_weight_update", {})
             self._updating.add(url)
 
-    def _update(self, url: str, info: Mapping[str, Any], limit_s: float) -> None:
+    def _update(self, info: Mapping[str, Any], limit_s: float, url: str) -> None:
         self._updating.discard(url)  # an update ends if this call fails
         post(f"{url}/update_weights", {"update_info": info}, limit_s)
         self._updating.add(url)
@@ -356,8 +357,7 @@ class AdapterPublisher:
     ) -> dict[str, str]:
         for name in [one for one in self._kept if one not in in_use]:
             # A restarted server does not have the version, so failures are ignored.
-            gone = {"lora_name": name}
-            errors_of(ask_each(urls, lambda url, gone=gone: post(f"{url}/v1/unload_lora_adapter", gone)))
+            errors_of(ask_each(urls, partial(_unload, name)))
             self._kept.pop(name).cleanup()
         if version not in self._kept:
             folder = shared_folder(sum(tensor.nbytes for tensor in tensors.values()))
@@ -370,6 +370,10 @@ class AdapterPublisher:
                 post(f"{url}/v1/load_lora_adapter", given)
 
         return errors_of(ask_each(urls, load))
+
+
+def _unload(name: str, url: str) -> None:
+    post(f"{url}/v1/unload_lora_adapter", {"lora_name": name})
 
 
 def workers_of(url: str) -> int:

@@ -31,14 +31,12 @@ from rewardkit.trainer.models.lora import adapter_settings
 from rewardkit.trainer.models.shape import Shape
 from rewardkit.trainer.rollout.base import (
     EngineSetup,
-    OnEnded,
     Play,
-    Rollout,
     Sampling,
     TurnCosts,
 )
-from rewardkit.trainer.rollout.conversing import Ask, respond_by_turns
-from rewardkit.trainer.rollout.fleet import POLL_S, Fleet, RolloutServer, TurnLimits, Turns, say
+from rewardkit.trainer.rollout.conversing import Ask, TurnwiseEngine
+from rewardkit.trainer.rollout.fleet import POLL_S, Fleet, RolloutServer, Turns, say
 from rewardkit.trainer.rollout.publish import AdapterPublisher, Publisher
 from rewardkit.trainer.rollout.serving import (
     START_S,
@@ -119,6 +117,8 @@ def check(config: Config, processes: int) -> list[str]:
     notes = [*_waiting_versions(config), *check_quantization(config)]
     if rollout.micro_batch_size is not None:
         notes.append(f"{KEY}.micro_batch_size has no effect: vLLM schedules by {KEY}.max_num_seqs")
+    if rollout.share_gpu and is_on_cpu(config):
+        notes.append(f"{KEY}.share_gpu has no effect on a CPU")
     if rollout.router_replay and rollout.urls is None and is_on_cpu(config):
         notes.append(f"{KEY}.router_replay {NO_REPLAY_ON_CPU}")
     return notes
@@ -167,6 +167,9 @@ def without_effect(config: Config) -> list[str]:
 def memory(config: Config, shape: Shape, processes: int) -> dict[str, float]:
     """See `Engine.memory`. On a CPU, the servers' memory is divided among the processes."""
     rollout = at_once(config, processes)
+    if rollout.share_gpu and torch.cuda.is_available() and not is_on_cpu(config):
+        whole = torch.cuda.get_device_properties(0).total_memory
+        return {"rollout": rollout.gpu_memory_utilization * whole}
     if rollout.urls is not None or not is_on_cpu(config):
         return {}
     width = getattr(torch, DTYPE_NAMES[rollout.dtype]).itemsize
@@ -182,7 +185,7 @@ def open_engine(setup: EngineSetup) -> ServedRollout:
     return ServedRollout(setup, World(dist.get_rank(), dist.get_world_size(), setup.device))
 
 
-class ServedRollout:
+class ServedRollout(TurnwiseEngine):
     """Engine that generates on vLLM servers, which have no weights until the first `sync_weights`."""
 
     def __init__(self, setup: EngineSetup, world: World) -> None:
@@ -194,6 +197,8 @@ class ServedRollout:
         self._of_thread = threading.local()  # training and validation may generate in different threads
         self._setup = setup
         self._config = setup.policy.rollout
+        self.response_length = self._config.response_length
+        self.pad_id = setup.pad_id
         self._world = world
         text = setup.model.config.get_text_config()
         self._vocabulary: int = text.vocab_size
@@ -205,7 +210,8 @@ class ServedRollout:
         self._end = weakref.finalize(self, stop_all, self.local.processes)
         self._tensors: Iterable[tuple[str, Tensor]] = ()
         """Weights that were sent last, which the main thread can gather again."""
-        self.fleet = Fleet([RolloutServer(url, lives=False) for url in self._found_by_all()])
+        urls = world.spread(lambda _: self._open(), 1)[0]
+        self.fleet = Fleet([RolloutServer(url, lives=False) for url in urls])
         """Servers and their weights, as known to this process."""
         self._run = str(world.gather(secrets.token_hex(4))[0])
         self.fleet.adapters = self._config.lora_sync == "adapter"
@@ -226,18 +232,6 @@ class ServedRollout:
         """See `RolloutEngine.turn_costs`. Only calls in the current thread are considered."""
         found: TurnCosts = getattr(self._of_thread, "costs", TurnCosts())
         return found
-
-    def generate(
-        self,
-        prompt_ids: Tensor,
-        prompt_mask: Tensor,
-        sampling: Sampling,
-        seeds: Sequence[int],
-        ended: OnEnded | None = None,
-    ) -> Rollout:
-        """See `RolloutEngine.generate`."""
-        length, pad = self._config.response_length, self._setup.pad_id
-        return respond_by_turns(self, prompt_ids, prompt_mask, sampling, seeds, ended, length, pad)
 
     def converse(
         self,
@@ -277,13 +271,6 @@ class ServedRollout:
 
     def _turns(self, sampling: Sampling) -> Turns:
         config = self._config
-        limits = TurnLimits(
-            vocabulary=self._vocabulary,
-            max_len=self._max_len,
-            in_flight=config.max_num_seqs,
-            response_s=config.response_timeout_s,
-            wait_s=config.servers_wait_s,
-        )
 
         def body(ask: Ask) -> dict[str, Any]:
             stop = [*self._setup.eos_ids, *ask.stop_token_ids]
@@ -295,7 +282,9 @@ class ServedRollout:
         return Turns(
             self.fleet,
             body,
-            limits,
+            config,
+            vocabulary=self._vocabulary,
+            max_len=self._max_len,
             log_probs=sampling.log_probs,
             group=sampling.n,
             experts=replays and sampling.log_probs,
@@ -336,28 +325,10 @@ class ServedRollout:
                     f"no rollout server accepted the policy's weights: {failed or 'no server answers'}"
                 )
 
-    def release(self) -> None:
-        """See `RolloutEngine.release`. Nothing is freed, because the servers manage their own memory."""
-
     def close(self) -> None:
         """See `RolloutEngine.close`. Only the servers that this run started are stopped."""
         self.fleet.closed = True
         self._end()
-
-    def _found_by_all(self) -> list[str]:
-        """Open the servers in the first process. Return the URLs, or raise the error, in all processes."""
-        error: Exception | None = None
-        urls: list[str] = []
-        if self._world.is_main:
-            try:
-                urls = self._open()
-            except RewardkitError as raised:
-                error = raised
-        error = self._world.first_error(error)
-        if error is not None:
-            raise error
-        found: list[str] = self._world.gather(urls)[0]
-        return found
 
     def _open(self) -> list[str]:
         if self._config.urls is not None:

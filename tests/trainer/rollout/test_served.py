@@ -32,7 +32,7 @@ from rewardkit.trainer.batch import PromptRow, pad_prompts
 from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.config.workers import RolloutConfig
 from rewardkit.trainer.distributed import World, free_port
-from rewardkit.trainer.rollout import served
+from rewardkit.trainer.rollout import served, serving
 from rewardkit.trainer.rollout.base import Sampling
 from rewardkit.trainer.rollout.publish import buckets
 from rewardkit.trainer.rollout.served import ServedRollout
@@ -493,6 +493,21 @@ def test_a_server_that_ends_at_its_start_is_quoted_and_its_log_is_not_left(
     server.stop()
 
 
+def test_servers_on_the_gpus_that_train_see_these_and_take_weights_from_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    started: list[Any] = []
+    monkeypatch.setattr(serving, "start_program", lambda *given: started.append(given))
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,5,6,7")
+    for shares in (False, True):
+        start_server("model", {}, RolloutConfig(share_gpu=shares), 1, on_cpu=False)
+    (_, apart, on_own), (_, together, on_shared) = started
+    assert (on_own["CUDA_VISIBLE_DEVICES"], on_shared["CUDA_VISIBLE_DEVICES"]) == ("7", "5")
+    assert '{"backend": "nccl"}' in apart and '{"backend": "shm"}' in together
+    assert serving.WORKER_SIDE in together and serving.WORKER_SIDE not in apart
+
+
 def test_settings_of_servers_are_checked_before_one_is_started() -> None:
     def notes(*words: str) -> list[str]:
         keys = [word if "trainer." in word else f"actor_rollout_ref.rollout.{word}" for word in words]
@@ -507,6 +522,11 @@ def test_settings_of_servers_are_checked_before_one_is_started() -> None:
     said = notes("name=hf", "servers=2", "urls=[http://x:1]")
     assert any("needs no servers" in line and line.endswith("servers, urls") for line in said)
     assert not any("servers" in line for line in notes(served, "servers=2"))
+    assert any(
+        "share_gpu has no effect" in line for line in notes(served, "share_gpu=true", "trainer.device=cpu")
+    )
+    with pytest.raises(ConfigError, match=r"share_gpu=true .*http://10\.1\.2\.3:8000 is on another machine"):
+        notes(served, "share_gpu=true", "urls=[http://10.1.2.3:8000]")
 
 
 def test_names_and_pieces_of_experts_are_those_of_files() -> None:
