@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from rewardkit.errors import RewardkitError
+from rewardkit.evaluation.overoptimization import PREFIX, TruthCurves
 from rewardkit.trainer.config.root import AlarmsConfig, TrainerConfig
 
 
@@ -140,6 +142,25 @@ RULES = (
         ),
         "Read the longest and the shortest responses on the run's page: the reward may depend on length",
     ),
+    AlarmRule(
+        "overoptimization",
+        (f"{PREFIX}fall",),
+        1,
+        (
+            (
+                "the score rises, but the validation with another reward has fallen by {value:.2g} standard "
+                "deviations: the policy exploits errors of the reward"
+            ),
+            (
+                "; after step {m[overoptimization/since]:.0f}, {m[overoptimization/name]} fell from "
+                "{m[overoptimization/truth_before]:.3g} to {m[overoptimization/truth_now]:.3g}, and the "
+                "score rose from {m[overoptimization/score_before]:.3g} to "
+                "{m[overoptimization/score_now]:.3g}"
+            ),
+        ),
+        "Use an earlier checkpoint, raise algorithm.kl_ctrl.kl_coef or "
+        "actor_rollout_ref.actor.kl_loss_coef, or train the reward model on the policy's responses",
+    ),
 )
 
 
@@ -153,6 +174,8 @@ class Alarms:
         self._limits = _limits(config.alarms) if on else {}
         self.beyond = dict.fromkeys(self._limits, 0)
         """Number of consecutive steps at or beyond the threshold, by rule name. Saved in checkpoints."""
+        self.truths = TruthCurves()
+        """Scores and validations for the rule `overoptimization`. Saved in checkpoints."""
 
     def look(self, metrics: Mapping[str, float]) -> dict[str, str]:
         """Return a message, by rule name, for each rule that starts to apply in this step.
@@ -160,18 +183,24 @@ class Alarms:
         If `trainer.alarm` is `stop`, return a message for every rule that applies.
         """
         begun = {}
+        self.truths.add(metrics)
+        metrics = {**metrics, **self.truths.metrics()}
+        named = {**metrics, f"{PREFIX}name": self.truths.fallen}
         for rule, limit in ((rule, self._limits[rule.name]) for rule in RULES if rule.name in self._limits):
             value = _beyond(rule, limit, metrics)
             self.beyond[rule.name] = 0 if value is None else self.beyond[rule.name] + 1
             if value is None or self.beyond[rule.name] < rule.steps:
                 continue
             if self._stop or self.beyond[rule.name] == rule.steps:
-                begun[rule.name] = _line(rule, limit, value, metrics)
+                begun[rule.name] = _line(rule, limit, value, named)
         return begun
 
     def metrics(self) -> dict[str, float]:
-        """Return the metric `alarm/<rule>`, with the value 1, for each rule that currently applies."""
-        return {f"alarm/{rule.name}": 1.0 for rule in RULES if self._holds(rule)}
+        """Return the metric `alarm/<rule>`, with the value 1, for each rule that currently applies.
+
+        If a truth has fallen while the score rose, the result also has the metrics of this fall.
+        """
+        return {f"alarm/{rule.name}": 1.0 for rule in RULES if self._holds(rule)} | self.truths.metrics()
 
     def _holds(self, rule: AlarmRule) -> bool:
         return self.beyond.get(rule.name, 0) >= rule.steps
@@ -207,14 +236,14 @@ def _values(rule: AlarmRule, metrics: Mapping[str, float]) -> Iterator[float]:
     return (metrics[name] for name in rule.metrics if name in metrics)
 
 
-def _line(rule: AlarmRule, limit: float, value: float, metrics: Mapping[str, float]) -> str:
+def _line(rule: AlarmRule, limit: float, value: float, metrics: Mapping[str, Any]) -> str:
     why = "".join(_filled(piece, value, metrics) for piece in rule.why)
     steps = f" for {rule.steps} steps" if rule.steps > 1 else ""
     side = "at most" if rule.below else "at least"
     return f"{rule.name}: {why} (the rule: {side} {limit:g}{steps}). {rule.what_to_do}"
 
 
-def _filled(piece: str, value: float, metrics: Mapping[str, float]) -> str:
+def _filled(piece: str, value: float, metrics: Mapping[str, Any]) -> str:
     try:
         return piece.format(value=value, m=metrics)
     except KeyError:

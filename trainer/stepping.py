@@ -46,11 +46,11 @@ def _take_step(run: R, step: int, learn: Learn[R], validate: Validate[R]) -> Non
     metrics = {"training/global_step": float(step)}
     with clock("step"), _profiled_if_due(run, step):
         metrics |= learn(run, step, clock)
-        alarms = run.world.gather(run.alarms.look(metrics))[0]  # all processes use the result from process 0
-        metrics |= run.alarms.metrics()
         if run.val_rows and (last or _due(step, config.test_freq)):
             with clock("testing"):
                 metrics |= validate(run, step)
+        alarms = run.world.gather(run.alarms.look(metrics))[0]  # all processes use the result from process 0
+        metrics |= run.alarms.metrics()
     last = last or run.alarms.end_run(alarms)
     if last or _due(step, config.save_freq):
         with clock("save_checkpoint"):

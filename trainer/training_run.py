@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +71,8 @@ class TrainingRun(StageRun):
     """True if the policy's log-probabilities are computed before the policy is updated."""
     first_kl: float | None = None
     """KL (estimate k3) in the first comparison of rollout engine and policy; see `steps/parity.py`."""
+    scorers_without_verdict: set[str] = field(default_factory=set)
+    """Rewards, such as `rm@2`, that have scored training responses without deciding their correctness."""
     probe: Future[Batch] | None = None
     """Responses from the latest weights, if they are generated in the background; see `steps/parity.py`."""
     syncs: int = 0

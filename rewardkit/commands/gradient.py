@@ -17,13 +17,14 @@ from rich.table import Table
 from rewardkit.commands.options.files import SCORE_KEY, input_options
 from rewardkit.commands.options.given import REWARDS, SCORED, refuse_given
 from rewardkit.commands.options.help import GroupedCommand
-from rewardkit.commands.options.printing import results_console
+from rewardkit.commands.options.printing import figure, results_console
 from rewardkit.commands.options.rewards import RewardOptions, given_to_run, reward_options
 from rewardkit.commands.options.run_options import note
-from rewardkit.errors import InputError, UnscoredError
+from rewardkit.errors import InputError, OptionsError, UnscoredError
 from rewardkit.evaluation.gradient import CORRECT, SourceSignal, signal
 from rewardkit.evaluation.ledger import Ledger, ledger
-from rewardkit.evaluation.scored import Groups, dumps_in, find_dumps, is_scored, read_groups
+from rewardkit.evaluation.overoptimization import SCORE, Fall, TruthCurves, measurement, truth_of
+from rewardkit.evaluation.scored import Groups, dumps_in, find_dumps, is_scored, read_groups, scored_again
 from rewardkit.offline import ReadOptions
 from rewardkit.scoring.scorer import Scorer
 
@@ -47,6 +48,13 @@ _COLUMNS = {
 @click.option(
     "--step", type=int, help="Training step to show from a folder of dumps. Default: a table of all steps."
 )
+@click.option(
+    "--truth",
+    "with_truth",
+    is_flag=True,
+    help="For a folder of dumps: score the responses again with the given rewards, and report the step from "
+    "which the scores in the dumps rise but these scores do not (docs/gradient.md).",
+)
 @SCORE_KEY
 @click.option("--prefix", default="", help="Prefix of the score columns, as in `rewardkit score --prefix`.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -55,6 +63,7 @@ def command(
     files: tuple[str, ...],
     read_options: ReadOptions,
     step: int | None,
+    with_truth: bool,
     score_key: str | None,
     prefix: str,
     as_json: bool,
@@ -77,7 +86,9 @@ def command(
     read_options = replace(read_options, score=score_key)
     dumps = find_dumps(files[0]) if len(files) == 1 and step is None else {}
     paths = [str(path) for path in dumps.values()] or [dumps_in(file, step) for file in files]
-    if score_key is not None or is_scored(paths, read_options, prefix):
+    if with_truth and len(dumps) < 2:
+        raise OptionsError("--truth needs a folder with the dumps of several steps (1.jsonl, ...)")
+    if not with_truth and (score_key is not None or is_scored(paths, read_options, prefix)):
         refuse_given(REWARDS, SCORED.format(file=paths[0]))
     with Scorer(options=options, timeout_s=rewards.timeout_s) as scorer:
 
@@ -89,6 +100,17 @@ def command(
                 given_to_run().saw(groups)
                 return groups
 
+        if with_truth:
+            curves = TruthCurves()
+            measured = {}
+            for at, path in dumps.items():
+                again = scored_again([path], read_options, scorer)
+                given_to_run().saw(again)
+                scored = read_groups([path], replace(read_options, data_source=None), prefix, on_note=note)
+                measured[at] = measurement(at, scored, again)
+                curves.add(measured[at])
+            _print_truth(measured, curves.fall, as_json)
+            return
         if len(dumps) > 1:
             _print_steps({at: ledger(read([str(path)])) for at, path in dumps.items()}, as_json)
             return
@@ -125,6 +147,35 @@ def _print_steps(found: Mapping[int, Ledger], as_json: bool) -> None:
         "--step N shows one step by component of the score",
         highlight=False,
         soft_wrap=True,
+    )
+
+
+def _print_truth(measured: Mapping[int, Mapping[str, float]], fall: Fall | None, as_json: bool) -> None:
+    rows = {step: (found[SCORE], *truth_of(found)) for step, found in measured.items()}
+    if as_json:
+        steps = {
+            step: dict(zip(("score", "truth", "prompts"), row, strict=True)) for step, row in rows.items()
+        }
+        said = None if fall is None else asdict(fall)
+        click.echo(json.dumps({"steps": steps, "overoptimization": said}, indent=2))
+        return
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for column in ("step", "score", "truth", "prompts"):
+        table.add_column(column, justify="right")
+    for step, (score, truth, prompts) in rows.items():
+        table.add_row(str(step), figure(score), figure(truth), f"{prompts:,.0f}")
+    console = results_console()
+    console.print(table)
+    console.print(f"\n{_fall_line(fall)}", style=None if fall is None else "yellow", soft_wrap=True)
+
+
+def _fall_line(fall: Fall | None) -> str:
+    if fall is None:
+        return "at the last step, the truth is not significantly below earlier steps with lower scores"
+    return (
+        f"over-optimisation after step {fall.since}: the score rose from {figure(fall.score_before)} to "
+        f"{figure(fall.score_now)}, but the truth fell from {figure(fall.truth_before)} to "
+        f"{figure(fall.truth_now)}, by {fall.size:.2g} standard deviations between prompts"
     )
 
 

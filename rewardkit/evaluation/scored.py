@@ -110,6 +110,23 @@ def read_groups(
     return groups
 
 
+def scored_again(paths: Paths, options: ReadOptions, scorer: Scorer) -> Groups:
+    """Return all responses in files as `read_groups` does, with the scores of `scorer` instead of their own.
+
+    Raises:
+        InputError: A file does not exist, cannot be read or has no responses.
+        UnknownDataSourceError: A file has an unknown data source.
+    """
+    responses: list[ScoredResponse] = []
+    place = 0
+    for source in find_inputs(paths):
+        with opened(source, replace(options, to_score=False)) as (file, _):
+            for row in _scored_rows(file, layout_of(file, options), scorer):
+                responses.append(scored_response(_with_plain_scores(row, source.path) | {"place": place}))
+                place += 1
+    return grouped(responses)
+
+
 def is_scored(paths: Paths, options: ReadOptions = PLAIN, prefix: str = "") -> bool:
     """Return True if all files have scores that rewardkit has added.
 

@@ -90,3 +90,25 @@ def test_steps_whose_scores_do_not_say_what_is_right_are_shown_with_a_warning(
         dump(tmp_path / "d", step, [RIGHT, WRONG], score=1.0, status="ok", scorer="mine@1")
     assert run(["gradient", str(tmp_path / "d")]) == 0
     assert "have no `correct`" in capsys.readouterr().out
+
+
+def test_a_score_that_rises_while_the_truth_falls_is_told_with_its_step(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for step, right in {1: 40, 2: 60, 3: 60, 4: 10}.items():
+        groups = [[RIGHT]] * right + [[WRONG]] * (80 - right)
+        dump(tmp_path / "d", step, *groups, score=float(step), status="ok", scorer="rm@1")
+    found = shown(capsys, tmp_path / "d", "--truth")
+    assert [(one["score"], one["truth"], one["prompts"]) for one in found["steps"].values()] == [
+        (1.0, 0.5, 80),
+        (2.0, 0.75, 80),
+        (3.0, 0.75, 80),
+        (4.0, 0.125, 80),
+    ]
+    fall = found["overoptimization"]
+    assert (fall["since"], fall["truth_before"], fall["truth_now"]) == (3, 0.75, 0.125)
+    for step in (1, 2, 3, 4):
+        dump(tmp_path / "e", step, *[[RIGHT]] * 4, score=float(step), status="ok", scorer="rm@1")
+    assert shown(capsys, tmp_path / "e", "--truth")["overoptimization"] is None
+    assert run(["gradient", str(tmp_path / "d" / "1.jsonl"), "--truth"]) == 2
+    assert "--truth needs a folder" in capsys.readouterr().err

@@ -111,6 +111,21 @@ def test_every_metric_is_drawn_once(names: set[str]) -> None:
     assert sorted(found) == sorted(metrics.values())
 
 
+def test_a_score_is_drawn_with_the_truth_on_one_scale():
+    values = {1: (-3.0, 0.2), 5: (2.0, 0.5), 9: (3.0, 0.1)}
+    steps = {
+        step: {"overoptimization/score": score, "overoptimization/held/out/truth": truth}
+        for step, (score, truth) in values.items()
+    }
+    main, further = charts_of(steps)
+    assert not further
+    (chart,) = [one for one in main if any(one.lines.values())]
+    assert {name: [round(y, 3) for _, y in line] for name, line in chart.lines.items()} == {
+        "score": [0.0, 0.833, 1.0],
+        "held/out": [0.25, 1.0, 0.0],
+    }
+
+
 def test_a_run_that_was_resumed_or_cut_off_is_shown_as_it_went(run: Path) -> None:
     first, *rest = logged(run)
     again = [{**row, "actor/entropy": 1.25} for row in rest[2:4]]

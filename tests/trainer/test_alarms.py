@@ -15,6 +15,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from rewardkit.cli import run as rewardkit
+from rewardkit.evaluation.overoptimization import truth_metrics
 from rewardkit.trainer.alarms import RULES, AlarmError, Alarms
 from rewardkit.trainer.batch import Batch, PromptRow, ScoredRollout
 from rewardkit.trainer.config.load import load_config
@@ -23,6 +24,7 @@ from rewardkit.trainer.distributed import World
 from rewardkit.trainer.loop import train
 from rewardkit.trainer.run.build import open_run
 from rewardkit.trainer.steps.signal import outcome_metrics
+from rewardkit.trainer.steps.validation import truths
 from rewardkit.types import Score, failure
 from tests.trainer.steps.test_advantages import run_of
 
@@ -136,3 +138,46 @@ def test_an_alarm_that_stops_saves_the_step_and_a_run_with_warnings_goes_on(
     assert page.count("failures: 50% of the responses") == 2
     assert rewardkit(["view", str(out)]) == 0, "a page of a run that has ended shows them too"
     assert "failures: 50%" in (out / "metrics.html").read_text()
+
+
+def test_a_truth_that_falls_while_the_score_rises_alarms_with_its_step() -> None:
+    alarms = Alarms(TrainerConfig())
+    said = []
+    for step, score, right in (
+        (5, -0.31, 117),
+        (10, 2.56, 124),
+        (15, 3.0, 108),
+        (20, 3.03, 53),
+        (25, 3.1, 53),
+    ):
+        truth = truth_metrics("gsm8k", [[1.0]] * right + [[0.0]] * (256 - right))
+        said.append(
+            alarms.look({"training/global_step": float(step), "overoptimization/score": score, **truth})
+        )
+        alarms.look({"training/global_step": step + 1.0, "overoptimization/score": score})  # not validated
+    assert [list(one) for one in said] == [[], [], [], ["overoptimization"], []]
+    assert "after step 15, gsm8k fell from" in said[3]["overoptimization"]
+    assert (
+        alarms.metrics()["overoptimization/since"] == 15 and alarms.metrics()["alarm/overoptimization"] == 1
+    )
+
+
+def test_only_validations_with_another_reward_are_a_truth(world: World) -> None:
+    def responses(source: str, *scores: Score) -> list[ScoredRollout]:
+        return [
+            ScoredRollout(PromptRow(source, f"p{i}", "", {}, []), "x", one)
+            for one in scores
+            for i in range(4)
+        ]
+
+    scored = [
+        *responses("by/judge", Score(0.5, scorer="judge@1")),
+        *responses("by/rule", Score(0.1, correct=True, scorer="rule@1"), failure("error", "down")),
+        *responses("by/model", Score(2.0, scorer="rm@2")),
+    ]
+    found = truths(scored, 2, world, {"rm@2"})
+    assert {name: value for name, value in found.items() if name.endswith("/truth")} == {
+        "overoptimization/by/judge/truth": 0.5,
+        "overoptimization/by/rule/truth": 1.0,
+    }
+    assert found["overoptimization/by/rule/prompts"] == 2

@@ -250,6 +250,7 @@ class Checkpoints:
         learned.alarms.beyond.update(
             {rule: steps for rule, steps in facts["alarms"].items() if rule in learned.alarms.beyond}
         )
+        learned.alarms.truths.load_state_dict(facts.get("truths", {}))
         if self._world.rank < len(facts["random"]):
             set_random_state(facts["random"][self._world.rank])
         if self._world.is_main:
@@ -295,6 +296,7 @@ class Checkpoints:
             "feed": self._learned.feed.state_dict(),
             "kl_coef": self._learned.kl.coef,
             "alarms": self._learned.alarms.beyond,
+            "truths": self._learned.alarms.truths.state_dict(),
             "random": self._world.gather(random_state()),
             "config": as_dict(self._config),
         }

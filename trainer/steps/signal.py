@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
+from statistics import fmean
 from typing import NamedTuple
 
 from rewardkit.evaluation.gradient import IN_GROUPS, OVER_ALL, signal_under
 from rewardkit.evaluation.ledger import Pairs, ledger, shares_of
+from rewardkit.evaluation.overoptimization import SCORE
 from rewardkit.evaluation.scored import Groups, ScoredResponse, grouped
 from rewardkit.trainer.algorithms.reductions import masked_row_means
 from rewardkit.trainer.batch import Batch, ScoredRollout, policy_lengths
@@ -29,13 +31,14 @@ def outcome_metrics(
         `ledger/failed`, `signal/<data_source>/undecided` if the reward reports it and, for the kept groups,
         `ledger/right`. If scores are compared in groups, the result also has `ledger/equal`. If the estimator
         is also in `evaluation.gradient`, the result has `ledger/failures` and, for each component of the
-        score, `signal/<data_source>/part/<name>`.
+        score, `signal/<data_source>/part/<name>`. If rewards do not decide correctness, the result has their
+        mean score, `overoptimization/score`, and `run.scorers_without_verdict` names them.
     """
     places = zip(batch["groups"].tolist(), policy_lengths(batch).tolist(), scored, strict=True)
-    mine = [(group, _plain(group, length, one)) for group, length, one in places]
+    mine = [(group, _plain(group, length, one), one.score.scorer) for group, length, one in places]
     everywhere = [one for share in run.world.gather(mine) for one in share]
-    drawn = grouped(one for _, one in everywhere)
-    learned = grouped(one for group, one in everywhere if kept is None or group in kept)
+    drawn = grouped(one for _, one, _ in everywhere)
+    learned = grouped(one for group, one, _ in everywhere if kept is None or group in kept)
     estimator = _known(run.config.algorithm)
     compared = run.config.actor_rollout_ref.rollout.n > 1 and run.config.reward.mode == "trajectory"
     of_drawn, of_learned = ledger(drawn, estimator or "grpo"), ledger(learned, estimator or "grpo")
@@ -46,6 +49,10 @@ def outcome_metrics(
         found["failures"] = of_drawn.failures
     metrics = {f"ledger/{name}": float(value) for name, value in found.items() if value is not None}
     metrics |= _undecided(drawn)
+    undecided = [(one.score, scorer) for _, one, scorer in everywhere if one.ok and one.correct is None]
+    if undecided:
+        run.scorers_without_verdict.update(scorer for _, scorer in undecided)
+        metrics[SCORE] = fmean(score or 0.0 for score, _ in undecided)
     if not compared or estimator is None:
         return metrics
     for source, prompts in sorted(learned.items()):

@@ -12,6 +12,7 @@ from rewardkit.agents.resolving import EpisodeSetup
 from rewardkit.checks.which_reward import other_rewards
 from rewardkit.errors import RewardkitError
 from rewardkit.evaluation.metrics import group_metrics
+from rewardkit.evaluation.overoptimization import truth_metrics
 from rewardkit.evaluation.reasons import earns, frequent_reasons
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.trainer.batch import PromptRow, ScoredRollout, pad_prompts
@@ -56,7 +57,43 @@ def validate(run: TrainingRun, step: int) -> dict[str, float]:
     if run.world.is_main:
         for line in why_nothing(scored, everywhere):
             run.logger.warn(line)
-    return validation_metrics(scored, given.n, run.world)
+    metrics = validation_metrics(scored, given.n, run.world)
+    if run.scorers_without_verdict:
+        metrics |= truths(scored, given.n, run.world, run.scorers_without_verdict)
+    return metrics
+
+
+def truths(
+    scored: Sequence[ScoredRollout], n: int, world: World, training: Collection[str]
+) -> dict[str, float]:
+    """Return the metrics that show whether the responses improve as much as the training scores claim.
+
+    Only data sources whose reward decides correctness, or is not used in training, have such metrics.
+
+    Args:
+        scored: This process's responses. The n responses to one prompt are adjacent.
+        training: Names and versions of the rewards that score training responses without a verdict.
+    """
+    metrics: dict[str, float] = {}
+    for source, groups in _by_source(scored, n, world).items():
+        judged = [
+            [float(one.correct) for one in group if one.ok and one.correct is not None] for group in groups
+        ]
+        if any(judged):
+            metrics |= truth_metrics(source, judged)
+        elif all(one.scorer not in training for group in groups for one in group):
+            metrics |= truth_metrics(source, [[one.score for one in group if one.ok] for group in groups])
+    return metrics
+
+
+def _by_source(scored: Sequence[ScoredRollout], n: int, world: World) -> dict[str, list[list[Score]]]:
+    """Return the scores of each prompt's n responses by data source, in the main process."""
+    mine = [scored[i : i + n] for i in range(0, len(scored), n)]
+    shared = [(group[0].row.data_source, [one.score for one in group]) for group in mine]
+    groups: dict[str, list[list[Score]]] = defaultdict(list)
+    for source, scores in (group for share in world.to_main(shared) for group in share):
+        groups[source].append(scores)
+    return dict(sorted(groups.items()))
 
 
 def _earns(one: ScoredRollout) -> bool:
@@ -149,13 +186,8 @@ def validation_metrics(scored: Sequence[ScoredRollout], n: int, world: World) ->
         scored. No mean includes these responses. For episodes, there is `val-aux/num_turns/...` and, if turns
         have rewards, `val-aux/first_turn_reward/mean` and `val-aux/last_turn_reward/mean`.
     """
-    mine = [scored[i : i + n] for i in range(0, len(scored), n)]
-    shared = [(group[0].row.data_source, [one.score for one in group]) for group in mine]
-    groups: dict[str, list[list[Score]]] = defaultdict(list)
-    for source, scores in (group for share in world.to_main(shared) for group in share):
-        groups[source].append(scores)
     metrics: dict[str, float] = {}
-    for source, found in sorted(groups.items()):
+    for source, found in _by_source(scored, n, world).items():
         figures = group_metrics(found)
         core = "acc" if f"acc/mean@{n}" in figures else "reward"
         for name, value in figures.items():

@@ -19,13 +19,13 @@ import msgspec
 from rewardkit.errors import InputError
 from rewardkit.evaluation.html.charts import Chart, Points, draw, number
 from rewardkit.evaluation.html.page import cards, pack, write_page
+from rewardkit.evaluation.overoptimization import PREFIX, SCORE, STEP
 from rewardkit.json_objects import NOT_JSON
 
 METRICS = "metrics.jsonl"
 SAMPLES = "samples.jsonl"
 ALARMS = "alarms.jsonl"
 PAGE = "metrics.html"
-STEP = "training/global_step"
 
 MetricValues = dict[str, float | None]
 Steps = Mapping[int, MetricValues]
@@ -229,6 +229,10 @@ def _charts(metrics: _Metrics) -> Iterator[Chart]:
     yield Chart("Loss", {"training": points("train/loss"), "held out": points("val/loss")}, "per token")
     yield metrics.band("Score", "critic/score", "per response: mean, min, max")
     yield Chart("Validation", metrics.below("val-core/"))
+    truths = [key for key in metrics.left() if key.startswith(PREFIX) and key.endswith("/truth")]
+    compared = {"score": SCORE} | {key.removeprefix(PREFIX).removesuffix("/truth"): key for key in truths}
+    lines = {name: _scaled(points(key)) for name, key in compared.items()} if truths else {}
+    yield Chart("Score and truth", lines, "each from lowest to highest")
     yield Chart("Score components", metrics.below("reward/part/"), unit="mean")
     yield Chart("Divergence", {said: points(name) for name, said in _KL.items()}, unit="KL, nats per token")
     yield Chart("Entropy", {"mean": points("actor/entropy")}, unit="nats per token")
@@ -254,6 +258,13 @@ def _further(metrics: _Metrics) -> list[Chart]:
         title, name = (stem, kind) if kind in ("mean", "min", "max") else (key, "value")
         groups.setdefault(title, {})[name] = metrics.points(key)
     return [Chart(title, lines) for title, lines in sorted(groups.items())]
+
+
+def _scaled(points: Points) -> Points:
+    """Return a line with its values between 0, the lowest, and 1, the highest."""
+    values = [value for _, value in points]
+    low, high = min(values, default=0.0), max(values, default=0.0)
+    return [(step, (value - low) / ((high - low) or 1.0)) for step, value in points]
 
 
 def _keys(steps: Steps) -> list[str]:

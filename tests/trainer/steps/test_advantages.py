@@ -37,7 +37,9 @@ ALONE = World(0, 1, torch.device("cpu"))
 def run_of(*overrides: str, world: Any = ALONE) -> Any:
     required = ["data.train_files=x.parquet", "actor_rollout_ref.model.path=x", "data.max_response_length=6"]
     config = load_config(None, [*required, "algorithm.adv_estimator=rloo", *overrides])
-    return SimpleNamespace(config=config, world=world, kl=KlController(0.5), eos_ids=[7])
+    return SimpleNamespace(
+        config=config, world=world, kl=KlController(0.5), eos_ids=[7], scorers_without_verdict=set()
+    )
 
 
 def scored(lengths: Sequence[int] = (6, 5, 3, 1)) -> Batch:

@@ -1,0 +1,237 @@
+"""Detection of over-optimisation: a score that rises while a second judge or the ground truth falls.
+
+A policy that is trained on a reward model finds responses that the model overrates (Gao et al. 2023,
+arXiv:2210.10760). The score alone never shows this. This module compares the curve of the score with a curve
+of the truth, which may be measured at fewer steps and on other prompts.
+
+A fall of the truth is compared with the noise of its measurements. All windows of consecutive measurements
+that end now are compared with all windows before them, so the limit grows with the number of measurements.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import accumulate
+from statistics import fmean, variance
+from typing import Any
+
+from rewardkit.errors import InputError
+from rewardkit.evaluation.scored import Groups
+
+PREFIX = "overoptimization/"
+"""Prefix of the metrics that describe the curves and their falls."""
+STEP = "training/global_step"
+"""Metric with the number of the step."""
+SCORE = f"{PREFIX}score"
+"""Metric with the mean score of training responses whose reward reports no correctness."""
+POINTS = 64
+"""Maximum number of points in a curve. If there are more, pairs of points are merged."""
+_LIMIT = 15.0
+"""Square of the number of standard errors that make the first fall significant. With 2 log n for n points,
+fewer than 1 % of simulated sound runs with 20 measurements have a significant fall of 0.25 or more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Measurement of the score and of the truth, or the mean of several measurements."""
+
+    step: int
+    score: float
+    truth: float
+    variance: float
+    """Variance of the truth between prompts."""
+    prompts: float
+    """Number of prompts on which the truth was measured."""
+    measurements: int = 1
+
+    def merged(self, other: Point) -> Point:
+        """Return the mean of this point and a later one."""
+        n = self.measurements + other.measurements
+
+        def mean(a: float, b: float) -> float:
+            return (a * self.measurements + b * other.measurements) / n
+
+        return Point(
+            other.step,
+            mean(self.score, other.score),
+            mean(self.truth, other.truth),
+            mean(self.variance, other.variance),
+            self.prompts + other.prompts,
+            n,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Fall:
+    """Significant fall of the truth during which the score rose. Values are means over windows."""
+
+    since: int
+    """Last step before the fall."""
+    size: float
+    """Fall of the truth in standard deviations between prompts."""
+    truth_before: float
+    truth_now: float
+    score_before: float
+    score_now: float
+
+
+class TruthCurve:
+    """Score and truth over the steps of a run, with at most `POINTS` points."""
+
+    def __init__(self, points: Sequence[Point] = ()) -> None:
+        self.points = list(points)
+
+    def add(self, point: Point) -> None:
+        """Add a measurement. A step that was measured before is replaced, as after a resume."""
+        while self.points and self.points[-1].step >= point.step:
+            self.points.pop()
+        width = self.points[0].measurements if self.points else 1
+        if self.points and self.points[-1].measurements < width:
+            self.points[-1] = self.points[-1].merged(point)
+        else:
+            self.points.append(point)
+        if len(self.points) > POINTS:
+            twos = (self.points[i : i + 2] for i in range(0, len(self.points), 2))
+            self.points = [two[0].merged(two[1]) if two[1:] else two[0] for two in twos]
+
+    def fall(self) -> Fall | None:
+        """Return the largest significant fall that lasts until now, or None if there is none."""
+        measurements = sum(point.measurements for point in self.points)
+        limit = _LIMIT + 2 * math.log(max(measurements, 1))
+        found = (fall for fall, z in self._falls() if z * z >= limit)
+        return max(found, key=lambda fall: fall.size, default=None)
+
+    def _falls(self) -> Iterator[tuple[Fall, float]]:
+        """Yield each fall between two windows, and its size in standard errors."""
+        points, n = self.points, len(self.points)
+        truths, scores, variances, errors = (
+            [0.0, *accumulate(values)]
+            for values in (
+                [point.truth for point in points],
+                [point.score for point in points],
+                [point.variance for point in points],
+                [1.0 / point.prompts for point in points],
+            )
+        )
+        for middle in range(1, n):
+            now, score_now = ((of[n] - of[middle]) / (n - middle) for of in (truths, scores))
+            for first in range(middle):
+                before, score_before = (
+                    (of[middle] - of[first]) / (middle - first) for of in (truths, scores)
+                )
+                if before <= max(now, points[-1].truth) or score_now <= score_before:
+                    continue
+                spread = (variances[n] - variances[first]) / (n - first)
+                if spread <= 0.0:
+                    continue
+                error = (errors[middle] - errors[first]) / (middle - first) ** 2
+                error += (errors[n] - errors[middle]) / (n - middle) ** 2
+                size = (before - now) / math.sqrt(spread)
+                since = points[middle - 1].step
+                yield Fall(since, size, before, now, score_before, score_now), size / math.sqrt(error)
+
+
+def truth_metrics(name: str, groups: Sequence[Sequence[float]]) -> dict[str, float]:
+    """Return the metrics of one measurement of a truth, or no metrics for fewer than two prompts.
+
+    Args:
+        name: Name of the truth, such as a data source of the validation.
+        groups: Values of the responses to each prompt.
+    """
+    means = [fmean(group) for group in groups if group]
+    if len(means) < 2:
+        return {}
+    values = {"truth": fmean(means), "variance": variance(means), "prompts": float(len(means))}
+    return {f"{PREFIX}{name}/{key}": value for key, value in values.items()}
+
+
+def measurement(step: int, scored: Groups, again: Groups) -> dict[str, float]:
+    """Return the metrics of one step from the scores of its responses, and from their true scores.
+
+    The truth is the correctness of a response or, if the true reward does not decide it, its score.
+
+    Raises:
+        InputError: Only one prompt or none has a score and a true score.
+    """
+    scores = [
+        one.score for prompts in scored.values() for group in prompts.values() for one in group if one.ok
+    ]
+    values = [
+        [float(one.score or 0.0) if one.correct is None else float(one.correct) for one in group if one.ok]
+        for prompts in again.values()
+        for group in prompts.values()
+    ]
+    found = truth_metrics(_TRUTH, values)
+    if not scores or not found:
+        raise InputError(
+            f"step {step}: fewer than two prompts could be scored again; pass the rewards of the truth, and "
+            "their data source with --data-source"
+        )
+    return {STEP: float(step), SCORE: fmean(score or 0.0 for score in scores), **found}
+
+
+def truth_of(metrics: Mapping[str, float]) -> tuple[float, float]:
+    """Return the truth in the metrics of `measurement`, and the number of prompts."""
+    return metrics[f"{PREFIX}{_TRUTH}/truth"], metrics[f"{PREFIX}{_TRUTH}/prompts"]
+
+
+_TRUTH = "again"
+"""Name of the truth of responses that are scored again."""
+
+
+def points_in(step: int, metrics: Mapping[str, float | None]) -> dict[str, Point]:
+    """Return the points of one step by the name of the truth."""
+    found = {}
+    for key in metrics:
+        if key.startswith(PREFIX) and key.endswith("/truth"):
+            stem = key.removesuffix("/truth")
+            score, truth = metrics.get(SCORE), metrics.get(key)
+            spread, prompts = metrics.get(f"{stem}/variance"), metrics.get(f"{stem}/prompts")
+            if score is not None and truth is not None and spread is not None and prompts:
+                found[stem.removeprefix(PREFIX)] = Point(step, score, truth, spread, prompts)
+    return found
+
+
+class TruthCurves:
+    """Curves of all truths of a run."""
+
+    def __init__(self) -> None:
+        self._curves: dict[str, TruthCurve] = {}
+        self.fallen = ""
+        """Name of the truth that has fallen most, or "" if none has fallen."""
+        self.fall: Fall | None = None
+        """Largest fall that lasts, or None if no truth has fallen."""
+
+    def add(self, metrics: Mapping[str, float | None]) -> None:
+        """Add the measurements in the metrics of a step, if there are any."""
+        step = metrics.get(STEP)
+        points = {} if step is None else points_in(int(step), metrics)
+        for name, point in points.items():
+            self._curves.setdefault(name, TruthCurve()).add(point)
+        if points:
+            self._look()
+
+    def _look(self) -> None:
+        falls = {name: fall for name, curve in self._curves.items() if (fall := curve.fall()) is not None}
+        none: tuple[str, Fall | None] = ("", None)
+        self.fallen, self.fall = max(falls.items(), key=lambda one: one[1].size, default=none)
+
+    def metrics(self) -> dict[str, float]:
+        """Return the figures of the largest fall, or no metrics if no truth has fallen."""
+        if self.fall is None:
+            return {}
+        found = {name: float(value) for name, value in asdict(self.fall).items()}
+        return {f"{PREFIX}{'fall' if name == 'size' else name}": value for name, value in found.items()}
+
+    def state_dict(self) -> dict[str, list[dict[str, Any]]]:
+        """Return the curves as JSON-ready data."""
+        return {name: [asdict(point) for point in curve.points] for name, curve in self._curves.items()}
+
+    def load_state_dict(self, state: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+        """Replace the curves with those of `state_dict`."""
+        self._curves = {
+            name: TruthCurve([Point(**point) for point in points]) for name, points in state.items()
+        }
+        self._look()
