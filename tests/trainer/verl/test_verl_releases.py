@@ -82,7 +82,7 @@ def test_every_key_of_verl_s_is_ours_or_a_change_of_it_is_named() -> None:
         ("actor_rollout_ref.rollout.skip.enable=true", "use the default, false"),
         ("actor_rollout_ref.actor.fsdp_config.qat.enable=true", "cannot be quantised"),
         ("async_training.use_dynamic_resource_scheduling=true", "remove the setting"),
-        ("critic.model.lora.dropout=0.1", "peft's default"),
+        ("critic.model.lora.dropout=0.1", "peft's LoraConfig"),
     ],
 )
 def test_what_would_change_the_result_is_refused_with_the_value_and_what_to_do(
