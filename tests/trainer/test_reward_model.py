@@ -9,6 +9,7 @@ import json
 import os
 import signal
 from pathlib import Path
+from statistics import fmean
 from time import sleep
 from typing import Any
 
@@ -91,6 +92,8 @@ def test_a_server_killed_while_it_scores_for_two_processes_costs_no_score(
         "reward_model.scores=rest",
         "trainer.n_gpus_per_node=2",
         "trainer.total_training_steps=2",
+        f"data.val_files={tmp_path}/train.parquet",
+        "trainer.test_freq=2",
     ]
     words = settings(tmp_path, model_folder, *asked)
     program = Program("tests.trainer.forked_launch", "--config", "tiny-cpu", *words)
@@ -112,6 +115,12 @@ def test_a_server_killed_while_it_scores_for_two_processes_costs_no_score(
     samples = [Sample("my/chat", row["response"], row["ground_truth"], row["prompt"]) for row in theirs]
     here = [one.score for one in score(samples, options)]
     assert [row["score"] for row in theirs] == pytest.approx(here, abs=1e-4) and len(set(here)) > 2
+    *_, last = map(json.loads, (tmp_path / "out" / "metrics.jsonl").read_text().splitlines())
+    assert last["overoptimization/score"] == pytest.approx(
+        fmean(one["score"] for one in theirs[4:]), abs=1e-4
+    )
+    truths = [name for name in last if name.startswith("overoptimization/") and name.endswith("/truth")]
+    assert truths == ["overoptimization/rewardkit/arithmetic/truth"], "the model's own validation is none"
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from rewardkit import Sample, Scorer, reward
 from rewardkit.cli import run
 from rewardkit.errors import InputError, ScoringError
 from rewardkit.registry import Registry
-from rewardkit.rewards.model import register_reward_model
+from rewardkit.rewards.model import ModelOptions, register_reward_model, score
 from tests.living import alive, descendants
 from tests.rewards.model.conftest import same_scores
 from tests.server.serving import serve
@@ -200,10 +200,9 @@ def test_pairs_are_evaluated_with_the_scores_of_the_model(
     pairs.write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert run(["eval", str(pairs), "--pairs", "--reward-model", str(folder), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["subsets"]["pairs"]
-    register_reward_model(folder, ["test/pairs"], name="same")
     texts = [(row["prompt"], row[side]) for side in ("chosen", "rejected") for row in rows]
-    with Scorer() as scorer:
-        scores = [one.score for one in scorer.score_batch([Sample("test/pairs", r, "", p) for p, r in texts])]
+    samples = [Sample("pairs", response, "", prompt) for prompt, response in texts]
+    scores = [one.score for one in score(samples, ModelOptions(path=str(folder), device="cpu"))]
     margins = [c - r for c, r in zip(scores[:4], scores[4:], strict=True)]
     assert found["margin"]["mean"] == pytest.approx(fmean(margins), abs=1e-4)
     assert found["right"] == sum(margin > 0 for margin in margins) and found["ece"] is not None
