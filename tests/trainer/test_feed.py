@@ -205,13 +205,13 @@ def test_ready_steps_use_what_has_ended_and_leave_no_prompt_out(
     questions = [{json.dumps(row["prompt"]) for row in step} for step in dumped(tmp_path / "ready")]
     held = json.dumps(dumped(tmp_path / "sync")[0][0]["prompt"])
     trained_in = [held in step for step in questions].index(True) + 1
-    assert trained_in == (2 if late == "wait" else 4)
     asked_for = asked(servers)
     assert {asked_for[seed] for step in range(1, STEPS + 1) for seed in seeds_of(step)} == {2}, "once a run"
     assert all(step["training/rollout_actor_kl"] < K3 for step in log)
     if late == "wait":
+        assert trained_in == 2
         assert max(step["staleness/max"] for step in log) == 1
-    else:
+    else:  # the second epoch, which has the same question, may have begun
         assert [step["feed/masked_tokens"] > 0 for step in log] == [False, False, False, True]
 
 
