@@ -12,7 +12,9 @@ Raw columns from Anthropic: `chosen` and `rejected`. Both are complete dialogues
 turn. A pair that differs earlier is a bad row.
 
 The output has one folder per form: `sft` (prompt, response), `rm` (prompt, chosen, rejected) and `rl`
-(prompts in the common schema, for training with a reward model).
+(prompts in the common schema, for training with a reward model). In all three, the prompt is the same list of
+messages, so that one chat template renders them alike. `--like verl` writes the dialogues as text, as verl's
+script does.
 """
 
 from __future__ import annotations
@@ -21,15 +23,25 @@ import hashlib
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
 import pyarrow as pa
 
 from rewardkit.datasets_prep.common.layout import SplitLayout
-from rewardkit.datasets_prep.common.readers import BadRows
+from rewardkit.datasets_prep.common.readers import BadRows, LeftOutError
 from rewardkit.datasets_prep.common.recipe import PrepResult, publish
-from rewardkit.datasets_prep.common.schema import SCHEMA, AnyRow, Row, TextRow, text_schema, to_batches
+from rewardkit.datasets_prep.common.row_forms import FormedRow, MakeRow, form_of, formed_batches
+from rewardkit.datasets_prep.common.schema import (
+    MESSAGES,
+    SCHEMA,
+    AnyRow,
+    Messages,
+    Row,
+    TextRow,
+    to_batches,
+)
 from rewardkit.datasets_prep.common.settings import PrepSettings
 from rewardkit.datasets_prep.common.sources import Hub, Record, Source, open_source
 from rewardkit.datasets_prep.common.writer import OnWritten
@@ -39,6 +51,11 @@ from rewardkit.messages import ASSISTANT_TURN, dialogue_turns
 LAYOUT = SplitLayout(ignore=("red-team",))
 FORMS = ("sft", "rm", "rl")
 FormName = Literal["all", "sft", "rm", "rl"]
+_SCHEMAS = {
+    "sft": pa.schema([("prompt", MESSAGES), ("response", pa.string())]),
+    "rm": pa.schema([("prompt", MESSAGES), ("chosen", MESSAGES), ("rejected", MESSAGES)]),
+    "rl": SCHEMA,
+}
 
 _HELD_OUT = 4
 """Interval between held-out prompts. Without a published test split, every fourth prompt is used to test the
@@ -49,16 +66,19 @@ reward model."""
 class Pair:
     """Prompt with a chosen and a rejected answer."""
 
-    index: int
+    record: Record
     prompt: str
+    """Dialogue before the answers, as published."""
     chosen: str
     rejected: str
-    messages: tuple[dict[str, str], ...]
+    messages: Messages
     """Prompt as a chat that ends with a user message."""
 
 
 MakeRows = Callable[[Pair, str], list[AnyRow]]
 """Function that creates the rows for a pair. The second argument is the name of the pair's split."""
+ReadPairs = Callable[[BadRows], Iterator[Pair]]
+"""Function that reads the pairs of a split from the start, and counts the unusable records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +99,6 @@ class Preferences:
             bool,
             "Write only the chosen answers to sft. By default, rejected answers are included, as in verl.",
         ] = False,
-        one_message: Annotated[
-            bool, "In rl, write the dialogue as a single user message, as verl does, instead of turns."
-        ] = False,
         progress: OnWritten | None = None,
     ) -> PrepResult:
         """Write HH-RLHF to the folders sft, rm and rl in `out_dir`, each with the published splits.
@@ -101,43 +118,56 @@ class Preferences:
             )
         settings = settings or PrepSettings()
         settings.refuse(self.name, "instruction", "template", "agent", "interaction", "split_name")
+        like = form_of(self.name, settings.like).make if settings.like else None
         source = open_source(settings.raw, self.hub, LAYOUT, settings.revision)
         forms = FORMS if split == "all" else (split,)
         bad = {form: BadRows(skip=settings.skip_bad) for form in forms}
         splits: dict[str, Iterable[pa.RecordBatch]] = {}
         for form in forms:
-            make = _maker(form, self.hub.name, chosen_only, one_message, settings.system)
-            for name, rows in _splits(form, source, bad[form], settings.limit, make).items():
-                splits[f"{form}/{name}"] = to_batches(rows, _schema(form))
+            make = _maker(form, self.hub.name, chosen_only, settings.system)
+            for name, pairs in _splits(form, source, settings.limit, like is None).items():
+                splits[f"{form}/{name}"] = (
+                    to_batches(_rows(pairs(bad[form]), name, make), _SCHEMAS[form])
+                    if like is None
+                    else formed_batches(partial(_formed, like, form, pairs, name, chosen_only), bad[form])
+                )
         return publish(
             out_dir,
             self.name,
             splits,
             replace(settings, limit=None),  # the limit has already been applied to the pairs
             source=source,
-            arguments={"chosen_only": chosen_only, "one_message": one_message, "limit": settings.limit},
+            arguments={"chosen_only": chosen_only, "limit": settings.limit},
             progress=progress,
             bad=bad[forms[0]],  # the bad rows are the same for every form
         )
 
 
-def _splits(
-    form: str, source: Source, bad: BadRows, limit: int | None, make: MakeRows
-) -> dict[str, Iterable[AnyRow]]:
-    def read(raw_split: str, bad: BadRows) -> Iterator[Pair]:
-        return itertools.islice(_pairs(source.splits[raw_split](bad), bad), limit)
+def _splits(form: str, source: Source, limit: int | None, distinct: bool) -> dict[str, ReadPairs]:
+    def reader(raw_split: str) -> ReadPairs:
+        return lambda bad: itertools.islice(_pairs(source.splits[raw_split](bad), bad, distinct), limit)
 
-    pairs = {name: read(name, bad) for name in source.splits}
+    pairs = {name: reader(name) for name in source.splits}
     if form == "rm" and "test" not in pairs:
-        # `train` is written first, and its bad rows are counted then. The second pass over the same pairs
-        # must not count them again.
-        pairs["test"] = filter(_held_out(True), read("train", BadRows(skip=bad.skip)))
-        pairs["train"] = filter(_held_out(False), pairs["train"])
-    return {split: _rows(of_split, split, make) for split, of_split in pairs.items()}
+        whole = pairs["train"]
+        pairs["train"] = lambda bad: filter(_held_out(False), whole(bad))
+        # The bad rows of `train` are counted when it is written, and must not be counted again.
+        pairs["test"] = lambda bad: filter(_held_out(True), whole(BadRows(skip=bad.skip)))
+    return pairs
 
 
 def _rows(pairs: Iterable[Pair], split: str, make: MakeRows) -> Iterator[AnyRow]:
     return (row for pair in pairs for row in make(pair, split))
+
+
+def _formed(
+    make: MakeRow, form: str, pairs: ReadPairs, split: str, chosen_only: bool, bad: BadRows
+) -> Iterator[FormedRow]:
+    """Yield the rows of another project's script, which knows the form and the column of the answer."""
+    columns = ("chosen", "rejected") if form == "sft" and not chosen_only else ("chosen",)
+    for pair in pairs(bad):
+        for column in columns:
+            yield make(pair.record, split, {"form": form, "answer": column})
 
 
 def _held_out(wanted: bool) -> Callable[[Pair], bool]:
@@ -154,10 +184,13 @@ def _held_out(wanted: bool) -> Callable[[Pair], bool]:
     return choose
 
 
-def _pairs(records: Iterable[Record], bad: BadRows) -> Iterator[Pair]:
+def _pairs(records: Iterable[Record], bad: BadRows, distinct: bool) -> Iterator[Pair]:
     for record in records:
         try:
-            yield _pair(record)
+            pair = _pair(record)
+            if distinct and pair.chosen.strip() == pair.rejected.strip():
+                raise LeftOutError("chosen and rejected are the same")
+            yield pair
         except InputError as error:
             bad.add(error)
 
@@ -170,7 +203,7 @@ def _pair(record: Record) -> Pair:
         prompt, chosen, rejected = _parted(record, chosen, rejected)
         place = "'chosen', up to the last answer,"
     try:
-        return Pair(record.index, prompt, chosen, rejected, dialogue_turns(prompt))
+        return Pair(record, prompt, chosen, rejected, dialogue_turns(prompt))
     except ValueError as error:
         raise InputError(f"{record.where}: {place} is not a dialogue: {error}") from None
 
@@ -189,25 +222,28 @@ def _parted(record: Record, chosen: str, rejected: str) -> tuple[str, str, str]:
     return prompt + marker, last, other_last
 
 
-def _maker(form: str, data_source: str, chosen_only: bool, one_message: bool, system: str) -> MakeRows:
+def _maker(form: str, data_source: str, chosen_only: bool, system: str) -> MakeRows:
+    def asked(pair: Pair) -> Messages:
+        return ({"role": "system", "content": system}, *pair.messages) if system else pair.messages
+
     def sft(pair: Pair, split: str) -> list[AnyRow]:
         responses = (pair.chosen,) if chosen_only else (pair.chosen, pair.rejected)
-        return [TextRow({"prompt": pair.prompt, "response": response}) for response in responses]
+        return [TextRow({"prompt": asked(pair), "response": said.strip()}) for said in responses]
 
     def rm(pair: Pair, split: str) -> list[AnyRow]:
-        return [TextRow({"prompt": pair.prompt, "chosen": pair.chosen, "rejected": pair.rejected})]
+        answers = {"chosen": _answer(pair.chosen), "rejected": _answer(pair.rejected)}
+        return [TextRow({"prompt": asked(pair), **answers})]
 
     def rl(pair: Pair, split: str) -> list[AnyRow]:
         chosen = pair.chosen.strip()
-        messages = ({"role": "user", "content": pair.prompt},) if one_message else pair.messages
         return [
             Row(
                 data_source=data_source,
-                prompt=({"role": "system", "content": system}, *messages) if system else messages,
+                prompt=asked(pair),
                 ability="alignment",
                 ground_truth=chosen,
                 split=split,
-                index=pair.index,
+                index=pair.record.index,
                 question=pair.prompt,
                 answer=chosen,
                 style="model",
@@ -217,9 +253,8 @@ def _maker(form: str, data_source: str, chosen_only: bool, one_message: bool, sy
     return {"sft": sft, "rm": rm, "rl": rl}[form]
 
 
-def _schema(form: str) -> pa.Schema:
-    columns = {"sft": ("prompt", "response"), "rm": ("prompt", "chosen", "rejected")}
-    return text_schema(*columns[form]) if form in columns else SCHEMA
+def _answer(text: str) -> Messages:
+    return ({"role": "assistant", "content": text.strip()},)
 
 
 FULL = Preferences(

@@ -158,6 +158,23 @@ def _retool_aime(record: Record, split: str, own: Mapping[str, object]) -> Forme
     }
 
 
+def _preference(record: Record, split: str, own: Mapping[str, object]) -> FormedRow:
+    """Return a row for one of the three stages that the script's `--split` selects."""
+    prompt = record.text("prompt")
+    if own["form"] == "sft":
+        return {"prompt": prompt, "response": record.text(str(own["answer"]))}
+    if own["form"] == "rm":
+        return {"prompt": prompt, "chosen": record.text("chosen"), "rejected": record.text("rejected")}
+    return {
+        **{name: value for name, value in record.values.items() if name not in ("prompt", "response")},
+        "data_source": "Dahoas/full-hh-rlhf",
+        "prompt": [{"role": "user", "content": prompt}],
+        "ability": "alignment",
+        "reward_model": {"style": "model", "ground_truth": record.text("response")},
+        "extra_info": {"split": split, "index": record.index},
+    }
+
+
 _GSM8K = AskedProblem(
     "openai/gsm8k",
     ("question", "answer"),
@@ -227,6 +244,7 @@ FORMS: Mapping[str, Mapping[str, Mapping[str, MakeRow | None]]] = {
             )
         },
     },
+    "full_hh_rlhf": {"verl": {"0.3.0": _preference}},
     "searchr1": {"verl": {"0.4.0": _search}},
     "dapo-math": {"verl:tool": {"0.4.0": _interpreter}, "verl:retool": {"0.5.0": _retool}},
     "aime": {"verl:tool": {"0.4.0": _interpreter}, "verl:retool": {"0.5.0": _retool_aime}},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -56,25 +57,24 @@ def form_of(dataset: str, like: str) -> RowForm:
 def batches_of(
     make: MakeRow, source: Source, own: Mapping[str, object], bad: BadRows
 ) -> dict[str, Iterator[pa.RecordBatch]]:
-    """Return an iterator over the batches for each split.
+    """Return an iterator over the batches for each split. See `formed_batches`."""
+    return {split: formed_batches(partial(_rows, make, source, split, own), bad) for split in source.splits}
 
-    The raw data is read twice. The first pass finds the types of columns that are kept as published, because
+
+def formed_batches(read: Callable[[BadRows], Iterator[FormedRow]], bad: BadRows) -> Iterator[pa.RecordBatch]:
+    """Yield batches of the rows that `read` yields.
+
+    The rows are read twice. The first pass finds the types of columns that are kept as published, because
     only the rows reveal these types.
 
     Raises:
-        InputError: During iteration, a row cannot be used, or a column has values of several types.
+        InputError: A row cannot be used, or a column has values of several types.
     """
-    return {split: _batches(make, source, split, own, bad) for split in source.splits}
-
-
-def _batches(
-    make: MakeRow, source: Source, split: str, own: Mapping[str, object], bad: BadRows
-) -> Iterator[pa.RecordBatch]:
     schema = pa.schema([])
-    for rows in _parts(_rows(make, source, split, own, BadRows(skip=bad.skip))):
+    for rows in _parts(read(BadRows(skip=bad.skip))):
         found = pa.schema(list(_array(rows, None).type))
         schema = pa.unify_schemas([schema, found], promote_options="permissive")
-    for rows in _parts(_rows(make, source, split, own, bad)):
+    for rows in _parts(read(bad)):
         yield pa.RecordBatch.from_struct_array(_array(rows, pa.struct(list(schema))))
 
 

@@ -73,6 +73,8 @@ IMAGE_SCHEMA = SCHEMA.append(
 `<image>` marks in the prompt. For these images, `path` is null, because verl and `datasets` use the path only
 if there are no bytes."""
 
+MESSAGES = SCHEMA.field("prompt").type
+"""Type of a column with chat messages."""
 _ROLES = ("system", "user", "assistant")
 
 
@@ -134,11 +136,15 @@ class Row:
         return len(self.question) * 2 + len(self.answer) + len(self.ground_truth) * 2 + images
 
 
+Messages = tuple[dict[str, str], ...]
+"""Chat messages, each with `role` and `content`."""
+
+
 @dataclass(frozen=True, slots=True)
 class TextRow:
-    """Row with only text columns, for supervised and preference training."""
+    """Row whose columns are texts or chat messages, for supervised and preference training."""
 
-    columns: Mapping[str, str]
+    columns: Mapping[str, str | Messages]
 
     def as_record(self) -> dict[str, object]:
         """Return the row as a record."""
@@ -146,15 +152,13 @@ class TextRow:
 
     def size(self) -> int:
         """Return the approximate number of characters in the row, which is used to limit memory."""
-        return sum(map(len, self.columns.values()))
+        return sum(
+            len(value) if isinstance(value, str) else sum(len(message["content"]) for message in value)
+            for value in self.columns.values()
+        )
 
 
 AnyRow = Row | TextRow
-
-
-def text_schema(*columns: str) -> pa.Schema:
-    """Return the schema for `TextRow` objects with these columns."""
-    return pa.schema([(column, pa.string()) for column in columns])
 
 
 def chat(content: str, system: str | None = None) -> tuple[dict[str, str], ...]:
@@ -170,8 +174,8 @@ def validate(row: AnyRow) -> None:
         InputError: The row is invalid. The error message names the field and the problem.
     """
     if isinstance(row, TextRow):
-        for name, text in row.columns.items():
-            _check_text(name, text)
+        for name, value in row.columns.items():
+            _check_text(name, value) if isinstance(value, str) else _check_messages(name, value)
         return
     texts = {
         "data_source": row.data_source,
@@ -183,14 +187,18 @@ def validate(row: AnyRow) -> None:
     for name, text in texts.items():
         _check_text(name, text)
     _check_text("answer", row.answer, may_be_empty=True)
-    if not row.prompt:
-        raise InputError("the prompt must have at least one message")
-    for message in row.prompt:
+    _check_messages("prompt", row.prompt)
+
+
+def _check_messages(name: str, messages: Messages) -> None:
+    if not messages:
+        raise InputError(f"the {name} must have at least one message")
+    for message in messages:
         if message.get("role") not in _ROLES:
             raise InputError(
                 f"the role of a message must be one of {', '.join(_ROLES)}, not {message.get('role')!r}"
             )
-        _check_text("prompt content", message.get("content"))
+        _check_text(f"{name} content", message.get("content"))
 
 
 def _check_text(name: str, text: object, *, may_be_empty: bool = False) -> None:

@@ -51,30 +51,35 @@ def test_the_three_forms_are_what_each_stage_reads(tmp_path: Path) -> None:
         "rl/train": 3,
         "rl/test": 1,
     }
-    prompt, chosen, rejected = pair(0)["prompt"], pair(0)["chosen"], " No."
-    sft = read(tmp_path / "out" / "sft" / "train.parquet")
-    assert sft[:2] == [{"prompt": prompt, "response": chosen}, {"prompt": prompt, "response": rejected}]
-    rm = read(tmp_path / "out" / "rm" / "train.parquet")
-    assert rm[0] == {"prompt": prompt, "chosen": chosen, "rejected": rejected}
-    assert pq.read_schema(tmp_path / "out" / "rl" / "train.parquet").equals(SCHEMA)
-    row = read(tmp_path / "out" / "rl" / "train.parquet")[0]
-    assert (row["data_source"], row["ability"]) == ("Dahoas/full-hh-rlhf", "alignment")
-    assert row["reward_model"] == {"style": "model", "ground_truth": "Like this: 0."}
-    assert row["prompt"] == [
+    prompt = [
         {"role": "user", "content": "Hi"},
         {"role": "assistant", "content": "Hello."},
         {"role": "user", "content": "How do I 0?"},
     ]
+    sft = read(tmp_path / "out" / "sft" / "train.parquet")
+    assert sft[:2] == [{"prompt": prompt, "response": said} for said in ("Like this: 0.", "No.")]
+    rm = read(tmp_path / "out" / "rm" / "train.parquet")
+    assert rm[0] == {
+        "prompt": prompt,
+        "chosen": [{"role": "assistant", "content": "Like this: 0."}],
+        "rejected": [{"role": "assistant", "content": "No."}],
+    }
+    assert pq.read_schema(tmp_path / "out" / "rl" / "train.parquet").equals(SCHEMA)
+    row = read(tmp_path / "out" / "rl" / "train.parquet")[0]
+    assert (row["data_source"], row["ability"]) == ("Dahoas/full-hh-rlhf", "alignment")
+    assert row["reward_model"] == {"style": "model", "ground_truth": "Like this: 0."}
+    assert row["prompt"] == prompt
+    assert not any("--dedup" in note for note in made.notes)
     provenance = read_provenance(tmp_path / "out" / "rl" / "train.parquet")
     assert provenance["dataset"] == "full_hh_rlhf"
-    assert provenance["arguments"] == {"chosen_only": False, "one_message": False, "limit": None}
+    assert provenance["arguments"] == {"chosen_only": False, "limit": None}
 
 
 def test_without_a_test_split_a_quarter_of_the_prompts_tests_the_reward_model(tmp_path: Path) -> None:
     records = [pair(i // 2) for i in range(16)]  # each prompt twice
     prepare(tmp_path / "out", PrepSettings(raw=raw(tmp_path, train=records)), split="rm")
     train, test = (
-        {row["prompt"] for row in read(tmp_path / "out" / "rm" / f"{split}.parquet")}
+        {row["prompt"][-1]["content"] for row in read(tmp_path / "out" / "rm" / f"{split}.parquet")}
         for split in ("train", "test")
     )
     assert (len(train), len(test)) == (6, 2)
@@ -82,12 +87,24 @@ def test_without_a_test_split_a_quarter_of_the_prompts_tests_the_reward_model(tm
     assert not (tmp_path / "out" / "sft").exists()
 
 
-def test_verls_forms_are_options(tmp_path: Path) -> None:
+def test_a_system_message_is_in_all_three_forms(tmp_path: Path) -> None:
     data = raw(tmp_path, train=[pair(0), pair(1)], test=[pair(2)])
-    prepare(tmp_path / "out", PrepSettings(raw=data, limit=1), chosen_only=True, one_message=True)
-    assert [row["response"] for row in read(tmp_path / "out" / "sft" / "train.parquet")] == [" Like this: 0."]
-    (row,) = read(tmp_path / "out" / "rl" / "train.parquet")
-    assert row["prompt"] == [{"role": "user", "content": pair(0)["prompt"]}]
+    prepare(tmp_path / "out", PrepSettings(raw=data, limit=1, system="Be kind."), chosen_only=True)
+    prompts = [read(tmp_path / "out" / form / "train.parquet") for form in ("sft", "rm", "rl")]
+    assert [len(rows) for rows in prompts] == [1, 1, 1]
+    first = prompts[0][0]["prompt"]
+    assert first[0] == {"role": "system", "content": "Be kind."}
+    assert all(rows[0]["prompt"] == first for rows in prompts)
+
+
+def test_a_pair_without_a_difference_is_left_out(tmp_path: Path) -> None:
+    same = {**pair(1), "rejected": "Like this: 1. "}
+    data = raw(tmp_path, train=[pair(0), same], test=[pair(2)])
+    made = prepare(tmp_path / "out", PrepSettings(raw=data))
+    assert [made.files[f"{form}/train"].rows for form in ("sft", "rm", "rl")] == [2, 1, 1]
+    assert any("skipped rows: 1 (chosen and rejected are the same)" in note for note in made.notes)
+    made = prepare(tmp_path / "verls", PrepSettings(raw=data, like="verl"))
+    assert [made.files[f"{form}/train"].rows for form in ("sft", "rm", "rl")] == [4, 2, 2]
 
 
 @pytest.mark.parametrize(

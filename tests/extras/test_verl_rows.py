@@ -59,12 +59,17 @@ _GSM8K = {"train.jsonl": [*GSM8K, *_TRAINED], "test.jsonl": [*GSM8K[:1], *_TESTE
 _GEO3K = {f"data/{TRAIN}": [GEO3K, GEO3K], f"data/{TEST}": [GEO3K]}
 _DAPO = {"data/dapo-math-17k.parquet": [DAPO, DAPO]}
 _AIME_TOOL = {"data/aime-2024.parquet": AIME_TOOL}
+PAIRS = [
+    {"prompt": f"\n\nHuman: Q{n}\n\nAssistant:", "response": " A.", "chosen": " A.", "rejected": f" B{n}."}
+    for n in range(4)
+]
 RAW: Mapping[tuple[str, str], Mapping[str, Rows]] = {
     **{("gsm8k", like): _GSM8K for like in FORMS["gsm8k"]},
     ("math", "verl"): {"train.jsonl": MATH, "test.jsonl": MATH[:1]},
     **{("geo3k", like): _GEO3K for like in FORMS["geo3k"]},
     ("searchr1", "verl"): {"train.parquet": SEARCHED, "test.parquet": UNSTATED},
     **{("dapo-math", like): _DAPO for like in FORMS["dapo-math"]},
+    ("full_hh_rlhf", "verl"): {"train.jsonl": PAIRS},
     ("aime", "verl:tool"): _AIME_TOOL,
     ("aime", "verl:retool"): {"aime.jsonl": AIME_2024},
 }
@@ -217,7 +222,9 @@ def test_what_does_not_go_with_verls_rows_is_refused(
 def ours(dataset: str, like: str, raw: Path, out: Path) -> dict[str, Rows]:
     """The rows that `prep` writes; those of a set for testing under the name that verl gives them."""
     assert run(["prep", dataset, "--raw", str(raw), "--like", like, "--out", str(out)]) == 0
-    named = {"train" if dataset == "aime" else path.stem: path for path in out.glob("*.parquet")}
+    named = {path.relative_to(out).with_suffix("").as_posix(): path for path in out.rglob("*.parquet")}
+    if dataset == "aime":
+        named = {"train": next(iter(named.values()))}
     return {split: pq.read_table(path).to_pylist() for split, path in sorted(named.items())}
 
 
@@ -245,10 +252,16 @@ def verls(
     )
     loaded.setdefault("train", loaded.get("test"))
     loaded.setdefault("test", loaded["train"])
-    monkeypatch.setattr(datasets, "load_dataset", lambda *args, **options: loaded)
-    for name in ("verl", "verl.utils", "verl.utils.hdfs_io", "verl.utils.reward_score"):
+    parts = {"train[:75%]": range(3), "train[-25%:]": range(3, 4)}  # of the four pairs
+    monkeypatch.setattr(
+        datasets,
+        "load_dataset",
+        lambda *args, split=None, **options: loaded["train"].select(parts[split]) if split else loaded,
+    )
+    for name in ("verl", "verl.utils", "verl.utils.fs", "verl.utils.hdfs_io", "verl.utils.reward_score"):
         monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
-    sys.modules["verl.utils.hdfs_io"].__dict__.update(copy=None, makedirs=None)
+    for name in ("fs", "hdfs_io"):
+        sys.modules[f"verl.utils.{name}"].__dict__.update(copy=None, makedirs=None)
     tag = "v0.3.0.post1" if release == "0.3.0" else f"v{release}"  # 0.3.0 has tags of its corrections alone
     if one.like == "verl:retool":
         return {"train": _retool(one, tag, loaded["train"], tmp_path, monkeypatch)}
@@ -265,12 +278,16 @@ def verls(
         )
     saved = tmp_path / "verls"
     saved.mkdir()
-    monkeypatch.setattr(sys, "argv", [str(script), "--local_dir", str(saved)])
-    runpy.run_path(str(script), run_name="__main__")
+    for form in ("sft", "rm", "rl") if one.dataset == "full_hh_rlhf" else ("",):
+        (saved / form).mkdir(exist_ok=True)
+        chosen = ("--split", form) if form else ()
+        monkeypatch.setattr(sys, "argv", [str(script), "--local_dir", str(saved), *chosen])
+        runpy.run_path(str(script), run_name="__main__")
+    found = {path.relative_to(saved).with_suffix("").as_posix(): path for path in saved.rglob("*.parquet")}
     return {
-        split: pq.read_table(saved / f"{split}.parquet").to_pylist()
-        for split in sorted(files)
-        if (saved / f"{split}.parquet").exists()
+        split: pq.read_table(path).to_pylist()
+        for split, path in sorted(found.items())
+        if split in files or one.dataset == "full_hh_rlhf"
     }
 
 
