@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 import re
+import struct
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from rewardkit.errors import did_you_mean
+from rewardkit.errors import InputError, did_you_mean, reason_of
+from rewardkit.json_objects import NOT_JSON
 
 _ON_HUB = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
 
@@ -63,6 +65,21 @@ def read_config(path: str) -> dict[str, Any] | None:
         return None
     config: dict[str, Any] = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     return config
+
+
+def read_tensors(file: Path) -> dict[str, list[int]]:
+    """Return the shape of each tensor in a safetensors file, by name. Only the header is read.
+
+    Raises:
+        InputError: The file is truncated or not a safetensors file.
+    """
+    try:
+        with file.open("rb") as opened:
+            (length,) = struct.unpack("<Q", opened.read(8))
+            header: dict[str, dict[str, Any]] = json.loads(opened.read(length))
+        return {name: about["shape"] for name, about in header.items() if name != "__metadata__"}
+    except (struct.error, *NOT_JSON, KeyError, AttributeError, OverflowError) as error:
+        raise InputError(f"{file} is truncated or not a safetensors file: {reason_of(error)}") from None
 
 
 def _why_no_model_in(folder: Path, path: str) -> str | None:

@@ -110,7 +110,8 @@ class Reward:
     """Definition of a reward. `running` specifies how it is run."""
 
     name: str
-    version: int
+    version: int | str
+    """Version of the scores: a number for code, and a digest for the weights of a model."""
     target: Callable[..., Any]
     """Function that scores samples, or a function without parameters that returns it. The latter is called
     when the reward is first needed, so that it can contain slow imports."""

@@ -19,7 +19,7 @@ import torch
 from rewardkit.errors import RewardkitError
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.distributed import World, free_port
-from rewardkit.trainer.rewards import RewardServer, model_sources
+from rewardkit.trainer.rewards import RewardServer, model_options, model_sources
 from rewardkit.trainer.rollout.serving import (
     ServerError,
     ServerProcess,
@@ -133,15 +133,9 @@ def _is_final(reason: str) -> bool:
 
 
 def _words_of_model(config: Config, data_sources: Sequence[str]) -> list[str]:
-    given = config.reward_model
-    path = str(given.model.path)
+    path = str(config.reward_model.model.path)
     name = Path(path).resolve().name if Path(path).is_dir() else path  # as in `register_reward_model`
-    options: dict[str, object] = {
-        "backend": given.backend,
-        "dtype": given.dtype,
-        "max_length": given.max_length,
-        "batch_tokens": given.batch_tokens,
-    }
+    options = {option: value for option, value in model_options(config).items() if value != ""}
     if _on_cpu(config):
         options["device"] = "cpu"
     words = ["--reward-model", path]

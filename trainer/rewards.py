@@ -22,8 +22,9 @@ from rewardkit.composition.given import GivenRewards
 from rewardkit.errors import ConfigError, RefusedError, ServerError, UnknownDataSourceError
 from rewardkit.foreign import load_reward, verl_function
 from rewardkit.groups import group_places
-from rewardkit.identity.reward_identity import Identity, identities
-from rewardkit.registry import REGISTRY
+from rewardkit.identity.reward_identity import Identity, identities, identity
+from rewardkit.registry import REGISTRY, Registry
+from rewardkit.rewards.model import register_reward_model
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.trainer.config.root import Config
 from rewardkit.types import Sample, Score, failure
@@ -297,6 +298,27 @@ def model_sources(config: Config, data_sources: Iterable[str]) -> list[str]:
     if config.reward.compositions:
         load_compositions(config.reward.compositions)
     return sorted(source for source in set(data_sources) if given.scores == "all" or not _has_reward(source))
+
+
+def model_options(config: Config) -> dict[str, object]:
+    """Return the options of the reward model that the run serves, as in `ModelOptions`."""
+    given = config.reward_model
+    return {
+        "head": given.model.head,
+        "backend": given.backend,
+        "dtype": given.dtype,
+        "max_length": given.max_length,
+        "batch_tokens": given.batch_tokens,
+    }
+
+
+def model_identities(config: Config, data_sources: Iterable[str]) -> dict[str, Identity]:
+    """Return the identity of the reward model that the run serves, by the data sources that it scores."""
+    if config.reward_model.url or not (scored := model_sources(config, data_sources)):
+        return {}
+    path = str(config.reward_model.model.path)
+    made = register_reward_model(path, scored, registry=Registry(), **model_options(config))
+    return dict.fromkeys(scored, identity(made, made.make_options({})))
 
 
 def _has_reward(data_source: str) -> bool:

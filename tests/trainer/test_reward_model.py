@@ -21,7 +21,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from transformers import LlamaConfig, LlamaForSequenceClassification
 
+from rewardkit.digests import path_digest
 from rewardkit.errors import RewardkitError
+from rewardkit.identity.run_folders import read_identities
 from rewardkit.rewards.model import ModelOptions, score
 from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.run.preflight import check
@@ -109,7 +111,9 @@ def test_a_server_killed_while_it_scores_for_two_processes_costs_no_score(
     rows = [json.loads(line) for dump in dumps for line in dump.read_text().splitlines()]
     assert {row["status"] for row in rows} == {"ok"}
     theirs = [row for row in rows if row["data_source"] == "my/chat"]
-    assert {row["scorer"] for row in theirs} == {"rm@2"}
+    digest = path_digest(classifier)
+    assert {row["scorer"] for row in theirs} == {f"rm@{digest.removeprefix('sha256:')[:8]}"}
+    assert read_identities(tmp_path / "out")["my/chat"]["options"]["path"] == f"rm {digest}"
     assert all(row["scorer"].startswith("gsm8k@") for row in rows if row not in theirs)
     options = ModelOptions(path=str(classifier), device="cpu")
     samples = [Sample("my/chat", row["response"], row["ground_truth"], row["prompt"]) for row in theirs]
@@ -129,7 +133,7 @@ def test_a_server_killed_while_it_scores_for_two_processes_costs_no_score(
         ([], r"requires reward_model\.model\.path"),
         (["reward_model.model.path=/nowhere"], "/nowhere"),
         (["reward_model.model.path=m", "reward.url=http://x"], "cannot be combined"),
-        (["reward_model.model.path=MODEL"], "not a reward model"),
+        (["reward_model.model.path=MODEL"], "has no score head"),
     ],
 )
 def test_a_reward_model_that_cannot_be_is_refused_before_training(

@@ -224,6 +224,9 @@ class OverlongBufferConfig:
 class RewardModelPathConfig:
     path: str | None = None
     """Folder or hub name of a sequence classification model. Its logit is the score."""
+    head: str = ""
+    """Name of the layer whose output is the score, if the model's files contain several heads, such as
+    `v_head.summary`. By default, the head is found by its shape."""
 
 
 @dataclass

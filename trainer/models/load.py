@@ -100,12 +100,12 @@ def load_value_model(
 def _with_value_head(body: Any, path: str, dtype: torch.dtype, say: Callable[[str], None]) -> ValueModel:
     model = ValueModel(body, body.config.get_text_config().hidden_size)
     model.head.to(dtype)  # not the whole model, because rotary frequencies are a buffer and need float32
-    saved = read_value_head(path, model.head.in_features)
-    if saved.weight is not None:
+    weight, said = read_value_head(path, model.head.in_features)
+    if weight is not None:
         with torch.no_grad():
-            model.head.weight.copy_(saved.weight)
-    if saved.said:
-        say(saved.said)
+            model.head.weight.copy_(weight)
+    if said:
+        say(said)
     return model.eval()
 
 

@@ -5,15 +5,12 @@ This takes milliseconds for a model of any size, because no weights are read and
 
 from __future__ import annotations
 
-import json
 import math
-import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from rewardkit.model_folders import model_folder, read_config
+from rewardkit.model_folders import model_folder, read_config, read_tensors
 
 CHUNK_ELEMENTS = 2**25
 """Maximum number of logits in memory at once during training, which take 128 MiB in float32."""
@@ -48,11 +45,11 @@ def read_shape(path: str) -> Shape | None:
     heads = config.get("num_attention_heads")
     if not heads or not config.keys() >= {"hidden_size", "num_hidden_layers", "vocab_size"}:
         return None
-    headers = [_header(file) for file in files]
+    headers = [read_tensors(file) for file in files]
     heads_of_words = any(name.endswith(HEADS) for header in headers for name in header)
     head_dim = config.get("head_dim") or config["hidden_size"] // heads
     return Shape(
-        parameters=sum(math.prod(about["shape"]) for header in headers for about in header.values()),
+        parameters=sum(math.prod(shape) for header in headers for shape in header.values()),
         layers=config["num_hidden_layers"],
         hidden=config["hidden_size"],
         kv_width=2 * head_dim * (config.get("num_key_value_heads") or heads),
@@ -80,11 +77,3 @@ def text_part(config: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the text part of a config.json, or the whole config for a text-only model."""
     inner = config.get("text_config")
     return inner if isinstance(inner, dict) else config
-
-
-def _header(file: Path) -> dict[str, dict[str, Any]]:
-    """Return the tensors described in the header of a safetensors file, by name."""
-    with file.open("rb") as opened:
-        (length,) = struct.unpack("<Q", opened.read(8))
-        header: dict[str, dict[str, Any]] = json.loads(opened.read(length))
-    return {name: about for name, about in header.items() if name != "__metadata__"}

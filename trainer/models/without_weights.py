@@ -17,7 +17,7 @@ from torch import nn
 from transformers import AutoModel, AutoModelForCausalLM, AutoModelForSequenceClassification
 
 from rewardkit.errors import ConfigError, reason_of
-from rewardkit.model_folders import model_folder
+from rewardkit.model_folders import model_folder, read_config
 from rewardkit.trainer.config.workers import FsdpConfig, ModelConfig, has_adapter, may_stay_whole
 from rewardkit.trainer.models.heads import PolicyModel, ValueModel
 from rewardkit.trainer.models.load import load_model_config, load_tokenizer
@@ -91,7 +91,7 @@ def try_model(asked: TrialModel) -> TriedModel | None:
 
 
 def try_classifier(key: str, path: str) -> None:
-    """Build a reward model without weights, and load its tokenizer.
+    """Build a reward model without weights, and load its tokenizer. `check_path` checks its head.
 
     Raises:
         ConfigError: Loading would fail. The message names the setting and describes the first problem.
@@ -101,8 +101,9 @@ def try_classifier(key: str, path: str) -> None:
         return
     options = ModelConfig(path)
     try:
-        model = _built(AutoModelForSequenceClassification, options)
-        _check_weights(model, AutoModelForSequenceClassification, options, folder)
+        named = str((read_config(path) or {}).get("architectures"))
+        kind = AutoModelForSequenceClassification if "SequenceClassification" in named else AutoModel
+        _check_weights(_built(kind, options), kind, options, folder)
         load_tokenizer(path)
     except ConfigError as error:
         raise ConfigError(f"{key}: {error}") from None

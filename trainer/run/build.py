@@ -59,7 +59,7 @@ from rewardkit.trainer.models.sharding import shard
 from rewardkit.trainer.models.shards import ShardPlaces
 from rewardkit.trainer.models.without_weights import TrialModel, try_classifier, try_model
 from rewardkit.trainer.reward_server import reward_server
-from rewardkit.trainer.rewards import identities_here, open_rewards
+from rewardkit.trainer.rewards import identities_here, model_identities, open_rewards
 from rewardkit.trainer.rollout.base import EngineSetup, RolloutEngine
 from rewardkit.trainer.rollout.engines import ENGINES
 from rewardkit.trainer.rollout.vllm import at_once
@@ -111,7 +111,8 @@ def open_run(config: Config, world: World) -> Iterator[TrainingRun]:
         server = stack.enter_context(reward_server(config, sources, world))
         rewards = stack.enter_context(closing(open_rewards(config, sources, server=server, ready=True)))
         if world.is_main:
-            write_identities(identities_here(rewards, sources), folder)
+            by_model = model_identities(config, sources)
+            write_identities(identities_here(rewards, sources) | by_model, folder)
         teacher = _open_teacher(config, world)
         policy = _open_policy(config, world, tokenizer, data.total_steps, teacher)
         critic = _open_critic(config, world, data.total_steps)

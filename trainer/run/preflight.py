@@ -201,7 +201,7 @@ def _check_models(config: Config) -> None:
         if reason := why_no_model(path):
             raise ConfigError(f"{key}: {reason}")
     if config.reward_model.enable and not config.reward_model.url:
-        check_path(str(config.reward_model.model.path))
+        check_path(str(config.reward_model.model.path), config.reward_model.model.head)
 
 
 def _check_shared_models(config: Config) -> None:

@@ -12,14 +12,19 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from rewardkit.digests import path_digest
 from rewardkit.errors import InputError, OptionsError
-from rewardkit.model_folders import read_config, why_no_model
+from rewardkit.model_folders import model_folder, read_config, why_no_model
 from rewardkit.processes import large_imports
-from rewardkit.registry import REGISTRY, Registry, Reward, Running
+from rewardkit.registry import REGISTRY, Origin, Registry, Reward, Running
 from rewardkit.rewards.model.encode import Encoded, ModelEncoder, UnreadableError
+from rewardkit.rewards.model.heads import find_head
 from rewardkit.rewards.model.options import ModelOptions as ModelOptions
 from rewardkit.types import Sample, Score, failure
 
+VERSION = 3
+"""Version of the code that computes scores. It is part of a reward's identity. The version in `Score.scorer`
+is that of the weights, if they are on this machine."""
 TIMEOUT_S = 600.0
 """Time limit for one chunk of at most `rewardkit.scoring.jobs.MODEL_CHUNK` samples, in seconds."""
 
@@ -53,13 +58,13 @@ def register_reward_model(
         options: Fields of `ModelOptions`.
 
     Raises:
-        InputError: The folder does not exist or does not contain a sequence classifier.
+        InputError: The folder does not exist, or its files contain no head, or several heads.
         OptionsError: An option does not exist or is invalid, or the name is taken.
 
     Example:
         >>> register_reward_model("out/rm", ["Dahoas/*"], max_length=2048)  # doctest: +SKIP
     """
-    check_path(str(path))
+    check_path(str(path), str(options.get("head", "")))
     folder = Path(path)
     sources = tuple(data_sources)
     name = name or (folder.resolve().name if folder.is_dir() else str(path))
@@ -71,8 +76,9 @@ def register_reward_model(
         raise OptionsError(f"the reward model '{name}' needs a data source to score, such as 'Dahoas/*'")
     made = Reward(
         name=name,
-        version=2,
+        version=_weights_version(str(path)) or VERSION,
         target=score,
+        origin=Origin(settings={"version": VERSION}),
         data_sources=sources,
         parts=("truncated",),
         options_type=ModelOptions,
@@ -141,17 +147,31 @@ def _to_score(encoded: Encoded, logits: list[float] | str) -> Score:
     return Score(reward_of_logits(logits), parts=parts, detail=encoded.note or None)
 
 
-def check_path(path: str) -> None:
-    """Check, without importing torch, that a model exists and its config.json names a sequence classifier.
+def check_path(path: str, head: str = "") -> None:
+    """Check, without importing torch, that a model exists and that its files contain a head.
+
+    Args:
+        path: Folder of the model, or its name on the hub.
+        head: Name of the head, as in `ModelOptions`.
 
     Raises:
-        InputError: The model does not exist or is not a sequence classifier.
+        InputError: The model does not exist, or its files contain no head, or several heads.
     """
     if reason := why_no_model(path):
         raise InputError(f"cannot load a reward model: {reason}")
-    architectures = (read_config(path) or {}).get("architectures") or []
-    if architectures and not any("SequenceClassification" in str(a) for a in architectures):
+    if model_folder(path) is None:
+        return  # the files are checked when they have been downloaded
+    architecture = str(((read_config(path) or {}).get("architectures") or ["no architecture"])[0])
+    if "TokenClassification" in architecture and not head:
         raise InputError(
-            f"{path} is not a reward model: config.json has the architecture {architectures[0]}; expected "
-            "...ForSequenceClassification"
+            f"{path} ({architecture}) scores every token, for example the steps of a response; if its output "
+            "at the last token is the score of the response, name the head with the option head=score"
         )
+    if find_head(path, head) is None and "SequenceClassification" not in architecture:
+        raise InputError(f"{path} has no score head ({architecture}); train it with `rewardkit rm`")
+
+
+def _weights_version(path: str) -> str | None:
+    """Return the first digits of the digest of a model's folder, or None if it is not on this machine."""
+    folder = model_folder(path)
+    return path_digest(folder).removeprefix("sha256:")[:8] if folder else None

@@ -1,7 +1,7 @@
 """Loads sequence classifiers with transformers, and computes logits in batches within a token budget.
 
 Scores do not depend on which samples share a batch, because sequences are padded on the right and masked, and
-the logits are read at the last real token of each sequence.
+the logits are read at the last token of each sequence, even if this is the padding token.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 
 from rewardkit.errors import InputError, MissingDependencyError
 from rewardkit.rewards.model.encode import ModelEncoder
+from rewardkit.rewards.model.heads import SavedHead, find_head, is_head
 from rewardkit.rewards.model.options import ModelOptions
 
 try:
@@ -29,17 +30,17 @@ class TransformersClassifier:
     """A transformers sequence classifier on one device.
 
     Raises:
-        InputError: The model cannot be loaded, has missing weights (a language model has no score head), has
-            more than two labels, or reads fewer tokens than `max_length`.
+        InputError: The model cannot be loaded, has missing weights (a language model has no head), has more
+            than two labels, or reads fewer tokens than `max_length`.
     """
 
     def __init__(self, options: ModelOptions) -> None:
         transformers.logging.set_verbosity_error()
         transformers.logging.disable_progress_bar()
         self._device = _device(options.device)
-        self._model = _load_model(options.path, _dtype(options.dtype, self._device)).to(self._device).eval()
+        self._model = _load_model(options, _dtype(options.dtype, self._device)).to(self._device).eval()
         self._config = self._model.config.get_text_config()
-        self._has_padding = self._config.pad_token_id is not None and self._config.pad_token_id >= 0
+        self._own_padding: int | None = self._config.pad_token_id
         self._batch_tokens = options.batch_tokens
         tokenizer = load_tokenizer(options.path)
         max_length = read_length(options.max_length, self._model.config, tokenizer)
@@ -76,17 +77,18 @@ class TransformersClassifier:
         return found
 
     def _padding(self, ids: Sequence[Sequence[int]]) -> int:
-        """Return the id of the model's padding token or, without one, an id that does not occur in the batch.
+        """Return the id of the model's padding token, or an id that does not occur in the batch.
 
-        Decoders find the last real token by comparing each token with the padding token. An unused id is
-        therefore also set in the model's config.
+        Decoders look for the last token that is not the padding token. If a sequence ends with the padding
+        token, which some models use as their end token, they would read the logits too early. An unused id
+        is therefore also set in the model's config.
         """
-        if self._has_padding:
-            return int(self._config.pad_token_id)
-        used = set().union(*ids)
-        unused = next(i for i in range(len(used) + 1) if i not in used)
-        self._config.pad_token_id = self._model.config.pad_token_id = unused
-        return unused
+        padding = self._own_padding
+        if padding is None or padding < 0 or any(one[-1] == padding for one in ids):
+            used = set().union(*ids)
+            padding = next(i for i in range(len(used) + 1) if i not in used)
+        self._config.pad_token_id = self._model.config.pad_token_id = padding
+        return padding
 
 
 def plan_batches(lengths: Sequence[int], batch_tokens: int) -> list[list[int]]:
@@ -131,23 +133,45 @@ def load_tokenizer(path: str) -> Any:
     return _loaded(path, lambda: transformers.AutoTokenizer.from_pretrained(path))
 
 
-def _load_model(path: str, dtype: torch.dtype) -> Any:
+def _load_model(options: ModelOptions, dtype: torch.dtype) -> Any:
+    path = options.path
     model, info = _loaded(
         path,
         lambda: transformers.AutoModelForSequenceClassification.from_pretrained(
-            path, dtype=dtype, output_loading_info=True
+            path, dtype=dtype, output_loading_info=True, ignore_mismatched_sizes=True
         ),
     )
-    if info["missing_keys"]:
-        # transformers would initialise the missing weights at random, and the rewards would be random.
-        raise InputError(
-            f"{path} is not a reward model: the weights of {sorted(info['missing_keys'])[0]} are missing"
-        )
+    place = next(
+        name
+        for name, layer in reversed(list(model.named_modules()))
+        if isinstance(layer, torch.nn.Linear) and is_head(name, layer.out_features)
+    )
+    saved = find_head(path, options.head)
+    # transformers initialises missing weights at random, and drops a bias for which the model has no place.
+    unread = {*info["missing_keys"], *(name for name, *_ in info["mismatched_keys"])}
+    unread |= {f"{place}.bias"} & {*info["unexpected_keys"]}
+    if saved is not None:
+        _install(model, place, saved, dtype)
+        unread -= {f"{place}.weight", f"{place}.bias"}
+    if unread:
+        raise InputError(f"{path} is not a reward model: {sorted(unread)[0]} is not in its weight files")
     if model.config.num_labels > 2:
         raise InputError(
             f"{path} is not a reward model: the model has {model.config.num_labels} labels; expected 1 or 2"
         )
     return model
+
+
+def _install(model: Any, place: str, saved: SavedHead, dtype: torch.dtype) -> None:
+    """Replace the head of a model by the head in its files, which determines the number of labels."""
+    width = model.get_submodule(place).in_features
+    if saved.columns != width:
+        raise InputError(f"the head {saved} does not fit the model, whose hidden size is {width}")
+    weight, bias = saved.read()
+    head = torch.nn.Linear(width, saved.rows, bias=bias is not None, dtype=dtype)
+    head.load_state_dict({"weight": weight} | ({} if bias is None else {"bias": bias}))
+    model.set_submodule(place, head)
+    model.config.num_labels = saved.rows
 
 
 def _loaded(path: str, load: Callable[[], Any]) -> Any:

@@ -14,6 +14,9 @@ class ModelOptions:
 
     path: str = file_option("")
     """Model folder, or the name of a model on the Hugging Face hub."""
+    head: str = ""
+    """Name of the layer whose output is the score, such as `v_head.summary`, if the model's files contain
+    several heads. By default, the head is found by its shape."""
     backend: Literal["transformers", "vllm"] = "transformers"
     device: str = "auto"
     """Torch device, such as `cuda:1`. `auto` uses a GPU if one is available, otherwise the CPU."""

@@ -11,10 +11,14 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+import transformers
+
 from rewardkit.errors import InputError, MissingDependencyError
+from rewardkit.model_folders import read_config
 from rewardkit.processes import large_imports
 from rewardkit.rewards.model.classifier import load_tokenizer, read_length
 from rewardkit.rewards.model.encode import ModelEncoder
+from rewardkit.rewards.model.heads import find_head
 from rewardkit.rewards.model.options import ModelOptions
 
 
@@ -37,10 +41,12 @@ class VllmClassifier:
             raise MissingDependencyError(
                 f"backend=vllm needs vllm ({error}); pip install 'rewardkit[vllm]'"
             ) from None
+        overrides = _overrides(options)
         try:
             self._llm: Any = LLM(
                 model=options.path,
                 runner="pooling",
+                hf_overrides=overrides,
                 dtype=options.dtype,
                 max_model_len=options.max_length or None,
                 gpu_memory_utilization=options.gpu_memory_utilization,
@@ -61,6 +67,27 @@ class VllmClassifier:
         prompts = [{"prompt_token_ids": list(one)} for one in ids]
         outputs = self._llm.classify(prompts, pooling_params=self._raw, use_tqdm=False)
         return [[float(x) for x in output.outputs.probs] for output in outputs]
+
+
+def _overrides(options: ModelOptions) -> dict[str, Any]:
+    """Return the changes to config.json that make vLLM build a sequence classifier.
+
+    Raises:
+        InputError: vLLM would not find the head, or would drop a part of it.
+    """
+    head = find_head(options.path, options.head)
+    named = ((read_config(options.path) or {}).get("architectures") or [""])[0]
+    classifies = "SequenceClassification" in named
+    if head is None or (classifies and head.name != "score"):
+        return {}  # an encoder, or a model that vLLM will download
+    if head.name != "score" or head.has_bias:
+        raise InputError(
+            f"backend=vllm supports only heads that are named score and have no bias, but {options.path} has "
+            f"{head}; use backend=transformers"
+        )
+    config = transformers.AutoConfig.from_pretrained(options.path)
+    kind = transformers.MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING[type(config)].__name__
+    return {"num_labels": head.rows, "architectures": [named if classifies else kind]}
 
 
 def _show_only(device: str) -> None:

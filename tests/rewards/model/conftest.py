@@ -16,6 +16,7 @@ pytest.importorskip("transformers", reason="reward models need transformers: pip
 from transformers import AutoConfig, LlamaConfig, LlamaForSequenceClassification
 
 from rewardkit.demo.model import make_tokenizer
+from rewardkit.digests import path_digest
 from tests.closeness import near, terms_of
 
 TEXTS = ["Tom has 3 apples and buys 2 more. How many now?", "Human: hello\n\nAssistant: good day to you"]
@@ -68,6 +69,11 @@ def same_scores(folder: Path | str, scores: Sequence[float]) -> Any:
     config = AutoConfig.from_pretrained(folder)
     terms = terms_of(config, config.max_position_embeddings)
     return near(list(scores), terms, max(map(abs, scores)), torch.float32)
+
+
+def scorer_of(folder: Path) -> str:
+    """The name of a folder's model in each score, with the digest of its files."""
+    return f"{folder.name}@{path_digest(folder).removeprefix('sha256:')[:8]}"
 
 
 @pytest.fixture(scope="session")

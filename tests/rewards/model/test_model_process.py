@@ -22,7 +22,7 @@ from rewardkit.errors import InputError, ScoringError
 from rewardkit.registry import Registry
 from rewardkit.rewards.model import ModelOptions, register_reward_model, score
 from tests.living import alive, descendants
-from tests.rewards.model.conftest import same_scores
+from tests.rewards.model.conftest import same_scores, scorer_of
 from tests.server.serving import serve
 
 SOURCE = "Dahoas/full-hh-rlhf"
@@ -131,7 +131,7 @@ def test_warming_up_loads_the_model(folder: Path, registry: Registry) -> None:
     with Scorer(options={"Dahoas/*": {"max_length": 64}}) as scorer:
         scorer.warm_up()
         (loaded,) = children()
-        assert scorer.score(Sample(SOURCE, "hi", "", "q")).scorer == "tiny-rm@2"
+        assert scorer.score(Sample(SOURCE, "hi", "", "q")).scorer == scorer_of(folder)
         assert scorer.score(Sample("Dahoas/other", "hi", "", [{"role": "user", "content": "q"}])).ok
         assert children() == [loaded]
 
@@ -164,7 +164,7 @@ def test_a_file_is_scored_by_the_model_named_on_the_command_line(
     scored = pq.read_table(tmp_path / "out.parquet").to_pydict()
     assert scored["status"] == ["ok"] * 3
     assert len(set(scored["score"])) == 3
-    assert set(scored["scorer"]) == {"tiny-rm@2"}
+    assert set(scored["scorer"]) == {scorer_of(folder)}
     for words, why in (
         (["--reward-model", str(folder)], "--for"),
         (["--for", "Dahoas/*"], "--reward-model"),

@@ -190,10 +190,10 @@ def test_what_is_no_reward_model_is_refused_in_one_line(
     config = AutoModelForSequenceClassification.from_pretrained(folder).config
     LlamaForCausalLM(config).save_pretrained(language_model)
     AutoTokenizer.from_pretrained(folder).save_pretrained(language_model)
-    refused(language_model, "architecture LlamaForCausalLM")
+    refused(language_model, r"no score head \(LlamaForCausalLM\)")
     raw = json.loads((language_model / "config.json").read_text())
     (language_model / "config.json").write_text(json.dumps({**raw, "architectures": None}))
-    refused(language_model, "the weights of score.weight are missing")
+    refused(language_model, "no score head")
     refused(make_folder(num_labels=5), "5 labels")
     with pytest.raises(OptionsError, match="'devise'; did you mean device"):
         register_reward_model(folder, ["test/rm"], name="typo", devise="cpu")

@@ -50,7 +50,7 @@ def test_a_head_that_does_not_fit_starts_anew_and_is_said(tmp_path: Path) -> Non
     critic = load_value_model(str(tmp_path), say=said.append)
     assert not bool(critic.head.weight.any())
     (line,) = said
-    assert " 3x32, not 1x32" in line
+    assert "score (3x32) " in line and "not 1x32" in line
 
 
 def test_a_language_model_s_folder_has_no_value_head(model_folder: Path) -> None:
