@@ -48,6 +48,8 @@ TASKS = {
     "Train models": {
         "train": "Train a language model with PPO, GRPO and related algorithms.",
         "sft": "Fine-tune a language model on example responses.",
+        "rm": "Train a reward model on preferences.",
+        "dpo": "Train a language model on preferences with DPO and related losses.",
         "gradient": "Show which responses contribute to the gradient.",
         "lock": "Write a lock file for a project's rewards, or check it.",
         "export": "Convert a checkpoint to a Hugging Face model folder.",

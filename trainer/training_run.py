@@ -39,7 +39,8 @@ class StageRun:
     """Source of the prompts and responses for each step."""
     val_rows: Sequence[Any]
     total_steps: int
-    actor: Actor
+    actor: Any
+    """Worker that trains the model: an `Actor`, or a `Scorer` for a reward model."""
     alarms: Alarms
     logger: Logger
     checkpoints: Checkpoints
@@ -56,6 +57,7 @@ class TrainingRun(StageRun):
 
     config: Config
     val_rows: Sequence[PromptRow]
+    actor: Actor
     rewards: RewardSource
     reference: Reference | None
     """Reference policy, or None if neither the reward nor the loss has a KL term."""

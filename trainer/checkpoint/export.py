@@ -1,9 +1,11 @@
-"""Exports the actor from a run or a checkpoint to a Hugging Face folder for transformers and vLLM."""
+"""Exports the trained model from a run or a checkpoint to a Hugging Face folder for transformers and vLLM."""
 
 from __future__ import annotations
 
+import copy
 import shutil
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +14,17 @@ from torch import Tensor
 from torch.distributed.checkpoint.filesystem import FileSystemReader
 from torch.distributed.checkpoint.metadata import TensorStorageMetadata
 from torch.distributed.checkpoint.state_dict_loader import load
-from transformers import AutoModelForCausalLM
+from transformers import AutoModel, AutoModelForCausalLM, AutoModelForSequenceClassification
 
+from rewardkit.errors import ConfigError, reason_of
 from rewardkit.files.publishing import sync
 from rewardkit.trainer.checkpoint.card import write_card
 from rewardkit.trainer.checkpoint.damage import reading
 from rewardkit.trainer.checkpoint.find import read_facts, to_export
 from rewardkit.trainer.config.workers import ModelConfig, has_adapter
+from rewardkit.trainer.models.heads import ValueModel
 from rewardkit.trainer.models.load import DTYPES, load_model_config, load_tokenizer
-from rewardkit.trainer.models.lora import add_lora
+from rewardkit.trainer.models.lora import AdapterParts, add_lora
 from rewardkit.trainer.models.sharding import full_tensors
 
 
@@ -30,15 +34,65 @@ def dtype_of(model_config: Any) -> torch.dtype:
     return found if isinstance(found, torch.dtype) else DTYPES[found]
 
 
-def write_weights(state: dict[str, Tensor], model_config: Any, folder: Path, dtype: torch.dtype) -> None:
-    """Write `config.json` and safetensors weights. `config.json` names `dtype` as the dtype for loading."""
+CARD = "reward_model.json"
+"""File beside the weights of a reward model: its data, chat template, end token, and held-out scores."""
+
+
+def write_weights(
+    state: dict[str, Tensor], model_config: Any, folder: Path, dtype: torch.dtype, *, scores: bool = False
+) -> None:
+    """Write `config.json` and safetensors weights. `config.json` names `dtype` as the dtype for loading.
+
+    Args:
+        scores: If True, `state` is that of a `ValueModel`, which is written as a sequence classifier.
+    """
+    if scores:
+        name = classifier_names(model_config)
+        state = {name(key): tensor for key, tensor in state.items()}
+    kind = AutoModelForSequenceClassification if scores else AutoModelForCausalLM
     with torch.device("meta"):
-        skeleton = AutoModelForCausalLM.from_config(model_config, dtype=dtype)
+        skeleton = kind.from_config(model_config, dtype=dtype)
     skeleton.save_pretrained(folder, state_dict=state)
 
 
+def classifier_names(model_config: Any) -> Callable[[str], str]:
+    """Return a function that translates names in a `ValueModel` to those in a sequence classifier.
+
+    Raises:
+        ConfigError: transformers has no sequence classifier for this model, or the classifier's head is more
+            than a linear layer without a bias.
+    """
+    try:
+        with torch.device("meta"):
+            skeleton = AutoModelForSequenceClassification.from_config(model_config)
+    except ValueError as error:
+        raise ConfigError(f"a reward model needs a sequence classifier: {reason_of(error)}") from None
+    body = f"{skeleton.base_model_prefix}."
+    head = [name for name in skeleton.state_dict() if not name.startswith(body)]
+    if len(head) != 1:
+        raise ConfigError(
+            f"{type(skeleton).__name__} has the head {', '.join(head)}; expected a single linear layer "
+            "without a bias, as in decoder models"
+        )
+    return lambda name: head[0] if name == "head.weight" else name.replace("body.", body, 1)
+
+
+def as_classifier(adapter: AdapterParts, model_config: Any) -> AdapterParts:
+    """Return a `ValueModel`'s adapter, including its head, as an adapter of a sequence classifier."""
+    settings, tensors = adapter
+    name = classifier_names(model_config)
+    settings = copy.copy(settings)
+    settings.task_type = "SEQ_CLS"
+    settings.modules_to_save = [name("head.weight").rpartition(".")[0]]
+    base = "base_model.model."
+    named = {key.removeprefix(base): tensor for key, tensor in tensors.items()}
+    return settings, {
+        base + name(key if key == "head.weight" else f"body.{key}"): tensor for key, tensor in named.items()
+    }
+
+
 def export(checkpoint: Path, out: Path, dtype: str | None = None) -> Path:
-    """Write the actor in a checkpoint, with a model card, to the new folder `out`, as a whole or not at all.
+    """Write the model in a checkpoint, with a model card, to the new folder `out`, as a whole or not at all.
 
     Args:
         checkpoint: Folder `global_step_N`, or a run's folder, whose last checkpoint is used.
@@ -63,9 +117,12 @@ def export(checkpoint: Path, out: Path, dtype: str | None = None) -> Path:
             if options.lora_adapter_path is not None:
                 # The original adapter may have been deleted, but the checkpoint has an adapter of its shape.
                 options.lora_adapter_path = str(found / "actor" / "lora_adapter")
-            weights = _weights(found / "actor", model_config, options, wanted)
-        write_weights(weights, model_config, temporary, wanted)
+            scores = (Path(described) / CARD).is_file()
+            weights = _weights(found / "actor", model_config, options, wanted, scores=scores)
+        write_weights(weights, model_config, temporary, wanted, scores=scores)
         load_tokenizer(described).save_pretrained(temporary)
+        if scores:
+            shutil.copy(Path(described) / CARD, temporary)
         write_card(found, temporary)
         for path in (*temporary.rglob("*"), temporary):
             sync(path)
@@ -87,14 +144,18 @@ def saved_tensors(folder: Path) -> dict[str, TensorStorageMetadata]:
     return {key: entry for key, entry in entries.items() if isinstance(entry, TensorStorageMetadata)}
 
 
-def _weights(folder: Path, model_config: Any, options: ModelConfig, dtype: torch.dtype) -> dict[str, Tensor]:
+def _weights(
+    folder: Path, model_config: Any, options: ModelConfig, dtype: torch.dtype, *, scores: bool
+) -> dict[str, Tensor]:
     """Load a model with this config from a checkpoint, and return its full tensors by name."""
     saved_tensors(folder)  # reports damage, for which torch would also log a traceback
+    kind = AutoModel if scores else AutoModelForCausalLM
     with torch.device("meta"):  # avoids computing random initial weights
-        model = AutoModelForCausalLM.from_config(model_config, dtype=torch.float32)
+        body = kind.from_config(model_config, dtype=torch.float32)
     if has_adapter(options):
-        add_lora(model, options, weights=False)
-    model.to_empty(device="cpu").tie_weights()
+        add_lora(body, options, weights=False)
+    body.to_empty(device="cpu").tie_weights()
+    model = ValueModel(body, model_config.get_text_config().hidden_size) if scores else body
     state = {f"model.{name}": parameter.detach() for name, parameter in model.named_parameters()}
     with warnings.catch_warnings(action="ignore"):  # torch warns that there is only one process
         load(state, storage_reader=FileSystemReader(folder), no_dist=True)

@@ -39,7 +39,7 @@ from rewardkit.files.publishing import make_folder, sole_writer
 from rewardkit.trainer.alarms import Alarms
 from rewardkit.trainer.algorithms.kl import KlController
 from rewardkit.trainer.checkpoint.damage import reading, why_not_written
-from rewardkit.trainer.checkpoint.export import dtype_of, saved_tensors, write_weights
+from rewardkit.trainer.checkpoint.export import CARD, as_classifier, dtype_of, saved_tensors, write_weights
 from rewardkit.trainer.checkpoint.find import (
     FACTS,
     changed_settings,
@@ -64,6 +64,7 @@ from rewardkit.trainer.models.sharding import full_tensors, is_adapted, language
 from rewardkit.trainer.rollout.journal import SCHEMA
 from rewardkit.trainer.workers.actor import Actor
 from rewardkit.trainer.workers.critic import Critic
+from rewardkit.trainer.workers.scorer import Scorer
 
 NEEDED = {"step", "metrics", "loader", "feed", "kl_coef", "alarms", "random", "config"}
 """Keys in `trainer.json` that are required for resuming."""
@@ -74,11 +75,15 @@ RESTART_S = 30.0
 """Seconds for which a restarted run waits for the folder's lock, as the dead process may still hold it."""
 
 
+ModelCard = Callable[[Mapping[str, float]], dict[str, Any]]
+"""Function that returns the content of a reward model's `CARD` from the metrics of its last step."""
+
+
 @dataclass(frozen=True)
 class Learned:
     """State that changes during a run. Every checkpoint contains it, and resuming restores it."""
 
-    actor: Actor
+    actor: Actor | Scorer
     critic: Critic | None
     feed: Feed[Any]
     kl: KlController
@@ -87,6 +92,8 @@ class Learned:
     model_config: Any
     reference: nn.Module | None = None
     """Reference, if it moves towards the policy."""
+    card: ModelCard | None = None
+    """Function for the model card, or None if the model is a language model."""
 
     def models(self) -> Iterator[tuple[str, nn.Module, torch.optim.Optimizer | None]]:
         """Yield the name, model and optimizer, if any, for each model that changes."""
@@ -113,6 +120,8 @@ class Content:
     """Settings and full tensors of the adapter, if there is one. Only the main process has the tensors."""
     model_config: Any
     tokenizer: Any
+    card: dict[str, Any] | None
+    """Content of a reward model's `CARD`, or None for a language model."""
 
 
 @contextmanager
@@ -281,6 +290,7 @@ class Checkpoints:
             self._gather_adapter(),
             learned.model_config,
             learned.tokenizer,
+            learned.card(metrics) if learned.card else None,
         )
         if self._settings.async_save:
             copied = {name: BlockingAsyncStager().stage(state) for name, state in content.states.items()}
@@ -435,8 +445,13 @@ def _write_rest(content: Content, folder: Path) -> None:
     described = folder / "actor" / "huggingface"
     content.tokenizer.save_pretrained(described)
     content.model_config.save_pretrained(described)
+    scores = content.card is not None
+    if scores:
+        (described / CARD).write_text(json.dumps(content.card, indent=1), encoding="utf-8")
     if content.adapter is not None:
-        write_adapter(*content.adapter, folder / "actor" / "lora_adapter")
+        adapter = as_classifier(content.adapter, content.model_config) if scores else content.adapter
+        write_adapter(*adapter, folder / "actor" / "lora_adapter")
     if content.weights is not None:
-        write_weights(content.weights, content.model_config, described, dtype_of(content.model_config))
+        dtype = dtype_of(content.model_config)
+        write_weights(content.weights, content.model_config, described, dtype, scores=scores)
     (folder / FACTS).write_text(json.dumps(content.facts), encoding="utf-8")

@@ -7,7 +7,12 @@ from typing import Any
 
 from rewardkit.trainer.config.schema import Schema
 
-SCHEMAS = {"ppo": "rewardkit.trainer.config.schema:PPO", "sft": "rewardkit.trainer.sft.config:SETTINGS"}
+SCHEMAS = {
+    "ppo": "rewardkit.trainer.config.schema:PPO",
+    "sft": "rewardkit.trainer.sft.config:SETTINGS",
+    "rm": "rewardkit.trainer.pairs.config:RM",
+    "dpo": "rewardkit.trainer.pairs.config:DPO",
+}
 
 
 def schema_named(stage: str) -> Schema[Any]:

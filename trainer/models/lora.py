@@ -219,12 +219,16 @@ def merged_tensors(model: nn.Module, gather: Callable[[Tensor], Tensor]) -> Iter
 def adapter_tensors(model: Any) -> Iterator[tuple[str, Tensor]]:
     """Yield the adapter's tensors, gathered from the shards, with their names in an adapter file.
 
+    The head of a `ValueModel`, which is trained with the adapter, is yielded as `base_model.model.head`.
+
     Args:
         model: `PolicyModel` or `ValueModel` with an adapter, sharded or not. All processes must iterate.
     """
     for name, parameter in model.body.named_parameters():
         if _is_of_adapter(name):
             yield _saved_name(name), gathered(parameter.detach())
+    if isinstance(head := getattr(model, "head", None), nn.Linear):
+        yield "base_model.model.head.weight", gathered(head.weight.detach())
 
 
 def gather_adapter(model: Any, *, keep: bool = True) -> AdapterParts:

@@ -104,8 +104,8 @@ def language_model(model: nn.Module) -> nn.Module:
 
 
 def is_adapted(model: nn.Module) -> bool:
-    """Return True if the policy has an adapter, which is trained instead of the model's weights."""
-    return bool(getattr(language_model(model), "peft_config", None))
+    """Return True if the model has an adapter, which is trained instead of the model's weights."""
+    return bool(getattr(getattr(model, "body", model), "peft_config", None))
 
 
 def full_tensors(model: nn.Module, dtype: torch.dtype | None = None) -> Iterator[tuple[str, Tensor]]:

@@ -33,7 +33,12 @@ class TrainingStage:
     train: Callable[[Any, World], None]
 
 
-STAGES = {"ppo": "rewardkit.trainer.run.process:PPO", "sft": "rewardkit.trainer.sft.stage:SFT"}
+STAGES = {
+    "ppo": "rewardkit.trainer.run.process:PPO",
+    "sft": "rewardkit.trainer.sft.stage:SFT",
+    "rm": "rewardkit.trainer.pairs.stage:RM",
+    "dpo": "rewardkit.trainer.pairs.stage:DPO",
+}
 
 
 def stage_named(name: str) -> TrainingStage:

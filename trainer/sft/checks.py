@@ -1,4 +1,4 @@
-"""Checks the settings for SFT before a model is loaded."""
+"""Checks the settings of stages that train on given responses before a model is loaded."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rewardkit.trainer.models.lora import check_lora
 from rewardkit.trainer.run.checks import Check, check_device, check_loggers, check_sharding, note_contents
 from rewardkit.trainer.run.preflight import check_adapter, check_output, check_resume
 from rewardkit.trainer.run.rules import Rule, check_rules, needing_packages
-from rewardkit.trainer.sft.config import SftConfig
+from rewardkit.trainer.sft.config import GivenConfig
 from rewardkit.trainer.workers.optimizers import check_optimizer
 
 REFUSED: tuple[Rule, ...] = (
@@ -43,12 +43,12 @@ REFUSED: tuple[Rule, ...] = (
 )
 
 
-def sharing(config: SftConfig) -> int:
+def sharing(config: GivenConfig) -> int:
     """Return the number of processes that share each sequence."""
     return group_size(config.engine.ulysses_sequence_parallel_size, world_size(config))
 
 
-def template_of(config: SftConfig) -> str | None:
+def template_of(config: GivenConfig) -> str | None:
     """Return the template in `data.chat_template`, or in the file that this setting names.
 
     Raises:
@@ -65,16 +65,16 @@ def template_of(config: SftConfig) -> str | None:
         ) from None
 
 
-def _check_files(config: SftConfig) -> None:
+def _check_files(config: GivenConfig) -> None:
     for path in (*file_list(config.data.train_files), *file_list(config.data.val_files)):
         find_inputs([path])
 
 
-def _check_template(config: SftConfig) -> None:
+def _check_template(config: GivenConfig) -> None:
     template_of(config)
 
 
-def _check_model(config: SftConfig) -> None:
+def _check_model(config: GivenConfig) -> None:
     if reason := why_no_model(config.model.path):
         raise ConfigError(f"model.path: {reason}")
 

@@ -34,7 +34,9 @@ from rewardkit.trainer.verl.translation import VerlNames
 
 
 @dataclass
-class SftDataConfig:
+class RowsConfig:
+    """Settings for the rows of all stages that train on given responses."""
+
     train_files: Any = MISSING
     """File, or list of files, with the training data, in any format that `rewardkit score` reads."""
     val_files: Any = None
@@ -43,6 +45,29 @@ class SftDataConfig:
     """Use only the first N training rows. -1 uses all rows."""
     val_max_samples: int = allowed(-1, COUNT_OR_ALL)
     """Use only the first N validation rows. -1 uses all rows."""
+    chat_template: str | None = None
+    """Jinja template, or file with a template, to use instead of the tokenizer's chat template. The template
+    is saved in checkpoints."""
+    max_length: int = allowed(1024, POSITIVE)
+    """Maximum number of tokens for a prompt and its response together."""
+    train_batch_size: int = allowed(256, POSITIVE)
+    """Number of rows per optimizer step, over all processes."""
+    micro_batch_size_per_gpu: int | None = allowed(4, POSITIVE)
+    """Number of responses per forward and backward pass, without `use_dynamic_bsz`. Does not change the
+    result."""
+    use_dynamic_bsz: bool = True
+    """Limit the size of each forward and backward pass to `max_token_len_per_gpu` tokens, instead of a number
+    of responses."""
+    max_token_len_per_gpu: int = allowed(8192, POSITIVE)
+    """Maximum number of tokens per forward and backward pass, with `use_dynamic_bsz`."""
+    shuffle: bool = True
+    """Shuffle the rows in each epoch, using `seed`."""
+    seed: int = allowed(1, SEEDS)
+    """Random seed for the order of rows. Runs with the same seed give the same results."""
+
+
+@dataclass
+class SftDataConfig(RowsConfig):
     messages_key: str = "messages"
     """Column with conversations. The model is trained on the assistant turns."""
     prompt_key: str | None = None
@@ -56,29 +81,11 @@ class SftDataConfig:
     """Fields to read from the response column."""
     tools_key: str = "tools"
     """Column with tools for the chat template, as a list of schemas or as JSON."""
-    chat_template: str | None = None
-    """Jinja template, or file with a template, to use instead of the tokenizer's chat template. The template
-    is saved in checkpoints."""
     apply_chat_template_kwargs: dict[str, Any] = field(default_factory=dict)
     """Arguments for the chat template, such as `enable_thinking`."""
-    max_length: int = allowed(1024, POSITIVE)
-    """Maximum number of tokens for a prompt and its response together."""
     truncation: str = allowed("error", ("error", "left", "right"))
     """Treatment of rows that are longer than `max_length`. `error` stops the run. `right` and `left` cut off
     that side. Rows that lose all tokens to train on are skipped."""
-    train_batch_size: int = allowed(256, POSITIVE)
-    """Number of rows per optimizer step, over all processes."""
-    micro_batch_size_per_gpu: int | None = allowed(4, POSITIVE)
-    """Number of rows per forward and backward pass, without `use_dynamic_bsz`. Does not change the result."""
-    use_dynamic_bsz: bool = True
-    """Limit the size of each forward and backward pass to `max_token_len_per_gpu` tokens, instead of a number
-    of rows."""
-    max_token_len_per_gpu: int = allowed(8192, POSITIVE)
-    """Maximum number of tokens per forward and backward pass, with `use_dynamic_bsz`."""
-    shuffle: bool = True
-    """Shuffle the rows in each epoch, using `seed`."""
-    seed: int = allowed(1, SEEDS)
-    """Random seed for the order of rows. Runs with the same seed give the same results."""
 
 
 @dataclass
@@ -100,19 +107,27 @@ class SftEngineConfig(FsdpConfig):
 
 
 @dataclass
-class SftConfig:
-    data: SftDataConfig = field(default_factory=SftDataConfig)
+class GivenConfig:
+    """Settings of all stages that train on given responses."""
+
+    data: RowsConfig = field(default_factory=RowsConfig)
     model: ModelConfig = field(default_factory=ModelConfig)
     optim: SftOptimConfig = field(default_factory=SftOptimConfig)
     engine: SftEngineConfig = field(default_factory=SftEngineConfig)
     checkpoint: CheckpointConfig = field(default_factory=CheckpointConfig)
+    trainer: StageConfig = field(default_factory=StageConfig)
+
+
+@dataclass
+class SftConfig(GivenConfig):
+    data: SftDataConfig = field(default_factory=SftDataConfig)
     trainer: StageConfig = field(default_factory=lambda: StageConfig(total_epochs=4, experiment_name="sft"))
 
 
 SETTINGS = Schema(SftConfig, Path(__file__).parent, VerlNames.read("sft", "sft_trainer", "sft"))
 
 
-def actor_config(config: SftConfig) -> ActorConfig:
+def actor_config(config: GivenConfig, loss_agg_mode: str = "token-mean") -> ActorConfig:
     """Return the settings for the model to train, in the form that PPO uses."""
     data = config.data
     return ActorConfig(
@@ -124,6 +139,7 @@ def actor_config(config: SftConfig) -> ActorConfig:
         ulysses_sequence_parallel_size=config.engine.ulysses_sequence_parallel_size,
         clip_ratio_low=0.0,
         clip_ratio_high=0.0,
+        loss_agg_mode=loss_agg_mode,
         loss_scale_factor=1,
         grad_clip=config.optim.clip_grad,
         optim=config.optim,

@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import torch
 from torch import Tensor
@@ -65,6 +65,38 @@ class SftRow:
     file: str = field(default="", compare=False)
     """Path of the file that contains the row."""
 
+    @property
+    def sequences(self) -> tuple[SftRow, ...]:
+        """Return the token sequences in the row."""
+        return (self,)
+
+    def content(self) -> bytes:
+        """Return all values that determine the training on this row."""
+        lists = (self.token_ids, self.response_ids, self.trained)
+        return b"".join(array("q", [len(values), *values]).tobytes() for values in lists)
+
+
+class GivenRow(Protocol):
+    """Common interface of the rows of all stages that train on given responses."""
+
+    @property
+    def file(self) -> str:
+        """Path of the file that contains the row."""
+        ...
+
+    @property
+    def sequences(self) -> tuple[SftRow, ...]:
+        """Return the token sequences in the row."""
+        ...
+
+    def content(self) -> bytes:
+        """Return all values that determine the training on this row."""
+        ...
+
+
+G = TypeVar("G")
+R = TypeVar("R", bound=Any)
+
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
@@ -97,21 +129,7 @@ def load_rows(
     named = (found for path in file_list(files) for found in _read(str(path), config))
     read = list(islice(named, max_samples if max_samples >= 0 else None))
 
-    def encoded(i: int) -> list[SftRow] | InputError:
-        where, given = read[i]
-        if isinstance(given, InputError):
-            return given
-        try:
-            found = encode(tokenizer, given, config, where, ends)
-        except InputError as error:
-            return error
-        return [replace(row, file=where.rpartition(", row ")[0]) for row in found]
-
-    found = world.spread(encoded, len(read))
-    if broken := [row for row in found if isinstance(row, InputError)]:
-        others = f" ({len(broken) - 1} more of the {len(read)} rows cannot be used)" if broken[1:] else ""
-        raise InputError(f"{broken[0]}{others}")
-    kept = [several for several in found if not isinstance(several, InputError)]
+    kept = encode_all(read, lambda given, where: encode(tokenizer, given, config, where, ends), world)
     rows = [row for several in kept for row in several]
     if skipped := sum(not several for several in kept):
         world.say(
@@ -137,13 +155,40 @@ def load_rows(
     return rows
 
 
-def digests(rows: Iterable[SftRow]) -> list[tuple[str, str]]:
-    """Return the path of each file and a digest of the tokens of its rows, in their order."""
+def encode_all(
+    read: Sequence[tuple[str, G | InputError]], encoded: Callable[[G, str], list[R]], world: World
+) -> list[list[R]]:
+    """Encode rows, divided over all processes. An encoded row is one or more rows, or none if it is skipped.
+
+    Args:
+        read: Location and content of each row, or the reason why it cannot be used.
+
+    Raises:
+        InputError: A row cannot be used.
+    """
+
+    def one(i: int) -> list[R] | InputError:
+        where, given = read[i]
+        if isinstance(given, InputError):
+            return given
+        try:
+            rows = encoded(given, where)
+        except InputError as error:
+            return error
+        return [replace(row, file=where.rpartition(", row ")[0]) for row in rows]
+
+    found = world.spread(one, len(read))
+    if broken := [row for row in found if isinstance(row, InputError)]:
+        others = f" ({len(broken) - 1} more of the {len(read)} rows cannot be used)" if broken[1:] else ""
+        raise InputError(f"{broken[0]}{others}")
+    return [rows for rows in found if not isinstance(rows, InputError)]
+
+
+def digests(rows: Iterable[GivenRow]) -> list[tuple[str, str]]:
+    """Return the path of each file and a digest of the content of its rows, in their order."""
     found: dict[str, Any] = {}
     for row in rows:
-        content = found.setdefault(row.file, hashlib.sha256())
-        for values in (row.token_ids, row.response_ids, row.trained):
-            content.update(array("q", [len(values), *values]).tobytes())
+        found.setdefault(row.file, hashlib.sha256()).update(row.content())
     return [(file, content.hexdigest()) for file, content in found.items()]
 
 
@@ -255,8 +300,27 @@ def encode(
         ends: Tokens that end a response.
 
     Raises:
-        InputError: The conversation is too long and must not be truncated, it has no assistant turn, or the
-            chat template cannot render it or does not show where each turn begins and ends.
+        InputError: The conversation is too long and must not be truncated, or see `tokenised`.
+    """
+    found = tokenised(tokenizer, given, config.apply_chat_template_kwargs, where, ends)
+    rows = (split_row(*_fitted(ids, trained, config, where)) for ids, trained in found)
+    return [row for row in rows if row is not None]
+
+
+def tokenised(
+    tokenizer: Any,
+    given: Conversation,
+    options: Mapping[str, Any],
+    where: str,
+    ends: Collection[int] = (),
+) -> list[tuple[list[int], list[bool]]]:
+    """Return the token ids of each row, and True for each token that the assistant is trained on.
+
+    A conversation is divided into several rows if the template changes an answer once other messages follow.
+
+    Raises:
+        InputError: There is no assistant turn, or the chat template cannot render the conversation or does
+            not show where each turn begins and ends.
     """
     if not tokenizer.chat_template:
         raise InputError(
@@ -267,15 +331,12 @@ def encode(
         raise InputError(f"{where}: there is no assistant message, so there is nothing to train on")
     try:
         if MARKED.search(tokenizer.chat_template):
-            found = [_by_marks(tokenizer, given, config.apply_chat_template_kwargs, where)]
-        else:
-            found = _by_text(_Template(tokenizer, given, config.apply_chat_template_kwargs), where, set(ends))
+            return [_by_marks(tokenizer, given, options, where)]
+        return _by_text(_Template(tokenizer, given, options), where, set(ends))
     except RewardkitError:
         raise
     except Exception as error:  # a chat template is a program that may raise any exception
         raise InputError(f"{where}: the chat template cannot render this row: {reason_of(error)}") from None
-    fitted = (_fitted(ids, trained, config, where) for ids, trained in found)
-    return [row for row in fitted if row is not None]
 
 
 def _by_marks(
@@ -403,7 +464,9 @@ def _next_end(template: _Template, last: _Answer, ends: set[int]) -> list[int]:
     return []
 
 
-def _fitted(ids: list[int], trained: list[bool], config: SftDataConfig, where: str) -> SftRow | None:
+def _fitted(
+    ids: list[int], trained: list[bool], config: SftDataConfig, where: str
+) -> tuple[list[int], list[bool]]:
     limit = config.max_length
     if len(ids) > limit and config.truncation == "error":
         raise InputError(
@@ -411,8 +474,12 @@ def _fitted(ids: list[int], trained: list[bool], config: SftDataConfig, where: s
             "data.max_length, or set data.truncation=right"
         )
     kept = slice(-limit, None) if config.truncation == "left" else slice(limit)
-    ids, trained = ids[kept], trained[kept]
-    trained[0] = False  # no token precedes the first token
+    return ids[kept], trained[kept]
+
+
+def split_row(ids: list[int], trained: list[bool]) -> SftRow | None:
+    """Return the tokens up to the last trained token, or None if no token is trained on."""
+    trained = [False, *trained[1:]]  # no token precedes the first token
     if not any(trained):
         return None
     start = trained.index(True)

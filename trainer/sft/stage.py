@@ -11,17 +11,17 @@ from rewardkit.trainer.sft.config import SftConfig
 
 
 def _rehearse(config: SftConfig) -> None:
-    from rewardkit.trainer.sft.build import rehearse  # transformers takes seconds to import
+    from rewardkit.trainer.sft import build  # transformers takes seconds to import
 
-    rehearse(config)
+    build.rehearse(config, build.SFT)
 
 
 def _train(config: SftConfig, world: World) -> None:
     with large_imports():
-        from rewardkit.trainer.sft.build import open_run
+        from rewardkit.trainer.sft import build
         from rewardkit.trainer.sft.loop import train
 
-    with open_run(config, world) as run:
+    with build.open_run(config, world, build.SFT) as run:
         train(run)
 
 

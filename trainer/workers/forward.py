@@ -37,6 +37,8 @@ class TokenLayout:
     """(B, T) bool: True for the N response tokens that are not padding."""
     places: Tensor
     """(N,): index in the flattened ids of the token before each of the N response tokens."""
+    own: Tensor
+    """(N,): index in the flattened ids of each of the N response tokens."""
     packed: Packed | None = None
     """Sequences in the row, if all sequences are packed into a single row."""
     routes: Tensor | None = None
@@ -79,7 +81,10 @@ def _laid_out(
         routes = known.new_full((height * width, known.shape[-1]), -1)
         routes[place[kept]] = known[kept]
         routes = routes.view(height, width, -1)
-    return TokenLayout(ids.view(height, width), positions.view(height, width), real, before, packed, routes)
+    own = place[:, batch.prompt_width :][real]
+    return TokenLayout(
+        ids.view(height, width), positions.view(height, width), real, before, own, packed, routes
+    )
 
 
 def _in_one_row(batch: Batch, kept: Tensor, sharing: World | None) -> TokenLayout:
@@ -221,6 +226,15 @@ def response_values(model: nn.Module, batch: Batch, sharing: World | None = None
     packing: Packing = model.packing  # type: ignore[assignment]
     layout = lay_out(batch, packing, sharing)
     return _scatter(model(layout.ids, layout.positions, layout.places, layout.packed), layout.real)
+
+
+def last_values(model: nn.Module, batch: Batch, sharing: World | None = None) -> Tensor:
+    """Return the head's output at the last token of each response, (B,) float32."""
+    packing: Packing = model.packing  # type: ignore[assignment]
+    layout = lay_out(batch, packing, sharing)
+    ends = layout.real.sum(dim=1).cumsum(dim=0) - 1
+    values: Tensor = model(layout.ids, layout.positions, layout.own[ends], layout.packed)
+    return values
 
 
 def _scatter(values: Tensor, real: Tensor) -> Tensor:

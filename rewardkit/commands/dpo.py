@@ -1,0 +1,34 @@
+"""`rewardkit dpo`: trains a language model on preferences, with DPO and related losses."""
+
+from __future__ import annotations
+
+import click
+
+from rewardkit.commands.options.help import GroupedCommand
+from rewardkit.commands.train import run_stage, stage_options
+
+
+@click.command(
+    cls=GroupedCommand,
+    shown=("config",),
+    epilog="Example: rewardkit dpo --config tiny-cpu data.train_files=pairs.jsonl model.path=demo/model "
+    "trainer.default_local_dir=checkpoints/dpo",
+)
+@click.option("--config", metavar="RECIPE", help="YAML file with settings, or a built-in recipe (tiny-cpu).")
+@stage_options
+def command(
+    config: str | None,
+    max_restarts: int | None,
+    overrides: tuple[str, ...],
+    explained: bool,
+    as_json: bool,
+) -> int:
+    """Train a language model on preferences with DPO, IPO, SimPO, KTO and related losses.
+
+    Each row of the data contains a chosen and a rejected answer to a prompt, as strings or as messages. Rows
+    for KTO contain a completion and a label. Set dpo.loss_type to choose the loss. Pass settings as
+    KEY=VALUE. They have the same names as for `rewardkit sft`, such as data.train_files, model.path or
+    optim.lr. If a run is interrupted, run the same command again to resume from the last checkpoint (see
+    trainer.resume_mode).
+    """
+    return run_stage("dpo", config, max_restarts, overrides, explained, as_json)

@@ -1,0 +1,1 @@
+"""Training on preferences: reward models (`rewardkit rm`) and preference optimisation (`rewardkit dpo`)."""

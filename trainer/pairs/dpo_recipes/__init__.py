@@ -1,0 +1,1 @@
+"""Recipes that `rewardkit dpo --config NAME` reads."""

@@ -1,0 +1,1 @@
+"""Recipes that `rewardkit rm --config NAME` reads."""
