@@ -115,13 +115,14 @@ def _help(name: str) -> str:
 
 
 def settings() -> str:
-    """Return all settings of `rewardkit train` and `rewardkit sft`, by section, with anchors."""
+    """Return all settings of the training commands, by section, with anchors."""
     from rewardkit.trainer.config.explain import explain
     from rewardkit.trainer.config.schema import PPO
+    from rewardkit.trainer.pairs.config import DPO, RM
     from rewardkit.trainer.sft.config import SETTINGS as SFT
 
     lines = ["# Settings of the trainer"]
-    for command, schema in (("train", PPO), ("sft", SFT)):
+    for command, schema in (("train", PPO), ("sft", SFT), ("rm", RM), ("dpo", DPO)):
         lines.append(f"\n## rewardkit {command}")
         sections: dict[str, list[ConfigSetting]] = {}
         for setting in explain(None, (), schema):

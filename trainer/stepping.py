@@ -1,6 +1,6 @@
 """Validation, checkpoints, logging and profiling around the training steps of all stages.
 
-The step itself is in `loop.py` (PPO) or `sft/loop.py` (SFT).
+The step itself is in `loop.py` (PPO), `sft/loop.py` (SFT) or `pairs/loop.py` (preferences).
 """
 
 from __future__ import annotations

@@ -33,6 +33,8 @@ ONLY_READ = {
     "serve": "listens for ever; tests/server",
     "train": "tests/trainer",
     "sft": "tests/trainer/sft",
+    "rm": "tests/trainer/pairs",
+    "dpo": "tests/trainer/pairs",
     "demo": "takes minutes; tests/trainer",
     "export": "needs a checkpoint; tests/trainer/checkpoint",
     "doctor": "tries escapes; tests/sandbox",

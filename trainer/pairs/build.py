@@ -10,12 +10,14 @@ import torch
 from torch import Tensor
 
 from rewardkit.trainer.batch import Batch
+from rewardkit.trainer.checkpoint.export import classifier_names
 from rewardkit.trainer.checkpoint.save import ModelCard
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.models.load import (
     DTYPES,
     end_token_ids,
     load_generation_config,
+    load_model_config,
     outline_causal_lm,
     outline_value_model,
 )
@@ -58,6 +60,7 @@ COLUMNS = {
 
 
 def _load_rm(config: RmConfig, tokenizer: Any, world: World) -> tuple[Rows, Rows]:
+    classifier_names(load_model_config(config.model.path, config.model))  # refuses what cannot be saved
     data = config.data
     rows: Rows = load_rm_rows(data.train_files, tokenizer, data, data.train_max_samples, world)
     val_rows: Rows = load_rm_rows(data.val_files, tokenizer, data, data.val_max_samples, world)

@@ -69,8 +69,8 @@ def load_rm_rows(
         if not _fits(list(zip(("chosen", "rejected"), map(len, both), strict=True)), config, where):
             return []
         shared = max(_common_length(*both), 1)
-        rows = [SftRow(ids[:shared], ids[shared:], [True] * (len(ids) - shared)) for ids in both]
-        return PairRow(*rows, margin=pair.margin or 0.0)
+        chosen, rejected = (SftRow(ids[:shared], ids[shared:], [True] * (len(ids) - shared)) for ids in both)
+        return PairRow(chosen, rejected, pair.margin or 0.0)
 
     return _load(files, pairs_in, encoded, config, max_samples, world)
 

@@ -66,7 +66,8 @@ def train(run: StageRun, objective: Objective) -> None:
 def _keep_references(run: StageRun, values: Values) -> None:
     """Store the reference's values of all answers, before a checkpoint or a step changes the model."""
     size = run.config.data.train_batch_size
-    for rows in (run.feed.loader.rows, run.val_rows):
+    everything: tuple[Any, ...] = (run.feed.loader.rows, run.val_rows)
+    for rows in everything:
         for start in range(0, len(rows), size):
             some = rows[start : start + size]
             found = _values_of(run, some, _share(run, some), values)
@@ -92,7 +93,7 @@ def _step(run: StageRun, step: int, clock: Clock, objective: Objective, values: 
     model = {"actor": (language_model(run.actor.model), 2, lengths)}
     return {
         "training/epoch": float(run.feed.epoch),
-        "train/loss": float(loss),
+        "train/loss": float(loss.detach()),
         **{f"train/{key}": learned[key] for key in ("grad_norm", "lr", "skipped_updates") if key in learned},
         **_figures(objective, _detached(terms)),
         "train/global_tokens": tokens,
@@ -140,8 +141,8 @@ def _validate(run: StageRun, objective: Objective, values: Values) -> dict[str, 
     figures = pair_figures(*(torch.cat(side).tolist() for side in zip(*rewards, strict=True)))
     found = {
         "loss": loss,
-        "accuracy": figures.accuracy and figures.accuracy.mean,
-        "margin": figures.margin and figures.margin.mean,
+        "accuracy": figures.accuracy.mean if figures.accuracy else None,
+        "margin": figures.margin.mean if figures.margin else None,
         "ties": figures.tie_rate,
         "ece": figures.ece,
         "reward_chosen": figures.chosen_mean,
@@ -175,10 +176,12 @@ def _terms(rows: Sequence[PairRow], values: Tensor) -> PairTerms:
     reference = torch.tensor([row.reference for row in rows], dtype=torch.float64)
     tokens = torch.tensor([[sum(one.trained) for one in row.sequences] for row in rows], dtype=torch.float64)
     return PairTerms(
-        chosen,
-        rejected,
-        *reference.unbind(1),
-        *tokens.unbind(1),
+        chosen=chosen,
+        rejected=rejected,
+        reference_chosen=reference[:, 0],
+        reference_rejected=reference[:, 1],
+        chosen_tokens=tokens[:, 0],
+        rejected_tokens=tokens[:, 1],
         margins=torch.tensor([row.margin for row in rows], dtype=torch.float64),
         good=torch.tensor([row.good for row in rows]),
     )

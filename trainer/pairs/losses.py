@@ -14,7 +14,6 @@ import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid, relu
 
-from rewardkit.extensions import Table
 from rewardkit.trainer.pairs.config import DpoLossConfig, RmLossConfig
 
 
@@ -168,26 +167,22 @@ def kl_estimate(terms: PairTerms) -> Tensor:
     return terms.rejected_gain.detach().mean().clamp(min=0)
 
 
-PREFERENCE_LOSSES: Table[PreferenceLoss] = Table(
-    "preference_losses",
-    PreferenceLoss,
-    {
-        "sigmoid": PreferenceLoss(sigmoid),
-        "cdpo": PreferenceLoss(cdpo, smooths=True),
-        "robust": PreferenceLoss(robust, smooths=True),
-        "ipo": PreferenceLoss(ipo),
-        "ipo_sum": PreferenceLoss(ipo_sum),
-        "hinge": PreferenceLoss(hinge),
-        "sigmoid_norm": PreferenceLoss(sigmoid_norm),
-        "apo_zero": PreferenceLoss(apo_zero),
-        "apo_down": PreferenceLoss(apo_down),
-        "bco_pair": PreferenceLoss(bco_pair),
-        "nca_pair": PreferenceLoss(nca_pair),
-        "sppo_hard": PreferenceLoss(sppo_hard),
-        "simpo": PreferenceLoss(simpo, reference=False),
-        "kto": PreferenceLoss(kto, labelled=True),
-    },
-)
+PREFERENCE_LOSSES: dict[str, PreferenceLoss] = {
+    "sigmoid": PreferenceLoss(sigmoid),
+    "cdpo": PreferenceLoss(cdpo, smooths=True),
+    "robust": PreferenceLoss(robust, smooths=True),
+    "ipo": PreferenceLoss(ipo),
+    "ipo_sum": PreferenceLoss(ipo_sum),
+    "hinge": PreferenceLoss(hinge),
+    "sigmoid_norm": PreferenceLoss(sigmoid_norm),
+    "apo_zero": PreferenceLoss(apo_zero),
+    "apo_down": PreferenceLoss(apo_down),
+    "bco_pair": PreferenceLoss(bco_pair),
+    "nca_pair": PreferenceLoss(nca_pair),
+    "sppo_hard": PreferenceLoss(sppo_hard),
+    "simpo": PreferenceLoss(simpo, reference=False),
+    "kto": PreferenceLoss(kto, labelled=True),
+}
 """Losses by their names in `dpo.loss_type`."""
 
 

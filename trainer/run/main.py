@@ -1,7 +1,7 @@
 """Entry point of a run, which reads and checks the config, starts the processes and trains.
 
-It is used by `rewardkit train`, by `rewardkit sft`, and by each process of `torchrun -m
-rewardkit.trainer.run.main key=value` (with `--stage sft` for SFT).
+It is used by the training commands, and by each process of `torchrun -m rewardkit.trainer.run.main key=value`
+(with `--stage sft`, `rm` or `dpo` for stages other than PPO).
 """
 
 from __future__ import annotations

@@ -16,13 +16,16 @@ from rewardkit.trainer.config.allowed import Addresses, Interval, NamesOf, check
 from rewardkit.trainer.config.explain import explain
 from rewardkit.trainer.config.load import load_settings
 from rewardkit.trainer.config.schema import PPO
+from rewardkit.trainer.pairs.config import DPO, RM
 from rewardkit.trainer.sft.config import SETTINGS as SFT
 
 NEEDED = {
     "train": ["data.train_files=x", "actor_rollout_ref.model.path=x"],
     "sft": ["data.train_files=x", "model.path=x"],
+    "rm": ["data.train_files=x", "model.path=x"],
+    "dpo": ["data.train_files=x", "model.path=x"],
 }
-SCHEMAS = {"train": PPO, "sft": SFT}
+SCHEMAS = {"train": PPO, "sft": SFT, "rm": RM, "dpo": DPO}
 
 
 def restricted(section: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -28,7 +28,7 @@ def terms(*rows: tuple[float, float, float, float, int, int]) -> PairTerms:
     """Pairs of two log-probabilities, two of the reference, and two lengths."""
     columns = torch.tensor(rows, dtype=torch.float64).unbind(1)
     nothing = torch.zeros(len(rows), dtype=torch.float64)
-    return PairTerms(*columns, margins=nothing, good=torch.ones(len(rows), dtype=torch.bool))
+    return PairTerms(*columns, nothing, torch.ones(len(rows), dtype=torch.bool))
 
 
 SOME = terms((-3.0, -4.0, -3.5, -3.0, 2, 5), (-9.0, -2.0, -7.0, -2.5, 7, 1))

@@ -62,8 +62,9 @@ class Ragged:
 
     def terms(self) -> PairTerms:
         values = self.log_probs.sum(dim=1)
-        both = (*values.chunk(2), *self.reference.chunk(2), *self.lengths.chunk(2))
-        return PairTerms(*both, margins=self.margins, good=self.good)
+        return PairTerms(
+            *values.chunk(2), *self.reference.chunk(2), *self.lengths.chunk(2), self.margins, self.good
+        )
 
 
 class Given(torch.nn.Module):

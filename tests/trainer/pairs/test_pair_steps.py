@@ -22,6 +22,7 @@ from rewardkit.trainer.distributed import World
 from rewardkit.trainer.logging.metrics import Clock
 from rewardkit.trainer.pairs import build, loop
 from rewardkit.trainer.sft.build import open_run
+from rewardkit.trainer.sft.data import SftRow
 from rewardkit.trainer.training_run import StageRun
 from tests.trainer.conftest import QUESTIONS
 
@@ -48,7 +49,8 @@ def opened(
     path = tmp_path / "pairs.jsonl"
     path.write_text("".join(f"{json.dumps(row)}\n" for row in PAIRS))
     words = [f"data.train_files={path}", f"model.path={model_folder}", "data.train_batch_size=3"]
-    words += [f"trainer.default_local_dir={tmp_path}/run", "trainer.logger=[]", *BATCHINGS[batching]]
+    words += [f"trainer.default_local_dir={tmp_path}/run", "trainer.logger=[]"]
+    words += BATCHINGS.get(batching, [f"dpo.reference_model_path={model_folder}"])
     config = load_settings(schema_named(stage), "tiny-cpu", words)
     with open_run(config, world, build.LEARNING[stage]) as run:
         yield run, build.OBJECTIVES[stage](config)
@@ -65,6 +67,12 @@ def gradients_of_step(run: StageRun, objective: loop.Objective) -> tuple[float, 
     run.actor.optimizer.step = keep
     metrics = loop._step(run, 1, Clock(run.world.device), objective, objective.values(run.actor))
     return metrics["train/loss"], found
+
+
+def log_prob(model: Any, row: SftRow) -> Any:
+    ids = torch.tensor([[*row.token_ids, *row.response_ids]])
+    log_probs = model(ids).logits[0, :-1].log_softmax(-1).gather(1, ids[0, 1:, None])
+    return log_probs[len(row.token_ids) - 1 :].sum()
 
 
 def compare(found: Any, gradient: Any, name: str) -> None:
@@ -90,7 +98,7 @@ def test_a_reward_model_gets_the_gradient_of_its_loss(
         loss = loss - logsigmoid(chosen - rejected) / len(PAIRS)
     loss.backward()
     ours, found = gradients_of_step(run, objective)
-    assert ours == pytest.approx(float(loss), rel=1e-5)
+    assert ours == pytest.approx(float(loss.detach()), rel=1e-5)
     compare(found["head.weight"], head.grad, "head")
     for name, parameter in body.named_parameters():
         compare(found[f"body.{name}"], parameter.grad, name)
@@ -112,12 +120,26 @@ def test_a_policy_gets_the_gradient_of_its_loss(
     for row in run.feed.loader.rows:
         gains = []
         for one, reference in zip(row.sequences, row.reference, strict=True):
-            ids = torch.tensor([[*one.token_ids, *one.response_ids]])
-            log_probs = model(ids).logits[0, :-1].log_softmax(-1).gather(1, ids[0, 1:, None])
-            gains.append(log_probs[len(one.token_ids) - 1 :].sum() - reference)
+            gains.append(log_prob(model, one) - reference)
         loss = loss - logsigmoid(0.1 * (gains[0] - gains[1])) / len(PAIRS)
     loss.backward()
     ours, found = gradients_of_step(run, objective)
-    assert ours == pytest.approx(float(loss), rel=1e-5)
+    assert ours == pytest.approx(float(loss.detach()), rel=1e-5)
     for name, parameter in model.named_parameters():
         compare(found[f"body.{name}"], parameter.grad, name)
+
+
+@pytest.mark.parametrize("opened", [("dpo", "reference")], indirect=True, ids=str)
+def test_the_reference_can_be_another_model(
+    opened: tuple[StageRun, loop.Objective], model_folder: Path
+) -> None:
+    run, objective = opened
+    assert objective.reference is not None
+    with torch.no_grad():
+        for parameter in run.actor.model.parameters():
+            parameter.mul_(1.5)
+    loop._keep_references(run, objective.reference(run))
+    model = AutoModelForCausalLM.from_pretrained(model_folder, dtype=torch.float32)
+    for row in run.feed.loader.rows:
+        for one, reference in zip(row.sequences, row.reference, strict=True):
+            assert float(log_prob(model, one).detach()) == pytest.approx(reference, rel=1e-5)
