@@ -74,7 +74,7 @@ def _load_rm(config: RmConfig, tokenizer: Any, world: World) -> tuple[Rows, Rows
     return rows, val_rows
 
 
-def _ends(config: RmConfig, tokenizer: Any) -> list[int]:
+def _ends(config: RmConfig | DpoConfig, tokenizer: Any) -> list[int]:
     return end_token_ids(tokenizer, load_generation_config(config.model.path))
 
 
@@ -129,7 +129,7 @@ def rm_objective(config: RmConfig) -> Objective:
 def _load_dpo(config: DpoConfig, tokenizer: Any, world: World) -> tuple[Rows, Rows]:
     data = config.data
     labelled = PREFERENCE_LOSSES[config.dpo.loss_type].labelled
-    ends = end_token_ids(tokenizer, load_generation_config(config.model.path))
+    ends = _ends(config, tokenizer)
     rows, val_rows = (
         load_dpo_rows(files, tokenizer, data, most, world, labelled=labelled, ends=ends)
         for files, most in (

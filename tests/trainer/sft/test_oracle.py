@@ -72,7 +72,7 @@ def by_us(folder: Path, rows: list[Any], world: World, tokens: int) -> Any:
     words = ["data.train_files=x", f"model.path={folder}", f"data.train_batch_size={len(rows)}"]
     limits = [f"data.max_token_len_per_gpu={tokens}", "data.max_length=64"]
     config = load_settings(SETTINGS, "tiny-cpu", [*words, *limits])
-    actor = build._open_actor(config, world, 1)
+    actor = build.open_actor(config, world, 1)
     gradients: dict[str, Any] = {}
 
     def keep() -> float:

@@ -20,7 +20,7 @@ from transformers import AutoTokenizer, GenerationConfig
 from rewardkit.errors import InputError
 from rewardkit.trainer.config.workers import ModelConfig
 from rewardkit.trainer.data import ALONE
-from rewardkit.trainer.sft.build import rehearse
+from rewardkit.trainer.sft.build import SFT, rehearse
 from rewardkit.trainer.sft.config import SftConfig, SftDataConfig
 from rewardkit.trainer.sft.data import SftRow, load_rows
 from tests.trainer.sft.templates import GLM, GPT_OSS, MARKED, QWEN3, R1
@@ -113,7 +113,7 @@ def test_validation_that_is_left_without_a_row_is_refused(model_folder: Path, tm
     files = {f"{name}_files": str(tmp_path / f"{name}.jsonl") for name in ("train", "val")}
     data = replace(DATA, **files, max_length=20, truncation="right", train_batch_size=1)
     with pytest.raises(InputError, match=r"data.val_files has no row"):
-        rehearse(SftConfig(data=data, model=ModelConfig(str(model_folder))))
+        rehearse(SftConfig(data=data, model=ModelConfig(str(model_folder))), SFT)
 
 
 def test_a_token_of_the_generation_config_ends_a_response_too(
@@ -127,7 +127,7 @@ def test_a_token_of_the_generation_config_ends_a_response_too(
     data = replace(DATA, train_files=str(tmp_path / "rows.jsonl"), train_batch_size=1)
     for ends, warned in ((AutoTokenizer.from_pretrained(model_folder).eos_token_id, False), (None, True)):
         GenerationConfig(eos_token_id=ends).save_pretrained(model)
-        rehearse(SftConfig(data=data, model=ModelConfig(str(model))))
+        rehearse(SftConfig(data=data, model=ModelConfig(str(model))), SFT)
         assert ("<|assistant|>" in capsys.readouterr().err) == warned
 
 
