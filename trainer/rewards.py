@@ -14,7 +14,7 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
 from dataclasses import dataclass
 from time import monotonic
-from typing import Protocol
+from typing import Any, Protocol
 
 from rewardkit.client import Client
 from rewardkit.composition import load_compositions
@@ -300,7 +300,7 @@ def model_sources(config: Config, data_sources: Iterable[str]) -> list[str]:
     return sorted(source for source in set(data_sources) if given.scores == "all" or not _has_reward(source))
 
 
-def model_options(config: Config) -> dict[str, object]:
+def model_options(config: Config) -> dict[str, Any]:
     """Return the options of the reward model that the run serves, as in `ModelOptions`."""
     given = config.reward_model
     return {

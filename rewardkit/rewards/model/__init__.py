@@ -159,7 +159,7 @@ def check_path(path: str, head: str = "") -> None:
     """
     if reason := why_no_model(path):
         raise InputError(f"cannot load a reward model: {reason}")
-    if model_folder(path) is None:
+    if _weights_folder(path) is None and not Path(path).is_dir():
         return  # the files are checked when they have been downloaded
     architecture = str(((read_config(path) or {}).get("architectures") or ["no architecture"])[0])
     if "TokenClassification" in architecture and not head:
@@ -173,5 +173,12 @@ def check_path(path: str, head: str = "") -> None:
 
 def _weights_version(path: str) -> str | None:
     """Return the first digits of the digest of a model's folder, or None if it is not on this machine."""
-    folder = model_folder(path)
+    folder = _weights_folder(path)
     return path_digest(folder).removeprefix("sha256:")[:8] if folder else None
+
+
+def _weights_folder(path: str) -> Path | None:
+    """Return a model's folder if it contains weights. The hub's cache may contain only config.json."""
+    folder = model_folder(path)
+    suffixes = {".safetensors", ".bin"}
+    return folder if folder and any(file.suffix in suffixes for file in folder.iterdir()) else None

@@ -141,12 +141,10 @@ def _load_model(options: ModelOptions, dtype: torch.dtype) -> Any:
             path, dtype=dtype, output_loading_info=True, ignore_mismatched_sizes=True
         ),
     )
-    place = next(
-        name
-        for name, layer in reversed(list(model.named_modules()))
-        if isinstance(layer, torch.nn.Linear) and is_head(name, layer.out_features)
-    )
-    saved = find_head(path, options.head)
+    linear = [(name, layer) for name, layer in model.named_modules() if isinstance(layer, torch.nn.Linear)]
+    places = [name for name, layer in linear if is_head(name, layer.out_features)]
+    place = places[-1] if places else ""
+    saved = find_head(path, options.head) if places else None
     # transformers initialises missing weights at random, and drops a bias for which the model has no place.
     unread = {*info["missing_keys"], *(name for name, *_ in info["mismatched_keys"])}
     unread |= {f"{place}.bias"} & {*info["unexpected_keys"]}
@@ -154,7 +152,7 @@ def _load_model(options: ModelOptions, dtype: torch.dtype) -> Any:
         _install(model, place, saved, dtype)
         unread -= {f"{place}.weight", f"{place}.bias"}
     if unread:
-        raise InputError(f"{path} is not a reward model: {sorted(unread)[0]} is not in its weight files")
+        raise InputError(f"{path} is not a reward model: its files have no fitting {sorted(unread)[0]}")
     if model.config.num_labels > 2:
         raise InputError(
             f"{path} is not a reward model: the model has {model.config.num_labels} labels; expected 1 or 2"

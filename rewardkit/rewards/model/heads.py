@@ -80,7 +80,7 @@ def is_head(name: str, rows: int) -> bool:
 def _heads_in(file: Path) -> list[SavedHead]:
     shapes = read_tensors(file)
     return [
-        SavedHead(file, layer, *shape, has_bias=f"{layer}.bias" in shapes)
+        SavedHead(file, layer, shape[0], shape[1], f"{layer}.bias" in shapes)
         for tensor, shape in shapes.items()
         if tensor.endswith(".weight") and len(shape) == 2
         if is_head(layer := tensor.removesuffix(".weight"), shape[0])

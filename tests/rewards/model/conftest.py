@@ -17,6 +17,9 @@ from transformers import AutoConfig, LlamaConfig, LlamaForSequenceClassification
 
 from rewardkit.demo.model import make_tokenizer
 from rewardkit.digests import path_digest
+from rewardkit.rewards.model import register_reward_model
+from rewardkit.scoring.scorer import Scorer
+from rewardkit.types import Sample, Score
 from tests.closeness import near, terms_of
 
 TEXTS = ["Tom has 3 apples and buys 2 more. How many now?", "Human: hello\n\nAssistant: good day to you"]
@@ -74,6 +77,15 @@ def same_scores(folder: Path | str, scores: Sequence[float]) -> Any:
 def scorer_of(folder: Path) -> str:
     """The name of a folder's model in each score, with the digest of its files."""
     return f"{folder.name}@{path_digest(folder).removeprefix('sha256:')[:8]}"
+
+
+def by_vllm(folder: Path, asked: Sequence[Sample]) -> list[Score]:
+    """Scores by vLLM in a process of its own, with which its memory goes; needs the fixture `registry`."""
+    options: dict[str, Any] = {"backend": "vllm", "dtype": "float32", "gpu_memory_utilization": 0.1}
+    # A device is named, as training names each process's.
+    register_reward_model(folder, [asked[0].data_source], device="cpu", **options)
+    with Scorer() as scorer:
+        return scorer.score_batch(asked)
 
 
 @pytest.fixture(scope="session")

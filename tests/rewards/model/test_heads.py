@@ -115,6 +115,7 @@ def test_one_of_several_heads_is_named_by_an_option(folder: Path, head: Any, tmp
         ({"score.0.weight": (32, 32), "score.2.weight": (1, 32)}, "Qwen2ForRewardModel", "no score head"),
         ({"score.weight": (2, 32)}, "LlamaForTokenClassification", "option head=score"),
         ({"score.weight": (3, 32)}, "LlamaForSequenceClassification", "3 labels"),
+        ({"score.weight": (77, 32)}, "LlamaForSequenceClassification", "score.weight"),
         ({"score.weight": (1, 16)}, "LlamaForSequenceClassification", "hidden size is 32"),
     ],
 )

