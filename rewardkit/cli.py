@@ -36,7 +36,7 @@ TASKS = {
     "Prepare data": {
         "prep": "Convert a raw dataset to train.parquet and test.parquet.",
         "check": "Check prompt files for errors before you use them.",
-        "labels": "List ground truths that are probably wrong.",
+        "audit": "Measure what a reward pays without a solution of the task.",
     },
     "Evaluate models": {
         "generate": "Generate responses to the prompts in a file.",

@@ -68,9 +68,9 @@ class SourceAudit:
     frame: str = ""
     """Frame of the answers, with `{}` for the answer."""
     chance: float | None = None
-    """Share of the span that the most frequent ground truth earns in every row."""
+    """Share of the rows that have the most frequent answer."""
     constant: float | None = None
-    """Share of the span that the best other constant response earns."""
+    """Share of the span that the best response earns that is the same in every row."""
     several: float | None = None
     """Share of the span that the best list of answers earns."""
     swapped: float | None = None
@@ -84,6 +84,8 @@ class SourceAudit:
     tested_rows: int | None = None
     """Number of rows whose tests were tried with wrong programs, or None for rows without tests."""
     scores: int = 0
+    late: bool = False
+    """True if the time limit ended before all layers were done."""
     cpu_s: float = 0.0
     problem: str = ""
     """Reason why the reward could not be audited, in one line; empty if it was audited."""

@@ -21,7 +21,6 @@ from rewardkit.checks.repeats import (
     question_tokens,
     split_of,
 )
-from rewardkit.checks.shaping import check_shaping
 from rewardkit.checks.texts import Template
 from rewardkit.checks.trainable import check_training, check_training_rows
 from rewardkit.files.formats import open_rows
@@ -69,9 +68,6 @@ def check_files(
     inputs = find_inputs(paths)
     held = Held(_index_of(settings.against), _index_of(_splits_to_hold_out(inputs)), Repeats())
     checked = [_check_file(source, scorer, settings, findings, held) for source in inputs]
-    known = settings.known
-    sources = {source for file in checked for source in file.data_sources}
-    check_shaping((s for s in sources if known.problem_of(s) is None), scorer, findings)
     return checked, findings
 
 

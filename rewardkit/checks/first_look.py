@@ -10,7 +10,6 @@ from rewardkit.checks.findings import Finding, Findings
 from rewardkit.checks.forms import check_columns, form_of
 from rewardkit.checks.ground_truths import check_ground_truths
 from rewardkit.checks.items import Item, read_items
-from rewardkit.checks.shaping import check_shaping
 from rewardkit.errors import InputError
 from rewardkit.files.formats import open_rows
 from rewardkit.files.inputs import STDIN, Input, find_inputs
@@ -63,8 +62,6 @@ def look_at_prompts(
                     check_contents(item, form, source.path, known, findings)
                 if scorer is not None:
                     check_ground_truths(items[:_SCORED], source.path, scorer, findings)
-                    sources = {item.data_source for item in items}
-                    check_shaping((s for s in sources if known.problem_of(s) is None), scorer, findings)
         finally:
             file.close()
     return [finding for finding in findings if finding.level != "note"]

@@ -101,7 +101,6 @@ def command(
     - data sources without a reward, and unusable ground truths
     - empty or overlong prompts, unknown agents and unknown tools
     - duplicates, and questions that are also in other splits or evaluation sets
-    - rewards that can score a wrong answer as high as a right one
 
     Row numbers start at 0. The exit code is 1 if there are errors.
     """

@@ -271,20 +271,6 @@ def test_a_question_of_an_evaluation_set_is_leakage(
     assert "eval.jsonl[1]" in finding["what"]
 
 
-def test_a_composition_that_can_pay_a_wrong_answer_more_is_a_warning(check: Check, tmp_path: Path) -> None:
-    rewards = tmp_path / "rewards.yaml"
-    rewards.write_text("data_sources: [openai/gsm8k]\nsum: [gsm8k, think_format]\n")
-    finding = only(check([row()], "--rewards", str(rewards)), "warning", "shaping")
-    assert "more than a right answer" in finding["what"]
-    rewards.write_text("data_sources: [openai/gsm8k]\ngate: {reward: gsm8k, then: [think_format]}\n")
-    assert check([row()], "--rewards", str(rewards))["findings"] == []
-
-
-def test_an_option_that_pays_the_format_as_much_as_the_answer_is_a_warning(check: Check) -> None:
-    finding = only(check([row()], "--option", "gsm8k:format_score=1"), "warning", "shaping")
-    assert "format_score=1" in finding["what"]
-
-
 def test_lines_that_are_no_rows_are_errors_with_their_number(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -40,7 +40,6 @@ ONLY_READ = {
     "doctor": "tries escapes; tests/sandbox",
     "prep": "foreign data; tests/datasets_prep",
     "check": "foreign data; tests/datasets_prep",
-    "labels": "foreign data; tests/datasets_prep",
 }
 ONLY_READ_WITH = (
     *("--reward-model", "--judge", "--agent external", "--env", "math_verify", "sandbox.url", "--engine ray"),

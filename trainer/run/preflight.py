@@ -12,6 +12,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from rewardkit.audit.audit_file import audit_first_rows
+from rewardkit.audit.report import first_line
 from rewardkit.checks.first_look import look_at_prompts
 from rewardkit.checks.training import needs_truth
 from rewardkit.errors import ConfigError
@@ -47,6 +49,9 @@ from rewardkit.trainer.run.checks import (
 from rewardkit.trainer.run.memory import report
 from rewardkit.types import Sample
 
+_AUDIT_S = 10.0
+"""Time limit for the audits of all rewards. `rewardkit audit` takes longer and shows more."""
+
 
 def _check_data(config: Config) -> list[str]:
     """Read all data, try the rewards and the episodes, and return notes on odd results.
@@ -79,6 +84,7 @@ def _check_data(config: Config) -> list[str]:
         trained = set[str]().union(*(sources[str(path)] for path in file_list(config.data.train_files)))
         _check_lock(config, rewards, trained)
         notes += _evaluation_notes(rewards, trained)
+        notes += _audit_notes(config, rewards, trained)
         odd = _look_at(files, config, rewards) if first else []
         return [
             *notes,
@@ -122,6 +128,16 @@ def _evaluation_notes(rewards: RewardSource, trained: set[str]) -> list[str]:
     ]
 
 
+def _audit_notes(config: Config, rewards: RewardSource, trained: set[str]) -> list[str]:
+    """Return the worst hole of each reward that is not rewardkit's own with its default options."""
+    if not isinstance(rewards, Scorer):
+        return []
+    names = RowNames(prompt=config.data.prompt_key)
+    files = file_list(config.data.train_files)
+    found = audit_first_rows(files, rewards, names=names, data_sources=trained, seconds=_AUDIT_S)
+    return [line for line in map(first_line, found) if line]
+
+
 def _check_group_rewards(config: Config, rewards: RewardSource, sources: Mapping[str, set[str]]) -> list[str]:
     """Check that rewards that compare responses get more than one response to each prompt.
 
@@ -154,7 +170,7 @@ def _look_at(files: Sequence[Path], config: Config, rewards: RewardSource) -> li
     """Inspect the first rows of the files and return notes on odd values."""
     scorer = rewards if isinstance(rewards, Scorer) else None
     found = look_at_prompts(files, RowNames(prompt=config.data.prompt_key), scorer)
-    return [one.line() for one in found if one.check in ("ground truth", "shaping")]
+    return [one.line() for one in found if one.check == "ground truth"]
 
 
 def _try_rewards(config: Config, rewards: RewardSource, rows: dict[str, dict[str, Any]]) -> list[str]:

@@ -32,6 +32,7 @@ def write_page(
     packed: Mapping[str, str],
     *,
     with_maths: bool = True,
+    with_scripts: bool = True,
 ) -> None:
     """Write the page `name` to `out`, atomically.
 
@@ -43,6 +44,7 @@ def write_page(
         about: Small amounts of data that the script reads when the page opens.
         packed: Blocks of data from `pack`, by id of the element.
         with_maths: True to include the script for formulas, which adds 150 kB.
+        with_scripts: False for a page of plain markup, which needs neither data nor scripts.
 
     Raises:
         InputError: The page cannot be written.
@@ -55,9 +57,9 @@ def write_page(
         body=_file(f"{name}.html").format_map(parts),
         about=json.dumps(about).replace("<", "\\u003c"),
         blocks="".join(blocks),
-        temml=asset("temml.min.js") if with_maths else "",
-        maths=asset("maths.js"),
-        script=_file("page.js") + _file(f"{name}.js"),
+        temml=asset("temml.min.js") if with_maths and with_scripts else "",
+        maths=asset("maths.js") if with_scripts else "",
+        script=_file("page.js") + _file(f"{name}.js") if with_scripts else "",
     )
     with published(out) as file:
         file.write(text.encode("utf-8", "replace"))

@@ -1,4 +1,4 @@
-"""`rewardkit labels`: wrong ground truths come first, with their evidence."""
+"""`rewardkit audit --responses`: wrong ground truths come first, with their evidence."""
 
 from __future__ import annotations
 
@@ -41,8 +41,9 @@ def labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Labels:
     def ask(rows: list[Row], *responses: list[Row], words: tuple[str, ...] = ()) -> list[Row]:
         given = [write(tmp_path / f"gen{i}.jsonl", some) for i, some in enumerate(responses)]
         flags = [word for path in given for word in ("--responses", path)]
-        assert run(["labels", write(tmp_path / "rows.jsonl", rows), *flags, *words, "--json"]) == 0
-        found: list[Row] = json.loads(capsys.readouterr().out)
+        file = write(tmp_path / "rows.jsonl", rows)
+        assert run(["audit", file, *flags, *words, "--json"]) in (0, 2)  # 2: too few rows for more
+        found: list[Row] = json.loads(capsys.readouterr().out)["suspicious"]
         return found
 
     return ask
@@ -109,16 +110,9 @@ def test_responses_need_neither_data_source_nor_ground_truth(labels: Labels) -> 
 def test_responses_to_other_prompts_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = write(tmp_path / "rows.jsonl", [row(2)])
     given = write(tmp_path / "gen.jsonl", answered(row(99), "8"))
-    assert run(["labels", rows, "--responses", given]) == 2
+    assert run(["audit", rows, "--responses", given]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "the prompt of any row" in line and "--on" in line
-
-
-def test_without_responses_and_solutions_there_is_nothing_to_go_by(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["labels", write(tmp_path / "rows.jsonl", [row(2)])]) == 2
-    assert "--responses" in capsys.readouterr().err
 
 
 def solved(question: str, solution: str, truth: str, source: str = "math") -> Row:
@@ -140,24 +134,23 @@ def solved(question: str, solution: str, truth: str, source: str = "math") -> Ro
 def test_a_solution_that_says_more_or_something_else_is_listed(
     question: str, solution: str, truth: str, answer: str | None, labels: Labels
 ) -> None:
-    found = labels([solved(question, solution, truth)])
+    rows = [solved(question, solution, truth)]
+    found = labels(rows, [{**rows[0], "response": "I do not know."}])
     assert [one["answer"] for one in found] == ([] if answer is None else [answer])
 
 
 def test_a_solution_of_another_number_is_listed(labels: Labels) -> None:
-    (found,) = labels([solved("How many?", "4 * 2 = 8\n#### 8", "9", "gsm8k")])
+    rows = [solved("How many?", "4 * 2 = 8\n#### 8", "9", "gsm8k")]
+    (found,) = labels(rows, [{**rows[0], "response": "I do not know."}])
     assert (found["answer"], found["why"]) == ("8", ["the row's own solution has a different answer"])
 
 
-def test_the_table_and_the_file_say_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = write(tmp_path / "rows.jsonl", [row(3, "13")])
+def test_the_table_shows_the_votes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = write(tmp_path / "rows.jsonl", [row(3, "13"), *(row(i, str(4 * i)) for i in range(4, 9))])
     given = write(tmp_path / "gen.jsonl", answered(row(3, "13"), "12", "12"))
-    out = tmp_path / "suspicious.jsonl"
-    assert run(["labels", rows, "--responses", given, "--out", str(out)]) == 0
+    assert run(["audit", rows, "--responses", given]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "1 of 1 rows are suspicious" in shown
     assert "rewardkit 2:0, verl 2:0" in shown
-    assert json.loads(out.read_text())["answer"] == "12"
 
 
 @pytest.mark.slow

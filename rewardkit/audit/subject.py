@@ -1,0 +1,240 @@
+"""Preparation of an audit: the price of a score, the rows to use, the frames that pay, and the span."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import Any
+
+from rewardkit.audit.answers import AuditRow, differ, letter_of
+from rewardkit.audit.bench import Bench, Try
+from rewardkit.audit.frames import FRAMES, IDLE, SourceTexts, frame_asked, texts_of_reward, written
+from rewardkit.composition.tree import walk_members
+from rewardkit.errors import InputError
+from rewardkit.registry import Reward
+from rewardkit.rewards.judge.spending import JudgeSpending
+from rewardkit.scoring.scorer import Scorer
+
+_HALF = 60
+_FIRST = 24
+_SCREENED, _SCREENED_DEAR = 8, 3
+_CHEAP_S, _MODERATE_S, _DEAR_S = 1.5e-4, 1e-3, 0.02
+"""Prices of a score up to which every text is tried on many rows, up to which at least twice as many rows are
+used, and from which frames are tried on few rows."""
+_TRIES_A_ROW, _TRIES = 80, 3_000
+"""Approximate number of scores for one more row in each half, and for the texts that are screened."""
+_ROWS_S, _TEXTS_S = 2.0, 1.0
+"""Time that the rows and the screened texts may take at the price of the first scores."""
+_MOST_FRAMES = 24
+_TRIED_FIRST = 4
+_FEWEST_TEXTS, _FEWEST_TEXTS_DEAR = 200, 60
+_PAYS, _NEARLY = 0.75, 0.95
+
+
+@dataclass
+class Subject:
+    """Reward and rows that are audited, with the frames that pay right answers."""
+
+    bench: Bench
+    reward: Reward
+    options: Any
+    """Options of the reward."""
+    picked: list[AuditRow]
+    """Rows with which responses are chosen."""
+    measured: list[AuditRow]
+    """Other rows, with which the chosen responses are measured."""
+    screened: int
+    """Number of rows on which a text is tried first."""
+    most_texts: int
+    """Maximum number of texts that are tried in all rows."""
+    texts: SourceTexts
+    rng: random.Random
+    frames: list[str]
+    """All frames, with those from the reward's source."""
+    paying: list[str]
+    """Frames that pay right answers, beginning with the one that is audited. Empty if only whole responses
+    pay, such as programs."""
+    whole: list[str]
+    """Kinds of whole responses that pay, from `wholes`."""
+
+    @property
+    def cheap(self) -> bool:
+        """True if every text can be tried on many rows."""
+        return self.bench.price_s < _CHEAP_S
+
+    @property
+    def frame(self) -> str:
+        """Frame that is audited, or "" if only whole responses pay."""
+        return self.paying[0] if self.paying else ""
+
+    def right(self, row: AuditRow) -> str:
+        """Return the right response to a row."""
+        if self.frame and row.answer is not None:
+            return written(self.frame, row.answer)
+        return next((wholes(row)[kind] for kind in self.whole if kind in wholes(row)), row.answer or "")
+
+    def others(self, row: AuditRow, count: int) -> list[AuditRow]:
+        """Return other rows with other answers, chosen at random."""
+        rows = self.picked + self.measured
+        some = self.rng.sample(rows, min(len(rows), 4 * count + 4))
+        return [other for other in some if differ(row, other)][:count]
+
+
+def wholes(row: AuditRow) -> dict[str, str]:
+    """Return the whole right responses that a row has, by kind."""
+    found = {"ground truth": row.item.ground_truth, "solution": row.solution}
+    if row.solution and "```" not in row.solution:
+        found["program"] = f"```python\n{row.solution}\n```"
+    if row.solution and "<think>" not in row.solution:
+        found["solution as thought"] = (
+            f"<think>\n{row.solution}\n</think>\n<answer>{row.answer or ''}</answer>"
+        )
+    return {kind: text for kind, text in found.items() if text and text != row.answer}
+
+
+def refuse(scorer: Scorer, data_source: str) -> Reward:
+    """Return the reward of a data source if it can be audited.
+
+    Raises:
+        InputError: The reward compares responses, scores episodes, or asks paid models without a budget.
+        UnknownDataSourceError: The data source has no reward.
+    """
+    reward = scorer.reward_for(data_source)
+    if scorer.scores_by_group(data_source):
+        raise InputError("the reward compares the responses to a prompt; audit a reward of single responses")
+    if reward.of_episode:
+        raise InputError("the reward reads the score of an episode; audit a reward of responses")
+    composition = getattr(reward.target, "composition", None)
+    members = walk_members(composition.root) if composition is not None else ()
+    for options in (scorer.options_for(data_source), *(member.options for member in members)):
+        if not isinstance(options, JudgeSpending) or options.has_budget:
+            continue
+        if options.prices or bool(getattr(options, "api_key_env", "")):
+            raise InputError("the judge has no budget; set budget_usd or budget_tokens in its file")
+    return reward
+
+
+def prepare(
+    rows: Sequence[AuditRow], scorer: Scorer, seconds: float, frame: str | None, rng: random.Random
+) -> Subject:
+    """Return the subject of an audit.
+
+    Args:
+        rows: Rows of one data source, in random order.
+        scorer: Scorer with the reward.
+        seconds: Time limit of the audit.
+        frame: Frame that the user named, or None to find it.
+        rng: Generator for all choices.
+
+    Raises:
+        InputError: The reward cannot be audited with these rows. The message says why.
+    """
+    reward = refuse(scorer, rows[0].item.data_source)
+    if len(rows) < 4:
+        raise InputError(f"{len(rows)} rows are too few for an audit, which needs at least 4")
+    bench = Bench(scorer, seconds)
+    bench.measure([(row, written(FRAMES[0], row.answer or "")) for row in rows[:_FIRST]])
+    affordable = min(_ROWS_S, bench.left_s / 2) / bench.price_s
+    least = 2 * _SCREENED if bench.price_s < _MODERATE_S else _SCREENED
+    half = int(max(least, min(_HALF, (affordable - _TRIES) / _TRIES_A_ROW)))
+    half = min(half, len(rows) // 2)
+    texts = texts_of_reward(reward)
+    frames = list(dict.fromkeys((*filter(None, [frame]), *FRAMES, *texts.frames[:_MOST_FRAMES])))
+    subject = Subject(
+        bench,
+        reward,
+        scorer.options_for(rows[0].item.data_source),
+        list(rows[:half]),
+        list(rows[half : 2 * half]),
+        min(half, _SCREENED if bench.price_s < _DEAR_S else _SCREENED_DEAR),
+        max(_FEWEST_TEXTS, int(_TEXTS_S / bench.price_s / _TRIED_FIRST))
+        if bench.price_s < _DEAR_S
+        else _FEWEST_TEXTS_DEAR,
+        texts,
+        rng,
+        frames,
+        paying=[],
+        whole=[],
+    )
+    _find_frames(subject, frame)
+    return subject
+
+
+def _find_frames(subject: Subject, given: str | None) -> None:
+    """Set the frames that pay and the span of the scores.
+
+    Raises:
+        InputError: Nothing could be scored, or no frame pays.
+    """
+    _read_indices(subject)
+    few = subject.picked[: subject.screened]
+    right = _means(subject.bench, {frame: list(framed(few, frame)) for frame in subject.frames})
+    kinds = list(dict.fromkeys(kind for row in few for kind in wholes(row)))
+    whole = _means(subject.bench, {kind: _whole(few, kind) for kind in kinds})
+    swapped = _means(subject.bench, {frame: list(_swapped(subject, few, frame)) for frame in right})
+    texts = (*(text for text, _ in IDLE[:4]), *subject.texts.texts)
+    idle = _means(subject.bench, {text: [(row, text) for row in few] for text in texts})
+    if not (right or whole) or not idle:
+        late = "the time limit ended before the first scores; raise --seconds"
+        raise InputError(f"no response could be scored: {subject.bench.why_failed() or late}")
+    low = min((*idle.values(), *swapped.values()))
+    high = max((*right.values(), *whole.values()))
+    if high - low < 1e-9:  # everything earns the same
+        low, high = min(low, 0.0), max(high, 0.0)
+    if high - low < 1e-9:  # only a response without an answer may pay
+        high = max(min(subject.bench.values([(r, text) for r in few]), default=0.0) for text in texts)
+    if high - low < 1e-9:
+        raise InputError(
+            "no frame pays the ground truth; name the frame with --frame, such as --frame 'Answer: {}', or "
+            "give real responses with --responses"
+        )
+    subject.bench.low, subject.bench.span = low, high - low
+    best = max((*right.values(), *whole.values())) - low
+    paying = [frame for frame in right if right[frame] - low >= _PAYS * best > 0]
+    subject.whole = [kind for kind in whole if whole[kind] - low >= _PAYS * best > 0]
+    top = max((right[frame] for frame in paying), default=0.0)
+    good = [frame for frame in paying if right[frame] - low >= _NEARLY * (top - low)]
+    asked = frame_asked([row.prompt for row in few], good) or frame_asked([r.solution for r in few], good)
+    first = given if given in right else asked or next(iter(good), None)
+    subject.paying = list(dict.fromkeys((*filter(None, [first]), *good, *paying)))
+
+
+def _read_indices(subject: Subject) -> None:
+    """Read the answers as letters if they are indices of options, and the reward pays only letters."""
+    few = subject.picked[: subject.screened]
+    rows = subject.picked + subject.measured
+    letters = [letter_of(row.answer or "") for row in rows]
+    if None in letters or len(set(letters)) > 10:
+        return
+    lettered = [replace(row, answer=letter) for row, letter in zip(rows, letters, strict=True)]
+    best = [
+        max(_means(subject.bench, {f: list(framed(some, f)) for f in FRAMES}).values(), default=0.0)
+        for some in (few, lettered[: len(few)])
+    ]
+    if best[1] > best[0]:
+        half = len(subject.picked)
+        subject.picked, subject.measured = lettered[:half], lettered[half:]
+
+
+def _means(bench: Bench, tries: dict[str, list[Try]]) -> dict[str, float]:
+    """Return the mean value of each list of tries of which any could be scored."""
+    bench.scores([one for some in tries.values() for one in some])
+    return {name: fmean(values) for name, some in tries.items() if (values := bench.values(some))}
+
+
+def framed(rows: Sequence[AuditRow], frame: str) -> Iterator[Try]:
+    """Yield the right answer of each row in a frame."""
+    return ((row, written(frame, row.answer)) for row in rows if row.answer is not None)
+
+
+def _swapped(subject: Subject, rows: Sequence[AuditRow], frame: str) -> Iterator[Try]:
+    for row in rows:
+        for other in subject.others(row, 1):
+            if other.answer is not None:
+                yield row, written(frame, other.answer)
+
+
+def _whole(rows: Sequence[AuditRow], kind: str) -> list[Try]:
+    return [(row, wholes(row)[kind]) for row in rows if kind in wholes(row)]
