@@ -36,6 +36,8 @@ class AuditRow:
     solution: str = ""
     """Worked solution or reference program."""
     responses: list[str] = field(default_factory=list)
+    best: str = ""
+    """Real response that earns the most, if any."""
 
     @property
     def prompt(self) -> str:

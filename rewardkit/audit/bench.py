@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from statistics import fmean, median
 
 from rewardkit.audit.answers import AuditRow
@@ -24,10 +25,12 @@ class Bench:
     Args:
         scorer: Scorer with the reward.
         seconds: Time limit for all scores. Tries that are not scored by then have no score.
+        inline: True if the reward runs in this process, so that its price is this process's CPU time.
     """
 
-    def __init__(self, scorer: Scorer, seconds: float) -> None:
+    def __init__(self, scorer: Scorer, seconds: float, *, inline: bool) -> None:
         self._scorer = scorer
+        self._clock = time.process_time if inline else time.monotonic
         self._ends = time.monotonic() + seconds
         self._known: dict[tuple[int, str], Score] = {}
         self.price_s = _CHUNK_S
@@ -53,26 +56,34 @@ class Bench:
         self._score(tries[:1])
         first, each = 1, 0.0
         for last in (4, len(tries)):
-            began = time.monotonic()
+            began = self._clock()
             self._score(tries[first:last])
-            each = (time.monotonic() - began) / max(1, last - first)
+            each = (self._clock() - began) / max(1, last - first)
             first = last
             if each * (len(tries) - last) > limit:
                 break
         typical = median(score.seconds for score in self._known.values()) if self._known else each
         self.price_s = max(1e-5, min(each, typical or each))  # first scores import and compile
 
+    @contextlib.contextmanager
+    def measured(self) -> Iterator[None]:
+        """Measure the price again with the scores of a block, if it is higher than before."""
+        began, before = self._clock(), self.count
+        yield
+        if self.count > before:
+            self.price_s = max(self.price_s, (self._clock() - began) / (self.count - before))
+
     def scores(self, tries: Sequence[Try]) -> list[Score | None]:
         """Return the score of each try, or None if it failed or if the time limit ended before."""
-        new = list({(id(row), text): (row, text) for row, text in tries}.values())
-        new = [(row, text) for row, text in new if (id(row), text) not in self._known]
+        new = list({(id(row.item), text): (row, text) for row, text in tries}.values())
+        new = [(row, text) for row, text in new if (id(row.item), text) not in self._known]
         size = min(_LARGEST_CHUNK, max(1, int(_CHUNK_S / self.price_s)))
         for first in range(0, len(new), size):
             if not self.left_s:
                 self.late = True
                 break
             self._score(new[first : first + size])
-        found = (self._known.get((id(row), text)) for row, text in tries)
+        found = (self._known.get((id(row.item), text)) for row, text in tries)
         return [score if score is not None and score.ok else None for score in found]
 
     def values(self, tries: Sequence[Try]) -> list[float]:
@@ -102,4 +113,4 @@ class Bench:
             if score.status == "timeout" and not self.left_s:
                 self.late = True
             else:
-                self._known[id(row), text] = score
+                self._known[id(row.item), text] = score

@@ -67,7 +67,8 @@ class Findings:
 def find_constants(subject: Subject, found: Findings) -> None:
     """Measure responses that are the same in every row. Chance is the most frequent answer of the rows."""
     found.base = _chance(subject)
-    found.figures["chance"] = fmean(found.base)
+    if subject.frame:
+        found.figures["chance"] = fmean(found.base)
     texts = dict([*_constant_texts(subject), *_frequent_texts(subject)])
     promising = _promising(subject, list(texts.items()))
     best = _ranked(subject, subject.picked, promising[: 3 * _KEPT])[:_KEPT]
@@ -164,13 +165,14 @@ def find_lists(subject: Subject, found: Findings) -> None:
 def find_swapped(subject: Subject, found: Findings) -> None:
     """Score answers, solutions and real responses against other rows."""
     kinds: dict[str, list[Try]] = {"answer": [], "solution": [], "response": []}
+    right = {id(row): _right_responses(subject, row) for row in subject.picked + subject.measured}
     for row in subject.measured:
         for other in subject.others(row, _OTHERS):
             if subject.frame and other.answer is not None:
                 kinds["answer"].append((row, written(subject.frame, other.answer)))
             texts = wholes(other)
             kinds["solution"] += [(row, texts[kind]) for kind in {"solution", *subject.whole} & texts.keys()]
-            kinds["response"] += [(row, text) for text in other.responses[:_OTHERS]]
+            kinds["response"] += [(row, text) for text in right[id(other)]]
     tried = {
         kind: [_one(subject, row, text, f"{kind} to another row") for row, text in tries]
         for kind, tries in kinds.items()
@@ -179,12 +181,22 @@ def find_swapped(subject: Subject, found: Findings) -> None:
     paid = {kind: [one for one in some if one.share > PAID] for kind, some in tried.items()}
     if tried:
         found.figures["swapped"] = sum(map(len, paid.values())) / sum(map(len, tried.values()))
-    holes = [kind for kind in tried if len(paid[kind]) >= max(_FEWEST, _SWAPPED * len(tried[kind]))]
+    holes = [
+        kind for kind in tried if len(paid[kind]) >= _FEWEST and len(paid[kind]) > _SWAPPED * len(tried[kind])
+    ]
     if holes:
         share = max(len(paid[kind]) / len(tried[kind]) for kind in holes)
         what = ", ".join(f"{len(paid[kind])} of {len(tried[kind])} {kind}s" for kind in holes)
         payments = shortest([one for kind in holes for one in paid[kind]])
         found.add(Hole("swapped", share, share, f"{what} to other rows are paid", payments))
+
+
+def _right_responses(subject: Subject, row: AuditRow) -> list[str]:
+    """Return the first real responses to a row that its reward pays. A wrong one may be right elsewhere."""
+    tries = [(row, text) for text in row.responses[:_OTHERS]]
+    return [
+        text for (_, text), share in zip(tries, subject.bench.shares(tries), strict=True) if share > 1 - PAID
+    ]
 
 
 def find_wrong_answers(subject: Subject, found: Findings) -> None:
@@ -237,9 +249,10 @@ def find_denied(subject: Subject, found: Findings) -> None:
 
 
 def _add_denied(subject: Subject, denied: dict[str, float], name: str, tries: list[Try]) -> None:
-    shares = subject.bench.shares(tries)
-    if shares:
-        denied[name] = sum(share < 1 - PAID for share in shares) / len(shares)
+    values = subject.bench.values(tries)
+    if values:
+        least = subject.bench.low + (1 - PAID) * subject.bench.span
+        denied[name] = sum(value < least for value in values) / len(values)
 
 
 def find_breaches(subject: Subject, found: Findings) -> None:

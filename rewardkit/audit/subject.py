@@ -28,6 +28,8 @@ _TRIES_A_ROW, _TRIES = 80, 3_000
 _ROWS_S, _TEXTS_S = 2.0, 1.0
 """Time that the rows and the screened texts may take at the price of the first scores."""
 _MOST_FRAMES = 24
+_MOST_OPTIONS = 10
+_MOST_RESPONSES = 4
 _TRIED_FIRST = 4
 _FEWEST_TEXTS, _FEWEST_TEXTS_DEAR = 200, 60
 _PAYS, _NEARLY = 0.75, 0.95
@@ -84,7 +86,7 @@ class Subject:
 
 def wholes(row: AuditRow) -> dict[str, str]:
     """Return the whole right responses that a row has, by kind."""
-    found = {"ground truth": row.item.ground_truth, "solution": row.solution}
+    found = {"ground truth": row.item.ground_truth, "solution": row.solution, "real response": row.best}
     if row.solution and "```" not in row.solution:
         found["program"] = f"```python\n{row.solution}\n```"
     if row.solution and "<think>" not in row.solution:
@@ -134,42 +136,53 @@ def prepare(
     reward = refuse(scorer, rows[0].item.data_source)
     if len(rows) < 4:
         raise InputError(f"{len(rows)} rows are too few for an audit, which needs at least 4")
-    bench = Bench(scorer, seconds)
+    bench = Bench(scorer, seconds, inline=reward.running.runs == "inline")
     bench.measure([(row, written(FRAMES[0], row.answer or "")) for row in rows[:_FIRST]])
-    affordable = min(_ROWS_S, bench.left_s / 2) / bench.price_s
-    least = 2 * _SCREENED if bench.price_s < _MODERATE_S else _SCREENED
-    half = int(max(least, min(_HALF, (affordable - _TRIES) / _TRIES_A_ROW)))
-    half = min(half, len(rows) // 2)
+    dear = bench.price_s >= _DEAR_S
     texts = texts_of_reward(reward)
-    frames = list(dict.fromkeys((*filter(None, [frame]), *FRAMES, *texts.frames[:_MOST_FRAMES])))
+    few = min(len(rows) // 2, _SCREENED_DEAR if dear else _SCREENED)
     subject = Subject(
         bench,
         reward,
         scorer.options_for(rows[0].item.data_source),
-        list(rows[:half]),
-        list(rows[half : 2 * half]),
-        min(half, _SCREENED if bench.price_s < _DEAR_S else _SCREENED_DEAR),
-        max(_FEWEST_TEXTS, int(_TEXTS_S / bench.price_s / _TRIED_FIRST))
-        if bench.price_s < _DEAR_S
-        else _FEWEST_TEXTS_DEAR,
-        texts,
-        rng,
-        frames,
+        picked=list(rows[:few]),
+        measured=list(rows[few : 2 * _SCREENED]),
+        screened=few,
+        most_texts=0,
+        texts=texts,
+        rng=rng,
+        frames=list(dict.fromkeys((*filter(None, [frame]), *FRAMES, *texts.frames[:_MOST_FRAMES]))),
         paying=[],
         whole=[],
     )
-    _find_frames(subject, frame)
+    with bench.measured():
+        rows = _find_frames(subject, frame, rows)
+    _choose_rows(subject, rows)
     return subject
 
 
-def _find_frames(subject: Subject, given: str | None) -> None:
-    """Set the frames that pay and the span of the scores.
+def _choose_rows(subject: Subject, rows: Sequence[AuditRow]) -> None:
+    """Set the numbers of rows and of texts by the price of a score."""
+    bench = subject.bench
+    affordable = min(_ROWS_S, bench.left_s / 2) / bench.price_s
+    least = 2 * _SCREENED if bench.price_s < _MODERATE_S else _SCREENED
+    half = int(max(least, min(_HALF, (affordable - _TRIES) / _TRIES_A_ROW)))
+    half = min(half, len(rows) // 2)
+    subject.picked, subject.measured = list(rows[:half]), list(rows[half : 2 * half])
+    fewest = _FEWEST_TEXTS_DEAR if bench.price_s >= _DEAR_S else _FEWEST_TEXTS
+    subject.most_texts = max(fewest, int(_TEXTS_S / bench.price_s / _TRIED_FIRST))
+
+
+def _find_frames(subject: Subject, given: str | None, rows: Sequence[AuditRow]) -> list[AuditRow]:
+    """Set the frames that pay and the span of the scores, and return the rows with the answers to use.
 
     Raises:
         InputError: Nothing could be scored, or no frame pays.
     """
-    _read_indices(subject)
-    few = subject.picked[: subject.screened]
+    rows = _with_letters(subject, rows)
+    few = subject.picked = list(rows[: subject.screened])
+    subject.measured = list(rows[subject.screened : 2 * _SCREENED])
+    _choose_responses(subject, few)
     right = _means(subject.bench, {frame: list(framed(few, frame)) for frame in subject.frames})
     kinds = list(dict.fromkeys(kind for row in few for kind in wholes(row)))
     whole = _means(subject.bench, {kind: _whole(few, kind) for kind in kinds})
@@ -199,23 +212,31 @@ def _find_frames(subject: Subject, given: str | None) -> None:
     asked = frame_asked([row.prompt for row in few], good) or frame_asked([r.solution for r in few], good)
     first = given if given in right else asked or next(iter(good), None)
     subject.paying = list(dict.fromkeys((*filter(None, [first]), *good, *paying)))
+    if not subject.paying:
+        _choose_responses(subject, rows[: 2 * _HALF])
+    return list(rows)
 
 
-def _read_indices(subject: Subject) -> None:
-    """Read the answers as letters if they are indices of options, and the reward pays only letters."""
-    few = subject.picked[: subject.screened]
-    rows = subject.picked + subject.measured
+def _with_letters(subject: Subject, rows: Sequence[AuditRow]) -> Sequence[AuditRow]:
+    """Return the rows with letters for indices of options as answers, if the reward pays letters."""
     letters = [letter_of(row.answer or "") for row in rows]
-    if None in letters or len(set(letters)) > 10:
-        return
+    if None in letters or len(set(letters)) > _MOST_OPTIONS:
+        return rows
     lettered = [replace(row, answer=letter) for row, letter in zip(rows, letters, strict=True)]
-    best = [
+    plain, better = (
         max(_means(subject.bench, {f: list(framed(some, f)) for f in FRAMES}).values(), default=0.0)
-        for some in (few, lettered[: len(few)])
-    ]
-    if best[1] > best[0]:
-        half = len(subject.picked)
-        subject.picked, subject.measured = lettered[:half], lettered[half:]
+        for some in (rows[: subject.screened], lettered[: subject.screened])
+    )
+    return lettered if better > plain else rows
+
+
+def _choose_responses(subject: Subject, rows: Sequence[AuditRow]) -> None:
+    """Set the real response to each row that earns the most."""
+    for row in rows:
+        texts = row.responses[:_MOST_RESPONSES]
+        scores = subject.bench.scores([(row, text) for text in texts])
+        values = [(score.score, text) for score, text in zip(scores, texts, strict=True) if score]
+        row.best = max(values, default=(0.0, ""))[1]
 
 
 def _means(bench: Bench, tries: dict[str, list[Try]]) -> dict[str, float]:

@@ -61,7 +61,11 @@ from rewardkit.scoring.scorer import Scorer
     "prompts ask for, among those that the reward pays.",
 )
 @click.option(
-    "--seconds", type=ABOVE_0, default=60.0, show_default=True, help="Time limit of the audit, in seconds."
+    "--seconds",
+    type=ABOVE_0,
+    default=60.0,
+    show_default=True,
+    help="Time limit of the audit, in seconds, without the search for wrong ground truths.",
 )
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the choice of rows.")
 @click.option(

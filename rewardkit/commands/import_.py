@@ -11,6 +11,10 @@ import click
 import msgspec
 import yaml
 
+from rewardkit.audit.answers import row_of
+from rewardkit.audit.audit_file import audit_rows
+from rewardkit.audit.report import first_line
+from rewardkit.checks.items import Item
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.numbers import ABOVE_0
 from rewardkit.commands.options.outputs import OutputFile
@@ -31,6 +35,7 @@ _SAMPLE: dict[str, Any] = {
     "response": "<think>8 * 9 = 72</think>\nThe answer is \\boxed{72}.\n#### 72",
     "ground_truth": "72",
 }
+_PRODUCTS, _AUDIT_S = 40, 10.0
 
 
 @click.command(
@@ -98,7 +103,8 @@ def command(
 ) -> int:
     """Try the reward SPEC from another project on one row.
 
-    Prints the kind of reward, the values that its parameters receive, and the score. SPEC is FILE.py[:NAME],
+    Prints the kind of reward, the values that its parameters receive, the score, and the worst way to earn
+    reward without a solution. SPEC is FILE.py[:NAME],
     MODULE:NAME or KIND:TARGET. To pass options to the reward, append `?name=value&name=value`. Output that
     the reward prints goes to standard error. The exit code is 1 if the row could not be scored.
     """
@@ -116,14 +122,18 @@ def command(
     facts = _facts(given)
     reward = foreign_reward(given)
     score = _tried(reward, sample)
+    audit = _audit_line(reward) if row is None and facts and score.ok else None
     if out is not None:
         _write(out, spec, given, reward)
     if as_json:
         content = {"scorer": reward.scorer, "on_exception": reward.running.on_exception, **facts}
         content["tried"] = score_fields(score)
+        content["audit"] = audit
         click.echo(json.dumps(content, indent=2))
     else:
         _print(reward, facts, score, given_row=row is not None)
+        if audit is not None:
+            click.echo(f"{'audit':>9}: {audit}")
     if out is not None and not as_json:
         click.echo(f"{out}: {reward.name}")
     return 0 if score.ok else 1
@@ -184,6 +194,19 @@ def _tried(reward: Reward, sample: Sample) -> Score:
     registry.use_for_all(reward)
     with Scorer(registry=registry, workers=1) as scorer:
         return scorer.score_batch([sample])[0]
+
+
+def _audit_line(reward: Reward) -> str | None:
+    """Return the worst hole of a reward, with products as tasks, or None if there is none."""
+    if reward.running.by_group:
+        return None
+    registry = Registry()
+    registry.use_for_all(reward)
+    items = [
+        Item(i, reward.name, f"What is {i} * {i + 7}?", str(i * (i + 7)), {}) for i in range(3, 3 + _PRODUCTS)
+    ]
+    with Scorer(registry=registry, workers=1) as scorer:
+        return first_line(audit_rows([row_of(item) for item in items], scorer, _AUDIT_S))
 
 
 def _print(reward: Reward, facts: dict[str, Any], score: Score, *, given_row: bool) -> None:

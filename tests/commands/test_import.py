@@ -69,3 +69,17 @@ def test_a_row_without_a_response_or_with_a_misspelt_field_is_refused(
     (tmp_path / "theirs.py").write_text("def f(solution_str, ground_truth): return 1.0\n")
     assert run(["import", f"{tmp_path}/theirs.py", "--row", row]) == 2
     assert "--row" in capsys.readouterr().err
+
+
+def test_the_worst_hole_is_shown_and_a_sound_reward_has_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "theirs.py").write_text(
+        "def inside(solution_str, ground_truth): return float(ground_truth in solution_str)\n"
+        "def last(solution_str, ground_truth): return float(solution_str.split()[-1:] == [ground_truth])\n"
+    )
+    audits = []
+    for name in ("inside", "last"):
+        assert run(["import", f"{tmp_path}/theirs.py:{name}", "--json"]) == 0
+        audits.append(json.loads(capsys.readouterr().out)["audit"])
+    assert audits[0].startswith("the reward of 'inside' has a hole") and audits[1] is None

@@ -353,11 +353,15 @@ def test_a_ground_truth_that_its_reward_cannot_use_is_said(model_folder: Path, t
     assert any("row 7: the ground truth 'four' " in note for note in notes)
 
 
-def test_a_composition_that_can_pay_a_wrong_answer_more_is_said(model_folder: Path, tmp_path: Path) -> None:
+def test_the_worst_hole_of_a_composition_is_said(model_folder: Path, tmp_path: Path) -> None:
     made = tmp_path / "rewards.yaml"
     made.write_text("data_sources: [gsm8k]\nsum: [gsm8k, think_format]\n")
-    notes = check(settings(train_file(tmp_path), model_folder, tmp_path, f"reward.compositions={made}"))
-    assert any("gsm8k: sum: " in note for note in notes)
+    rows = [{"data_source": "gsm8k", "prompt": f"{i}+{i}?", "ground_truth": str(2 * i)} for i in range(24)]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "train.parquet")
+    given = (tmp_path / "train.parquet", model_folder, tmp_path)
+    notes = check(settings(*given, f"reward.compositions={made}"))
+    assert any(note.startswith("the reward of 'gsm8k' has a hole") for note in notes)
+    assert not any("has a hole" in note for note in check(settings(*given)))
 
 
 def test_a_run_does_not_begin_where_a_reward_is_not_that_of_its_lock(
