@@ -14,7 +14,8 @@ from rewardkit.types import Score
 Try = tuple[AuditRow, str]
 """Row and the response that is tried on it."""
 _CHUNK_S = 0.5
-_LARGEST_CHUNK = 2_048
+_SMALLEST_CHUNK, _LARGEST_CHUNK = 64, 2_048
+"""Bounds of the number of tries that are scored at once. Judges answer many at once."""
 _MEASURING = 0.1
 """Share of the time limit that measuring the price may take."""
 
@@ -77,7 +78,7 @@ class Bench:
         """Return the score of each try, or None if it failed or if the time limit ended before."""
         new = list({(id(row.item), text): (row, text) for row, text in tries}.values())
         new = [(row, text) for row, text in new if (id(row.item), text) not in self._known]
-        size = min(_LARGEST_CHUNK, max(1, int(_CHUNK_S / self.price_s)))
+        size = min(_LARGEST_CHUNK, max(_SMALLEST_CHUNK, int(_CHUNK_S / self.price_s)))
         for first in range(0, len(new), size):
             if not self.left_s:
                 self.late = True

@@ -146,6 +146,8 @@ def command(
     if response_files:
         with make_scorer() as scorer:
             suspicions = find_suspicions(rows, scorer, most=top)[:top]
+    if suspicions is None and all(source.problem for source in audit.sources):
+        raise InputError(f"{audit.sources[0].data_source} cannot be audited: {audit.sources[0].problem}")
     if page is not None:
         write_html(audit, page)
     if as_json:
@@ -153,8 +155,6 @@ def command(
         click.echo(json.dumps({"above_chance": audit.above_chance, **audit.as_dict(), **listed}, indent=2))
     else:
         _print(audit, suspicions, page)
-    if all(source.problem for source in audit.sources):
-        raise InputError(f"{audit.sources[0].data_source} cannot be audited: {audit.sources[0].problem}")
     return int(fail_over is not None and audit.above_chance > fail_over)
 
 
