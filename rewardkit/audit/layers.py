@@ -34,7 +34,8 @@ _LEAST, _ERRORS = 0.05, 3.0
 _FEWEST = 3
 """Minimum number of paid responses for a hole whose layer counts responses."""
 _MOST_OPTIONS = 10
-_KEPT = 12
+_KEPT, _SHOWN = 12, 50
+"""Maximum number of constants that are measured in all rows, and of responses of a hole."""
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")
 _RANGES = ("[0, 1000000]", "0 to 1000000", "0-1000000", r"(-\infty, \infty)", r"x \in \mathbb{R}", "x >= 0")
 _FREQUENT = (10, 40)
@@ -406,7 +407,7 @@ def shortest(payments: Sequence[Payment]) -> tuple[Payment, ...]:
     found: dict[str, Payment] = {}
     for one in sorted(payments, key=lambda one: (len(one.text), -one.share)):
         found.setdefault(one.text, one)
-    return tuple(found.values())[:_KEPT]
+    return tuple(found.values())[:_SHOWN]
 
 
 def _payment(subject: Subject, rows: Sequence[AuditRow], text: str, what: str) -> Payment:

@@ -125,23 +125,24 @@ def _section(source: SourceAudit) -> str:
 
 def _hole(hole: Hole) -> str:
     head = f'<h3 class="wrong">{hole.layer}: {hole.share:.2f}</h3><p>{escape(hole.what)}</p>'
-    rows = (
+    rows = [
         (
             f"{one.share:.2f}",
             one.text if one.text.strip() else repr(one.text),
             one.what,
             str(one.row),
             one.ground_truth,
-            ", ".join(f"{name} {value:g}" for name, value in one.parts.items()),
+            *([", ".join(f"{name} {value:g}" for name, value in one.parts.items())] if one.parts else ()),
         )
         for one in hole.payments
-    )
-    return head + _table(("share", "response", "kind", "row", "ground truth", "parts"), rows)
+    ]
+    columns = ("share", "response", "kind", "row", "ground truth", "parts")
+    return head + _table(columns[: max(map(len, rows), default=5)], rows, "responses")
 
 
-def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    cells = "".join(f"<th>{escape(name)}</th>" for name in head)
+def _table(head: Iterable[str], rows: Iterable[Iterable[str]], name: str = "") -> str:
+    cells = "".join(f"<th>{escape(column)}</th>" for column in head)
     body = "".join(
         "<tr>" + "".join(f"<td><div>{escape(cell)}</div></td>" for cell in row) + "</tr>" for row in rows
     )
-    return f'<div class="wide"><table><tr>{cells}</tr>{body}</table></div>'
+    return f'<div class="wide {name}"><table><tr>{cells}</tr>{body}</table></div>'
