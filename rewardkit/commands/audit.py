@@ -32,7 +32,8 @@ from rewardkit.scoring.scorer import Scorer
 
 @click.command(
     cls=GroupedCommand,
-    epilog="Examples: rewardkit audit data/gsm8k/train.parquet;  "
+    shown=("reward_files",),
+    epilog="Examples: rewardkit audit sample://responses.jsonl;  "
     "rewardkit audit data/gsm8k/test.parquet --responses responses.parquet",
 )
 @click.argument("file", type=click.Path())
