@@ -20,6 +20,7 @@ _WORD = re.compile(r"(?<![\\a-zA-Z])[a-zA-Z]{2,}")
 _LETTER = re.compile(r"\(?([A-Z])\)?")
 _TAGGED = re.compile(r"\s*<answer>(.*?)</answer>\s*", re.DOTALL)
 _LONGEST = 200
+OTHER_OPTION = "other option"
 NUMERATOR = "numerator"
 """Kind of wrong answer that does not count if the reward ignores any text behind a number."""
 NOWHERE = ("98765", "zzqx")
@@ -33,6 +34,8 @@ class AuditRow:
     item: Item
     answer: str | None = None
     """Right answer as a policy would write it. None if the ground truth is no answer, as with tests."""
+    accepted: tuple[str, ...] = ()
+    """All answers that the ground truth accepts."""
     solution: str = ""
     """Worked solution or reference program."""
     responses: list[str] = field(default_factory=list)
@@ -53,32 +56,34 @@ class AuditRow:
 def row_of(item: Item, responses: Sequence[str] = ()) -> AuditRow:
     """Return the row of an audit for a row of a file."""
     solution = str(item.extra_info.get("answer") or item.raw.get("solution") or "")
-    answer = answer_in(item.ground_truth)
-    return AuditRow(item, answer, solution if solution != answer else "", list(responses))
+    accepted = answers_in(item.ground_truth)
+    answer = accepted[0] if accepted else None
+    return AuditRow(item, answer, tuple(accepted), solution if solution != answer else "", list(responses))
 
 
-def answer_in(ground_truth: str) -> str | None:
-    """Return the answer in a ground truth: the first of a list, without a solution or tags around it."""
+def answers_in(ground_truth: str) -> list[str]:
+    """Return the answers that a ground truth accepts, without a solution or tags around them."""
     text = ground_truth.strip()
     if text.startswith(("[", "{", '"')):
         try:
-            return _first(msgspec.json.decode(text))
+            return _accepted(msgspec.json.decode(text))
         except (msgspec.DecodeError, RecursionError):
             pass
     text = text.rpartition("####")[2].strip()
     tagged = _TAGGED.fullmatch(text)
     boxes = boxes_in(text)
     text = tagged[1].strip() if tagged else boxes[-1] if boxes else text
-    return text if 0 < len(text) <= _LONGEST else None
+    return [text] if 0 < len(text) <= _LONGEST else []
 
 
-def _first(value: Any) -> str | None:
-    """Return the first answer in decoded JSON, or None if it is not an answer or a list of answers."""
+def _accepted(value: Any) -> list[str]:
+    """Return the answers in decoded JSON, or none if it is neither an answer nor a list of answers."""
     if isinstance(value, dict):
         value = value.get("target", value.get("answer"))
-    if isinstance(value, list):
-        value = value[0] if value else None
-    return str(value) if isinstance(value, str | int | float) and len(str(value)) <= _LONGEST else None
+    values = value if isinstance(value, list) else [value]
+    if not all(isinstance(one, str | int | float) for one in values):
+        return []
+    return [str(one) for one in values if 0 < len(str(one)) <= _LONGEST]
 
 
 def letter_of(answer: str) -> str | None:
@@ -90,7 +95,13 @@ def differ(one: AuditRow, other: AuditRow) -> bool:
     """Return True if the answers of two rows differ in value."""
     if one.answer is None or other.answer is None:
         return one.item.ground_truth != other.item.ground_truth
-    return one.answer != other.answer and not same_value(one.answer, other.answer)
+    return not any(is_accepted(one, text) for text in (other.answer, *other.accepted))
+
+
+def is_accepted(row: AuditRow, answer: str) -> bool:
+    """Return True if an answer has the value of the row's answer, or of another one that is accepted."""
+    right = {row.answer, *row.accepted}
+    return answer in right or any(text is not None and same_value(text, answer) for text in right)
 
 
 def nowhere(rows: Sequence[AuditRow]) -> str:
@@ -106,9 +117,7 @@ def wrong_answers(answer: str, options: Sequence[str]) -> Iterator[tuple[str, st
         answer: Right answer.
         options: All answers of the rows, if the questions have few different answers.
     """
-    other = next((option for option in options if option != answer), None)
-    if other is not None:
-        yield "other option", other
+    yield from ((OTHER_OPTION, option) for option in options if option != answer)
     if _NUMBER.fullmatch(answer):
         yield from _wrong_numbers(answer)
     elif _is_formula(answer):

@@ -14,7 +14,15 @@ from dataclasses import dataclass, field, fields, replace
 from statistics import fmean, pstdev
 
 from rewardkit.audit import Hole, Payment
-from rewardkit.audit.answers import NUMERATOR, SPELLINGS, AuditRow, nowhere, wrong_answers
+from rewardkit.audit.answers import (
+    NUMERATOR,
+    OTHER_OPTION,
+    SPELLINGS,
+    AuditRow,
+    is_accepted,
+    nowhere,
+    wrong_answers,
+)
 from rewardkit.audit.bench import Try
 from rewardkit.audit.frames import IDLE, written
 from rewardkit.audit.subject import Subject, framed, wholes
@@ -209,8 +217,10 @@ def find_wrong_answers(subject: Subject, found: Findings) -> None:
     for frame in subject.paying[:2]:
         tries: dict[str, list[Try]] = {}
         for row in (*subject.picked, *subject.measured):
-            for kind, text in wrong_answers(row.answer, options) if row.answer is not None else ():
-                tries.setdefault(kind, []).append((row, written(frame, text)))
+            wrong = dict(wrong_answers(row.answer, options)) if row.answer is not None else {}
+            for kind, text in wrong.items():
+                if text not in row.accepted and not (kind == OTHER_OPTION and is_accepted(row, text)):
+                    tries.setdefault(kind, []).append((row, written(frame, text)))
         if _ignores_text_behind(subject, frame):
             tries.pop(NUMERATOR, None)
         subject.bench.scores([one for some in tries.values() for one in some])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from statistics import fmean
 from typing import Any
 
@@ -81,7 +82,7 @@ class Subject:
         """Return other rows with other answers, chosen at random."""
         rows = self.picked + self.measured
         some = self.rng.sample(rows, min(len(rows), 4 * count + 4))
-        return [other for other in some if differ(row, other)][:count]
+        return list(islice((other for other in some if differ(row, other)), count))
 
 
 def wholes(row: AuditRow) -> dict[str, str]:
