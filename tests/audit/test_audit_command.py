@@ -82,6 +82,7 @@ def test_what_cannot_be_audited_is_refused_in_one_line(
     capsys: Capture,
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("KEY", "of-a-test")
     Path("judge.yaml").write_text(
         "url: https://api.example.com/v1\nmodel: m\napi_key_env: KEY\ncorrect_from: 5\n"
     )
