@@ -21,7 +21,7 @@ from rewardkit.composition.tree import walk_members
 from rewardkit.errors import InputError, UnknownDataSourceError
 from rewardkit.files.formats import open_rows
 from rewardkit.files.inputs import find_inputs
-from rewardkit.rewards.judge.spending import JudgeSpending
+from rewardkit.rewards.judge.options import JudgeOptions
 from rewardkit.rows import RowNames
 from rewardkit.scoring.scorer import Scorer
 
@@ -107,7 +107,7 @@ def _is_quick(source: str, scorer: Scorer) -> bool:
     composition = getattr(reward.target, "composition", None)
     members = list(walk_members(composition.root)) if composition is not None else []
     rewards = [(member.reward, member.options) for member in members] or [(reward, options)]
-    if any(isinstance(given, JudgeSpending) for _, given in rewards):
+    if any(isinstance(given, JudgeOptions) for _, given in rewards):
         return False
     if any(one.running.runs in ("model", "sandbox") or one.running.by_group for one, _ in rewards):
         return False

@@ -15,7 +15,8 @@ from rewardkit.audit.frames import FRAMES, IDLE, SourceTexts, frame_asked, texts
 from rewardkit.composition.tree import walk_members
 from rewardkit.errors import InputError
 from rewardkit.registry import Reward
-from rewardkit.rewards.judge.spending import JudgeSpending
+from rewardkit.rewards.judge.file import spending_of
+from rewardkit.rewards.judge.options import JudgeOptions
 from rewardkit.scoring.scorer import Scorer
 
 _HALF = 60
@@ -111,12 +112,17 @@ def refuse(scorer: Scorer, data_source: str) -> Reward:
         raise InputError("the reward reads the score of an episode; audit a reward of responses")
     composition = getattr(reward.target, "composition", None)
     members = walk_members(composition.root) if composition is not None else ()
-    for options in (scorer.options_for(data_source), *(member.options for member in members)):
-        if not isinstance(options, JudgeSpending) or options.has_budget:
-            continue
-        if options.prices or bool(getattr(options, "api_key_env", "")):
+    pairs = [(reward, scorer.options_for(data_source)), *((one.reward, one.options) for one in members)]
+    for one, options in pairs:
+        if isinstance(options, JudgeOptions) and _is_paid(one, options) and not spending_of(one).has_budget:
             raise InputError("the judge has no budget; set budget_usd or budget_tokens in its file")
     return reward
+
+
+def _is_paid(reward: Reward, options: JudgeOptions) -> bool:
+    """Return True if a judge's requests have prices or need an API key."""
+    keys = [options.api_key_env, *(model.api_key_env for model in options.models)]
+    return bool(spending_of(reward).prices) or any(keys)
 
 
 def prepare(

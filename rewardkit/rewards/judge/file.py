@@ -101,7 +101,14 @@ def _target(
     async def judged(sample: Sample, options: JudgeOptions) -> Score:
         return await score(sample, options, spending=spending, name=name)
 
+    judged.spending = spending  # type: ignore[attr-defined]
     return judged
+
+
+def spending_of(reward: Reward) -> JudgeSpending:
+    """Return the limits of a judge: those of its file, or else the defaults."""
+    found: JudgeSpending = getattr(reward.target, "spending", None) or JudgeSpending()
+    return found
 
 
 def _taken(values: dict[str, Any], kind: Any, path: Path) -> Any:
