@@ -359,9 +359,9 @@ def test_the_worst_hole_of_a_composition_is_said(model_folder: Path, tmp_path: P
     rows = [{"data_source": "gsm8k", "prompt": f"{i}+{i}?", "ground_truth": str(2 * i)} for i in range(24)]
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "train.parquet")
     given = (tmp_path / "train.parquet", model_folder, tmp_path)
+    assert not any("has a hole" in note for note in check(settings(*given)))
     notes = check(settings(*given, f"reward.compositions={made}"))
     assert any(note.startswith("the reward of 'gsm8k' has a hole") for note in notes)
-    assert not any("has a hole" in note for note in check(settings(*given)))
 
 
 def test_a_run_does_not_begin_where_a_reward_is_not_that_of_its_lock(
