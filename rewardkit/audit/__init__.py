@@ -52,10 +52,16 @@ class WeakRow:
 
     row: int
     """Row number in the file, from 0."""
+    change: str
+    """Difference between the wrong program and the reference program, in one line."""
     mutant: str
     """Wrong program that passes all tests."""
     witness: str
-    """Input on which the wrong program and the reference program differ."""
+    """Call on which the wrong program and the reference program differ."""
+    expected: str
+    """Result of the reference program."""
+    got: str
+    """Result of the wrong program."""
 
 
 @dataclass(frozen=True, slots=True)

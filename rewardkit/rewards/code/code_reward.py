@@ -156,7 +156,7 @@ def _problem(ground_truth: str) -> CodeProblem:
 
 
 def _score(response: str, problem: CodeProblem, options: CodeOptions) -> Score:
-    sandbox = _runner(options)
+    sandbox = runner_for(options)
     program = _program(response, options, problem, sandbox)
     if program is None:
         return _result(0.0, (), problem, None, why_none(response))
@@ -164,7 +164,7 @@ def _score(response: str, problem: CodeProblem, options: CodeOptions) -> Score:
     asked = problem if first is None else _first(problem, first)
     rules = _rules(asked, options, program.language)
     try:
-        verdicts = run_tests(sandbox, _complete(program, problem), asked, rules)
+        verdicts = run_tests(sandbox, complete(program, problem), asked, rules)
     except LanguageUnavailable as error:
         if wanted(options.language, problem) is not None:
             raise
@@ -208,7 +208,7 @@ def explain(ground_truth: str, response: str, options: CodeOptions | None = None
     options = options or CodeOptions()
     try:
         problem = _problem(ground_truth)
-        sandbox = _runner(options)
+        sandbox = runner_for(options)
         program = _program(response, options, problem, sandbox)
         if program is None:
             return CodeExplanation(None, ())
@@ -222,7 +222,7 @@ def _explained(
 ) -> tuple[CodeVerdict, ...]:
     """Return the verdicts behind the score, with a note on each test that the score did not need."""
     asked = problem if options.first_k is None else _first(problem, options.first_k)
-    source = _complete(program, problem)
+    source = complete(program, problem)
     counted = run_tests(sandbox, source, asked, _rules(asked, options, program.language))
     counted += [NOT_RUN] * (len(problem.tests) - len(counted))
     if all(v.status != "not_run" for v in counted):
@@ -275,7 +275,7 @@ def _parses(sandbox: ProgramRunner, code: str) -> bool:
     return sandbox.run("compile(open(0).read(), 'main.py', 'exec')", code).ok
 
 
-def _complete(program: Program, problem: CodeProblem) -> str:
+def complete(program: Program, problem: CodeProblem) -> str:
     """Put HumanEval's prompt before a program, which may be only the function's body or lack imports."""
     source = program.source
     if not problem.prefix or "from __future__" in source or source.startswith(problem.prefix):
@@ -373,7 +373,8 @@ def _result(
     return Score(value, correct=correct, extracted=source, parts=parts, detail=detail)
 
 
-def _runner(options: CodeOptions) -> ProgramRunner:
+def runner_for(options: CodeOptions) -> ProgramRunner:
+    """Return the sandbox, or the service, that runs programs with these options."""
     if options.sandbox_url is not None:
         return _client(options.sandbox_url)
     return sandbox_of_process(options.level, allow_unsafe=options.allow_unsafe)
