@@ -61,6 +61,11 @@ EXTRA_INFO = ("extra_info",)
 GROUP = "prompt_id"
 """Names of each field, in order of precedence. The first name found in a table or row is used. A dot reaches
 into a struct. Less clear names, which occur in third-party logs, are in `logs.naming`."""
+AUDIT = "audit"
+"""Field of `extra_info` with the flags of `rewardkit audit --flag`: a list of names from `FLAGS`."""
+FLAGS = ("weak_tests", "pays_constant", "denies_reference")
+"""Flags of rows: a wrong program passes the tests, a constant response is paid, or the reference solution is
+not."""
 IMAGES = ("images", "image")
 """Usual names of image columns."""
 MEDIA = (*IMAGES, "videos", "video", "audio", "audios")
@@ -316,6 +321,12 @@ def plain_mapping(value: Any) -> dict[str, Any]:
         with contextlib.suppress(ValueError, RecursionError):
             value = json.loads(value)
     return {str(key): plain(item) for key, item in value.items()} if isinstance(value, Mapping) else {}
+
+
+def flags_of(extra_info: Any) -> tuple[str, ...]:
+    """Return the flags that an audit gave to a row."""
+    found = plain_mapping(extra_info).get(AUDIT)
+    return tuple(map(str, found)) if isinstance(found, list) else ()
 
 
 def plain(value: Any) -> Any:

@@ -23,8 +23,8 @@ from rewardkit.errors import InputError, RewardkitError, reason_of
 from rewardkit.files.formats import open_rows
 from rewardkit.files.inputs import find_inputs
 from rewardkit.files.records import BadRowError, Records, parse_all
-from rewardkit.rows import MEDIA, RowNames, ground_truth_text, value_at
-from rewardkit.tables import column_of, top_level
+from rewardkit.rows import AUDIT, FLAGS, MEDIA, RowNames, flags_of, ground_truth_text, plain_mapping, value_at
+from rewardkit.tables import column_of, top_level, type_of
 from rewardkit.text import writable
 from rewardkit.trainer.batch import PromptRow
 from rewardkit.trainer.config.root import DataConfig
@@ -216,6 +216,7 @@ def load_rows(
     max_samples: int = -1,
     *,
     say: Callable[[str], None] = lambda line: None,
+    leave_out: Sequence[str] = (),
     tokenise: Callable[[dict[str, Any]], list[int]] | None = None,
     world: World = ALONE,
 ) -> PromptRows:
@@ -224,6 +225,7 @@ def load_rows(
     Depending on the config, overlong prompts are skipped (and reported to `say`), truncated or refused.
 
     Args:
+        leave_out: Flags of rows to leave out (`data.leave_out`).
         tokenise: Function that returns the token ids of a row's prompt. It is needed if prompts contain more
             than messages, such as tools. Prompts are then never truncated.
         world: Processes that divide the rows among themselves, since checking and tokenising rows is slow.
@@ -232,34 +234,64 @@ def load_rows(
         config = replace(config, truncation="error")
     ids_of = tokenise or (lambda raw: _tokenise(tokenizer, raw["prompt"], config))
     opened = [open_prompts(path, config.prompt_key) for path in file_list(files)]
+    _check_flags(leave_out, opened)
     spans = _spans(opened, max_samples, world.size)
     number = sum(stop - start for _, start, stop in spans)
 
-    def piece(k: int) -> tuple[pa.Array, bytes]:
+    def piece(k: int) -> tuple[pa.Array, bytes, int]:
         file, start, stop = spans[k]
         ids, marks = [], []
+        flagged = 0
         for i, raw in enumerate(file.rows(start, stop), start):
             at = f"{file.path}, row {i}"
-            ids.append(_fit(_templated(ids_of, raw, at), config, at))
+            left_out = bool(leave_out) and not set(leave_out).isdisjoint(flags_of(raw["extra_info"]))
+            flagged += left_out
+            ids.append(None if left_out else _fit(_templated(ids_of, raw, at), config, at))
             marks.append(hashlib.blake2b(repr(raw).encode("utf-8", "surrogatepass"), digest_size=16).digest())
-        return pa.array(ids, TOKEN_IDS), b"".join(marks)
+        return pa.array(ids, TOKEN_IDS), b"".join(marks), flagged
 
     pieces = world.spread(piece, len(spans))
     marks = {id(file): hashlib.sha256() for file in opened}
-    for (file, _, _), (_, of_rows) in zip(spans, pieces, strict=True):
+    for (file, _, _), (_, of_rows, _) in zip(spans, pieces, strict=True):
         marks[id(file)].update(of_rows)
     rows = PromptRows(
         opened,
-        pa.concat_arrays([pa.array([], TOKEN_IDS), *(ids for ids, _ in pieces)]),
+        pa.concat_arrays([pa.array([], TOKEN_IDS), *(ids for ids, _, _ in pieces)]),
         [(str(file.path), marks[id(file)].hexdigest()) for file in opened],
     )
-    if len(rows) < number:
-        names = ", ".join(str(path) for path in file_list(files))
+    names = ", ".join(str(path) for path in file_list(files))
+    flagged = sum(count for _, _, count in pieces)
+    if flagged:
+        say(f"{names}: skipped {flagged} of {number} prompts, which an audit flagged (data.leave_out)")
+    if len(rows) + flagged < number:
         say(
-            f"{names}: skipped {number - len(rows)} of {number} prompts, which are longer than "
+            f"{names}: skipped {number - len(rows) - flagged} of {number} prompts, which are longer than "
             f"data.max_prompt_length={config.max_prompt_length} (data.filter_overlong_prompts)"
         )
     return rows
+
+
+def _check_flags(leave_out: Sequence[str], files: Sequence[PromptFile]) -> None:
+    """Check that `data.leave_out` names flags, and that an audit has written flags to the files.
+
+    Raises:
+        InputError: A flag is unknown, or no file has flags.
+    """
+    if unknown := set(leave_out) - set(FLAGS):
+        raise InputError(f"data.leave_out names {min(unknown)!r}; the flags are {', '.join(FLAGS)}")
+    if leave_out and not any(_has_flags(file) for file in files):
+        raise InputError(
+            "data.leave_out has no effect, because no file in data.train_files has flags; write them with "
+            "`rewardkit audit FILE --flag OUT.parquet`, and train on OUT.parquet"
+        )
+
+
+def _has_flags(file: PromptFile) -> bool:
+    name = file.names.extra_info
+    found = None if name is None else type_of(file.table.schema, name)
+    if found is None or pa.types.is_struct(found):
+        return type_of(file.table.schema, f"{name}.{AUDIT}") is not None
+    return any(AUDIT in plain_mapping(value) for value in file.table[name].to_pylist())
 
 
 def _spans(files: Sequence[PromptFile], most: int, processes: int) -> list[tuple[PromptFile, int, int]]:

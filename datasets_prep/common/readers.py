@@ -6,15 +6,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+import pyarrow as pa
 
 from rewardkit.errors import InputError
 from rewardkit.files.arrow_values import in_python
 from rewardkit.files.formats import open_rows
 from rewardkit.files.inputs import Input
 from rewardkit.files.records import BadRowError, Records, parse
+from rewardkit.rows import AUDIT, flags_of
+from rewardkit.tables import type_of
 
 _SLICE = 16
 """Number of table rows converted to Python objects at once. The number is small because a row in a code
@@ -87,16 +91,34 @@ def read_file(source: Input, bad: BadRows) -> Numbered:
     """
     for records in chunks(source, bad):
         if records.table is not None:
-            yield from _of_table(records)
+            yield from _of_table(*unflagged(records, source.name, bad))
         else:
             yield from rows_of_lines(records, source.name, bad)
 
 
-def _of_table(records: Records) -> Numbered:
-    assert records.table is not None
-    for start in range(0, records.count, _SLICE):
-        rows = in_python(records.table.slice(start, _SLICE))
-        yield from enumerate(rows, records.first_row + start)
+def unflagged(records: Records, label: str, bad: BadRows) -> tuple[pa.Table, Sequence[int]]:
+    """Return the rows of a table and their numbers. If bad rows are skipped, rows with flags are dropped.
+
+    `rewardkit audit --flag` writes the flags (see `rewardkit.rows.flags_of`).
+    """
+    table = records.table
+    assert table is not None
+    numbers = range(records.first_row, records.first_row + records.count)
+    if not bad.skip or type_of(table.schema, f"extra_info.{AUDIT}") is None:
+        return table, numbers
+    kept = []
+    for i, extra_info in enumerate(table["extra_info"].to_pylist()):
+        if flags := flags_of(extra_info):
+            bad.add(InputError(f"{label} row {numbers[i]}: flagged by an audit: {', '.join(flags)}"))
+        else:
+            kept.append(i)
+    return table.take(pa.array(kept, pa.int64())), [numbers[i] for i in kept]
+
+
+def _of_table(table: pa.Table, numbers: Sequence[int]) -> Numbered:
+    for start in range(0, len(table), _SLICE):
+        rows = in_python(table.slice(start, _SLICE))
+        yield from zip(numbers[start : start + _SLICE], rows, strict=True)
 
 
 def rows_of_lines(records: Records, label: str, bad: BadRows) -> Numbered:

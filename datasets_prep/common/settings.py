@@ -34,7 +34,9 @@ class PrepSettings:
         "File with a template for the user message. The template can contain {question}, {instruction} and "
         "the name of any metadata column.",
     ] = None
-    skip_bad: Annotated[bool, "Drop unusable rows instead of failing."] = False
+    skip_bad: Annotated[
+        bool, "Drop unusable rows instead of failing, and rows with flags of `rewardkit audit`."
+    ] = False
     shuffle: Annotated[bool, "Shuffle the rows of each split."] = False
     seed: Annotated[int, "Random seed for --shuffle and --val-size."] = 0
     limit: Annotated[int | None, "Keep only the first N rows of each split."] = None

@@ -16,7 +16,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.json
 
-from rewardkit.datasets_prep.common.readers import BadRows, chunks, rows_of_lines
+from rewardkit.datasets_prep.common.readers import BadRows, chunks, rows_of_lines, unflagged
 from rewardkit.datasets_prep.common.sources import Record
 from rewardkit.datasets_prep.custom.parts import is_something
 from rewardkit.errors import InputError
@@ -103,16 +103,20 @@ _NOTHING = (b"null", b'""', b"[]", b"{}")
 def _columns_in(
     records: Records, schema: pa.Schema, label: str, roots: Sequence[str], bad: BadRows
 ) -> Iterator[_Piece]:
-    table = _by_arrow(records.lines, schema) if records.table is None else records.table
-    if table is not None:
+    numbers: Sequence[int] = range(records.first_row, records.first_row + records.count)
+    if records.table is None:
+        table = _by_arrow(records.lines, schema)
+    else:
+        table, numbers = unflagged(records, label, bad)
+    if table is None:
+        if rows := list(rows_of_lines(records, label, bad)):
+            columns: dict[str, Values] = {name: [row.get(name) for _, row in rows] for name in roots}
+            yield columns, [number for number, _ in rows], _others([row for _, row in rows], roots)
+    elif len(table):
         names = [name for name in roots if name in table.column_names]
-        columns: dict[str, Values] = {name: table.column(name).combine_chunks() for name in names}
+        columns = {name: table.column(name).combine_chunks() for name in names}
         held = table.drop_columns(names) if records.table is not None else None
-        others = _keys_of(records.lines, roots) if held is None else _filled(held)
-        yield columns, range(records.first_row, records.first_row + records.count), others
-    elif rows := list(rows_of_lines(records, label, bad)):
-        columns = {name: [row.get(name) for _, row in rows] for name in roots}
-        yield columns, [number for number, _ in rows], _others([row for _, row in rows], roots)
+        yield columns, numbers, _keys_of(records.lines, roots) if held is None else _filled(held)
 
 
 def _others(rows: Sequence[RawRow], roots: Collection[str]) -> frozenset[str]:

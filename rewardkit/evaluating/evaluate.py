@@ -19,7 +19,7 @@ from rewardkit.errors import InputError, OptionsError, did_you_mean
 from rewardkit.evaluating.datasets import Benchmark, DatasetsRun, OnStep, run_datasets
 from rewardkit.evaluating.parts import dropped_sources, lost_rows, parts_of
 from rewardkit.evaluating.result import Evaluation, unscored_problem
-from rewardkit.evaluation.evaluation import figures_by_source
+from rewardkit.evaluation.evaluation import figures_by_flag, figures_by_source
 from rewardkit.evaluation.html.report import write_report
 from rewardkit.evaluation.scored import dumps_in, read_groups, read_rows
 from rewardkit.files.inputs import STDIN
@@ -269,7 +269,7 @@ def _files(
         scored = _scored(made, files if kept and not had else None, how, kept=kept is not None)
         read = [*dict.fromkeys(made.get(part.word, part.word) for part in parts)]
         groups = read_groups(read, how.options, prefix)
-        figures = figures_by_source(groups)
+        figures, by_flag = figures_by_source(groups), figures_by_flag(groups)
         problems = [line for name, one in figures.items() if (line := unscored_problem(name, one))]
         outputs = [*dict.fromkeys(made.values())]
         problems += lost_rows(groups, had, outputs, scored, how.options, prefix)
@@ -277,7 +277,7 @@ def _files(
         if report is not None:
             write_report(read_rows(read, how.options, prefix), Path(report), Path(files[0]).name)
     only = files[0] if not made and len(files) == 1 else None
-    return Evaluation(figures, (kept or only) if how.keeps else None, tuple(problems))
+    return Evaluation(figures, (kept or only) if how.keeps else None, tuple(problems), by_flag=by_flag)
 
 
 def _scored(made: Mapping[str, str], whole: Sequence[str] | None, how: _FilesRun, *, kept: bool) -> Report:

@@ -51,6 +51,9 @@ class Evaluation:
     """Messages about rows and data sources in the input that are missing from the figures."""
     datasets: dict[str, DatasetRun] = field(default_factory=dict)
     """Runs of datasets by name; empty for files."""
+    by_flag: dict[str, Figures] = field(default_factory=dict)
+    """Figures by data source and flag of an audit (`mbpp: weak_tests`); empty if no row has flags. Gates
+    ignore them."""
 
     def gates(self, fail_under: GateLimits | None, *, fail_on: Counted = "point") -> list[GateResult]:
         """Return the results of gates that require figures to be at least the limit.
@@ -83,6 +86,8 @@ class Evaluation:
             found: dict[str, Any] = {"datasets": {name: asdict(one) for name, one in self.datasets.items()}}
         else:
             found = {"data_sources": {name: one.as_dict() for name, one in self.figures.items()}}
+            if self.by_flag:
+                found["flags"] = {name: one.as_dict() for name, one in self.by_flag.items()}
         return {"out": self.out, **found, "problems": list(self.problems)}
 
     def summary(self, gates: tuple[GateResult, ...] = ()) -> Summary:

@@ -73,6 +73,22 @@ def figures_by_source(groups: Groups) -> dict[str, Figures]:
     return found
 
 
+def figures_by_flag(groups: Groups) -> dict[str, Figures]:
+    """Return the figures for the prompts with each flag, and with none, for data sources with flags."""
+    found: dict[str, Figures] = {}
+    for source, prompts in sorted(groups.items()):
+        flags = sorted({flag for group in prompts.values() for one in group for flag in one.flags})
+        for flag in flags:
+            found[f"{source}: {flag}"] = figures(
+                [group for group in prompts.values() if any(flag in one.flags for one in group)]
+            )
+        if flags:
+            found[f"{source}: no flags"] = figures(
+                [group for group in prompts.values() if not any(one.flags for one in group)]
+            )
+    return found
+
+
 def figures(groups: Sequence[Sequence[ScoredResponse]]) -> Figures:
     """Return the figures for responses that are grouped by prompt."""
     everyone = [one for group in groups for one in group]

@@ -29,7 +29,7 @@ from rewardkit.logs.lists import with_lists
 from rewardkit.logs.reader import PLAIN, opened
 from rewardkit.logs.samples import SampleBatch, parsed, to_batch
 from rewardkit.logs.scored_rows import renamed, score_prefixes
-from rewardkit.rows import GROUP, has_value, value_at
+from rewardkit.rows import GROUP, flags_of, has_value, value_at
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import SCORE_FIELDS, STATUSES
 
@@ -66,6 +66,8 @@ class ScoredResponse(msgspec.Struct, frozen=True, gc=False):
     ground_truth: str = ""
     """Ground truth, or a digest of a long ground truth, to distinguish problems with the same prompt. Empty
     if the row has no ground truth."""
+    flags: tuple[str, ...] = ()
+    """Flags that an audit gave to the row of the prompt."""
 
     @property
     def ok(self) -> bool:
@@ -193,6 +195,7 @@ def scored_response(row: ScoredRow) -> ScoredResponse:
         length=next((int(length) for length in lengths if length is not None), len(response)),
         truncated=None if finish is None else finish == "length",
         ground_truth=_short(row.get("ground_truth") or ""),
+        flags=flags_of(row.get("extra_info")),
     )
 
 

@@ -52,6 +52,9 @@ class DataConfig:
     results."""
     filter_overlong_prompts: bool = False
     """Skip prompts that are longer than `max_prompt_length`. The filter is applied before `truncation`."""
+    leave_out: list[str] = field(default_factory=list)
+    """Flags of training rows to leave out, such as `[weak_tests]`. `rewardkit audit --flag` writes the
+    flags: `weak_tests`, `pays_constant` and `denies_reference`."""
     truncation: str = allowed("error", ("error", "left", "right", "middle"))
     """Treatment of prompts that are longer than `max_prompt_length`. `error` stops the run. `left`, `right`
     and `middle` cut off that part of the prompt."""

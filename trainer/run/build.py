@@ -284,7 +284,9 @@ def _open_data(
     data = config.data
     reader = None if agents is None else prompt_reader(agents)
     read: dict[str, Any] = {"say": say, "tokenise": reader, "world": world}
-    train_rows = load_rows(data.train_files, tokenizer, data, data.train_max_samples, **read)
+    train_rows = load_rows(
+        data.train_files, tokenizer, data, data.train_max_samples, leave_out=data.leave_out, **read
+    )
     val_rows = load_rows(data.val_files, tokenizer, data, data.val_max_samples, **read)
     loader = PromptLoader(
         train_rows, data.train_batch_size, shuffle=data.shuffle, seed=data.seed, files=train_rows.digests

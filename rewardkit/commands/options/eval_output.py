@@ -24,7 +24,7 @@ def print_evaluation(found: Evaluation, report: Path | None) -> None:
             f"\nall metrics of a dataset: rewardkit eval {found.out}/NAME.scored.parquet", soft_wrap=True
         )
         return
-    console.print(_table(found.figures))
+    console.print(_table(found.figures | found.by_flag))
     if found.out is not None:
         console.print(f"\nscored rows: {found.out}", soft_wrap=True)
     if report is not None:
