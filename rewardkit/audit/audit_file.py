@@ -13,6 +13,7 @@ from pathlib import Path
 from rewardkit.audit import Audit, SourceAudit
 from rewardkit.audit.answers import AuditRow, row_of
 from rewardkit.audit.layers import LAYERS, Findings
+from rewardkit.audit.programs import find_weak_tests
 from rewardkit.audit.subject import prepare
 from rewardkit.checks.forms import form_of
 from rewardkit.checks.ground_truths import ships
@@ -41,6 +42,7 @@ def audit_file(
     seconds: float = 60.0,
     frame: str | None = None,
     seed: int = 0,
+    most: int = ROWS,
 ) -> Audit:
     """Audit the reward of each data source in a file.
 
@@ -53,13 +55,14 @@ def audit_file(
         seconds: Time limit of the whole audit.
         frame: Frame of answers, with `{}` for the answer, or None to find it.
         seed: Seed of the choice of rows and responses.
+        most: Maximum number of rows of each data source.
 
     Raises:
         InputError: The file cannot be read, or no row has a data source.
         UnknownDataSourceError: A data source has no reward.
     """
     ends = time.monotonic() + seconds
-    rows = read_rows([path], names, data_source, responses or {}, random.Random(seed))
+    rows = read_rows([path], names, data_source, responses or {}, random.Random(seed), most=most)
     if not rows:
         raise InputError(f"{path} has no row with a data source; pass --data-source")
     found = []
@@ -122,6 +125,7 @@ def read_rows(
     rng: random.Random,
     *,
     limit: int | None = None,
+    most: int = ROWS,
 ) -> dict[str, list[AuditRow]]:
     """Return random rows of each data source in files, with rows that have responses first.
 
@@ -134,6 +138,7 @@ def read_rows(
         responses: Real responses by row number.
         rng: Generator that chooses the rows.
         limit: Maximum number of rows to read from each file, or None for all rows.
+        most: Maximum number of rows of each data source to return.
     """
     kept: dict[str, list[Item]] = {}
     counts: Counter[str] = Counter()
@@ -145,9 +150,9 @@ def read_rows(
         some = kept.setdefault(item.data_source, [])
         counts[item.data_source] += 1
         place = rng.randrange(counts[item.data_source])
-        if len(some) < ROWS:
+        if len(some) < most:
             some.append(item)
-        elif place < ROWS:
+        elif place < most:
             some[place] = item
     found = {}
     for source, items in kept.items():
@@ -179,6 +184,8 @@ def audit_rows(
         UnknownDataSourceError: The data source has no reward.
     """
     source = rows[0].item.data_source
+    if scorer.reward_for(source).name == "code":
+        return _audit_tests(source, [row for row in rows if row.solution], scorer, seconds)
     try:
         subject = prepare(rows, scorer, seconds, frame, random.Random(seed))
     except UnknownDataSourceError:
@@ -202,6 +209,24 @@ def audit_rows(
         holes=tuple(found.holes),
         scores=subject.bench.count,
         late=subject.bench.late,
+    )
+
+
+def _audit_tests(source: str, rows: Sequence[AuditRow], scorer: Scorer, seconds: float) -> SourceAudit:
+    """Audit the tests of rows with reference programs."""
+    if not rows:
+        return SourceAudit(
+            source, 0, problem="no row has a reference program, to make wrong programs from it"
+        )
+    found = find_weak_tests([row.sample(row.solution) for row in rows], scorer, seconds=seconds)
+    weak = [replace(one, row=rows[one.row].item.row) for one in found.weak]
+    return SourceAudit(
+        source,
+        len(rows),
+        weak_rows=tuple(sorted(weak, key=lambda one: one.row)),
+        tested_rows=found.rows,
+        scores=len(rows) + len(weak),
+        late="no time left" in found.left_out,
     )
 
 

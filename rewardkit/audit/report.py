@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from pathlib import Path
 
-from rewardkit.audit import Audit, Hole, Payment, SourceAudit
+from rewardkit.audit import Audit, Hole, Payment, SourceAudit, WeakRow
 from rewardkit.evaluation.html.page import cards, write_page
 
 COLUMNS = (
@@ -58,6 +58,9 @@ def lines(source: SourceAudit) -> Iterator[str]:
     for hole in source.holes:
         yield f"! {hole.layer}: {hole.what}"
         yield from (payment_line(payment) for payment in hole.payments[:SHOWN])
+    if source.weak_rows:
+        yield "! weak tests: wrong programs that pass all tests of a row"
+        yield from (weak_line(weak) for weak in source.weak_rows[:SHOWN])
     if kinds := denied_kinds(source):
         yield f"right answers denied in the frame {source.frame!r}: {', '.join(kinds)}"
     if source.late:
@@ -70,6 +73,13 @@ def payment_line(payment: Payment) -> str:
     parts = "".join(f", {name} {value:g}" for name, value in payment.parts.items())
     right = f"{payment.ground_truth!r:.40}"
     return f"  {payment.share:.2f}  {text:<24} {payment.what}; row {payment.row}, right: {right}{parts}"
+
+
+def weak_line(weak: WeakRow) -> str:
+    """Return a change of the reference program that passes, and a call that shows the mistake."""
+    return (
+        f"  row {weak.row}: {weak.change}, but {weak.witness:.100} is {weak.expected:.60}, not {weak.got:.60}"
+    )
 
 
 def first_line(source: SourceAudit) -> str | None:

@@ -6,6 +6,7 @@ This module parses the options and prints the results of `rewardkit.audit` and `
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,7 +14,8 @@ import click
 from rich.table import Table
 
 from rewardkit.audit import Audit
-from rewardkit.audit.audit_file import audit_file
+from rewardkit.audit.audit_file import ROWS, audit_file
+from rewardkit.audit.flags import find_flags, write_flags
 from rewardkit.audit.report import COLUMNS, lines, table_row, write_html
 from rewardkit.commands.options.files import DATA_SOURCE, GROUND_TRUTH_KEY, PROMPT_KEY
 from rewardkit.commands.options.given import refuse_given
@@ -79,6 +81,13 @@ from rewardkit.scoring.scorer import Scorer
     help="Exit with code 1 if more than this share of the reward can be earned above chance, such as 0.2.",
 )
 @click.option("--html", "page", type=OutputFile(), help="Write a page with every response that is paid.")
+@click.option(
+    "--flag",
+    type=OutputFile(),
+    metavar="OUT.parquet",
+    help="Write FILE with flags of its rows: weak_tests, pays_constant and denies_reference. All rows are "
+    "examined within --seconds.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @reward_options
 def command(
@@ -95,6 +104,7 @@ def command(
     top: int,
     fail_over: float | None,
     page: Path | None,
+    flag: Path | None,
     as_json: bool,
     rewards: RewardOptions,
 ) -> int:
@@ -109,6 +119,7 @@ def command(
     swapped       responses to other rows that are paid
     wrong paid    kinds of wrong answers that are paid
     right denied  spellings of right answers that are not paid
+    weak tests    rows of code whose tests a wrong program passes
 
     A hole is marked with `!`, and the shortest responses that are paid are listed below. Row numbers start
     at 0.
@@ -140,6 +151,7 @@ def command(
         seconds=seconds,
         frame=frame,
         seed=seed,
+        most=sys.maxsize if flag is not None else ROWS,
     )
     given_to_run().saw([source.data_source for source in audit.sources])
     given_to_run().refuse_unused()
@@ -151,6 +163,12 @@ def command(
         raise InputError(f"{audit.sources[0].data_source} cannot be audited: {audit.sources[0].problem}")
     if page is not None:
         write_html(audit, page)
+    if flag is not None:
+        with make_scorer() as scorer:
+            flags = find_flags(rows or read_labelled(file, names, data_source), scorer, audit)
+        counts = write_flags(file, flag, flags)
+        said = ", ".join(f"{count:,} {name}" for name, count in sorted(counts.items())) or "none"
+        err.print(f"flagged rows: {said}; written: {flag}", soft_wrap=True, highlight=False)
     if as_json:
         listed = {} if suspicions is None else {"suspicious": [one.as_dict() for one in suspicions]}
         click.echo(json.dumps({"above_chance": audit.above_chance, **audit.as_dict(), **listed}, indent=2))

@@ -12,6 +12,7 @@ import pytest
 import rewardkit
 from rewardkit.audit import Audit, Hole, Payment, SourceAudit, WeakRow
 from rewardkit.audit.flags import find_flags, write_flags
+from rewardkit.cli import run
 from rewardkit.errors import InputError
 from rewardkit.labels.labelled import read_labelled
 from rewardkit.rows import FLAGS, RowNames, flags_of
@@ -121,3 +122,30 @@ def test_rows_get_flags_for_what_an_audit_found(tmp_path: Path) -> None:
         assert found == {1: ["denies_reference"], 2: ["weak_tests"], 3: ["pays_constant"]}
         framed = Audit(str(lines), (SourceAudit("gsm8k", 4, "#### {}"),))
         assert find_flags(read_labelled(lines, RowNames(), None), scorer, framed) == {}
+
+
+def test_the_command_flags_rows_whose_tests_a_wrong_program_passes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = "```python\ndef even(n):\n    return n % 2 == 0\n```"
+    tests = (
+        ["assert even(2) == True", "assert even(8) == True"],
+        ["assert even(2) == True", "assert even(3) == False"],
+    )
+    rows = [
+        {
+            "data_source": "mbpp",
+            "prompt": f"Write a function, {i}",
+            "ground_truth": json.dumps({"test_list": tests[i % 2]}),
+            "extra_info": {"answer": code if i < 3 else "I do not know."},
+        }
+        for i in range(4)
+    ]
+    lines = tmp_path / "rows.jsonl"
+    lines.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    flagged = tmp_path / "flagged.parquet"
+    assert run(["audit", str(lines), "--flag", str(flagged), "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["sources"]
+    assert (found["tested_rows"], [weak["row"] for weak in found["weak_rows"]]) == (3, [0, 2])
+    flags = [flags_of(info) for info in pq.read_table(flagged)["extra_info"].to_pylist()]
+    assert flags == [("weak_tests",), (), ("weak_tests",), ("denies_reference",)]

@@ -73,7 +73,7 @@ ALL = sorted({*(command for page in PAGES for command in commands(page.read_text
 @pytest.mark.parametrize("command", ALL)
 def test_every_command_is_understood(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for file in ("train.parquet", "data/arithmetic/train.parquet"):
+    for file in ("train.parquet", "data/arithmetic/train.parquet", "data/mbpp/train.parquet"):
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).touch()
     group: Any = cli
@@ -123,6 +123,7 @@ def playground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         (folder / place).parent.mkdir(parents=True, exist_ok=True)
         bare = [{name: row[name] for name in ("data_source", "prompt", "ground_truth")} for row in rows[:8:4]]
         pq.write_table(pa.Table.from_pylist(bare), folder / place)
+    rewardkit.prepare("mbpp", folder / "data/mbpp", raw=str(ROOT / "tests/data/mbpp"), limit=3, verify="off")
     (folder / "prompts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in bare))
     word = {"data_source": "my/spelling", "response": "word", "ground_truth": "word"}
     (folder / "words.jsonl").write_text(json.dumps(word) + "\n")
