@@ -70,7 +70,7 @@ def load_rm_rows(
             return []
         shared = max(_common_length(*both), 1)
         chosen, rejected = (SftRow(ids[:shared], ids[shared:], [True] * (len(ids) - shared)) for ids in both)
-        return PairRow(chosen, rejected, pair.margin or 0.0)
+        return [PairRow(chosen, rejected, pair.margin or 0.0)]
 
     return _load(files, pairs_in, encoded, config, max_samples, world)
 

@@ -104,7 +104,7 @@ def open_run(config: GivenConfig, world: World, learning: Learning) -> Iterator[
         card = learning.describe(described, tokenizer, data.loader.rows)
         alarms = Alarms(TrainerConfig())  # the only metric with an alarm is `skipped_updates`
         feed: Feed[Batch] = Feed(data.loader, TrainerConfig(), data.total_steps, world)
-        learned = Learned(actor, None, feed, KlController(0.0), alarms, tokenizer, described, card)
+        learned = Learned(actor, None, feed, KlController(0.0), alarms, tokenizer, described, card=card)
         logger = stack.enter_context(
             Logger(config, folder, data.total_steps, active=world.is_main, columns=learning.columns)
         )
