@@ -10,6 +10,7 @@ import io
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import msgspec
@@ -47,6 +48,8 @@ class RowBlock:
     """Number of rows in the split before this file."""
     others: frozenset[str] = frozenset()
     """Names of nonempty columns that were not requested."""
+    folder: Path | None = None
+    """Folder of the file, to which paths of images are relative."""
 
     def where(self, row: int) -> str:
         """Return the location of a row, for messages."""
@@ -66,7 +69,7 @@ def file_blocks(files: Sequence[Input], bad: BadRows, roots: Sequence[str]) -> I
         for records in chunks(file, bad):
             schema = schema or _schema_of(records.lines, roots)
             for columns, numbers, others in _columns_in(records, schema, file.name, roots, bad):
-                yield RowBlock(file.name, columns, numbers, before, others)
+                yield RowBlock(file.name, columns, numbers, before, others, Path(file.path).parent)
                 rows = numbers[-1] + 1
         if not rows and not bad.dropped:
             raise InputError(f"{file.path} has no rows")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -82,7 +83,7 @@ def _batch(
     made["question"] = (
         _questions(values, asked) if chats is None else _as_text([_last_user(c) for c in _listed(chats)])
     )
-    unfit = _complete(columns, values, made) if chats is None and columns.parts.columns else {}
+    unfit = _complete(columns, values, made, block.folder) if chats is None and columns.parts.columns else {}
     if "answer" in made:
         made["answer"] = _first_answers(values, columns.fields["answer"], made["answer"])
     named = _sources(values, columns, len(block.numbers))
@@ -99,7 +100,9 @@ def _batch(
     return _assembled(made, values, chats, indices, columns, wording, split, sources)
 
 
-def _complete(columns: Columns, values: dict[str, Values], made: dict[str, pa.Array]) -> dict[int, str]:
+def _complete(
+    columns: Columns, values: dict[str, Values], made: dict[str, pa.Array], folder: Path | None
+) -> dict[int, str]:
     """Add the parts of the questions to `made` and `values`.
 
     Returns:
@@ -124,7 +127,7 @@ def _complete(columns: Columns, values: dict[str, Values], made: dict[str, pa.Ar
                 options[row] = [text for _, text in parts.options(cells)]
             if lettered and truths[row] is not None:
                 truths[row] = parts.letter(cells, truths[row])
-            pictures[row] = parts.pictures(cells)
+            pictures[row] = parts.pictures(cells, folder)
         except ValueError as error:
             unfit[row] = str(error)
     made["question"], made["ground_truth"] = (pa.array(texts, pa.string()) for texts in (questions, truths))

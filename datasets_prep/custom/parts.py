@@ -10,9 +10,11 @@ from __future__ import annotations
 import string
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import InputError
+from rewardkit.pictures import picture_of
 from rewardkit.rewards.choice import readings
 from rewardkit.rows import IMAGES, MEDIA, ground_truth_text, plain, value_at
 
@@ -100,8 +102,10 @@ class QuestionParts:
             raise ValueError(f"the answer {ground_truth!r:.80} names {named}")
         return _LETTERS[next(iter(found))] if found else ground_truth
 
-    def pictures(self, values: Values) -> list[dict[str, Any]] | None:
+    def pictures(self, values: Values, folder: Path | None = None) -> list[dict[str, Any]] | None:
         """Return the images in a row as bytes or file paths, or None if the questions have no images.
+
+        Files in `folder` are read, since the rows are written to another folder.
 
         Raises:
             ValueError: An image is neither bytes nor a path.
@@ -109,7 +113,8 @@ class QuestionParts:
         if self.images is None:
             return None
         held = values.get(self.images)
-        return [_picture(one) for one in (held if isinstance(held, list) else [held]) if one is not None]
+        items = held if isinstance(held, list) else [held]
+        return [_picture(one, folder) for one in items if one is not None]
 
 
 def options_in(value: Any) -> list[tuple[str, str]]:
@@ -255,7 +260,7 @@ def is_something(value: Any) -> bool:
     )
 
 
-def _picture(value: Any) -> dict[str, Any]:
+def _picture(value: Any, folder: Path | None) -> dict[str, Any]:
     if isinstance(value, Mapping):
         data, path = value.get("bytes"), value.get("path")
     else:
@@ -264,4 +269,6 @@ def _picture(value: Any) -> dict[str, Any]:
         raise ValueError(
             f"an image must be the bytes or the path of an image file, found {type(value).__name__}"
         )
+    if not data and folder is not None and (folder / str(path)).is_file():
+        data = picture_of(path, folder).data
     return {"bytes": data if isinstance(data, bytes) else None, "path": None if data else path}

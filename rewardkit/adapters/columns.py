@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rewardkit.errors import InputError
+from rewardkit.pictures import is_there, marked, media_columns
 from rewardkit.rows import find_names, has_value, sample_of, value_at
 from rewardkit.types import Sample
 
@@ -39,12 +40,13 @@ def samples_from(
     sources = _column(columns, names.data_source, n)
     ground_truths = _column(columns, names.ground_truth, n)
     extras = _column(columns, names.extra_info, n)
+    media = [_column(columns, name, n) for name in media_columns([*columns])]
     return [
         sample_of(
             data_source or sources[i],
             completions[i],
             ground_truths[i],
-            prompts[i] if prompts is not None else None,
+            marked(prompts[i], any(is_there(of_row[i]) for of_row in media)) if prompts is not None else None,
             extras[i],
         )
         for i in range(n)

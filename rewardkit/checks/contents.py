@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from rewardkit.agents.resolving import default_agent, says_nothing
@@ -21,6 +22,7 @@ from rewardkit.checks.items import Item
 from rewardkit.errors import MissingDependencyError, UnknownDataSourceError, did_you_mean
 from rewardkit.json_objects import NOT_JSON
 from rewardkit.messages import message_text
+from rewardkit.pictures import PictureError, has_media, pictures_in, with_pictures
 from rewardkit.registry import Registry
 from rewardkit.rows import MEDIA, ground_truth_text, value_at
 from rewardkit.types import Message
@@ -69,7 +71,7 @@ def check_contents(item: Item, form: FileForm, file: str, known: Known, findings
             say("error", "data source", problem, item.data_source)
         _check_ground_truths(item, say)
     if form.names.prompt is not None:
-        _check_prompt(item, form, say)
+        _check_prompt(item, form, Path(file).parent, say)
 
 
 def _check_ground_truths(item: Item, say: Any) -> None:
@@ -87,8 +89,10 @@ def _check_ground_truths(item: Item, say: Any) -> None:
         )
 
 
-def _check_prompt(item: Item, form: FileForm, say: Any) -> None:
+def _check_prompt(item: Item, form: FileForm, folder: Path, say: Any) -> None:
     prompt = item.prompt
+    if has_media(item.raw, prompt):
+        _check_pictures(item, form, folder, say)
     if not prompt or (isinstance(prompt, str) and not prompt.strip()):
         say("error", "prompt", "the prompt is empty", "empty")
         return
@@ -104,6 +108,15 @@ def _check_prompt(item: Item, form: FileForm, say: Any) -> None:
     if form.names.prompt != "messages" and prompt[-1].get("role") == "assistant":
         what = "the prompt ends with an assistant message, which the model will continue"
         say("warning", "prompt", what, "last")
+
+
+def _check_pictures(item: Item, form: FileForm, folder: Path, say: Any) -> None:
+    """Report pictures that do not agree with the marks in the prompt, or that cannot be decoded."""
+    try:
+        for picture in pictures_in(with_pictures(item.raw, value_at(item.raw, form.names.prompt), folder)):
+            picture.load()
+    except PictureError as error:
+        say("error", "images", str(error), "images")
 
 
 def _message_problem(message: Message, *, has_media: bool) -> str | None:

@@ -13,6 +13,7 @@ from typing import Any
 from rewardkit.errors import InputError
 from rewardkit.files.formats import RowFile, columns_of
 from rewardkit.messages import plain_message
+from rewardkit.pictures import is_there, pictures_in
 from rewardkit.registry import REGISTRY
 from rewardkit.rows import MEDIA, RowNames, find_names, has_value, to_sample, value_at
 from rewardkit.tables import type_of
@@ -93,10 +94,10 @@ def refuse_media(row: Mapping[str, Any], where: str) -> None:
     Raises:
         InputError: The row has images, videos or audio.
     """
-    if found := [name for name in MEDIA if row.get(name)]:
+    if found := [name for name in MEDIA if is_there(row.get(name))]:
         raise InputError(
-            f"{where}: column '{found[0]}' is not empty, but only text prompts "
-            "are supported; leave out rows with images, videos or audio"
+            f"{where}: column '{found[0]}' is not empty, which only vision-language models can use, and only "
+            "for images (docs/images.md); use such a model, or leave out the row"
         )
 
 
@@ -118,6 +119,6 @@ def _message(turn: Any, where: str) -> Any:
         )
     plain = plain_message(turn)
     content = plain.get("content")
-    if isinstance(content, str) or (content is None and turn.get("tool_calls")):
+    if isinstance(content, str) or (content is None and turn.get("tool_calls")) or pictures_in([plain]):
         return plain
     raise InputError(f"{where}: content must be text or a list of text parts")

@@ -30,10 +30,12 @@ from rewardkit.evaluation.chat import chat_lines, is_chat
 from rewardkit.evaluation.html.report import write_report
 from rewardkit.evaluation.html.run_page import METRICS, write_run_page
 from rewardkit.evaluation.listing import ORDERS, PromptSummary, by_prompt, in_order
+from rewardkit.evaluation.pictures import PromptPictures
 from rewardkit.evaluation.reasons import earns, frequent_reasons
 from rewardkit.evaluation.scored import ScoredRow, dumps_in, read_rows, status_of
 from rewardkit.messages import message_text
 from rewardkit.offline import ReadOptions
+from rewardkit.rows import MEDIA
 from rewardkit.text import printable
 from rewardkit.types import STATUSES
 
@@ -157,11 +159,16 @@ def command(
         matching = iter([first])
     if as_json:
         for row in islice(matching, limit or None):
-            click.echo(json.dumps(row, ensure_ascii=True, default=str))
+            click.echo(json.dumps(row, ensure_ascii=True, default=_described))
     elif number is not None:
         _print_in_full(next(matching))
     else:
         _show(_table(matching, name, limit), limit)
+
+
+def _described(value: Any) -> str:
+    """Return a value that JSON cannot represent as text, and the bytes of a picture as their number."""
+    return f"[{len(value)} bytes]" if isinstance(value, bytes) else str(value)
 
 
 def _show(lines: Iterator[str], limit: int) -> None:
@@ -254,7 +261,8 @@ def _in_columns(cells: Sequence[str], widths: Sequence[int]) -> str:
 def _print_in_full(row: ScoredRow) -> None:
     console = Console()
     turns = row.get("turns") if is_chat(row.get("turns")) else None
-    shown = ("file_row", "prompt", "response", "ground_truth", "extra_info", "turns")
+    row = {**row, "prompt": PromptPictures(0).prompt(row)}
+    shown = ("file_row", "prompt", "response", "ground_truth", "extra_info", "turns", *MEDIA)
     facts = {k: v for k, v in row.items() if k not in shown or (k == "turns" and turns is None)}
     width = max(11, *map(len, facts))
     for name, value in facts.items():

@@ -29,6 +29,7 @@ from rewardkit.logs.lists import with_lists
 from rewardkit.logs.reader import PLAIN, opened
 from rewardkit.logs.samples import SampleBatch, parsed, to_batch
 from rewardkit.logs.scored_rows import renamed, score_prefixes
+from rewardkit.pictures import media_digest
 from rewardkit.rows import GROUP, flags_of, has_value, value_at
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import SCORE_FIELDS, STATUSES
@@ -216,14 +217,15 @@ def status_of(row: ScoredRow) -> str:
 def prompt_key(row: ScoredRow) -> str:
     """Return a key for the prompt of a row.
 
-    The key is the group of the row if it has one, otherwise the text of the prompt, an id, or the number of
-    the row, in this order of preference.
+    The key is the group of the row if it has one, otherwise the text of the prompt with a digest of its
+    pictures, an id, or the number of the row, in this order of preference.
     """
     if row.get(GROUP) is not None:
         return str(row[GROUP])
     prompt = row.get("prompt")
     if prompt:
-        return prompt if isinstance(prompt, str) else json.dumps(prompt, sort_keys=True, default=str)
+        text = prompt if isinstance(prompt, str) else json.dumps(prompt, sort_keys=True, default=str)
+        return text if (media := media_digest(row)) is None else f"{text} {media}"
     extra = row.get("extra_info")
     if isinstance(extra, Mapping) and extra.get("index") is not None:
         return f"{extra.get('split')}:{extra['index']}"

@@ -19,6 +19,7 @@ from rewardkit.logs.samples import SampleBatch, to_batch
 from rewardkit.logs.scored_rows import carried_fields, renamed_names
 from rewardkit.offline.columns import carried_columns, carried_values, score_columns
 from rewardkit.offline.report import Report
+from rewardkit.pictures import media_columns
 from rewardkit.row_reports import episode_facts, known_score
 from rewardkit.rows import RowNames
 from rewardkit.scoring.pending import Pending
@@ -137,7 +138,8 @@ def _layout_of(table: pa.Table, options: ReadOptions) -> RowLayout:
     )
     if options.join is None:
         _check(table, names, options.data_source)
-    return RowLayout(None, names, options.data_source, many=False, join=options.join)
+    media = tuple(media_columns(table.schema.names))
+    return RowLayout(None, names, options.data_source, many=False, join=options.join, media=media)
 
 
 def _samples_to_answer(table: pa.Table, layout: RowLayout) -> SampleBatch:

@@ -36,6 +36,7 @@ from rewardkit.logs.trial import (
     key_of,
     try_readings,
 )
+from rewardkit.pictures import media_columns
 from rewardkit.row_reports import own_failure, report_columns
 from rewardkit.rows import (
     DATA_SOURCE,
@@ -104,6 +105,8 @@ class RowLayout:
     """True if responses are texts rather than messages or API answers."""
     reports: tuple[str, ...] = ()
     """Columns in which rows report failures or episodes. If rows are lines, they are found for each chunk."""
+    media: tuple[str, ...] = ()
+    """Columns with pictures and other media of the prompts."""
 
     @property
     def by_row(self) -> bool:
@@ -202,6 +205,7 @@ def layout_of(file: RowFile, options: ReadOptions, *, guess: bool = True) -> Row
         lists_as_text=lists_as_text,
         as_text=all(_is_text(value_at(row, names.response)) for row in rows),
         reports=report_columns(tuple(columns)),
+        media=tuple(media_columns(columns)),
     )
 
 

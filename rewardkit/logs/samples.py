@@ -17,6 +17,7 @@ from rewardkit.logs.kind import SkippedRowError
 from rewardkit.logs.kinds import facts_of
 from rewardkit.logs.layout import RowLayout, reader_of
 from rewardkit.logs.lists import with_lists
+from rewardkit.pictures import is_there, marked
 from rewardkit.row_reports import episode_facts, known_score, report_columns
 from rewardkit.rows import (
     Fields,
@@ -28,7 +29,7 @@ from rewardkit.rows import (
     value_at,
     values_at,
 )
-from rewardkit.tables import column_of
+from rewardkit.tables import column_of, is_list
 from rewardkit.types import Sample, failure, to_score
 
 ALL = frozenset({"prompt", "extra_info"})
@@ -190,7 +191,9 @@ def _row_samples(
     if layout.filters is not None and row.get("filter") not in layout.filters:
         raise SkippedRowError
     fields = _completed(_fields(row, read, layout), row, layout)
-    prompt = prompt_of(fields.prompt) if "prompt" in reads else None
+    prompt = None
+    if "prompt" in reads:
+        prompt = marked(fields.prompt, any(is_there(row.get(name)) for name in layout.media))
     extra = plain_mapping(fields.extra_info) if "extra_info" in reads else {}
     return _samples_of(fields._replace(prompt=prompt, extra_info=extra), layout, row)
 
@@ -315,7 +318,28 @@ def columns_needed(table: pa.Table, layout: RowLayout, reads: Collection[str]) -
     heads = dict.fromkeys(
         name if name in table.column_names else name.partition(".")[0] for name in wanted if name
     )
-    return table.select(list(heads))
+    needed = table.select(list(heads))
+    for name in _media_in(table.column_names, layout, reads):  # without the bytes of the pictures
+        needed = needed.append_column(name, pa.array(_are_there(table, name)))
+    return needed
+
+
+def _media_in(names: Sequence[str], layout: RowLayout, reads: Collection[str]) -> list[str]:
+    """Return the columns of media that exist, if the prompts are read."""
+    return [name for name in layout.media if name in names] if "prompt" in reads else []
+
+
+def _are_there(table: pa.Table, name: str) -> list[bool]:
+    """Return True for each row in which a column of media is not empty. Its values are not converted."""
+    import pyarrow.compute as pc  # a top-level import would take a tenth of a worker's start time
+
+    column = table.column(name)
+    if pa.types.is_boolean(column.type):  # from `columns_needed`
+        return [bool(value) for value in column.to_pylist()]
+    if is_list(column.type):
+        column = pc.list_value_length(column)
+        return [bool(length) for length in column.to_pylist()]
+    return [bool(value) for value in column.is_valid().to_pylist()]
 
 
 def _wanted(layout: RowLayout, reads: Collection[str]) -> list[str | None]:
@@ -340,6 +364,8 @@ class _Columns:
     """Values of the columns in the order of `Fields`, followed by the columns of `RowLayout.reports`."""
     bad: Mapping[int, str]
     """Reasons why rows cannot be read, by index of the row."""
+    media: Sequence[bool] = ()
+    """True for each row with media, or empty if no row has any."""
 
 
 def _table_columns(table: pa.Table, layout: RowLayout, reads: Collection[str]) -> _Columns:
@@ -349,7 +375,8 @@ def _table_columns(table: pa.Table, layout: RowLayout, reads: Collection[str]) -
         values, more = cells(table, name) if name else ([None] * len(table), {})
         columns.append(values)
         bad |= more
-    return _Columns(columns, bad)
+    found = [_are_there(table, name) for name in _media_in(table.column_names, layout, reads)]
+    return _Columns(columns, bad, [any(of_row) for of_row in zip(*found, strict=True)])
 
 
 def _row_columns(
@@ -357,7 +384,10 @@ def _row_columns(
 ) -> _Columns:
     wanted = _wanted(layout, reads)
     columns = [values_at(rows, name) if name else [None] * len(rows) for name in wanted]
-    return _Columns(columns, {i: str(row) for i, row in enumerate(rows) if isinstance(row, BadRowError)})
+    bad = {i: str(row) for i, row in enumerate(rows) if isinstance(row, BadRowError)}
+    names = layout.media if "prompt" in reads else ()
+    media = [type(row) is dict and any(is_there(row.get(name)) for name in names) for row in rows if names]
+    return _Columns(columns, bad, media)
 
 
 def _from_columns(
@@ -369,6 +399,8 @@ def _from_columns(
     responses, ground_truths, prompts, sources, extras, groups, *reported = columns.values
     ground_truths = [value if type(value) is str else ground_truth_text(value) for value in ground_truths]
     prompts = [value if value is None else prompt_of(value) for value in prompts]
+    if any(columns.media):
+        prompts = list(map(marked, prompts, columns.media))
     sources = sources if layout.data_source is None else [layout.data_source] * records.count
     nothing: dict[str, Any] = {}
     extras = [nothing if value is None else plain_mapping(value) for value in extras]

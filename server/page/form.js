@@ -208,6 +208,7 @@ function resultOf(sample, scored, explained) {
     make("h2", {}, scored.extracted === null ? "Response" : "Response with the extracted answer highlighted"),
     make("pre", { id: "highlighted" }, ...highlighted(sample.response, scored.extracted)),
     ...mathsOf(sample),
+    ...picturesOf(sample),
     ...(explained.text && !explained.fields?.tests && !explained.fields?.members
       ? [make("h2", {}, "How it was scored"), make("pre", { id: "explanation" }, explained.text)]
       : []),
@@ -242,6 +243,17 @@ function formula(text) {
 // The text of a message's content, a string or a list of parts.
 function textOf(content) {
   return Array.isArray(content) ? content.map((part) => part?.text ?? "").join("") : String(content ?? "");
+}
+
+// The first pictures of the prompt, as far as the messages themselves contain them.
+function picturesOf(sample) {
+  const contents = Array.isArray(sample.prompt) ? sample.prompt.map((message) => message?.content) : [];
+  const parts = contents.flatMap((content) => (Array.isArray(content) ? content : []));
+  const found = parts.map((part) => part?.image_url?.url ?? part?.image_url ?? part?.image)
+    .filter((url) => typeof url === "string" && /^data:image\/(png|jpeg|webp|gif);base64,/.test(url));
+  if (!found.length) return [];
+  const shown = found.slice(0, 20).map((src, i) => make("img", { src, class: "picture", alt: `picture ${i + 1}` }));
+  return [make("h2", {}, "Pictures of the prompt"), make("div", {}, ...shown)];
 }
 
 // Prompt and response with their maths set; nothing where there is none.

@@ -204,7 +204,7 @@ def test_the_same_words_about_another_image_are_another_question(check: Check) -
     found = check(rows)["findings"]
     assert [one["rows"] for one in found if one["check"] == "duplicate"] == [[2]]
     (untrained,) = (one for one in found if one["check"] == "training")
-    assert "only text prompts are supported" in untrained["what"]
+    assert "vision-language" in untrained["what"]
 
 
 def test_a_question_of_one_split_in_another_is_leakage(

@@ -163,6 +163,9 @@ def test_images_are_kept_in_the_column_that_trainers_read(tmp_path: Path) -> Non
     unmarked = [{"image": "a.png", "question": "Find x.", "answer": "5"}]
     _, (row,) = prepared(tmp_path, unmarked, images_key="image")
     assert (row["images"], asked([row])) == ([{"bytes": None, "path": "a.png"}], ["<image>Find x."])
+    (tmp_path / "a.png").write_bytes(PNG)
+    _, (row,) = prepared(tmp_path, unmarked, images_key="image")
+    assert row["images"] == [{"bytes": PNG, "path": None}]
     with pytest.raises(InputError, match=r"row 0: .* <image> 1 times, .* 2 images"):
         prepared(tmp_path, [{**GEO3K[0], "images": ["a.png", "b.png"]}], images_key="images")
 

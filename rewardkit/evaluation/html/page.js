@@ -30,8 +30,23 @@ function turnOf(role, fillIn) {
 
 function promptTurns(prompt) {
   const turns = Array.isArray(prompt) ? prompt : prompt ? [{ role: "prompt", content: prompt }] : [];
-  const text = (content) => (Array.isArray(content) ? content.map((part) => part?.text ?? "").join("") : String(content ?? ""));
-  return turns.map((turn) => turnOf(turn.role, (box) => withMaths(box, text(turn.content))));
+  const parts = (content) => (Array.isArray(content) ? content : [{ text: String(content ?? "") }]);
+  return turns.map((turn) => turnOf(turn.role, (box) => {
+    let text = "";
+    for (const part of parts(turn.content)) {
+      if (!String(part?.image).startsWith("data:image/")) { text += part?.text ?? ""; continue; }
+      withMaths(box, text);
+      text = "";
+      box.append(thumbnail(part));
+    }
+    withMaths(box, text);
+  }));
+}
+function thumbnail(part) {
+  const shown = element("img", undefined, "picture");
+  shown.src = part.image;
+  shown.alt = part.text;
+  return shown;
 }
 
 function responseTurns(response, extracted) {

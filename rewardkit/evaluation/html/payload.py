@@ -13,6 +13,7 @@ from typing import Any
 from rewardkit import types
 from rewardkit.evaluation.chat import heading, is_chat
 from rewardkit.evaluation.html.page import pack
+from rewardkit.evaluation.pictures import PromptPictures
 from rewardkit.evaluation.scored import ScoredResponse, ScoredRow, scored_response
 
 BLOCK = 1_000
@@ -38,6 +39,7 @@ class Payload:
         """Number of texts that were shortened."""
         self._columns: defaultdict[str, list[Any]] = defaultdict(list)
         self._prompts: dict[tuple[str, str, str], int] = {}
+        self._pictures = PromptPictures()
         self._texts = _Blocks("t")
         self._prompt_texts = _Blocks("p")
         for row in rows:
@@ -60,7 +62,7 @@ class Payload:
         prompt = self._prompts.get(key)
         if prompt is None:
             prompt = self._prompts[key] = len(self._prompts)
-            self._prompt_texts.add([row.get("prompt"), row.get("ground_truth")])
+            self._prompt_texts.add([self._pictures.prompt(row), row.get("ground_truth")])
         values = {
             "source": source,
             "prompt": prompt,

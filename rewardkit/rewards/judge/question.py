@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rewardkit.messages import message_text
+from rewardkit.pictures import has_parts
 from rewardkit.rewards.answers.place import last_group, own_text
 from rewardkit.rewards.judge.options import JudgeOptions
 from rewardkit.rewards.judge.templates import how_to_answer, template_of
@@ -57,6 +58,8 @@ def ask(sample: Sample, options: JudgeOptions, fields: Sequence[str] = (), **mor
     own = {name: filled[field] for name, field in options.fields.items() if field in filled}
     how = how_to_answer(options, fields or [options.score_field] * bool(options.score_field))
     template = template_of(options).replace("{how}", how)
+    if "prompt" in options.fields.values() or "{prompt}" in template:
+        _refuse_pictures(sample)
     system = [{"role": "system", "content": options.system}] if options.system else []
     marker = filled["marker"] if "{marker}" in template else options.marker
     return JudgeQuestion([*system, {"role": "user", "content": fill(template, filled | own)}], marker)
@@ -78,11 +81,19 @@ def pair(sample: Sample, options: JudgeOptions, *, swapped: bool) -> JudgeQuesti
     a, b = (b, a) if swapped else (a, b)
     if not options.pair_roles:
         return ask(sample, options, response_a=a, response_b=b)
+    _refuse_pictures(sample)
     given = sample.prompt if isinstance(sample.prompt, list) else [{"role": "user", "content": sample.prompt}]
     messages = [{"role": str(one.get("role")), "content": message_text(one)} for one in given]
     first, second = options.pair_roles
     responses = [{"role": first, "content": a}, {"role": second, "content": b}]
     return JudgeQuestion([*messages, *responses], options.marker)
+
+
+def _refuse_pictures(sample: Sample) -> None:
+    if has_parts(sample.prompt):
+        raise UnjudgeableError(
+            "the prompt has pictures, and judges see only text; score it with another reward"
+        )
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:

@@ -1,0 +1,454 @@
+"""Pictures in prompts: finding them in rows, bounded decoding, and thumbnails.
+
+Rows contain pictures beside the prompt, in a column with one item for each mark `<image>`, or in the prompt,
+as content parts. `with_pictures` converts both to content parts `{"type": "image", "image": Picture}`. A
+picture keeps the bytes of its file, and is decoded where its pixels are needed. All users of pixels get the
+same ones.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import io
+import os
+import tempfile
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rewardkit.errors import InputError, reason_of, require
+from rewardkit.messages import REASONING_PARTS, content_of, whole_text
+from rewardkit.rows import IMAGES, MEDIA, prompt_of
+from rewardkit.types import Message
+
+MARK = "<image>"
+"""Mark in a prompt's text that stands for the next picture in the row's column, as in verl and LLaVA."""
+MAX_PIXELS = 50_000_000
+"""Maximum number of pixels in a picture. A picture of a few kilobytes can have far more."""
+FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "JPEG2000", "PPM")
+"""File formats that are read. Others, such as EPS, are programs."""
+
+IMAGE_PARTS = ("image", "image_url", "input_image")
+"""Types of content parts that contain a picture, or that stand for the next picture in the row's column."""
+_BESIDE = "media"
+"""Type of the content part that stands for all media beside the prompt."""
+_CONTENTS = ("image", "image_url", "bytes", "path", "url")
+"""Keys of a content part, or of the value of one, that contain a picture."""
+
+
+class PictureError(InputError):
+    """Error for a picture that cannot be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """File of a picture, which is not yet decoded."""
+
+    source: bytes | Path | StoredBytes = field(repr=False)
+    digest: str
+    """Digest of the file, which identifies the picture."""
+
+    @property
+    def data(self) -> bytes:
+        """Bytes of the file."""
+        source = self.source
+        return source if isinstance(source, bytes) else source.read_bytes()
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height, read from the file's header.
+
+        Raises:
+            PictureError: The file is not a picture, or has too many pixels.
+        """
+        with _opened(self.data) as image:
+            width, height = image.size
+            return (height, width) if _orientation(image) >= 5 else (width, height)
+
+    def load(self) -> Any:
+        """Decode the picture to a `PIL.Image.Image` in RGB.
+
+        The first frame is used, turned as its EXIF data says. Transparent pixels are drawn on white.
+
+        Raises:
+            PictureError: The file is broken, is not a picture, or has too many pixels.
+        """
+        with _opened(self.data) as image:
+            return _in_rgb(image)
+
+    def png(self, longest: int | None = None) -> bytes:
+        """Return the decoded picture as PNG, with at most `longest` pixels per side if it is given."""
+        image = self.load()
+        if longest is not None:
+            image.thumbnail((longest, longest))
+        file = io.BytesIO()
+        image.save(file, "PNG", compress_level=1 if longest is None else 6)
+        return file.getvalue()
+
+    def data_url(self, longest: int | None = None) -> str:
+        """Return the decoded picture as a data URL with the PNG that `png` returns."""
+        return f"data:image/png;base64,{base64.b64encode(self.png(longest)).decode()}"
+
+    def __str__(self) -> str:
+        return self.digest
+
+
+def _orientation(image: Any) -> int:
+    """Return the orientation in EXIF data, from 1 to 8. From 5, the picture is turned by 90 degrees."""
+    from PIL import Image
+
+    exif = Image.Exif()
+    if image.format != "PNG":
+        exif = image.getexif()
+    elif "exif" in image.info:  # `getexif` would decode the whole picture
+        exif.load(image.info["exif"])
+    found = exif.get(0x0112, 1)
+    return found if isinstance(found, int) and 1 <= found <= 8 else 1
+
+
+@contextmanager
+def _opened(data: bytes) -> Iterator[Any]:
+    require("pictures", "PIL", "images")
+    from PIL import Image
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter(
+                "ignore"
+            )  # about large pictures, which are refused below, and about metadata
+            with Image.open(io.BytesIO(data), formats=FORMATS) as image:
+                width, height = image.size
+                if width * height > MAX_PIXELS:
+                    raise PictureError(
+                        f"the picture has {width} x {height} pixels, and the limit is {MAX_PIXELS:,} pixels; "
+                        "scale it down"
+                    )
+                yield image
+    except PictureError:
+        raise
+    except Image.DecompressionBombError:
+        raise PictureError(f"the picture has more than {MAX_PIXELS:,} pixels; scale it down") from None
+    except Exception as error:  # decoders raise many kinds of exceptions for broken files
+        reason = "not a picture in a known format" if "identify" in str(error) else reason_of(error)
+        raise PictureError(f"the picture cannot be read: {reason}") from None
+
+
+def _in_rgb(image: Any) -> Any:
+    from PIL import Image
+
+    upright = Image.Transpose
+    turns = (
+        *(None, None, upright.FLIP_LEFT_RIGHT, upright.ROTATE_180, upright.FLIP_TOP_BOTTOM),
+        *(upright.TRANSPOSE, upright.ROTATE_270, upright.TRANSVERSE, upright.ROTATE_90),
+    )
+    turn = turns[_orientation(image)]
+    turned = image if turn is None else image.transpose(turn)
+    if turned.mode.startswith("I"):  # 16 bits, which `convert` would clip at 255
+        turned = turned.convert("I").point(lambda value: value * (1 / 257) + 0.5).convert("L")
+    if turned.mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in turned.info:
+        drawn = turned.convert("RGBA")
+        turned = Image.alpha_composite(Image.new("RGBA", drawn.size, "white"), drawn)
+    return turned.convert("RGB")
+
+
+# --- reading --------------------------------------------------------------------------------------------
+
+
+def picture_of(value: Any, folder: Path | None = None) -> Picture:
+    """Return the picture in a value: bytes, a path, a data URL, or a mapping that contains one of them.
+
+    Args:
+        value: Item of a column, or value of a content part.
+        folder: Folder that must contain files named by paths, or None if paths are not allowed.
+
+    Raises:
+        PictureError: The value contains no picture, the picture is remote, or its file cannot be used.
+    """
+    if isinstance(value, Picture):
+        return value
+    if isinstance(value, Mapping):
+        held = next((value[name] for name in _CONTENTS if value.get(name)), None)
+        return picture_of(held, folder)
+    if isinstance(value, bytes) and value:
+        return _checked(Picture(value, _digest(value)))
+    if not isinstance(value, str) or not value:
+        raise PictureError(f"expected the bytes, path or data URL of a picture, found {type(value).__name__}")
+    if value.startswith("data:"):
+        return _from_data_url(value)
+    if "://" in value:
+        raise PictureError("the picture is remote, and pictures are not downloaded; download it first")
+    path = _inside(value, folder)
+    try:
+        return _checked(Picture(path, _digest(path.read_bytes())))
+    except OSError as error:
+        raise PictureError(f"the picture {value:.200} cannot be read: {reason_of(error)}") from None
+
+
+def _inside(name: str, folder: Path | None) -> Path:
+    if folder is None:
+        raise PictureError(f"the picture is a path ({name:.200}), which only rows in a file can contain")
+    path = (folder / name).resolve()
+    if not path.is_relative_to(folder.resolve()):
+        raise PictureError(
+            f"the picture {name:.200} is outside the folder of its file; move it into the folder"
+        )
+    return path
+
+
+def _from_data_url(url: str) -> Picture:
+    about, _, content = url.partition(",")
+    try:
+        if not about.endswith(";base64"):
+            raise PictureError("a data URL of a picture must contain base64")
+        return picture_of(base64.b64decode(content, validate=True))
+    except binascii.Error:
+        raise PictureError("the data URL of the picture is not valid base64") from None
+
+
+def _checked(picture: Picture) -> Picture:
+    _ = picture.size
+    return picture
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
+
+
+# --- pictures of rows -----------------------------------------------------------------------------------
+
+
+def media_columns(names: Sequence[str]) -> list[str]:
+    """Return the names of columns that contain pictures or other media."""
+    return [name for name in MEDIA if name in names]
+
+
+def has_media(row: Mapping[str, Any], prompt: Any) -> bool:
+    """Return True if a row's prompt consists of more than text."""
+    return any(is_there(row.get(name)) for name in MEDIA) or has_parts(prompt)
+
+
+def is_there(value: Any) -> bool:
+    """Return True if a cell of a column of media contains any."""
+    if value is None:
+        return False
+    if isinstance(value, Mapping):  # Arrow represents a missing struct as one of nulls in some files
+        return any(one is not None for one in value.values())
+    return not hasattr(value, "__len__") or len(value) > 0
+
+
+def media_digest(row: Mapping[str, Any]) -> str | None:
+    """Return a digest of a row's columns of media, or None if they are empty."""
+    held = [value for name in MEDIA if is_there(value := row.get(name))]
+    return _digest(repr(held).encode("utf-8", "surrogatepass")) if held else None
+
+
+def has_parts(prompt: Any) -> bool:
+    """Return True if a prompt, converted by `prompt_of`, has a message with parts other than text."""
+    return isinstance(prompt, list | tuple) and any(isinstance(one.get("content"), list) for one in prompt)
+
+
+def with_pictures(
+    row: Mapping[str, Any], prompt: Any, folder: Path | None = None, *, read: Any = None
+) -> Any:
+    """Return a row's prompt with its pictures as content parts `{"type": "image", "image": Picture}`.
+
+    The pictures in the column replace the marks `<image>` and the parts of type `image` without a picture, in
+    order. A single picture without any mark is put before the text. Prompts without pictures are returned as
+    `prompt_of` returns them.
+
+    Args:
+        row: Row with the columns of media, if there are any.
+        prompt: Prompt as it was read, or as `prompt_of` returns it.
+        folder: Folder of the file that contains the row.
+        read: Prompt as it was read, if `prompt` is another form of it. The bytes in its parts are used.
+
+    Raises:
+        PictureError: The row has videos or audio, the numbers of pictures and marks differ, or a picture
+            cannot be used.
+    """
+    asked = prompt_of(prompt)
+    if asked is None or not has_media(row, asked):
+        return asked
+    if other := [name for name in MEDIA if name not in IMAGES and is_there(row.get(name))]:
+        raise PictureError(
+            f"column '{other[0]}' is not empty, but prompts can contain only text and pictures"
+        )
+    own = _column(row, folder)
+    inline = iter(_inline(prompt if read is None else read))
+    messages = [{"role": "user", "content": asked}] if isinstance(asked, str) else asked
+    made = [
+        {**one, "content": _parts(one.get("content"), inline, folder, marked=bool(own))} for one in messages
+    ]
+    places = [part for one in made for part in _listed(one["content"]) if _is_open(part)]
+    if len(own) == 1 and not places:
+        first = next((one for one in made if one.get("role") == "user"), made[0])
+        places = [{"type": "image"}]
+        first["content"] = [*places, *_listed(first["content"])]
+    if len(places) != len(own):
+        raise PictureError(
+            f"the prompt has {len(places)} marks for pictures, but the row has {len(own)} pictures"
+        )
+    for part, picture in zip(places, own, strict=True):
+        part["image"] = picture
+    return [{**one, "content": _joined(one["content"])} for one in made]
+
+
+def pictures_in(prompt: Any) -> list[Picture]:
+    """Return the pictures in the messages that `with_pictures` returns, in order."""
+    if not has_parts(prompt):
+        return []
+    parts = (part for one in prompt for part in _listed(one.get("content")) if isinstance(part, Mapping))
+    return [part["image"] for part in parts if isinstance(part.get("image"), Picture)]
+
+
+def with_digests(messages: Sequence[Message]) -> list[Message]:
+    """Return messages as JSON-ready data, with the digest of each picture and the mark as its text."""
+    if not has_parts(messages):
+        return list(messages)
+    found = []
+    for one in messages:
+        parts = one.get("content")
+        if isinstance(parts, list):
+            parts = [_described(part) if "image" in part else part for part in parts]
+        found.append({**one, "content": parts})
+    return found
+
+
+def _described(part: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "image", "image": str(part["image"]), "text": MARK}
+
+
+def marked(prompt: Any, row_has_media: bool) -> Any:
+    """Return a prompt for rewards: with the same text, and with an empty part `media` if the row has media.
+
+    Rewards of text see the same text as without pictures, and the part tells those that show the prompt to a
+    model that the text is not all of it. `with_pictures` ignores this part.
+    """
+    asked = prompt_of(prompt)
+    if not row_has_media or asked is None or has_parts(asked):
+        return asked
+    messages = [{"role": "user", "content": asked}] if isinstance(asked, str) else list(asked)
+    last = messages[-1] if messages else {"role": "user", "content": ""}
+    content = [{"type": "text", "text": str(content_of(last) or "")}, {"type": _BESIDE}]
+    return [*messages[:-1], {**last, "content": content}]
+
+
+def _column(row: Mapping[str, Any], folder: Path | None) -> list[Picture]:
+    held = [name for name in IMAGES if is_there(row.get(name))]
+    if len(held) > 1:
+        raise PictureError(f"the row has pictures in the columns {' and '.join(held)}; keep one of them")
+    if not held:
+        return []
+    value = row[held[0]]
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    items = value if isinstance(value, list | tuple) else [value]
+    found = []
+    for i, item in enumerate(items):
+        try:
+            found.append(picture_of(item, folder))
+        except PictureError as error:
+            raise PictureError(f"'{held[0]}', item {i}: {error}") from None
+    return found
+
+
+def _inline(prompt: Any) -> Iterator[Any]:
+    """Yield the value of each content part of a picture as it was read, since `prompt_of` decodes bytes."""
+    messages = [] if isinstance(prompt, str) or prompt is None else prompt
+    for message in messages:
+        content = message.get("content") if isinstance(message, Mapping) else None
+        for part in [] if isinstance(content, str) or content is None else content:
+            if isinstance(part, Mapping) and part.get("type") in IMAGE_PARTS:
+                yield part
+
+
+def _parts(content: Any, inline: Iterator[Any], folder: Path | None, *, marked: bool) -> Any:
+    """Return a message's content with its marks and pictures as parts."""
+    if content is None:
+        return None
+    if isinstance(content, str):
+        return _split(content) if marked and MARK in content else content
+    found: list[Any] = []
+    for part in _listed(content):
+        kind = part.get("type") if isinstance(part, Mapping) else None
+        if kind in IMAGE_PARTS:
+            raw = next(inline, part)
+            held = any(raw.get(name) for name in _CONTENTS)
+            found.append({"type": "image", "image": picture_of(raw, folder)} if held else {"type": "image"})
+        elif kind == _BESIDE:
+            continue
+        elif kind in REASONING_PARTS:
+            found.append(part)
+        elif (text := whole_text([part])) is not None:
+            found += _split(text) if marked else [{"type": "text", "text": text}]
+        else:
+            raise PictureError(f"a part of the prompt has the type '{kind}'; expected text or an image")
+    return found
+
+
+def _split(text: str) -> list[dict[str, Any]]:
+    """Return the parts of a text with marks."""
+    parts: list[dict[str, Any]] = []
+    for i, piece in enumerate(text.split(MARK)):
+        parts += [{"type": "image"}] * bool(i)
+        parts += [{"type": "text", "text": piece}] * bool(piece)
+    return [dict(part) for part in parts]
+
+
+def _listed(content: Any) -> list[Any]:
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return list(content) if isinstance(content, list | tuple) else [] if content is None else [content]
+
+
+def _is_open(part: Any) -> bool:
+    return isinstance(part, Mapping) and part.get("type") == "image" and "image" not in part
+
+
+def _joined(content: Any) -> Any:
+    """Return content that is only text as a string."""
+    text = None if content is None or isinstance(content, str) else whole_text(content)
+    return content if text is None else text
+
+
+# --- storing --------------------------------------------------------------------------------------------
+
+
+class PictureStore:
+    """Temporary file for the bytes of many pictures, so that they take no memory."""
+
+    def __init__(self) -> None:
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as its pictures
+        self._end = 0
+        self._known: dict[str, Picture] = {}
+
+    def keep(self, picture: Picture) -> Picture:
+        """Return the same picture with its bytes in the file. Equal pictures are stored once."""
+        if not isinstance(picture.source, bytes):
+            return picture
+        known = self._known.get(picture.digest)
+        if known is None:
+            self._file.write(picture.source)
+            self._file.flush()
+            stored = StoredBytes(self._file, self._end, len(picture.source))
+            self._end += stored.length
+            known = self._known[picture.digest] = Picture(stored, picture.digest)
+        return known
+
+
+@dataclass(frozen=True, slots=True)
+class StoredBytes:
+    """Part of a store's file."""
+
+    file: Any
+    start: int
+    length: int
+
+    def read_bytes(self) -> bytes:
+        """Return the bytes. Processes may read the same file at the same time."""
+        return os.pread(self.file.fileno(), self.length, self.start)
