@@ -94,3 +94,11 @@ def environment() -> Iterator[None]:
     if dict(os.environ) != before:
         os.environ.clear()
         os.environ.update(before)
+
+
+@pytest.fixture(scope="session")
+def vision_models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Folders of tiny vision-language models by model type."""
+    from tests.tiny_vision import KINDS, save_model
+
+    return {kind: save_model(kind, tmp_path_factory.mktemp(kind)) for kind in KINDS}

@@ -30,6 +30,7 @@ from rewardkit.generation.types import (
     request_seed,
 )
 from rewardkit.offline.on_ray import RaySettings
+from rewardkit.pictures import with_digests
 from rewardkit.rows import plain
 from rewardkit.types import Message
 
@@ -184,7 +185,7 @@ def _about(
     """Return all values that affect the responses. Only a run with the same values may resume a journal."""
     digest = hashlib.blake2b(digest_size=16)
     for messages in prompts:
-        digest.update(msgspec.json.encode(list(messages), enc_hook=str))
+        digest.update(msgspec.json.encode(with_digests(messages), enc_hook=str))
     for row in episodes or ():
         about = (row.agent_name, row.ground_truth, row.data_source, plain(row.extra_info))
         digest.update(msgspec.json.encode(about, enc_hook=str))

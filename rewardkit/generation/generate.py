@@ -5,7 +5,7 @@ This module reads and checks the prompts and writes the output. `answer_prompts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,7 +14,7 @@ from typing import Any
 
 from rewardkit.checks.first_look import look_at_prompts
 from rewardkit.composition.given import GivenRewards
-from rewardkit.errors import OptionsError, RequestsFailedError
+from rewardkit.errors import InputError, OptionsError, RequestsFailedError
 from rewardkit.files.publishing import exists_already, sole_writer
 from rewardkit.generation.answer_prompts import (
     GenerationReport,
@@ -29,12 +29,15 @@ from rewardkit.generation.playing import check_episodes
 from rewardkit.generation.prompts import messages_of
 from rewardkit.generation.scoring_along import ScoringAlong, sources_to_answer
 from rewardkit.generation.settings import checked, to_settings
-from rewardkit.generation.types import Completion, EpisodeSettings
+from rewardkit.generation.types import Completion, EngineSettings, EpisodeSettings
 from rewardkit.logs.reader import PLAIN
 from rewardkit.offline import ReadOptions, Report
 from rewardkit.offline.frame import as_file
 from rewardkit.offline.on_ray import RaySettings
+from rewardkit.pictures import pictures_in
 from rewardkit.scoring.scorer import Scorer
+from rewardkit.trainer.models.vision import why_no_pictures
+from rewardkit.types import Message
 
 OnUnused = Callable[[Iterable[str], str], None]
 """Callback that receives the names of settings without effect, and the reason."""
@@ -168,6 +171,7 @@ def _generate(asked: _Prompts, out: Path, values: dict[str, Any], run: _PromptsR
     _refuse_without_effect(engine.name, run.on_unused, multi_turn=resolved.multi_turn)
     if resolved.multi_turn and settings.episodes is None:
         settings = replace(settings, episodes=EpisodeSettings())
+    _check_pictures(asked.file, prompts, engine, multi_turn=settings.episodes is not None)
     for line in resolved.notes:
         run.on_note(line)
     _look_at(asked, run)
@@ -222,6 +226,24 @@ def _refuse_without_effect(engine: str, on_unused: OnUnused, *, multi_turn: bool
     on_unused(others, f"the engine {engine} does not use it")
     if not multi_turn:
         on_unused(MULTI_TURN_ONLY, "no row has a multi-turn agent, and nothing else asks for one")
+
+
+def _check_pictures(
+    file: str | Path, prompts: Sequence[Sequence[Message]], engine: EngineSettings, *, multi_turn: bool
+) -> None:
+    """Refuse prompts with pictures if the agent, the engine or the model cannot be given pictures."""
+    row = next((row for row, prompt in enumerate(prompts) if pictures_in(prompt)), None)
+    if row is None:
+        return
+    why = None
+    if multi_turn:
+        why = "agents accept only text"
+    elif not ENGINES[engine.name].reads_pictures:
+        why = f"the engine {engine.name} accepts only text"
+    elif ENGINES[engine.name].loads_model:
+        why = why_no_pictures(engine.model)
+    if why is not None:
+        raise InputError(f"{file}, row {row}: the prompt has pictures, but {why}")
 
 
 def _look_at(asked: _Prompts, run: _PromptsRun) -> None:

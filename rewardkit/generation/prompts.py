@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from rewardkit.errors import InputError, did_you_mean
+from rewardkit.pictures import PictureError, has_media, media_columns, with_pictures
 from rewardkit.rows import PROMPT, first_of, prompt_of
 from rewardkit.tables import type_of, values_of
 from rewardkit.types import Message
@@ -20,7 +21,7 @@ QUESTION = (*PROMPT, "question", "problem")
 def messages_of(
     table: pa.Table, path: str | Path, *, prompt_key: str | None, system: str, template: str
 ) -> list[list[Message]]:
-    """Return the chat messages for every row.
+    """Return the chat messages for every row. Pictures are content parts with a `Picture`.
 
     Args:
         table: Table of prompts.
@@ -30,7 +31,8 @@ def messages_of(
         template: Template for prompts that are strings, in which `{prompt}` is replaced, or "" for none.
 
     Raises:
-        InputError: The table has no column with prompts, a row has no prompt, or an option has no effect.
+        InputError: The table has no column with prompts, a row has no prompt, an option has no effect, or a
+            picture cannot be used.
     """
     name = prompt_key or first_of(QUESTION, lambda name: type_of(table.schema, name) is not None)
     if name is None or type_of(table.schema, name) is None:
@@ -42,12 +44,23 @@ def messages_of(
         )
     if template and "{prompt}" not in template:
         raise InputError("--template must contain {prompt}")
-    asked = [_prompt(value, row, path, name) for row, value in enumerate(values_of(table, name))]
+    values = values_of(table, name)
+    asked = [_prompt(value, row, path, name) for row, value in enumerate(values)]
     if template and asked and not any(isinstance(prompt, str) for prompt in asked):
         raise InputError(f"--template: no row uses it: every prompt of {path} is a list of messages")
     if system and asked and all(_has_system(prompt) for prompt in asked):
         raise InputError(f"--system: no row uses it: every prompt of {path} has a system message")
-    return [_messages(prompt, system, template) for prompt in asked]
+    made = [_messages(prompt, system, template) for prompt in asked]
+    media = table.select(media_columns(table.schema.names))
+    folder = Path(path) if Path(path).is_dir() else Path(path).parent
+    for row, (value, prompt) in enumerate(zip(values, made, strict=True)):
+        beside = media.slice(row, 1).to_pylist()[0] if media.num_columns else {}
+        if has_media(beside, prompt):
+            try:
+                made[row] = with_pictures(beside, prompt, folder, read=value)
+            except PictureError as error:
+                raise InputError(f"{path}, row {row}: {error}") from None
+    return made
 
 
 def _prompt(value: Any, row: int, path: str | Path, name: str) -> str | list[Message]:

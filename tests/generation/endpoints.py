@@ -64,7 +64,7 @@ class Server(Endpoint):
         question = body["messages"][-1]["content"]
         with self.lock:
             self.asked.append(body | {"authorization": headers.get("Authorization")})
-            statuses = self.refuse.get(question)
+            statuses = self.refuse.get(str(question))
             status = statuses.pop(0) if statuses else 200
             held = self.holds_after is not None and len(self.asked) > self.holds_after
         if held:

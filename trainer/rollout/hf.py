@@ -18,10 +18,12 @@ from torch.nn.functional import pad
 from rewardkit.agents.runner import drive
 from rewardkit.agents.types import Reply
 from rewardkit.errors import ConfigError
+from rewardkit.pictures import Picture
 from rewardkit.trainer.batch import positions
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.config.workers import DTYPE_NAMES, RolloutConfig
 from rewardkit.trainer.models.shape import Shape
+from rewardkit.trainer.models.vision import Shown, Vision
 from rewardkit.trainer.rollout.base import (
     EngineSetup,
     Play,
@@ -113,15 +115,38 @@ class HfRollout(TurnwiseEngine):
         pad_id: int,
         response_length: int,
         micro_batch_size: int | None = None,
+        vision: Vision | None = None,
     ) -> None:
-        """Create an engine that generates `micro_batch_size` responses at a time, or all if it is None."""
+        """Create an engine that generates `micro_batch_size` responses at a time, or all if it is None.
+
+        `vision` is the model's processor if prompts may contain pictures.
+        """
         self.model = model.eval().requires_grad_(False)
         self.device = next(model.parameters()).device
         self.eos_ids = list(eos_ids)
         self.pad_id = pad_id
         self.response_length = response_length
         self.micro_batch_size = micro_batch_size
+        self.vision = vision
+        self._pictures: Sequence[Sequence[Picture]] = ()
+        """Pictures of each response's prompt while `generate` runs, or none if no prompt has pictures."""
         self.turn_costs = TurnCosts()
+
+    def generate(
+        self,
+        prompt_ids: Tensor,
+        prompt_mask: Tensor,
+        sampling: Sampling,
+        seeds: Sequence[int],
+        ended: OnEnded | None = None,
+        pictures: Sequence[Sequence[Picture]] = (),
+    ) -> Rollout:
+        """See `RolloutEngine.generate`. `pictures` contains each prompt's pictures, if there are any."""
+        self._pictures = [some for some in pictures for _ in range(sampling.n)]
+        try:
+            return super().generate(prompt_ids, prompt_mask, sampling, seeds, ended)
+        finally:
+            self._pictures = ()
 
     def converse(
         self,
@@ -165,7 +190,7 @@ class HfRollout(TurnwiseEngine):
         uniforms = _uniforms([ask.seed for ask in asks], most).to(self.device) if sampling.do_sample else None
         rows = list(range(len(asks)))
         ended: set[int] = set()
-        reading = self.read([ask.token_ids for ask in asks])
+        reading = self._read(asks)
         logits = reading.begin()
         for t in count():
             used = None if uniforms is None else uniforms[rows, t]
@@ -187,6 +212,13 @@ class HfRollout(TurnwiseEngine):
             Reply("", turn, found if sampling.log_probs else None, "stop" if turn[-1] in ends else "length")
             for turn, found, ends in zip(turns, log_probs, stops, strict=True)
         ]
+
+    def _read(self, asks: Sequence[Ask]) -> Reading:
+        prompts = [ask.token_ids for ask in asks]
+        if self.vision is None:
+            return self.read(prompts)
+        shown = Shown(self.vision, [self._pictures[ask.place] if self._pictures else () for ask in asks])
+        return CachedReading(self.model, prompts, self.pad_id, self.device, shown)
 
     def read(self, prompts: Sequence[list[int]]) -> Reading:
         """Return the reader of a batch of prompts. Derived classes may return another one."""
@@ -216,23 +248,46 @@ class CachedReading:
     """Implementation of `Reading` with a cache. It reads a prompt only once if several rows have it."""
 
     def __init__(
-        self, model: nn.Module, prompts: Sequence[list[int]], pad_id: int, device: torch.device
+        self,
+        model: nn.Module,
+        prompts: Sequence[list[int]],
+        pad_id: int,
+        device: torch.device,
+        shown: Shown | None = None,
     ) -> None:
+        """Create a reader. `shown` has the prompts' pictures if the model is a vision-language model."""
         # This import is local, because transformers takes seconds to import and preflight imports this file.
         from transformers import DynamicCache
 
         self._model: Any = model
         self._device = device
         self._cache = DynamicCache(config=self._model.config)
-        numbers: dict[tuple[int, ...], int] = {}
-        self._which = [numbers.setdefault(tuple(prompt), len(numbers)) for prompt in prompts]
+        pictures = [()] * len(prompts) if shown is None else shown.pictures
+        keys = [
+            (tuple(prompt), tuple(picture.digest for picture in some))
+            for prompt, some in zip(prompts, pictures, strict=True)
+        ]
+        numbers: dict[tuple[tuple[int, ...], tuple[str, ...]], int] = {}
+        self._which = [numbers.setdefault(key, len(numbers)) for key in keys]
         """Number of each row's prompt among the prompts that differ."""
-        width = max(map(len, numbers))
+        width = max(len(prompt) for prompt, _ in numbers)
         self._ids = torch.full((len(numbers), width), pad_id, device=device)
         self._mask = torch.zeros_like(self._ids)
-        for prompt, row in numbers.items():
+        for (prompt, _), row in numbers.items():
             self._ids[row, width - len(prompt) :] = torch.tensor(prompt, device=device)
             self._mask[row, width - len(prompt) :] = 1
+        self._barred: list[int] = []
+        """Tokens that are never generated."""
+        self._tensors: dict[str, Tensor] = {}
+        """Pictures in the prompts, until the prompts have been read."""
+        self._positions = positions(self._mask)
+        if shown is not None:
+            first = [self._which.index(row) for row in range(len(numbers))]
+            shown = Shown(shown.vision, [pictures[row] for row in first])
+            self._barred = shown.vision.placeholders
+            self._tensors = shown.tensors(device)
+            of_pictures = shown.vision.positions(model, self._ids, self._mask, self._tensors)
+            self._positions = self._positions if of_pictures is None else of_pictures
 
     def begin(self) -> Tensor:
         """See `Reading.begin`."""
@@ -248,22 +303,29 @@ class CachedReading:
         if len(left) < len(tokens):
             self._select(left)
         self._mask = pad(self._mask, (0, 1), value=1)
+        self._positions = self._positions[..., -1:] + 1
         return self._logits(tokens[left, None])
 
     def _select(self, rows: Tensor) -> None:
         self._cache.reorder_cache(rows)
         self._mask = self._mask[rows]
+        self._positions = self._positions[..., rows, :]
 
     def _logits(self, tokens: Tensor) -> Tensor:
         found: Tensor = self._model(
             input_ids=tokens,
             attention_mask=self._mask,
-            position_ids=positions(self._mask)[:, -tokens.shape[1] :],
+            position_ids=self._positions,
             past_key_values=self._cache,
             use_cache=True,
             logits_to_keep=1,
+            **self._tensors,
         ).logits
-        return found[:, -1]
+        self._tensors = {}
+        logits = found[:, -1]
+        if self._barred:
+            logits[:, self._barred] = -torch.inf
+        return logits
 
 
 def draw(logits: Tensor, sampling: Sampling, uniforms: Tensor | None) -> tuple[Tensor, Tensor]:

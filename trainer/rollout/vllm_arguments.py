@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from rewardkit.errors import ConfigError
+from rewardkit.trainer.models.vision import PicturePrompt
 
 
 def llm_arguments(
@@ -39,6 +42,27 @@ def llm_arguments(
         "max_num_batched_tokens": max(max_num_batched_tokens, max_model_len),
         "kv_cache_memory_bytes": cpu_cache_bytes,
     }
+
+
+def vllm_prompt(prompt: PicturePrompt) -> dict[str, Any]:
+    """Return a prompt in the form for `vllm.LLM`, which expands the marks for pictures itself."""
+    given: dict[str, Any] = {"prompt_token_ids": prompt.short_ids}
+    if prompt.pictures:
+        given["multi_modal_data"] = {"image": [one.load() for one in prompt.pictures]}
+    return given
+
+
+def check_expanded(prompt: PicturePrompt, ids: Sequence[int]) -> None:
+    """Check that vLLM's model has seen the same tokens as transformers' model would.
+
+    Raises:
+        ConfigError: vLLM has expanded the marks for pictures in another way.
+    """
+    if list(ids) != prompt.long_ids:
+        raise ConfigError(
+            f"vLLM expanded a prompt with pictures to {len(ids)} tokens, but transformers expands it to "
+            f"{len(prompt.long_ids)}; use the engine hf for this model"
+        )
 
 
 def constraint_arguments(constraint: Mapping[str, Any]) -> dict[str, Any]:

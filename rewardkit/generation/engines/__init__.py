@@ -32,6 +32,8 @@ class EngineEntry:
     loads_model: bool = True
     """True if the engine loads the model from a folder or the hub. A missing model can then be reported
     before the engine is imported."""
+    reads_pictures: bool = False
+    """True if the engine accepts messages with pictures (see `rewardkit.pictures.with_pictures`)."""
 
 
 _LOCAL = ("dtype", "max_model_len", "trust_remote_code")
@@ -40,9 +42,21 @@ ENGINES: Table[EngineEntry] = Table(
     "generation_engines",
     EngineEntry,
     {
-        "vllm": EngineEntry("rewardkit.generation.engines.vllm", 512, ("vllm",), "vllm", (*_LOCAL, *_VLLM)),
+        "vllm": EngineEntry(
+            "rewardkit.generation.engines.vllm",
+            512,
+            ("vllm",),
+            "vllm",
+            (*_LOCAL, *_VLLM),
+            reads_pictures=True,
+        ),
         "hf": EngineEntry(
-            "rewardkit.generation.engines.hf", 32, ("torch", "transformers", "omegaconf"), "train", _LOCAL
+            "rewardkit.generation.engines.hf",
+            32,
+            ("torch", "transformers", "omegaconf"),
+            "train",
+            _LOCAL,
+            reads_pictures=True,
         ),
         "endpoint": EngineEntry(
             "rewardkit.generation.engines.endpoint",
@@ -51,6 +65,7 @@ ENGINES: Table[EngineEntry] = Table(
             "openai",
             ("api_key_env", "concurrency", "retries"),
             loads_model=False,
+            reads_pictures=True,
         ),
     },
 )

@@ -23,6 +23,7 @@ from rewardkit.generation.types import (
 from rewardkit.http_addresses import Address
 from rewardkit.messages import message_text
 from rewardkit.model_api.client import Endpoint, EndpointError, complete, require_openai
+from rewardkit.pictures import PictureError
 from rewardkit.tool_calls.call import Call, call_of
 from rewardkit.types import Message
 
@@ -91,7 +92,11 @@ class EndpointEngine:
                 group.create_task(work())
 
     async def _complete(self, request: GenerationRequest) -> Completion:
-        body = self.body(request.messages, request.seed, self._settings.max_tokens)
+        try:
+            messages = [_with_urls(one) for one in request.messages]
+        except PictureError as error:
+            return Completion(request.row, request.sample, error=str(error))
+        body = self.body(messages, request.seed, self._settings.max_tokens)
         try:
             answer = await self.ask(body)
         except EndpointError as error:
@@ -169,6 +174,17 @@ class _Conversation:
         # them.
         calls = answer.calls or None
         return Reply(answer.text, (), answer.log_probs, finish, calls, answer.tokens)
+
+
+def _with_urls(message: Message) -> Message:
+    """Return a message with its pictures as data URLs. The pixels are those that the other engines use."""
+    if not isinstance(message.get("content"), list):
+        return message
+    parts = [
+        {"type": "image_url", "image_url": {"url": part["image"].data_url()}} if "image" in part else part
+        for part in message["content"]
+    ]
+    return {**message, "content": parts}
 
 
 def _answer(completion: Mapping[str, Any]) -> EndpointAnswer:

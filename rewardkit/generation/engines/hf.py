@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from transformers import AutoModelForCausalLM
+from transformers import AutoModelForCausalLM, AutoModelForImageTextToText
 
 from rewardkit.agents.transcript import Transcript
-from rewardkit.errors import ConfigError, reason_of
+from rewardkit.errors import ConfigError, InputError, reason_of
 from rewardkit.generation.engines.limits import too_long, window
-from rewardkit.generation.engines.tokens import encode, eos_ids, load_tokenizer
+from rewardkit.generation.engines.tokens import encode_prompt, eos_ids, load_tokenizer
 from rewardkit.generation.playing import Player
 from rewardkit.generation.types import (
     Completion,
@@ -20,6 +20,8 @@ from rewardkit.generation.types import (
     GenerationRequest,
     GenerationSettings,
 )
+from rewardkit.pictures import Picture
+from rewardkit.trainer.models.vision import Vision
 from rewardkit.trainer.rollout.base import Sampling
 from rewardkit.trainer.rollout.hf import HfRollout
 
@@ -36,14 +38,14 @@ def open_engine(engine: EngineSettings, settings: GenerationSettings) -> HfEngin
     dtype = "auto" if engine.dtype == "auto" else getattr(torch, engine.dtype, None)
     if dtype is None:
         raise ConfigError(f"--dtype '{engine.dtype}' is not a torch dtype; use float32, bfloat16 or auto")
+    vision = Vision.of(engine.model, tokenizer, trust_remote_code=engine.trust_remote_code)
+    kind = AutoModelForCausalLM if vision is None else AutoModelForImageTextToText
     try:
-        model = AutoModelForCausalLM.from_pretrained(
-            engine.model, dtype=dtype, trust_remote_code=engine.trust_remote_code
-        )
+        model = kind.from_pretrained(engine.model, dtype=dtype, trust_remote_code=engine.trust_remote_code)
     except (OSError, ValueError) as error:
         raise ConfigError(f"cannot load a model from '{engine.model}': {reason_of(error)}") from None
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    return HfEngine(model.to(device), tokenizer, eos_ids(engine.model, tokenizer), engine, settings)
+    return HfEngine(model.to(device), tokenizer, eos_ids(engine.model, tokenizer), engine, settings, vision)
 
 
 class HfEngine:
@@ -56,14 +58,16 @@ class HfEngine:
         ends: Sequence[int],
         engine: EngineSettings,
         settings: GenerationSettings,
+        vision: Vision | None = None,
     ) -> None:
         self._tokenizer = tokenizer
+        self._vision = vision
         self._settings = settings
         self._ends = list(ends)
         pad = tokenizer.pad_token_id
         self._pad = tokenizer.eos_token_id if pad is None else pad
         self._rollout = HfRollout(
-            model, eos_ids=self._ends, pad_id=self._pad, response_length=settings.max_tokens
+            model, eos_ids=self._ends, pad_id=self._pad, response_length=settings.max_tokens, vision=vision
         )
         longest = window(engine, settings) or 1 << 20
         self._limit = settings.max_prompt_tokens or longest - settings.max_tokens
@@ -83,27 +87,33 @@ class HfEngine:
             play = self._player.play
             self._rollout.converse(play, requests, self._sampling(), lambda _, one: done(one))
             return
-        ids = [encode(self._tokenizer, request.messages) for request in requests]
         fitting = []
-        for request, prompt in zip(requests, ids, strict=True):
-            if why := too_long(len(prompt), self._limit):
+        pictures: list[Sequence[Picture]] = []
+        for request in requests:
+            try:
+                prompt = encode_prompt(self._tokenizer, self._vision, request.messages)
+                why = too_long(len(prompt.long_ids), self._limit)
+            except InputError as error:
+                why = str(error)
+            if why:
                 done(Completion(request.row, request.sample, error=why))
             else:
-                fitting.append((request, prompt))
+                fitting.append((request, prompt.long_ids))
+                pictures.append(prompt.pictures)
         if not fitting:
             return
-        width = max(len(prompt) for _, prompt in fitting)
-        padded = torch.tensor([[self._pad] * (width - len(prompt)) + prompt for _, prompt in fitting])
-        mask = torch.tensor([[0] * (width - len(prompt)) + [1] * len(prompt) for _, prompt in fitting])
+        width = max(len(ids) for _, ids in fitting)
+        padded = torch.tensor([[self._pad] * (width - len(ids)) + ids for _, ids in fitting])
+        mask = torch.tensor([[0] * (width - len(ids)) + [1] * len(ids) for _, ids in fitting])
         found = self._rollout.generate(
-            padded, mask, self._sampling(), [request.seed for request, _ in fitting]
+            padded, mask, self._sampling(), [request.seed for request, _ in fitting], pictures=pictures
         )
-        for i, (request, prompt) in enumerate(fitting):
+        for i, (request, ids) in enumerate(fitting):
             length = int(found.response_mask[i].sum())
             log_probs = (
                 None if found.rollout_log_probs is None else found.rollout_log_probs[i, :length].tolist()
             )
-            done(self._completion(request, len(prompt), found.responses[i, :length].tolist(), log_probs))
+            done(self._completion(request, len(ids), found.responses[i, :length].tolist(), log_probs))
 
     def close(self) -> None:
         """See `GenerationEngine.close`. Does nothing."""

@@ -9,6 +9,7 @@ from transformers import AutoTokenizer, GenerationConfig
 
 from rewardkit.errors import ConfigError, reason_of
 from rewardkit.generation.types import EngineSettings
+from rewardkit.trainer.models.vision import PicturePrompt, Vision
 from rewardkit.types import Message
 
 
@@ -29,8 +30,20 @@ def load_tokenizer(engine: EngineSettings) -> Any:
     return tokenizer
 
 
+def encode_prompt(tokenizer: Any, vision: Vision | None, messages: Sequence[Message]) -> PicturePrompt:
+    """Return the tokens and pictures of a conversation, up to the beginning of the model's response.
+
+    Raises:
+        InputError: A picture is broken, or the text contains a mark for a picture.
+    """
+    if vision is not None:
+        return vision.encode(messages)
+    ids = encode(tokenizer, messages)
+    return PicturePrompt(ids, ids, [])
+
+
 def encode(tokenizer: Any, messages: Sequence[Message]) -> list[int]:
-    """Return the token ids of a conversation, up to the beginning of the model's response."""
+    """Return the token ids of a conversation of texts, up to the beginning of the model's response."""
     text = tokenizer.apply_chat_template(list(messages), add_generation_prompt=True, tokenize=False)
     ids: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
     return ids

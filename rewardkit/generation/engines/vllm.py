@@ -12,9 +12,9 @@ from typing import Any
 import torch
 
 from rewardkit.agents.transcript import Transcript
-from rewardkit.errors import ConfigError, MissingDependencyError
+from rewardkit.errors import ConfigError, InputError, MissingDependencyError
 from rewardkit.generation.engines.limits import too_long, window
-from rewardkit.generation.engines.tokens import encode, eos_ids, load_tokenizer
+from rewardkit.generation.engines.tokens import encode_prompt, eos_ids, load_tokenizer
 from rewardkit.generation.playing import Player
 from rewardkit.generation.types import (
     Completion,
@@ -25,9 +25,15 @@ from rewardkit.generation.types import (
 )
 from rewardkit.processes import large_imports
 from rewardkit.trainer.models.shape import read_shape
+from rewardkit.trainer.models.vision import Vision
 from rewardkit.trainer.rollout.sampling_params import check_sampling_params, extended
 from rewardkit.trainer.rollout.stepping import Stepper
-from rewardkit.trainer.rollout.vllm_arguments import constraint_arguments, llm_arguments
+from rewardkit.trainer.rollout.vllm_arguments import (
+    check_expanded,
+    constraint_arguments,
+    llm_arguments,
+    vllm_prompt,
+)
 from rewardkit.trainer.rollout.vllm_limits import reason_of
 from rewardkit.trainer.rollout.vllm_side_effects import no_compiling
 
@@ -71,7 +77,8 @@ def open_engine(engine: EngineSettings, settings: GenerationSettings) -> VllmEng
         transcript = Transcript(tokenizer, eos_ids(engine.model, tokenizer))
         longest = context - settings.max_tokens
         player = Player(settings, transcript, longest_prompt=longest, context=context)
-    return VllmEngine(llm, tokenizer, settings, player, on_cpu=on_cpu)
+    vision = Vision.of(engine.model, tokenizer, trust_remote_code=engine.trust_remote_code)
+    return VllmEngine(llm, tokenizer, settings, player, on_cpu=on_cpu, vision=vision)
 
 
 def arguments(engine: EngineSettings, settings: GenerationSettings, *, on_cpu: bool) -> dict[str, Any]:
@@ -124,12 +131,14 @@ class VllmEngine:
         player: Player | None = None,
         *,
         on_cpu: bool,
+        vision: Vision | None = None,
     ) -> None:
         self._llm = llm
         self._tokenizer = tokenizer
         self._settings = settings
         self._player = player
         self._on_cpu = on_cpu
+        self._vision = vision
         self._limit = llm.llm_engine.model_config.max_model_len - settings.max_tokens
 
     def run(self, requests: Sequence[GenerationRequest], done: Done) -> None:
@@ -139,22 +148,26 @@ class VllmEngine:
             return
         fitting = []
         for request in requests:
-            ids = encode(self._tokenizer, request.messages)
-            if why := too_long(len(ids), self._limit):
+            try:
+                prompt = encode_prompt(self._tokenizer, self._vision, request.messages)
+                why = too_long(len(prompt.long_ids), self._limit)
+            except InputError as error:
+                why = str(error)
+            if why:
                 done(Completion(request.row, request.sample, error=why))
             else:
-                fitting.append((request, ids))
-        prompts = [{"prompt_token_ids": ids} for _, ids in fitting]
+                fitting.append((request, prompt))
+        prompts = [vllm_prompt(prompt) for _, prompt in fitting]
         parameters = [self._parameters(request.seed) for request, _ in fitting]
         with no_compiling(self._on_cpu):
             names = self._llm.enqueue(prompts, parameters, use_tqdm=False)
-            asked = {
-                name.partition("-")[0]: request for name, (request, _) in zip(names, fitting, strict=True)
-            }
+            asked = {name.partition("-")[0]: one for name, one in zip(names, fitting, strict=True)}
             while self._llm.llm_engine.has_unfinished_requests():
                 for result in self._llm.llm_engine.step():
                     if result.finished:
-                        done(_completion(asked[result.request_id.partition("-")[0]], result))
+                        request, prompt = asked[result.request_id.partition("-")[0]]
+                        check_expanded(prompt, result.prompt_token_ids)
+                        done(_completion(request, result))
 
     def close(self) -> None:
         """See `GenerationEngine.close`."""
@@ -188,6 +201,8 @@ class VllmEngine:
 
     def _parameters(self, seed: int) -> Any:
         given = self._common(seed, self._settings.max_tokens)
+        if self._vision is not None:
+            given["logit_bias"] = dict.fromkeys(self._vision.placeholders, -100.0)
         from vllm import SamplingParams
 
         return SamplingParams(**given, stop=list(self._settings.stop) or None)

@@ -1,0 +1,296 @@
+"""Vision-language models: prompts with pictures as tokens, and the tensors of pictures for a forward pass.
+
+A prompt has two forms. The short ids contain one mark for each picture, and the long ids one placeholder for
+each vector that the vision tower computes. Models compute with long ids. vLLM gets short ids, in which it
+replaces each mark as this module does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from rewardkit.errors import ConfigError, InputError, reason_of
+from rewardkit.model_folders import read_config
+from rewardkit.pictures import Picture, PictureStore, pictures_in
+from rewardkit.types import Message
+
+PICTURES = "pictures"
+"""Tensor of a batch with the numbers of each row's pictures in a `PictureBook`, (B, K), filled with -1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Facts about the models of one type."""
+
+    processor: str
+    """Name of the processor's class in transformers."""
+    tower: str
+    """Name of the module that contains the vision tower."""
+    mrope: bool = False
+    """True if a token's position has three parts: time, height and width."""
+    nested: bool = False
+    """True if the image processor expects the pictures of each row as a list."""
+
+
+FAMILIES = {
+    "idefics3": Family("Idefics3Processor", "vision_model", nested=True),
+    "llava": Family("LlavaProcessor", "vision_tower"),
+    "qwen2_vl": Family("Qwen2VLProcessor", "visual", mrope=True),
+    "qwen2_5_vl": Family("Qwen2_5_VLProcessor", "visual", mrope=True),
+    "qwen3_vl": Family("Qwen3VLProcessor", "visual", mrope=True),
+}
+"""Model types that are known to be computed correctly with pictures."""
+
+
+@dataclass(frozen=True, slots=True)
+class PicturePrompt:
+    """Tokens and pictures of a prompt."""
+
+    short_ids: list[int]
+    long_ids: list[int]
+    pictures: list[Picture]
+
+
+def why_no_pictures(path: str) -> str | None:
+    """Return the reason why a model cannot be given pictures, or None if it can.
+
+    Only the model's config.json is read. A model that is not stored locally counts as fit.
+    """
+    config = read_config(path)
+    if config is None or config.get("model_type") in FAMILIES:
+        return None
+    kind = config.get("model_type")
+    if "vision_config" not in config:
+        return f"'{path}' ({kind}) is a model for text"
+    return f"pictures are not supported for '{path}' ({kind}); supported model types: {', '.join(FAMILIES)}"
+
+
+class Vision:
+    """Processor of a vision-language model, which makes tokens and tensors of prompts with pictures."""
+
+    def __init__(self, path: str, family: Family, tokenizer: Any, *, trust_remote_code: bool = False) -> None:
+        """See `Vision.of`."""
+        self.family = family
+        self.tokenizer = tokenizer
+        self.processor = _load_processor(path, family, tokenizer, trust_remote_code)
+        """Processor of transformers, without the part for videos."""
+        self._blocks: dict[tuple[int, int], list[int]] = {}
+        """Tokens for a picture, by its width and height."""
+        self._sound: set[str] = set()
+        """Digests of pictures that can be decoded."""
+        self.mark: int = self.processor.image_token_id
+        """Token that stands for a picture in the short ids, and for a part of one in the long ids."""
+
+    @classmethod
+    def of(cls, path: str, tokenizer: Any, *, trust_remote_code: bool = False) -> Vision | None:
+        """Return the processor of a model, or None if the model is not in `FAMILIES`.
+
+        Raises:
+            ConfigError: The model's processor cannot be loaded.
+        """
+        config = read_config(path)
+        family = FAMILIES.get(str((config or {}).get("model_type")))
+        return None if family is None else cls(path, family, tokenizer, trust_remote_code=trust_remote_code)
+
+    @cached_property
+    def placeholders(self) -> list[int]:
+        """Tokens that stand for pictures or videos, which a model must not generate."""
+        names = ("image_token_id", "video_token_id")
+        return sorted({one for name in names if isinstance(one := getattr(self.processor, name, None), int)})
+
+    def render(self, messages: Sequence[Message], **options: Any) -> str:
+        """Return messages as text in the chat template, with one mark for each picture."""
+        text: str = self.tokenizer.apply_chat_template(self.turns(messages), tokenize=False, **options)
+        return text
+
+    def turns(self, messages: Sequence[Message]) -> list[Message]:
+        """Return messages as the chat template gets them."""
+        return [{**one, "content": _template_parts(one.get("content"))} for one in messages]
+
+    def encode(self, messages: Sequence[Message], **options: Any) -> PicturePrompt:
+        """Return the tokens of a conversation, up to the beginning of the model's response.
+
+        Raises:
+            PictureError: A picture is broken.
+            InputError: The text itself contains a mark, or the template drops a picture.
+        """
+        text = self.render(messages, add_generation_prompt=True, **options)
+        return self.expand(text, pictures_in(messages))
+
+    def expand(self, text: str, pictures: Sequence[Picture]) -> PicturePrompt:
+        """Return the tokens of a text with one mark for each picture. See `encode`."""
+        short: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
+        blocks = iter(self.blocks(short, pictures))
+        long = [one for i in short for one in (next(blocks) if i == self.mark else (i,))]
+        return PicturePrompt(short, long, list(pictures))
+
+    def blocks(self, short: Sequence[int], pictures: Sequence[Picture]) -> list[list[int]]:
+        """Return the tokens that replace each mark in short ids. See `encode`."""
+        marks = short.count(self.mark)
+        if marks != len(pictures):
+            raise InputError(
+                f"the rendered prompt has {marks} marks for pictures ({self.tokenizer.decode([self.mark])}), "
+                f"but there are {len(pictures)} pictures; the text must not contain marks, and the chat "
+                "template must support pictures"
+            )
+        return [self._block(picture) for picture in pictures]
+
+    def _block(self, picture: Picture) -> list[int]:
+        """Return the tokens for a picture, whose number depends on its size. Decode each picture once."""
+        if picture.digest not in self._sound:
+            picture.load()
+            self._sound.add(picture.digest)
+        known = self._blocks.get(picture.size)
+        if known is None:
+            image = picture.load()
+            found = self.processor(
+                text=[self.processor.image_token],
+                images=[[image]] if self.family.nested else [image],
+                add_special_tokens=False,
+            )
+            known = self._blocks[picture.size] = [int(i) for i in found["input_ids"][0]]
+        return known
+
+    def tensors(self, pictures: Sequence[Picture]) -> dict[str, Any]:
+        """Return the model's arguments for all pictures in a forward pass, in order of their placeholders."""
+        if not pictures:
+            return {}
+        images = [picture.load() for picture in pictures]
+        given = [images] if self.family.nested else images
+        found = self.processor.image_processor(given, return_tensors="pt")
+        return {name: found[name] for name in _ARGUMENTS if name in found}
+
+    def positions(self, model: Any, ids: Any, mask: Any, tensors: Mapping[str, Any]) -> Any:
+        """Return positions (3, B, L) for padded ids if the model needs such positions, otherwise None."""
+        if not self.family.mrope:
+            return None
+        kinds = (ids == self.mark).int()
+        grid = tensors.get("image_grid_thw")
+        found, _ = model.base_model.get_rope_index(
+            ids, mm_token_type_ids=kinds, image_grid_thw=grid, attention_mask=mask
+        )
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Pictures of the rows in a batch, in order."""
+
+    vision: Vision
+    pictures: Sequence[Sequence[Picture]]
+
+    def tensors(self, device: Any) -> dict[str, Any]:
+        """Return the model's arguments for all pictures, on a device."""
+        found = self.vision.tensors([one for of_row in self.pictures for one in of_row])
+        return {name: tensor.to(device) for name, tensor in found.items()}
+
+
+_ARGUMENTS = ("pixel_values", "pixel_attention_mask", "image_grid_thw")
+
+
+def _template_parts(content: Any) -> Any:
+    """Return content as a list of parts, since some templates drop text that is not in a list."""
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    if not isinstance(content, list):
+        return content
+    return [{"type": "image"} if part.get("type") == "image" else part for part in content]
+
+
+def _load_processor(path: str, family: Family, tokenizer: Any, remote: bool) -> Any:
+    import transformers
+
+    class ForImages(getattr(transformers, family.processor)):  # type: ignore[misc]
+        """Processor without the part for videos, which needs torchvision."""
+
+        @classmethod
+        def get_attributes(cls) -> list[str]:
+            return ["image_processor", "tokenizer"]
+
+    try:
+        made = ForImages.from_pretrained(path, trust_remote_code=remote, backend="pil")
+    except (OSError, ValueError, ImportError) as error:
+        raise ConfigError(f"cannot load the processor of '{path}': {reason_of(error)}") from None
+    made.tokenizer = tokenizer
+    return made
+
+
+def saved_processor(path: str, tokenizer: Any) -> Any:
+    """Return the object whose `save_pretrained` writes everything that prepares a model's prompts."""
+    vision = Vision.of(path, tokenizer)
+    return tokenizer if vision is None else vision.processor
+
+
+class PictureBook:
+    """Pictures of a run, by number. Batches contain numbers, which processes can exchange."""
+
+    def __init__(self, vision: Vision) -> None:
+        self.vision = vision
+        self._pictures: list[Picture] = []
+        self._most = 0
+        """Maximum number of pictures that were added together, which are those of a row."""
+        self._store = PictureStore()
+
+    def keep(self, picture: Picture) -> Picture:
+        """Return the same picture with its bytes on disk."""
+        return self._store.keep(picture)
+
+    def add(self, pictures: Sequence[Picture]) -> tuple[int, ...]:
+        """Add pictures and return their numbers."""
+        first = len(self._pictures)
+        self._most = max(self._most, len(pictures))
+        self._pictures += map(self.keep, pictures)
+        return tuple(range(first, len(self._pictures)))
+
+    def __getitem__(self, number: int) -> Picture:
+        return self._pictures[number]
+
+    def __len__(self) -> int:
+        return len(self._pictures)
+
+    def numbers(self, rows: Sequence[Any]) -> Any:
+        """Return the numbers of each row's pictures as `PICTURES`, with the same width in the whole run."""
+        return numbered([row.pictures for row in rows], self._most)
+
+    def digests(self, numbers: Sequence[int]) -> list[str]:
+        """Return the digests of pictures."""
+        return [self._pictures[i].digest for i in numbers]
+
+    def tensors(self, numbers: Sequence[int], device: Any) -> dict[str, Any]:
+        """Return the model's arguments for the pictures with these numbers, in order."""
+        found = self.vision.tensors([self._pictures[i] for i in numbers])
+        return {name: tensor.to(device) for name, tensor in found.items()}
+
+
+def freeze_tower(model: Any) -> None:
+    """Keep a model's vision tower from being trained.
+
+    Raises:
+        ConfigError: The model has no vision tower that is known.
+    """
+    family = FAMILIES.get(model.config.model_type)
+    names = [name for name, _ in model.named_parameters() if family and family.tower in name.split(".")]
+    if not names:
+        raise ConfigError(
+            f"actor.freeze_vision_tower=true: a model of type {model.config.model_type} has no vision tower"
+        )
+    for name in names:
+        model.get_parameter(name).requires_grad_(False)
+
+
+def pictures_of(book: PictureBook | None, rows: Sequence[Any]) -> dict[str, Any]:
+    """Return a rollout engine's argument with the pictures of each row, or nothing if there are none."""
+    if book is None or not any(row.pictures for row in rows):
+        return {}
+    return {"pictures": [[book[i] for i in row.pictures] for row in rows]}
+
+
+def numbered(pictures: Sequence[Sequence[int]], width: int) -> Any:
+    """Return the numbers of the pictures in each row as a tensor (B, width), filled with -1."""
+    import torch
+
+    rows = [[*row, *[-1] * (width - len(row))] for row in pictures]
+    return torch.tensor(rows, dtype=torch.int64).view(len(rows), width)
