@@ -16,6 +16,7 @@ Shapes: B responses, P prompt tokens (left-padded), T response tokens (right-pad
     scored                                                       (B,) bool: the reward's status was `ok`
     correct                                                      (B,) float64: 1, 0, or NaN if undecided
     groups, seeds                                                (B,) int64: prompt number; random seed
+    pictures                                                     (B, K) int64: `models/vision.py`
     reward_baselines                                             (B,) float32: ReMax's greedy scores
     score_parts                                                  (B, K) float64: parts that GDPO compares
 
@@ -66,6 +67,8 @@ class PromptRow:
     """Token ids of the prompt, with the chat template applied."""
     agent_name: str | None = None
     """Name of the agent that generates the response, or None for the run's default agent."""
+    pictures: tuple[int, ...] = ()
+    """Numbers of the prompt's pictures in the run's `PictureBook`."""
     branches: tuple[TokenHistory, ...] = ()
     """Other histories of the same episode, if a program rewrote the message history. They are trained on with
     the advantage of the response (`steps/branches.py`)."""

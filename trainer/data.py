@@ -7,12 +7,13 @@ half a gigabyte per process.
 from __future__ import annotations
 
 import hashlib
+import json
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, NamedTuple, TypeVar, overload
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,12 +24,25 @@ from rewardkit.errors import InputError, RewardkitError, reason_of
 from rewardkit.files.formats import open_rows
 from rewardkit.files.inputs import find_inputs
 from rewardkit.files.records import BadRowError, Records, parse_all
-from rewardkit.rows import AUDIT, FLAGS, MEDIA, RowNames, flags_of, ground_truth_text, plain_mapping, value_at
+from rewardkit.messages import prompt_text
+from rewardkit.pictures import PictureError, has_media, has_parts, pictures_in, with_digests, with_pictures
+from rewardkit.rows import (
+    AUDIT,
+    FLAGS,
+    MEDIA,
+    RowNames,
+    flags_of,
+    ground_truth_text,
+    plain_mapping,
+    prompt_of,
+    value_at,
+)
 from rewardkit.tables import column_of, top_level, type_of
 from rewardkit.text import writable
 from rewardkit.trainer.batch import PromptRow
 from rewardkit.trainer.config.root import DataConfig
 from rewardkit.trainer.distributed import World
+from rewardkit.trainer.models.vision import PictureBook
 from rewardkit.types import Message
 
 ALONE = World(0, 1, torch.device("cpu"))
@@ -44,6 +58,15 @@ def file_list(files: Any) -> list[Path]:
     return [Path(str(f)).expanduser() for f in (files if isinstance(files, (list, tuple)) else [files])]
 
 
+class ShownPrompt(NamedTuple):
+    """Prompt with pictures."""
+
+    messages: bytes
+    """Messages as JSON, with a part of type `image` for each picture."""
+    pictures: tuple[int, ...]
+    """Numbers of the pictures in the run's `PictureBook`."""
+
+
 @dataclass(frozen=True)
 class PromptFile:
     """Columns of a prompt file that training needs: data source, prompt, ground truth, extra info, agent."""
@@ -51,6 +74,10 @@ class PromptFile:
     path: Path
     table: pa.Table
     names: RowNames
+    shown: Sequence[ShownPrompt | None] = ()
+    """Prompts with pictures by row, or empty if no row has any."""
+    with_media: bool = True
+    """False if pictures and other media are ignored."""
 
     def row(self, i: int) -> dict[str, Any]:
         """Check and return row `i`."""
@@ -66,11 +93,25 @@ class PromptFile:
         for first in range(start, stop, PIECE):
             piece = self.table.slice(first, min(PIECE, stop - first)).to_pylist()
             for i, row in enumerate(piece, first):
-                yield training_row(row, f"{self.path}, row {i}", self.names)
+                where = f"{self.path}, row {i}"
+                shown = self.shown[i] if self.shown else None
+                if not self.with_media and has_parts(prompt := prompt_of(row[str(self.names.prompt)])):
+                    row[str(self.names.prompt)] = prompt_text(prompt) or "-"
+                if shown is None:
+                    yield training_row(row, where, self.names)
+                else:
+                    found = training_row(row | {str(self.names.prompt): "-"}, where, self.names)
+                    yield found | {"prompt": json.loads(shown.messages), "pictures": shown.pictures}
 
 
-def open_prompts(path: Path, prompt_key: str) -> PromptFile:
+def open_prompts(
+    path: Path, prompt_key: str, book: PictureBook | None = None, *, with_media: bool = True
+) -> PromptFile:
     """Read the columns that training needs from a prompt file.
+
+    Args:
+        book: Book to which the pictures in the file are added, or None if there must be none.
+        with_media: False to ignore columns of images, videos and audio.
 
     Raises:
         InputError: The file is missing, cannot be read, is empty, lacks a column, or contains images.
@@ -81,7 +122,9 @@ def open_prompts(path: Path, prompt_key: str) -> PromptFile:
     file = open_rows(source)
     try:
         names = training_names(file, prompt_key)
-        tables = [_table(records, names, path) for records in file.chunks()]
+        shown: list[ShownPrompt | None] = []
+        media = MEDIA if with_media else ()
+        tables = [_table(records, names, path, media, book, shown) for records in file.chunks()]
         if not any(map(len, tables)):
             raise InputError(f"{path} has no rows")
         table = pa.concat_tables(tables, promote_options="permissive").combine_chunks()
@@ -89,20 +132,51 @@ def open_prompts(path: Path, prompt_key: str) -> PromptFile:
         raise InputError(f"cannot read {path}: {reason_of(error)}") from None
     finally:
         file.close()
-    return PromptFile(path, table, names)
+    return PromptFile(path, table, names, shown if any(shown) else (), with_media)
 
 
-def _table(records: Records, names: RowNames, path: Path) -> pa.Table:
-    """Return the columns that training needs. In line-based files, all columns except the prompt are text."""
+def _shown(row: Mapping[str, Any], prompt: Any, path: Path, i: int, book: PictureBook) -> ShownPrompt | None:
+    """Return a row's prompt and the numbers of its pictures, or None if it is only text."""
+    if not has_media(row, prompt):
+        return None
+    try:
+        messages = with_pictures(row, prompt, path.parent)
+    except PictureError as error:
+        raise InputError(f"{path}, row {i}: {error}") from None
+    pictures = pictures_in(messages)
+    return ShownPrompt(json.dumps(with_digests(messages)).encode(), book.add(pictures)) if pictures else None
+
+
+def _table(
+    records: Records,
+    names: RowNames,
+    path: Path,
+    media: Sequence[str],
+    book: PictureBook | None,
+    shown: list[ShownPrompt | None],
+) -> pa.Table:
+    """Return the columns that training needs. In line-based files, all columns except the prompt are text.
+
+    Args:
+        media: Columns of images and other media.
+        book: Book to which the pictures are added, or None if there must be none.
+        shown: List to which the prompts with pictures are added.
+    """
     if records.damaged is not None:
         raise InputError(f"{path}, row {records.first_row}: {records.damaged}")
     wanted = (names.data_source, names.prompt, names.ground_truth, names.extra_info, AGENT_NAME)
     read = [name for name in wanted if name is not None]
     if (table := records.table) is not None:
         there = table.schema.names
-        media = table.select([name for name in MEDIA if name in there])
-        for i, row in enumerate(media.to_pylist() if media.num_columns else (), records.first_row):
-            refuse_media(row, f"{path}, row {i}")
+        beside = table.select([name for name in media if name in there])
+        if book is not None:
+            prompts = column_of(table, str(names.prompt))
+            for i in range(len(table)):  # row by row, because pictures are large
+                row = beside.slice(i, 1).to_pylist()[0] if beside.num_columns else {}
+                shown.append(_shown(row, prompts[i].as_py(), path, records.first_row + i, book))
+        else:
+            for i, row in enumerate(beside.to_pylist() if beside.num_columns else (), records.first_row):
+                refuse_media(row, f"{path}, row {i}")
         held = dict.fromkeys(top_level(name, table.schema) for name in read)
         return table.select([name for name in held if name in there])
     columns: dict[str, list[Any]] = {name: [] for name in read}
@@ -111,7 +185,10 @@ def _table(records: Records, names: RowNames, path: Path) -> pa.Table:
             raise InputError(f"{path}, row {i}: {row}")
         if row is None:
             continue
-        refuse_media(row, f"{path}, row {i}")
+        if book is None and media:
+            refuse_media(row, f"{path}, row {i}")
+        elif book is not None:
+            shown.append(_shown(row, value_at(row, names.prompt), path, i, book))
         for name, values in columns.items():
             values.append(value_at(row, name) if name == names.prompt else _as_text(value_at(row, name)))
     try:
@@ -133,18 +210,18 @@ def _as_text(value: Any) -> str | None:
     return None if text is None else writable(text)
 
 
-def read_rows(path: Path, prompt_key: str) -> list[dict[str, Any]]:
-    """Return all rows in a file.
+def read_rows(path: Path, prompt_key: str, *, with_media: bool = True) -> list[dict[str, Any]]:
+    """Return all rows in a file. With `with_media=False`, prompts with pictures are reduced to their texts.
 
     Raises:
         InputError: The file cannot be used (see `open_prompts`), or a row lacks a value.
     """
-    return list(open_prompts(path, prompt_key).rows())
+    return list(open_prompts(path, prompt_key, with_media=with_media).rows())
 
 
 def agent_names(path: Path, prompt_key: str) -> set[str | None]:
     """Return the agent names in a file. None stands for rows without an agent name."""
-    table = open_prompts(path, prompt_key).table
+    table = open_prompts(path, prompt_key, with_media=False).table
     return set(table[AGENT_NAME].unique().to_pylist()) if AGENT_NAME in table.column_names else {None}
 
 
@@ -184,6 +261,11 @@ class PromptRows(Sequence[PromptRow]):
         return len(self._kept)
 
     @property
+    def with_pictures(self) -> bool:
+        """True if a prompt has pictures."""
+        return any(file.shown for file in self._files)
+
+    @property
     def largest_id(self) -> int:
         """Largest token id in any prompt, or 0 if there are no tokens."""
         return pc.max(self._ids.flatten()).as_py() or 0
@@ -219,6 +301,7 @@ def load_rows(
     leave_out: Sequence[str] = (),
     tokenise: Callable[[dict[str, Any]], list[int]] | None = None,
     world: World = ALONE,
+    book: PictureBook | None = None,
 ) -> PromptRows:
     """Read and tokenise the first `max_samples` prompts in the files, or all prompts if it is -1.
 
@@ -229,11 +312,12 @@ def load_rows(
         tokenise: Function that returns the token ids of a row's prompt. It is needed if prompts contain more
             than messages, such as tools. Prompts are then never truncated.
         world: Processes that divide the rows among themselves, since checking and tokenising rows is slow.
+        book: Book to which the prompts' pictures are added, or None if the model reads only text.
     """
     if tokenise is not None:
         config = replace(config, truncation="error")
-    ids_of = tokenise or (lambda raw: _tokenise(tokenizer, raw["prompt"], config))
-    opened = [open_prompts(path, config.prompt_key) for path in file_list(files)]
+    ids_of = tokenise or (lambda raw: _tokenise(tokenizer, raw, config, book))
+    opened = [open_prompts(path, config.prompt_key, book) for path in file_list(files)]
     _check_flags(leave_out, opened)
     spans = _spans(opened, max_samples, world.size)
     number = sum(stop - start for _, start, stop in spans)
@@ -246,7 +330,9 @@ def load_rows(
             at = f"{file.path}, row {i}"
             left_out = bool(leave_out) and not set(leave_out).isdisjoint(flags_of(raw["extra_info"]))
             flagged += left_out
-            ids.append(None if left_out else _fit(_templated(ids_of, raw, at), config, at))
+            uncut = replace(config, truncation="error") if raw.get("pictures") else config
+            ids.append(None if left_out else _fit(_templated(ids_of, raw, at), uncut, at))
+            raw.pop("pictures", None)  # other rows of the run determine their numbers
             marks.append(hashlib.blake2b(repr(raw).encode("utf-8", "surrogatepass"), digest_size=16).digest())
         return pa.array(ids, TOKEN_IDS), b"".join(marks), flagged
 
@@ -318,8 +404,11 @@ def _templated(ids_of: Callable[[dict[str, Any]], list[int]], raw: dict[str, Any
         ) from None
 
 
-def _tokenise(tokenizer: Any, prompt: str | list[Message], config: DataConfig) -> list[int]:
+def _tokenise(
+    tokenizer: Any, raw: Mapping[str, Any], config: DataConfig, book: PictureBook | None
+) -> list[int]:
     """Return the token ids of a prompt with the chat template applied. Plain text becomes a user message."""
+    prompt: str | list[Message] = raw["prompt"]
     turns = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
     messages = [{"role": turn["role"], "content": turn["content"]} for turn in turns]
     if not tokenizer.chat_template:
@@ -327,6 +416,10 @@ def _tokenise(tokenizer: Any, prompt: str | list[Message], config: DataConfig) -
             f"the tokenizer of '{tokenizer.name_or_path}' has no chat template; use an instruct model"
         )
     extra = config.apply_chat_template_kwargs
+    if book is not None:
+        pictures = [book[i] for i in raw.get("pictures", ())]
+        text = book.vision.render(messages, add_generation_prompt=True, **extra)
+        return book.vision.expand(text, pictures).long_ids
     text = tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False, **extra)
     ids: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
     return ids

@@ -20,6 +20,7 @@ from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.feed import Feed
 from rewardkit.trainer.logging.logger import Logger
+from rewardkit.trainer.models.vision import PictureBook
 from rewardkit.trainer.rewards import RewardSource
 from rewardkit.trainer.rollout.base import RolloutEngine
 from rewardkit.trainer.workers.actor import Actor, Reference
@@ -81,5 +82,7 @@ class TrainingRun(StageRun):
     """Number of times that the actor's weights have been sent to the rollout engine."""
     synced: int = 0
     """Step of the weights that were sent last."""
+    book: PictureBook | None = None
+    """Pictures in the prompts, or None if the policy reads only text."""
     agents: EpisodeSetup | None = None
     """Setup shared by all episodes, or None if every response is a single turn."""

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.distributed.checkpoint.filesystem import FileSystemReader
 from torch.distributed.checkpoint.metadata import TensorStorageMetadata
 from torch.distributed.checkpoint.state_dict_loader import load
-from transformers import AutoModel, AutoModelForCausalLM, AutoModelForSequenceClassification
+from transformers import AutoModel, AutoModelForSequenceClassification
 
 from rewardkit.errors import ConfigError, reason_of
 from rewardkit.files.publishing import sync
@@ -23,9 +23,10 @@ from rewardkit.trainer.checkpoint.damage import reading
 from rewardkit.trainer.checkpoint.find import read_facts, to_export
 from rewardkit.trainer.config.workers import ModelConfig, has_adapter
 from rewardkit.trainer.models.heads import ValueModel
-from rewardkit.trainer.models.load import DTYPES, load_model_config, load_tokenizer
+from rewardkit.trainer.models.load import DTYPES, language_model_class, load_model_config, load_tokenizer
 from rewardkit.trainer.models.lora import AdapterParts, add_lora
 from rewardkit.trainer.models.sharding import full_tensors
+from rewardkit.trainer.models.vision import saved_processor
 
 
 def dtype_of(model_config: Any) -> torch.dtype:
@@ -49,7 +50,7 @@ def write_weights(
     if scores:
         name = classifier_names(model_config)
         state = {name(key): tensor for key, tensor in state.items()}
-    kind = AutoModelForSequenceClassification if scores else AutoModelForCausalLM
+    kind = AutoModelForSequenceClassification if scores else language_model_class(model_config)
     with torch.device("meta"):
         skeleton = kind.from_config(model_config, dtype=dtype)
     skeleton.save_pretrained(folder, state_dict=state)
@@ -120,7 +121,7 @@ def export(checkpoint: Path, out: Path, dtype: str | None = None) -> Path:
             scores = (Path(described) / CARD).is_file()
             weights = _weights(found / "actor", model_config, options, wanted, scores=scores)
         write_weights(weights, model_config, temporary, wanted, scores=scores)
-        load_tokenizer(described).save_pretrained(temporary)
+        saved_processor(described, load_tokenizer(described)).save_pretrained(temporary)
         if scores:
             shutil.copy(Path(described) / CARD, temporary)
         write_card(found, temporary)
@@ -149,7 +150,7 @@ def _weights(
 ) -> dict[str, Tensor]:
     """Load a model with this config from a checkpoint, and return its full tensors by name."""
     saved_tensors(folder)  # reports damage, for which torch would also log a traceback
-    kind = AutoModel if scores else AutoModelForCausalLM
+    kind = AutoModel if scores else language_model_class(model_config)
     with torch.device("meta"):  # avoids computing random initial weights
         body = kind.from_config(model_config, dtype=torch.float32)
     if has_adapter(options):

@@ -243,6 +243,8 @@ class ActorConfig:
     ulysses_sequence_parallel_size: int = allowed(1, POSITIVE)
     """Number of processes that share each sequence. Use it for long sequences. It does not change the result.
     If the number of processes is not a multiple of this value, their greatest common divisor is used."""
+    freeze_vision_tower: bool = False
+    """Do not train the vision tower of a vision-language model."""
     ppo_epochs: int = allowed(1, POSITIVE)
     """Number of passes over the responses of a step."""
     shuffle: bool = False

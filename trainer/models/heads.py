@@ -8,7 +8,7 @@ shards them.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import pairwise
 from typing import Any, Literal
@@ -23,6 +23,7 @@ from rewardkit.trainer.models.attention import Packed, attending
 from rewardkit.trainer.models.routing import RouterReplay
 from rewardkit.trainer.models.sequence import gather_values, own_part
 from rewardkit.trainer.models.shape import CHUNK_ELEMENTS
+from rewardkit.trainer.models.vision import PictureBook
 
 Packing = Literal["off", "rows", "flat"]
 """Packing of sequences: `off` for one sequence per row, `rows` if short sequences share a row, and `flat` for
@@ -31,6 +32,8 @@ all sequences in one row."""
 OfLogits = Callable[[Tensor, Tensor, Tensor], Tensor]
 """Function that takes hidden states, (n, H), logits at the temperature, (n, V) float32, and the indices of
 n targets. It returns figures for these targets, (n, c)."""
+_BARRED = -1e4
+"""Logit of tokens that are never generated. It is finite, because entropies multiply it by 0."""
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +47,8 @@ class PolicyModel(nn.Module):
         self.packing: Packing = "off"
         self.compiled = False
         """True if a compiled function computes log-probabilities from logits."""
+        self.book: PictureBook | None = None
+        """Pictures of the run, if the model is a vision-language model."""
         self._routing: RouterReplay | None = None
         self._cap = _softcap(body)
         self._scale: float | None = None
@@ -67,22 +72,32 @@ class PolicyModel(nn.Module):
         packed: Packed | None = None,
         routes: Tensor | None = None,
         more: OfLogits | None = None,
+        shown: Mapping[str, Tensor] | None = None,
     ) -> tuple[Tensor, Tensor | None, Tensor | None]:
         """Compute log-probabilities of `targets`, each from the hidden state of the token before it.
 
         Args:
-            ids, positions: Token ids and positions, (R, W). Positions restart at 0 in each sequence.
+            ids, positions: Token ids and positions, (R, W). Positions restart at 0 in each sequence. Some
+                vision-language models have positions (3, R, W).
             places: Index of the token before each target in the flattened ids, (N,).
             targets: Tokens to score, (N,).
             packed: Sequences in the row, if there is a single row, or None if positions separate them.
             routes: Experts for each token, (R, W, layers * k). See `routing.py`.
             more: Function that computes further figures from the logits, or None.
+            shown: Arguments for the pictures in the sequences. See `vision.py`.
 
         Returns:
             Log-probabilities and, if requested, entropies in nats, each (N,) float32, and the further
             figures, (N, c). See `token_log_probs`.
         """
-        score = partial(self._score_all, temperature=temperature, entropy=entropy, packed=packed, more=more)
+        score = partial(
+            self._score_all,
+            temperature=temperature,
+            entropy=entropy,
+            packed=packed,
+            more=more,
+            shown=shown or {},
+        )
         numbers = torch.arange(len(targets), device=targets.device)
         first, *others = _by_part(score, (ids, positions, routes), (places, targets, numbers), packed)
         return first, *others
@@ -111,6 +126,7 @@ class PolicyModel(nn.Module):
         entropy: Entropy,
         packed: Packed | None,
         more: OfLogits | None,
+        shown: Mapping[str, Tensor],
     ) -> tuple[Tensor | None, ...]:
         if routes is not None and self._routing is None:
             self._routing = RouterReplay(self.body)
@@ -118,9 +134,9 @@ class PolicyModel(nn.Module):
             self._routing.expect(routes)
         if self._scale is None:
             with attending(packed):
-                states = self.body(input_ids=ids, position_ids=positions, use_cache=False).logits
+                states = self.body(input_ids=ids, position_ids=positions, use_cache=False, **shown).logits
         else:
-            states = hidden_states(self.body.base_model, ids, positions, packed)
+            states = hidden_states(self.body.base_model, ids, positions, packed, shown)
         states = states.flatten(0, 1)[places]
         head = self._summing_head()
         size = max(CHUNK_ELEMENTS // self.body.config.get_text_config().vocab_size, 1)
@@ -167,6 +183,9 @@ class PolicyModel(nn.Module):
             else:
                 logits = nn.functional.linear(states, weight.to(states.dtype), head.bias)
             logits = self._scaled(logits)
+        if self.book is not None:  # as in the rollout engine, which never generates these tokens
+            barred = torch.tensor(self.book.vision.placeholders, device=logits.device)
+            logits = logits.index_fill(-1, barred, _BARRED)
         compute = compiled_log_probs() if self.compiled else log_probs_at
         log_probs, entropies = compute(logits, targets, temperature, entropy)
         figures = None if more is None else more(states, logits.float() / temperature, numbers)
@@ -212,14 +231,21 @@ def has_no_weights(model: nn.Module) -> bool:
     return any(parameter.is_meta for parameter in model.parameters())
 
 
-def hidden_states(body: nn.Module, ids: Tensor, positions: Tensor, packed: Packed | None = None) -> Tensor:
+def hidden_states(
+    body: nn.Module,
+    ids: Tensor,
+    positions: Tensor,
+    packed: Packed | None = None,
+    shown: Mapping[str, Tensor] | None = None,
+) -> Tensor:
     """Return the last hidden states, (R, W) -> (R, W, H).
 
     No attention mask is needed. Padding follows the tokens, so causal attention ignores it. The sequences in
     a row are separated by `packed`, or by transformers wherever positions restart.
     """
     with attending(packed):
-        states: Tensor = body(input_ids=ids, position_ids=positions, use_cache=False).last_hidden_state
+        given = {"input_ids": ids, "position_ids": positions, "use_cache": False, **(shown or {})}
+        states: Tensor = body(**given).last_hidden_state
     return states
 
 

@@ -9,7 +9,14 @@ from typing import Any
 
 import torch
 from torch import nn
-from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoTokenizer, GenerationConfig
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoModelForCausalLM,
+    AutoModelForImageTextToText,
+    AutoTokenizer,
+    GenerationConfig,
+)
 from transformers.utils import logging as transformers_logging
 
 from rewardkit.errors import ConfigError
@@ -18,6 +25,7 @@ from rewardkit.trainer.config.workers import DTYPE_NAMES, ModelConfig, has_adapt
 from rewardkit.trainer.models.heads import ValueModel, has_no_weights
 from rewardkit.trainer.models.shards import ShardPlaces, match, parameters_on_meta
 from rewardkit.trainer.models.value_head import read_value_head
+from rewardkit.trainer.models.vision import FAMILIES, Vision
 
 DTYPES: dict[str, torch.dtype] = {name: getattr(torch, full) for name, full in DTYPE_NAMES.items()}
 
@@ -40,6 +48,15 @@ def load_tokenizer(path: str, *, trust_remote_code: bool = False) -> Any:
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
     return tokenizer
+
+
+def load_vision(path: str, tokenizer: Any, options: ModelConfig) -> Vision | None:
+    """Load the processor of a vision-language model, or return None for any other model.
+
+    Raises:
+        ConfigError: The processor cannot be loaded.
+    """
+    return Vision.of(path, tokenizer, trust_remote_code=options.trust_remote_code)
 
 
 def load_generation_config(path: str) -> GenerationConfig | None:
@@ -76,7 +93,7 @@ def load_causal_lm(
     The model stays in eval mode during training, because dropout would make the trained policy differ from
     the policy that generated the responses.
     """
-    model: nn.Module = _load(AutoModelForCausalLM, path, dtype, options)
+    model: nn.Module = _load(None, path, dtype, options)
     return model
 
 
@@ -114,13 +131,18 @@ def outline_causal_lm(path: str, dtype: torch.dtype, options: ModelConfig) -> tu
 
     If the weights cannot be read later, return the loaded model and None.
     """
-    outlined = _outline(AutoModelForCausalLM, path, dtype, options)
+    outlined = _outline(None, path, dtype, options)
     if outlined is None:
         return load_causal_lm(path, dtype, options), None
     model, places = outlined
     if (found := load_generation_config(path)) is not None:
         model.generation_config = found
     return model, places
+
+
+def language_model_class(config: Any) -> Any:
+    """Return the class that loads a language model with this config, with its vision tower if it has one."""
+    return AutoModelForImageTextToText if config.model_type in FAMILIES else AutoModelForCausalLM
 
 
 def outline_value_model(
@@ -141,8 +163,8 @@ def _outline(
 ) -> tuple[Any, ShardPlaces] | None:
     """Return a model without weights, and the locations of its weights.
 
-    Return None if the weights cannot be read tensor by tensor, or if the model gets an adapter, which needs
-    loaded weights.
+    `kind` is the class that loads the model, or None for a language model. Return None if the weights cannot
+    be read tensor by tensor, or if the model gets an adapter, which needs loaded weights.
     """
     folder = model_folder(path)
     config = load_model_config(path, options)
@@ -152,7 +174,9 @@ def _outline(
         return None
     remote = options.trust_remote_code
     with parameters_on_meta():
-        model = kind.from_config(config, dtype=dtype, trust_remote_code=remote, **_attention(config))
+        model = (kind or language_model_class(config)).from_config(
+            config, dtype=dtype, trust_remote_code=remote, **_attention(config)
+        )
     if getattr(model, "_keep_in_fp32_modules", None) and dtype != torch.float32:
         return None
     matched = match(model, folder)
@@ -163,7 +187,7 @@ def _load(kind: Any, path: str, dtype: torch.dtype, options: ModelConfig | None)
     config = load_model_config(path, options)
     remote = options is not None and options.trust_remote_code
     try:
-        model = kind.from_pretrained(
+        model = (kind or language_model_class(config)).from_pretrained(
             path, config=config, dtype=dtype, trust_remote_code=remote, **_attention(config)
         )
     except (OSError, ValueError) as error:

@@ -22,6 +22,7 @@ from rewardkit.trainer.config.workers import FsdpConfig, ModelConfig, has_adapte
 from rewardkit.trainer.models.attention import ATTENTION, why_unserved, why_unshared
 from rewardkit.trainer.models.heads import PolicyModel, ValueModel, has_no_weights, keeps_apart
 from rewardkit.trainer.models.lora import add_lora, has_dropout
+from rewardkit.trainer.models.vision import FAMILIES
 
 log = logging.getLogger(__name__)
 
@@ -47,10 +48,14 @@ def prepare(
     assert isinstance(prepared, PolicyModel | ValueModel)
     body: Any = prepared.body
     attention = _attention(body, options, device, sequence_parallel)
+    family = FAMILIES.get(body.config.model_type)
+    if family is not None:
+        _refuse_for_pictures(options)
     if attention:
         _attend_by(body, attention)
     if options.use_remove_padding and (has_no_weights(body) or keeps_apart(body, body.device)):
-        prepared.packing = "flat" if str(attention).startswith(("flash", ATTENTION)) else "rows"
+        flat = family is None and str(attention).startswith(("flash", ATTENTION))
+        prepared.packing = "flat" if flat else "off" if family is not None and family.mrope else "rows"
     if has_adapter(options):
         add_lora(body, options)
     if options.use_liger:
@@ -63,6 +68,14 @@ def prepare(
             again = partial(checkpoint, use_reentrant=False, preserve_rng_state=has_dropout(layer))
             layer.forward = partial(again, layer.forward)
     return prepared
+
+
+def _refuse_for_pictures(options: ModelConfig) -> None:
+    """Refuse options that are not supported for vision-language models."""
+    asked = {"use_liger": options.use_liger, "lora_rank": has_adapter(options)}
+    for name, is_set in asked.items():
+        if is_set:
+            raise ConfigError(f"model.{name} is not supported for vision-language models; leave it out")
 
 
 def _attention(body: Any, options: ModelConfig, device: torch.device, sequence_parallel: int) -> str | None:

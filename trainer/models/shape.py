@@ -39,9 +39,10 @@ def read_shape(path: str) -> Shape | None:
     """Return the shape of a model in a folder or in the Hub's cache, or None if it cannot be determined."""
     folder = model_folder(path)
     files = sorted(folder.glob("*.safetensors")) if folder else []
-    config = read_config(path)
-    if config is None or not files:
+    whole = read_config(path)
+    if whole is None or not files:
         return None
+    config = text_part(whole)
     heads = config.get("num_attention_heads")
     if not heads or not config.keys() >= {"hidden_size", "num_hidden_layers", "vocab_size"}:
         return None
@@ -55,7 +56,7 @@ def read_shape(path: str) -> Shape | None:
         kv_width=2 * head_dim * (config.get("num_key_value_heads") or heads),
         vocabulary=config["vocab_size"],
         intermediate=config.get("intermediate_size") or 4 * config["hidden_size"],
-        tied=bool(config.get("tie_word_embeddings")) or not heads_of_words,
+        tied=bool(whole.get("tie_word_embeddings")) or not heads_of_words,
     )
 
 

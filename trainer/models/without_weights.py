@@ -14,13 +14,13 @@ from typing import Any
 import torch
 from safetensors import SafetensorError, safe_open
 from torch import nn
-from transformers import AutoModel, AutoModelForCausalLM, AutoModelForSequenceClassification
+from transformers import AutoModel, AutoModelForSequenceClassification
 
 from rewardkit.errors import ConfigError, reason_of
 from rewardkit.model_folders import model_folder, read_config
 from rewardkit.trainer.config.workers import FsdpConfig, ModelConfig, has_adapter, may_stay_whole
 from rewardkit.trainer.models.heads import PolicyModel, ValueModel
-from rewardkit.trainer.models.load import load_model_config, load_tokenizer
+from rewardkit.trainer.models.load import language_model_class, load_model_config, load_tokenizer
 from rewardkit.trainer.models.prepare import decoder_layers, prepare
 from rewardkit.trainer.models.shards import converts, match
 
@@ -71,7 +71,8 @@ def try_model(asked: TrialModel) -> TriedModel | None:
     if folder is None:  # the run will download the model when it loads it
         return None
     try:
-        kind = AutoModel if asked.value else AutoModelForCausalLM
+        config = load_model_config(asked.options.path, asked.options)
+        kind = AutoModel if asked.value else language_model_class(config)
         model = _built(kind, asked.options)
         _check_weights(model, kind, asked.options, folder)
         _check_sizes(model, asked)

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from rewardkit.errors import ConfigError
 from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.checkpoint.export import classifier_names
 from rewardkit.trainer.checkpoint.save import ModelCard
@@ -23,6 +24,7 @@ from rewardkit.trainer.models.load import (
 )
 from rewardkit.trainer.models.prepare import prepare
 from rewardkit.trainer.models.sharding import shard
+from rewardkit.trainer.models.vision import PictureBook
 from rewardkit.trainer.pairs.config import DpoConfig, RmConfig
 from rewardkit.trainer.pairs.data import choose_padding, load_dpo_rows, load_rm_rows
 from rewardkit.trainer.pairs.loop import Objective, Values
@@ -59,7 +61,8 @@ COLUMNS = {
 """Metrics that the console shows for each step, by heading."""
 
 
-def _load_rm(config: RmConfig, tokenizer: Any, world: World) -> tuple[Rows, Rows]:
+def _load_rm(config: RmConfig, tokenizer: Any, world: World, book: PictureBook | None) -> tuple[Rows, Rows]:
+    _refuse_pictures(book)
     classifier_names(load_model_config(config.model.path, config.model))  # refuses what cannot be saved
     data = config.data
     rows: Rows = load_rm_rows(data.train_files, tokenizer, data, data.train_max_samples, world)
@@ -72,6 +75,14 @@ def _load_rm(config: RmConfig, tokenizer: Any, world: World) -> tuple[Rows, Rows
         )
     choose_padding(tokenizer, ends, [*rows, *val_rows])
     return rows, val_rows
+
+
+def _refuse_pictures(book: PictureBook | None) -> None:
+    if book is not None:
+        raise ConfigError(
+            "model.path: reward models and preference optimisation are not supported with vision-language "
+            "models; use a model for text"
+        )
 
 
 def _ends(config: RmConfig | DpoConfig, tokenizer: Any) -> list[int]:
@@ -126,7 +137,8 @@ def rm_objective(config: RmConfig) -> Objective:
     )
 
 
-def _load_dpo(config: DpoConfig, tokenizer: Any, world: World) -> tuple[Rows, Rows]:
+def _load_dpo(config: DpoConfig, tokenizer: Any, world: World, book: PictureBook | None) -> tuple[Rows, Rows]:
+    _refuse_pictures(book)
     data = config.data
     labelled = PREFERENCE_LOSSES[config.dpo.loss_type].labelled
     ends = _ends(config, tokenizer)

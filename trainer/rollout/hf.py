@@ -26,7 +26,9 @@ from rewardkit.trainer.models.shape import Shape
 from rewardkit.trainer.models.vision import Shown, Vision
 from rewardkit.trainer.rollout.base import (
     EngineSetup,
+    OnEnded,
     Play,
+    Rollout,
     Sampling,
     TurnCosts,
     complete,

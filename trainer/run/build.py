@@ -44,12 +44,13 @@ from rewardkit.trainer.data import ALONE, PromptLoader, agent_names, file_list, 
 from rewardkit.trainer.distributed import World, device_of
 from rewardkit.trainer.feed import Feed
 from rewardkit.trainer.logging.logger import Logger
-from rewardkit.trainer.models.heads import has_no_weights
+from rewardkit.trainer.models.heads import PolicyModel, has_no_weights
 from rewardkit.trainer.models.load import (
     DTYPES,
     end_token_ids,
     load_model_config,
     load_tokenizer,
+    load_vision,
     outline_causal_lm,
     outline_value_model,
     unsharded_copy,
@@ -57,12 +58,15 @@ from rewardkit.trainer.models.load import (
 from rewardkit.trainer.models.prepare import prepare
 from rewardkit.trainer.models.sharding import shard
 from rewardkit.trainer.models.shards import ShardPlaces
+from rewardkit.trainer.models.vision import PictureBook, freeze_tower
 from rewardkit.trainer.models.without_weights import TrialModel, try_classifier, try_model
 from rewardkit.trainer.reward_server import reward_server
 from rewardkit.trainer.rewards import identities_here, model_identities, open_rewards
 from rewardkit.trainer.rollout.base import EngineSetup, RolloutEngine
 from rewardkit.trainer.rollout.engines import ENGINES
+from rewardkit.trainer.rollout.hf import HfRollout
 from rewardkit.trainer.rollout.vllm import at_once
+from rewardkit.trainer.run.rules import WITH_PICTURES, check_rules
 from rewardkit.trainer.training_run import TrainingRun
 from rewardkit.trainer.workers.actor import Actor, Reference
 from rewardkit.trainer.workers.batching import Batching
@@ -81,6 +85,8 @@ class _Data:
     largest_id: int
     """Largest token id in any prompt."""
     total_steps: int
+    book: PictureBook | None
+    """Pictures in the prompts, if the policy is a vision-language model."""
 
 
 @dataclass(frozen=True)
@@ -114,15 +120,14 @@ def open_run(config: Config, world: World) -> Iterator[TrainingRun]:
             by_model = model_identities(config, sources)
             write_identities(identities_here(rewards, sources) | by_model, folder)
         teacher = _open_teacher(config, world)
-        policy = _open_policy(config, world, tokenizer, data.total_steps, teacher)
+        policy = _open_policy(config, world, tokenizer, data, teacher)
         critic = _open_critic(config, world, data.total_steps)
         kl = _kl_controller(config.algorithm.kl_ctrl)
         alarms = Alarms(config.trainer)
         logger = stack.enter_context(Logger(config, folder, data.total_steps, active=world.is_main))
         feed: Feed[Any] = Feed(data.loader, config.trainer, data.total_steps, world, policy.rollout.attend)
-        learned = Learned(
-            policy.actor, critic, feed, kl, alarms, tokenizer, load_model_config(model.path, model)
-        )
+        saver = tokenizer if data.book is None else data.book.vision.processor
+        learned = Learned(policy.actor, critic, feed, kl, alarms, saver, load_model_config(model.path, model))
         if _follows(config) and policy.reference is not None:
             learned = replace(learned, reference=policy.reference.model)
         yield TrainingRun(
@@ -138,6 +143,7 @@ def open_run(config: Config, world: World) -> Iterator[TrainingRun]:
             teacher=teacher,
             critic=critic,
             rollout=policy.rollout,
+            book=data.book,
             kl=kl,
             alarms=alarms,
             logger=logger,
@@ -283,7 +289,10 @@ def _open_data(
 ) -> _Data:
     data = config.data
     reader = None if agents is None else prompt_reader(agents)
-    read: dict[str, Any] = {"say": say, "tokenise": reader, "world": world}
+    model = config.actor_rollout_ref.model
+    vision = load_vision(model.path, tokenizer, model)
+    book = None if vision is None else PictureBook(vision)
+    read: dict[str, Any] = {"say": say, "tokenise": reader, "world": world, "book": book}
     train_rows = load_rows(
         data.train_files, tokenizer, data, data.train_max_samples, leave_out=data.leave_out, **read
     )
@@ -292,17 +301,22 @@ def _open_data(
         train_rows, data.train_batch_size, shuffle=data.shuffle, seed=data.seed, files=train_rows.digests
     )
     require_validation(data.val_files, data.val_max_samples, val_rows)
+    if train_rows.with_pictures or val_rows.with_pictures:
+        check_rules(config, WITH_PICTURES)
+        if agents is not None:
+            raise ConfigError("agents accept only text, but rows have pictures; leave out these rows")
     return _Data(
         loader,
         val_rows,
         train_rows.data_sources | val_rows.data_sources,
         max(train_rows.largest_id, val_rows.largest_id),
         config.trainer.total_training_steps or config.trainer.total_epochs * loader.steps_per_epoch,
+        book,
     )
 
 
 def _open_policy(
-    config: Config, world: World, tokenizer: Any, total_steps: int, teacher: Teacher | None
+    config: Config, world: World, tokenizer: Any, data: _Data, teacher: Teacher | None
 ) -> _Policy:
     """Build actor, reference and engine. The latter two need the actor's model before it is sharded."""
     policy = config.actor_rollout_ref
@@ -310,6 +324,8 @@ def _open_policy(
     model, places = outline_causal_lm(policy.model.path, DTYPES[fsdp.model_dtype], policy.model)
     generating = replace(policy, rollout=at_once(config, world.size))
     rollout = open_rollout(generating, world, model, tokenizer)
+    if data.book is not None and policy.rollout.name == "hf" and isinstance(rollout, HfRollout):
+        rollout.vision = data.book.vision
     eos_ids = _eos_ids(policy, model, tokenizer)
     referring = needs_reference(config)
     adapted = has_adapter(policy.model)
@@ -324,6 +340,11 @@ def _open_policy(
         fsdp,
         sequence_parallel=max(splits) if referring and adapted else splits[0],
     )
+    if policy.actor.freeze_vision_tower:
+        freeze_tower(prepared.body)
+    for one in (prepared, frozen):
+        if isinstance(one, PolicyModel):
+            one.book = data.book
     actor = Actor(
         shard(prepared, world, fsdp, places),
         world,
@@ -333,7 +354,7 @@ def _open_policy(
         temperature=policy.rollout.temperature,
         log_prob_batching=_forward_batching(policy.rollout, config.trainer.balance_batch, splits[0]),
         balance=config.trainer.balance_batch,
-        total_steps=total_steps,
+        total_steps=data.total_steps,
         distillation=_as_loss(config.distillation),
         copy_head=None if teacher is None else teacher.copy_head,
     )

@@ -29,6 +29,7 @@ from rewardkit.trainer.checkpoint.find import find_checkpoint
 from rewardkit.trainer.config.root import Config, RunConfig
 from rewardkit.trainer.config.workers import ModelConfig
 from rewardkit.trainer.data import file_list, read_rows
+from rewardkit.trainer.models.vision import why_no_pictures
 from rewardkit.trainer.rewards import (
     RewardSource,
     identities_here,
@@ -64,7 +65,8 @@ def _check_data(config: Config) -> list[str]:
     if os.environ.get("RANK", "0") != "0":
         return []
     files = (*file_list(config.data.train_files), *file_list(config.data.val_files))
-    read = {str(path): read_rows(path, config.data.prompt_key) for path in files}
+    of_text = why_no_pictures(config.actor_rollout_ref.model.path) is not None
+    read = {str(path): read_rows(path, config.data.prompt_key, with_media=of_text) for path in files}
     episodes = {path: [as_episode_row(**row) for row in rows] for path, rows in read.items()}
     first: dict[str, dict[str, Any]] = {}
     by_text: dict[str, dict[str, Any]] = {}

@@ -23,6 +23,7 @@ from rewardkit.trainer.config.root import (
     max_depth,
     needs_reference,
     trains_on_old,
+    world_size,
 )
 from rewardkit.trainer.config.workers import ModelConfig, has_adapter
 
@@ -249,6 +250,21 @@ REFUSED: tuple[Rule, ...] = (
     ),
 )
 
+_PICTURES = "rows with pictures are not supported with"
+WITH_PICTURES: tuple[Rule, ...] = (
+    (
+        lambda c: c.actor_rollout_ref.rollout.name != "hf",
+        f"{_PICTURES} actor_rollout_ref.rollout.name={{c.actor_rollout_ref.rollout.name}}; set it to hf",
+    ),
+    (lambda c: world_size(c) > 1, f"{_PICTURES} several processes; set trainer.n_gpus_per_node=1"),
+    (lambda c: c.trainer.mode != "sync", f"{_PICTURES} trainer.mode={{c.trainer.mode}}; set it to sync"),
+    (
+        lambda c: ESTIMATORS[c.algorithm.adv_estimator].critic,
+        f"{_PICTURES} a critic; set algorithm.adv_estimator to an estimator without one, such as grpo",
+    ),
+    (lambda c: c.distillation.enabled, f"{_PICTURES} distillation; set distillation.enabled=false"),
+)
+"""Combinations that are refused if a prompt has pictures, which is known only when the rows are read."""
 SAID: tuple[Rule, ...] = (
     (
         lambda c: c.algorithm.use_kl_in_reward and c.actor_rollout_ref.actor.use_kl_loss,

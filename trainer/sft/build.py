@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from rewardkit.errors import ConfigError
 from rewardkit.model_folders import model_folder
 from rewardkit.trainer.alarms import Alarms
 from rewardkit.trainer.algorithms.kl import KlController
@@ -26,16 +27,19 @@ from rewardkit.trainer.data import ALONE, PromptLoader, require_validation
 from rewardkit.trainer.distributed import World, device_of
 from rewardkit.trainer.feed import Feed
 from rewardkit.trainer.logging.logger import Logger
+from rewardkit.trainer.models.heads import PolicyModel
 from rewardkit.trainer.models.load import (
     DTYPES,
     end_token_ids,
     load_generation_config,
     load_model_config,
     load_tokenizer,
+    load_vision,
     outline_causal_lm,
 )
 from rewardkit.trainer.models.prepare import prepare
 from rewardkit.trainer.models.sharding import shard
+from rewardkit.trainer.models.vision import PictureBook
 from rewardkit.trainer.models.without_weights import TrialModel, try_model
 from rewardkit.trainer.sft.checks import sharing, template_of
 from rewardkit.trainer.sft.config import GivenConfig, SftConfig, actor_config
@@ -67,8 +71,9 @@ Rows = list[Any]
 class Learning:
     """Parts of a run in which the stages that train on given responses differ."""
 
-    load: Callable[[Any, Any, World], tuple[Rows, Rows]]
-    """Function that reads the training rows and the validation rows, given the config and the tokenizer."""
+    load: Callable[[Any, Any, World, PictureBook | None], tuple[Rows, Rows]]
+    """Function that reads the training rows and the validation rows, given the config, the tokenizer and the
+    book for their pictures, or None if the model reads only text."""
     open: Callable[[Any, World, int], Trained]
     """Function that loads the model to train in a run of so many steps."""
     columns: Mapping[str, str]
@@ -84,6 +89,8 @@ class _Data:
     loader: PromptLoader[Any]
     val_rows: Rows
     total_steps: int
+    book: PictureBook | None
+    """Pictures of the rows, if the model is a vision-language model."""
 
 
 @contextmanager
@@ -100,11 +107,14 @@ def open_run(config: GivenConfig, world: World, learning: Learning) -> Iterator[
     with ExitStack() as stack:
         start = stack.enter_context(open_folder(config, world))
         actor = learning.open(config, world, data.total_steps)
+        if data.book is not None and isinstance(actor.model, PolicyModel):
+            actor.model.book = data.book
         described = load_model_config(config.model.path, config.model)
         card = learning.describe(described, tokenizer, data.loader.rows)
         alarms = Alarms(TrainerConfig())  # the only metric with an alarm is `skipped_updates`
         feed: Feed[Batch] = Feed(data.loader, TrainerConfig(), data.total_steps, world)
-        learned = Learned(actor, None, feed, KlController(0.0), alarms, tokenizer, described, card=card)
+        saved = tokenizer if data.book is None else data.book.vision.processor
+        learned = Learned(actor, None, feed, KlController(0.0), alarms, saved, described, card=card)
         logger = stack.enter_context(
             Logger(config, folder, data.total_steps, active=world.is_main, columns=learning.columns)
         )
@@ -137,12 +147,14 @@ def rehearse(config: GivenConfig, learning: Learning) -> None:
     _try_model(config, device_of(config.trainer.device), tokenizer, data, ALONE, learning)
 
 
-def load_sft_rows(config: SftConfig, tokenizer: Any, world: World) -> tuple[Rows, Rows]:
+def load_sft_rows(
+    config: SftConfig, tokenizer: Any, world: World, book: PictureBook | None
+) -> tuple[Rows, Rows]:
     """Return the training rows and the validation rows for SFT."""
     data = config.data
     ends = end_token_ids(tokenizer, load_generation_config(config.model.path))
-    rows = load_rows(data.train_files, tokenizer, data, data.train_max_samples, world, ends)
-    return rows, load_rows(data.val_files, tokenizer, data, data.val_max_samples, world, ends)
+    rows = load_rows(data.train_files, tokenizer, data, data.train_max_samples, world, ends, book)
+    return rows, load_rows(data.val_files, tokenizer, data, data.val_max_samples, world, ends, book)
 
 
 def _open_tokenizer(config: GivenConfig) -> Any:
@@ -153,13 +165,20 @@ def _open_tokenizer(config: GivenConfig) -> Any:
 
 def _open_data(config: GivenConfig, tokenizer: Any, world: World, learning: Learning) -> _Data:
     data = config.data
-    rows, val_rows = learning.load(config, tokenizer, world)
+    vision = load_vision(config.model.path, tokenizer, config.model)
+    book = None if vision is None else PictureBook(vision)
+    rows, val_rows = learning.load(config, tokenizer, world, book)
+    if world_size(config) > 1 and book is not None and len(book):
+        raise ConfigError(
+            "rows with pictures are trained in a single process; set trainer.nnodes=1 and "
+            "trainer.n_gpus_per_node=1"
+        )
     loader = PromptLoader(
-        rows, data.train_batch_size, shuffle=data.shuffle, seed=data.seed, files=digests(rows)
+        rows, data.train_batch_size, shuffle=data.shuffle, seed=data.seed, files=digests(rows, book)
     )
     require_validation(data.val_files, data.val_max_samples, val_rows)
     steps = config.trainer.total_epochs * loader.steps_per_epoch
-    return _Data(loader, val_rows, config.trainer.total_training_steps or steps)
+    return _Data(loader, val_rows, config.trainer.total_training_steps or steps, book)
 
 
 def _try_model(

@@ -18,21 +18,24 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import torch
 from torch import Tensor
 
-from rewardkit.checks.training import readable
+from rewardkit.checks.training import readable, refuse_media
 from rewardkit.errors import InputError, RewardkitError, reason_of
 from rewardkit.files.formats import columns_of, open_rows
 from rewardkit.files.inputs import find_inputs
 from rewardkit.files.records import BadRowError
 from rewardkit.logs.samples import parsed
+from rewardkit.pictures import Picture, PictureError, has_media, pictures_in, with_pictures
 from rewardkit.special_tokens import THOUGHTS
 from rewardkit.trainer.batch import Batch, make_batch, pad_prompts
 from rewardkit.trainer.data import file_list
 from rewardkit.trainer.distributed import World
+from rewardkit.trainer.models.vision import PICTURES, PictureBook, Vision, numbered
 from rewardkit.trainer.sft.config import SftDataConfig
 
 PAIRS = (
@@ -64,6 +67,8 @@ class SftRow:
     """True for each response token that is trained on."""
     file: str = field(default="", compare=False)
     """Path of the file that contains the row."""
+    pictures: tuple[int, ...] = ()
+    """Numbers of the row's pictures in the run's `PictureBook`."""
 
     @property
     def sequences(self) -> tuple[SftRow, ...]:
@@ -115,6 +120,7 @@ def load_rows(
     max_samples: int,
     world: World,
     ends: Collection[int] = (),
+    book: PictureBook | None = None,
 ) -> list[SftRow]:
     """Read and tokenise the first `max_samples` rows (-1 for all rows) in all files together.
 
@@ -122,14 +128,18 @@ def load_rows(
         world: Processes that each tokenise a share of the rows. The main process reports skipped or
             suspicious rows.
         ends: Tokens that end a response. A warning is printed if no row trains the model on such a token.
+        book: Book to which the rows' pictures are added, or None if the model reads only text.
 
     Raises:
         InputError: A file cannot be read, lacks the needed columns, or contains an unusable row.
     """
-    named = (found for path in file_list(files) for found in _read(str(path), config))
+    named = (found for path in file_list(files) for found in _read(str(path), config, book))
     read = list(islice(named, max_samples if max_samples >= 0 else None))
 
-    kept = encode_all(read, lambda given, where: encode(tokenizer, given, config, where, ends), world)
+    vision = None if book is None else book.vision
+    kept = encode_all(read, lambda given, where: encode(tokenizer, given, config, where, ends, vision), world)
+    if book is not None:
+        kept = [_numbered(rows, given, book) for rows, (_, given) in zip(kept, read, strict=True)]
     rows = [row for several in kept for row in several]
     if skipped := sum(not several for several in kept):
         world.say(
@@ -184,20 +194,34 @@ def encode_all(
     return [rows for rows in found if not isinstance(rows, InputError)]
 
 
-def digests(rows: Iterable[GivenRow]) -> list[tuple[str, str]]:
+def _numbered(rows: list[SftRow], given: Conversation | InputError, book: PictureBook) -> list[SftRow]:
+    """Return the rows of a conversation with the numbers of its pictures, which are added to the book."""
+    if not rows or isinstance(given, InputError):
+        return rows
+    numbers = book.add(pictures_in(given.turns))
+    return [replace(row, pictures=numbers) for row in rows]
+
+
+def digests(rows: Iterable[GivenRow], book: PictureBook | None = None) -> list[tuple[str, str]]:
     """Return the path of each file and a digest of the content of its rows, in their order."""
     found: dict[str, Any] = {}
     for row in rows:
-        found.setdefault(row.file, hashlib.sha256()).update(row.content())
+        content = found.setdefault(row.file, hashlib.sha256())
+        content.update(row.content())
+        if book is not None:
+            for one in row.sequences:
+                content.update("".join(book.digests(one.pictures)).encode())
     return [(file, content.hexdigest()) for file, content in found.items()]
 
 
-def _read(path: str, config: SftDataConfig) -> Iterator[tuple[str, Conversation | InputError]]:
+def _read(
+    path: str, config: SftDataConfig, book: PictureBook | None
+) -> Iterator[tuple[str, Conversation | InputError]]:
     """Yield the location of each row, and the row's conversation or error."""
     for source in find_inputs([path]):
         file = open_rows(source)
         try:
-            conversation = _reader(columns_of(file), config, source.path)
+            conversation = _reader(columns_of(file), config, source.path, book)
             for records in file.chunks():
                 if records.damaged is not None:
                     raise InputError(f"{source.path}, row {records.first_row}: {records.damaged}")
@@ -221,7 +245,7 @@ def _conversation_or_error(
 
 
 def _reader(
-    columns: Sequence[str], config: SftDataConfig, path: str
+    columns: Sequence[str], config: SftDataConfig, path: str, book: PictureBook | None
 ) -> Callable[[Mapping[str, Any], str], Conversation]:
     """Return a function that reads the conversation from a row in a file with these columns."""
     prompt, response = config.prompt_key, config.response_key
@@ -231,14 +255,36 @@ def _reader(
     pairs = ((prompt, response),) if prompt is not None and response is not None else PAIRS
     pair = next((p for p in pairs if all(name.split(".")[0] in columns for name in p)), None)
     if config.messages_key in columns and not (named and pair):
-        return lambda row, where: _of_messages(row, config, where)
+        return lambda row, where: _of_messages(_shown(row, config.messages_key, where, book), config, where)
     if pair is None:
         wanted = ", or ".join([config.messages_key, *(" and ".join(p) for p in pairs)])
         raise InputError(
             f"{path} has no column {wanted}; set either data.messages_key, or both data.prompt_key and "
             f"data.response_key (columns: {', '.join(sorted(columns))})"
         )
-    return lambda row, where: _of_pair(row, pair, config, where)
+    return lambda row, where: _of_pair(_shown(row, pair[0], where, book), pair, config, where)
+
+
+def _shown(row: Mapping[str, Any], name: str, where: str, book: PictureBook | None) -> Mapping[str, Any]:
+    """Return a row with the pictures of its prompt as content parts.
+
+    Raises:
+        InputError: The model reads only text and the row has pictures, or a picture cannot be used.
+    """
+    if book is None:
+        refuse_media(row, where)
+        return row
+    prompt = row.get(name)
+    if not has_media(row, prompt):
+        return row
+    try:
+        messages = with_pictures(row, prompt, Path(where.rpartition(", row ")[0]).parent)
+    except PictureError as error:
+        raise InputError(f"{where}: {error}") from None
+    for part in (part for one in messages for part in one["content"] if isinstance(part, dict)):
+        if "image" in part:
+            part["image"] = book.keep(part["image"])
+    return {**row, name: messages}
 
 
 def _of_messages(row: Mapping[str, Any], config: SftDataConfig, where: str) -> Conversation:
@@ -292,17 +338,38 @@ def _tools(row: Mapping[str, Any], config: SftDataConfig, where: str) -> Any:
 
 
 def encode(
-    tokenizer: Any, given: Conversation, config: SftDataConfig, where: str, ends: Collection[int] = ()
+    tokenizer: Any,
+    given: Conversation,
+    config: SftDataConfig,
+    where: str,
+    ends: Collection[int] = (),
+    vision: Vision | None = None,
 ) -> list[SftRow]:
     """Return a conversation's tokens as one or more rows with a trained token within `data.max_length`.
 
+    A conversation with pictures is never cut. It is left out if it is too long.
+
     Args:
         ends: Tokens that end a response.
+        vision: Processor of a vision-language model, or None if the model reads only text.
 
     Raises:
         InputError: The conversation is too long and must not be truncated, or see `tokenised`.
     """
-    found = tokenised(tokenizer, given, config.apply_chat_template_kwargs, where, ends)
+    asked = given if vision is None else replace(given, turns=vision.turns(given.turns))
+    found = tokenised(tokenizer, asked, config.apply_chat_template_kwargs, where, ends)
+    if vision is not None and (pictures := pictures_in(given.turns)):
+        if len(found) > 1:
+            raise InputError(
+                f"{where}: the chat template renders an answer differently once other messages follow, which "
+                "is not supported in conversations with pictures; use one row per answer"
+            )
+        try:
+            found = [_expanded(*found[0], vision, pictures)]
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from None
+        if len(found[0][0]) > config.max_length and config.truncation != "error":
+            return []
     rows = (split_row(*_fitted(ids, trained, config, where)) for ids, trained in found)
     return [row for row in rows if row is not None]
 
@@ -337,6 +404,17 @@ def tokenised(
         raise
     except Exception as error:  # a chat template is a program that may raise any exception
         raise InputError(f"{where}: the chat template cannot render this row: {reason_of(error)}") from None
+
+
+def _expanded(
+    ids: Sequence[int], trained: Sequence[bool], vision: Vision, pictures: Sequence[Picture]
+) -> tuple[list[int], list[bool]]:
+    """Replace the marks for pictures by their placeholders, which are not trained on."""
+    blocks = iter(vision.blocks(ids, pictures))
+    found: list[tuple[int, bool]] = []
+    for token, kept in zip(ids, trained, strict=True):
+        found += [(i, False) for i in next(blocks)] if token == vision.mark else [(token, kept)]
+    return [token for token, _ in found], [kept for _, kept in found]
 
 
 def _by_marks(
@@ -506,4 +584,6 @@ def as_batch(
     attended = padded(([1] * len(row.trained) for row in rows), 0)
     batch = make_batch([], *prompts, responses, mask, attended - mask)
     batch["advantages"] = batch["response_mask"]
+    if width := max(len(row.pictures) for row in among or rows):
+        batch[PICTURES] = numbered([row.pictures for row in rows], width)
     return batch.to(device)

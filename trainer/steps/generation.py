@@ -21,6 +21,7 @@ from rewardkit.trainer.models.load import DTYPES
 from rewardkit.trainer.models.lora import adapter_tensors
 from rewardkit.trainer.models.routing import ROUTES, align_routes
 from rewardkit.trainer.models.sharding import full_tensors
+from rewardkit.trainer.models.vision import PICTURES, pictures_of
 from rewardkit.trainer.rollout.base import Rollout, Sampling, as_rollout, row_seed
 from rewardkit.trainer.rollout.conversing import single_turn
 from rewardkit.trainer.rollout.journal import JournaledEngine, TurnJournal
@@ -62,9 +63,13 @@ def generate(
         return batch, pending
     prompt_ids = ids.to(device)
     prompt_mask = mask.to(device)
-    drawn = run.rollout.generate(prompt_ids, prompt_mask, training_sampling(rollout), seeds, pending.take)
+    shown = pictures_of(run.book, [row for _, row in numbered])
+    sampling = training_sampling(rollout)
+    drawn = run.rollout.generate(prompt_ids, prompt_mask, sampling, seeds, pending.take, **shown)
     pending.take_failed(drawn.failed)
     batch = _as_batch(rows, prompt_ids, prompt_mask, drawn, rollout.n)
+    if run.book is not None:
+        batch[PICTURES] = run.book.numbers(rows).to(device)
     _number(batch, [i for i, _ in numbered], seeds, rollout.n)
     return batch, pending
 
@@ -284,7 +289,8 @@ def start_greedy(run: TrainingRun, batch: Batch) -> GreedyResponses:
     pending = start_scoring(run, rows)
     if run.agents is not None:
         return GreedyResponses(play(run, rows, sampling, [0] * len(rows), pending), [pending])
-    drawn = run.rollout.generate(ids, mask, sampling, [0] * len(ids), pending.take)
+    shown = pictures_of(run.book, rows)
+    drawn = run.rollout.generate(ids, mask, sampling, [0] * len(ids), pending.take, **shown)
     pending.take_failed(drawn.failed)
     responses = {"responses": drawn.responses, "response_mask": drawn.response_mask.float()}
     return GreedyResponses(Batch(responses, rows), [pending])

@@ -18,6 +18,7 @@ from rewardkit.scoring.scorer import Scorer
 from rewardkit.trainer.batch import PromptRow, ScoredRollout, pad_prompts
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.logging.metrics import summarize
+from rewardkit.trainer.models.vision import PictureBook, pictures_of
 from rewardkit.trainer.rewards import RewardSource
 from rewardkit.trainer.rollout.base import RolloutEngine, Sampling, row_seed
 from rewardkit.trainer.steps.dumps import dump, gather_rows
@@ -46,6 +47,7 @@ def validate(run: TrainingRun, step: int) -> dict[str, float]:
         seed=config.actor_rollout_ref.rollout.seed,
         timeout_s=config.reward.timeout_s,
         agents=run.agents,
+        book=run.book,
     )
     dump(run, config.trainer.validation_data_dir, scored, given.n, step)
     if shown := config.trainer.log_val_generations:
@@ -151,6 +153,7 @@ def respond(
     seed: int,
     timeout_s: float = 600.0,
     agents: EpisodeSetup | None = None,
+    book: PictureBook | None = None,
 ) -> list[ScoredRollout]:
     """Return `sampling.n` scored responses to each of this process's rows.
 
@@ -166,7 +169,8 @@ def respond(
         play_rows(rollout, agents, mine, sampling, seeds, pending.take_episode)
         return wait_for_scores([pending], world)
     # Call this even without prompts, because processes may share an engine.
-    pending.take_failed(rollout.generate(ids, mask, sampling, seeds, pending.take).failed)
+    shown = pictures_of(book, prompts)
+    pending.take_failed(rollout.generate(ids, mask, sampling, seeds, pending.take, **shown).failed)
     return wait_for_scores([pending], world)
 
 

@@ -21,9 +21,10 @@ from rewardkit.trainer.distributed import World
 from rewardkit.trainer.models.heads import Packing
 from rewardkit.trainer.models.routing import ROUTES
 from rewardkit.trainer.models.sharding import drop_gathered
+from rewardkit.trainer.models.vision import PICTURES
 from rewardkit.trainer.workers.parallel import Parallel
 
-MODEL_INPUTS = ("input_ids", "attention_mask", "position_ids", "responses")
+MODEL_INPUTS = ("input_ids", "attention_mask", "position_ids", "responses", PICTURES)
 
 
 @dataclass(frozen=True, slots=True)

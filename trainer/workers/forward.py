@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 import torch
@@ -19,6 +19,7 @@ from rewardkit.trainer.distributed import World
 from rewardkit.trainer.models.attention import BLOCKS_ON, Copies, Packed, like_lengths
 from rewardkit.trainer.models.heads import OfLogits, Packing, PolicyModel
 from rewardkit.trainer.models.routing import ROUTES
+from rewardkit.trainer.models.vision import PICTURES, PictureBook
 from rewardkit.trainer.workers.batching import share_out
 
 Arrangement = tuple[list[int], list[int], int, int]
@@ -43,6 +44,8 @@ class TokenLayout:
     """Sequences in the row, if all sequences are packed into a single row."""
     routes: Tensor | None = None
     """(R, W, layers * k): experts to replay, if any. See `models/routing.py`."""
+    pictures: tuple[int, ...] = ()
+    """Numbers of the pictures, in the order of their placeholders."""
 
 
 def lay_out(batch: Batch, packing: Packing, sharing: World | None = None) -> TokenLayout:
@@ -59,7 +62,11 @@ def lay_out(batch: Batch, packing: Packing, sharing: World | None = None) -> Tok
     rows, starts, height, width = _arrange(lengths, packing)
     start = torch.tensor([r * width + s for r, s in zip(rows, starts, strict=True)], device=kept.device)
     place = start.unsqueeze(1) + kept.cumsum(dim=1) - 1
-    return _laid_out(batch, kept, place, (height, width))
+    layout = _laid_out(batch, kept, place, (height, width))
+    if PICTURES not in batch.tensors:
+        return layout
+    numbers = batch[PICTURES][start.argsort()].flatten().tolist()
+    return replace(layout, pictures=tuple(i for i in numbers if i >= 0))
 
 
 def _laid_out(
@@ -194,9 +201,13 @@ def response_figures(
     policy = model if isinstance(model, PolicyModel) else PolicyModel(model)
     layout = lay_out(batch, policy.packing, sharing)
     targets = batch["responses"][layout.real]
+    shown: Mapping[str, Tensor] = {}
+    positions = layout.positions
+    if policy.book is not None:
+        shown, positions = _of_pictures(policy, policy.book, batch, layout)
     found = policy(
         layout.ids,
-        layout.positions,
+        positions,
         layout.places,
         targets,
         temperature,
@@ -204,6 +215,7 @@ def response_figures(
         layout.packed,
         layout.routes,
         None if figures is None else _of_logits(figures, batch, layout.real),
+        shown,
     )
     log_probs, entropies, further = found
     return (
@@ -216,6 +228,18 @@ def response_figures(
 def _of_logits(figures: TokenFigures, batch: Batch, real: Tensor) -> OfLogits:
     read = {name: batch[name][real] for name in figures.reads}
     return lambda states, logits, at: figures.compute(states, logits, {k: v[at] for k, v in read.items()})
+
+
+def _of_pictures(
+    policy: PolicyModel, book: PictureBook, batch: Batch, layout: TokenLayout
+) -> tuple[Mapping[str, Tensor], Tensor]:
+    """Return the model's arguments for the pictures in a batch, and the positions of all tokens."""
+    shown = book.tensors(layout.pictures, layout.ids.device)
+    if not book.vision.family.mrope:
+        return shown, layout.positions
+    lengths = batch["attention_mask"].sum(dim=1, keepdim=True)  # one sequence per row: such models never pack
+    mask = torch.arange(layout.ids.shape[1], device=lengths.device) < lengths
+    return shown, book.vision.positions(policy.body, layout.ids, mask, shown)
 
 
 def response_values(model: nn.Module, batch: Batch, sharing: World | None = None) -> Tensor:

@@ -31,6 +31,7 @@ VERL: Row = {
 }
 OURS: Row = {**VERL, "ground_truth": "5", "agent_name": "single_turn_agent"}
 PARTS = [{"type": "text", "text": "2 + 3?"}]
+PIXEL = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC"
 ROWS: dict[str, Row | list[Row]] = {
     "verl": VERL,
     "rewardkit": OURS,
@@ -43,7 +44,7 @@ ROWS: dict[str, Row | list[Row]] = {
         "extra_info": {"index": 1},
     },
     "two sources": [OURS, {**OURS, "data_source": "math"}],
-    "an image": {**OURS, "images": ["a.png"]},
+    "an image": {**OURS, "images": [PIXEL]},
     "no images": {**OURS, "images": []},
     "a part that is no text": {
         **OURS,
@@ -72,7 +73,7 @@ ROWS: dict[str, Row | list[Row]] = {
 }
 TAKEN = {"verl", "rewardkit", "text", "parts", "searchr1", "two sources", "no images"}
 FOR_OTHERS = {
-    "an image": "only text prompts are supported",
+    "an image": "vision-language",
     "trl conversations": "it has the form for `rewardkit sft`",
     "trl completions": "it has the form for `rewardkit sft`",
     "trl preferences": "it has the form for TRL's RewardTrainer",

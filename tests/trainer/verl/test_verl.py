@@ -155,7 +155,6 @@ def test_a_section_that_is_switched_off_may_hold_anything() -> None:
     [
         ("actor_rollout_ref.rollout.name=sglang", "set actor_rollout_ref.rollout.name=vllm"),
         ("trainer.device=npu", "set trainer.device=cuda"),
-        ("actor_rollout_ref.actor.freeze_vision_tower=True", "only text prompts"),
         ("model_engine=veomni", "only with FSDP2"),
         ("actor_rollout_ref.actor.megatron.tensor_model_parallel_size=2", "only with FSDP2"),
         (
@@ -195,7 +194,6 @@ def why_refused(words: list[str]) -> str:
 REFUSED = {
     "qwen3_4b_dapo_multiturn": "data must be in parquet files",
     "run_minicpmo2_6": "data must be in parquet files",
-    "freeze_vision": "only text prompts",
 }
 """Scripts on FSDP that are refused whatever the data is, and why."""
 
