@@ -423,9 +423,15 @@ class PictureStore:
     """Temporary file for the bytes of many pictures, so that they take no memory."""
 
     def __init__(self) -> None:
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as its pictures
+        self._file: Any = None  # created with the first picture
         self._end = 0
         self._known: dict[str, Picture] = {}
+
+    def keep_all(self, messages: Sequence[Message]) -> None:
+        """Move the bytes of all pictures in messages from `with_pictures` to the file."""
+        for part in (part for one in messages for part in _listed(one.get("content"))):
+            if isinstance(part, dict) and isinstance(part.get("image"), Picture):
+                part["image"] = self.keep(part["image"])
 
     def keep(self, picture: Picture) -> Picture:
         """Return the same picture with its bytes in the file. Equal pictures are stored once."""
@@ -433,6 +439,7 @@ class PictureStore:
             return picture
         known = self._known.get(picture.digest)
         if known is None:
+            self._file = self._file or tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as its pictures
             self._file.write(picture.source)
             self._file.flush()
             stored = StoredBytes(self._file, self._end, len(picture.source))
@@ -452,3 +459,6 @@ class StoredBytes:
     def read_bytes(self) -> bytes:
         """Return the bytes. Processes may read the same file at the same time."""
         return os.pread(self.file.fileno(), self.length, self.start)
+
+    def __reduce__(self) -> tuple[type[bytes], tuple[bytes]]:
+        return bytes, (self.read_bytes(),)  # processes on other machines do not have the file

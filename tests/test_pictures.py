@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -179,6 +180,7 @@ def test_stored_pictures_take_no_memory_and_are_the_same(red: bytes) -> None:
     assert not isinstance(first.source, bytes)
     assert (first.data, second.size) == (red, (9, 9))
     assert store.keep(picture_of(red)) is first
+    assert pickle.loads(pickle.dumps(first)).data == red
 
 
 def test_rewards_get_the_text_unchanged_and_are_told_of_pictures() -> None:

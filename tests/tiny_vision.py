@@ -155,7 +155,22 @@ def _config(kind: str, tokenizer: Any, layers: int) -> tuple[Any, Any]:
             vision_config=vision, text_config={**text, "rope_parameters": rope}, **special, **ids
         )
         return config, t.Qwen2VLForConditionalGeneration
-    raise ValueError(kind)
+    vision = {**common, "hidden_size": 32, "intermediate_size": 64, "out_hidden_size": 64}
+    if kind == "qwen2_5_vl":
+        vision |= {"window_size": 32, "fullatt_block_indexes": [1]}
+        config = t.Qwen2_5_VLConfig(
+            vision_config=vision, text_config={**text, "rope_parameters": rope}, **special, **ids
+        )
+        return config, t.Qwen2_5_VLForConditionalGeneration
+    vision |= {"num_position_embeddings": 64, "deepstack_visual_indexes": [0]}
+    three = {**rope, "mrope_interleaved": True}
+    config = t.Qwen3VLConfig(
+        vision_config=vision,
+        text_config={**text, "head_dim": 32, "rope_parameters": three},
+        **special,
+        **ids,
+    )
+    return config, t.Qwen3VLForConditionalGeneration
 
 
 def _save_processor(kind: str, tokenizer: Any, folder: Path) -> None:
@@ -193,7 +208,7 @@ def _save_processor(kind: str, tokenizer: Any, folder: Path) -> None:
     tokenizer.save_pretrained(folder)
 
 
-KINDS = ("idefics3", "llava", "qwen2_vl")
+KINDS = ("idefics3", "llava", "qwen2_vl", "qwen2_5_vl", "qwen3_vl")
 
 
 def prompts_with_pictures() -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from rewardkit.errors import InputError, did_you_mean
-from rewardkit.pictures import PictureError, has_media, media_columns, with_pictures
+from rewardkit.pictures import PictureError, PictureStore, has_media, media_columns, with_pictures
 from rewardkit.rows import PROMPT, first_of, prompt_of
 from rewardkit.tables import type_of, values_of
 from rewardkit.types import Message
@@ -52,12 +52,14 @@ def messages_of(
         raise InputError(f"--system: no row uses it: every prompt of {path} has a system message")
     made = [_messages(prompt, system, template) for prompt in asked]
     media = table.select(media_columns(table.schema.names))
+    store = PictureStore()
     folder = Path(path) if Path(path).is_dir() else Path(path).parent
     for row, (value, prompt) in enumerate(zip(values, made, strict=True)):
         beside = media.slice(row, 1).to_pylist()[0] if media.num_columns else {}
         if has_media(beside, prompt):
             try:
                 made[row] = with_pictures(beside, prompt, folder, read=value)
+                store.keep_all(made[row])
             except PictureError as error:
                 raise InputError(f"{path}, row {row}: {error}") from None
     return made

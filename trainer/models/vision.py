@@ -91,8 +91,7 @@ class Vision:
         Raises:
             ConfigError: The model's processor cannot be loaded.
         """
-        config = read_config(path)
-        family = FAMILIES.get(str((config or {}).get("model_type")))
+        family = FAMILIES.get(_model_type(path, trust_remote_code))
         return None if family is None else cls(path, family, tokenizer, trust_remote_code=trust_remote_code)
 
     @cached_property
@@ -200,6 +199,18 @@ def _template_parts(content: Any) -> Any:
     return [{"type": "image"} if part.get("type") == "image" else part for part in content]
 
 
+def _model_type(path: str, remote: bool) -> str:
+    """Return the type of a model, or "" if it is unknown. Download its config if it is not stored locally."""
+    if (config := read_config(path)) is not None:
+        return str(config.get("model_type"))
+    from transformers import AutoConfig
+
+    try:
+        return str(AutoConfig.from_pretrained(path, trust_remote_code=remote).model_type)
+    except (OSError, ValueError):  # reported when the model is loaded
+        return ""
+
+
 def _load_processor(path: str, family: Family, tokenizer: Any, remote: bool) -> Any:
     import transformers
 
@@ -232,17 +243,14 @@ class PictureBook:
         self._pictures: list[Picture] = []
         self._most = 0
         """Maximum number of pictures that were added together, which are those of a row."""
-        self._store = PictureStore()
-
-    def keep(self, picture: Picture) -> Picture:
-        """Return the same picture with its bytes on disk."""
-        return self._store.keep(picture)
+        self.store = PictureStore()
+        """Bytes of the pictures."""
 
     def add(self, pictures: Sequence[Picture]) -> tuple[int, ...]:
         """Add pictures and return their numbers."""
         first = len(self._pictures)
         self._most = max(self._most, len(pictures))
-        self._pictures += map(self.keep, pictures)
+        self._pictures += map(self.store.keep, pictures)
         return tuple(range(first, len(self._pictures)))
 
     def __getitem__(self, number: int) -> Picture:

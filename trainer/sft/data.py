@@ -281,9 +281,7 @@ def _shown(row: Mapping[str, Any], name: str, where: str, book: PictureBook | No
         messages = with_pictures(row, prompt, Path(where.rpartition(", row ")[0]).parent)
     except PictureError as error:
         raise InputError(f"{where}: {error}") from None
-    for part in (part for one in messages for part in one["content"] if isinstance(part, dict)):
-        if "image" in part:
-            part["image"] = book.keep(part["image"])
+    book.store.keep_all(messages)
     return {**row, name: messages}
 
 
