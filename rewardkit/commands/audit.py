@@ -121,8 +121,7 @@ def command(
     right denied  spellings of right answers that are not paid
     weak tests    rows of code whose tests a wrong program passes
 
-    A hole is marked with `!`, and the shortest responses that are paid are listed below. Row numbers start
-    at 0.
+    A hole is marked with `!`. The shortest paid responses are listed below.
     """
     if frame is not None and "{}" not in frame:
         raise OptionsError(f"--frame {frame!r} has no {{}} in place of the answer, as in 'Answer: {{}}'")
@@ -137,7 +136,7 @@ def command(
         if lost:
             err.print(f"{lost:,} responses skipped, because no row of the file matches", highlight=False)
     else:
-        refuse_given(("on", "response_key"), "no responses are read without --responses")
+        refuse_given(("on", "response_key", "top"), "no responses are read without --responses")
 
     def make_scorer() -> Scorer:
         return Scorer(options=options, timeout_s=rewards.timeout_s)

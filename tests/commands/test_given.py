@@ -100,7 +100,7 @@ DOORS: dict[str, Callable[[Path, list[str], Model], list[str]]] = {
         *("--score", "--out", "out.parquet"),
     ],
     "gradient": lambda f, s, m: ["gradient", written(f / "r.jsonl", s)],
-    "audit": lambda f, s, m: ["audit", written(f / "p.parquet", s, responses=False)],
+    "audit": lambda f, s, m: ["audit", written(f / "p.parquet", s * 2, responses=False)],
     "check": lambda f, s, m: ["check", written(f / "p.jsonl", s, responses=False)],
     "lock": lambda f, s, m: ["lock", written(f / "r.jsonl", s)],
 }

@@ -78,8 +78,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ),
         ("lock --check --pins 3", "--pins has no effect: --check "),
         (
-            "labels responses.jsonl --response-key x",
-            "--response-key has no effect: ",
+            "audit responses.jsonl --top 3",
+            "--top has no effect: ",
         ),
     ],
 )
@@ -126,7 +126,7 @@ def test_a_text_may_be_empty(folder: Path) -> None:
         "eval responses.jsonl --report responses.jsonl",
         "view scored.jsonl --html scored.jsonl",
         "diff responses.jsonl --pin responses.jsonl",
-        "labels responses.jsonl --responses scored.jsonl --out scored.jsonl",
+        "audit responses.jsonl --html responses.jsonl",
         "lock responses.jsonl --lock responses.jsonl --force",
         "generate responses.jsonl --model m --out responses.jsonl --force",
     ],
@@ -220,7 +220,7 @@ def test_what_is_missing_is_named(
         "eval scored.jsonl --report resluts/page.html",
         "view scored.jsonl --html resluts/page.html",
         "generate responses.jsonl --model m --out resluts/out.jsonl",
-        "labels responses.jsonl --out resluts/list.jsonl",
+        "audit responses.jsonl --html resluts/page.html",
         "diff responses.jsonl --pin resluts/pins.jsonl",
         "lock responses.jsonl --lock resluts/reward.lock",
         "import one.py --out resluts/one.yaml",

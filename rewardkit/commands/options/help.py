@@ -16,7 +16,7 @@ WIDTH = 100
 
 GROUPS = {
     "prompts": "raw prep split system template",
-    "responses": "top_p top_k seed stop log_probs",
+    "responses": "top_p top_k seed stop log_probs sampling_params",
     "model": "engine api_key_env concurrency retries max_prompt_tokens max_model_len dtype "
     "tensor_parallel_size gpu_memory_utilization max_num_seqs trust_remote_code price_in price_out",
     "episodes": "agent agent_file env tools interactions calls max_assistant_turns max_user_turns "
