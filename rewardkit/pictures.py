@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.errors import InputError, reason_of, require
-from rewardkit.messages import REASONING_PARTS, content_of, whole_text
+from rewardkit.messages import REASONING_PARTS, content_of, plain_prompt, whole_text
 from rewardkit.rows import IMAGES, MEDIA, prompt_of
 from rewardkit.types import Message
 
@@ -248,8 +248,11 @@ def media_digest(row: Mapping[str, Any]) -> str | None:
 
 
 def has_parts(prompt: Any) -> bool:
-    """Return True if a prompt, converted by `prompt_of`, has a message with parts other than text."""
-    return isinstance(prompt, list | tuple) and any(isinstance(one.get("content"), list) for one in prompt)
+    """Return True if a prompt has a message with parts other than text."""
+    if not isinstance(prompt, list | tuple):
+        return False
+    messages = plain_prompt(list(prompt))
+    return any(isinstance(one, Mapping) and isinstance(one.get("content"), list) for one in messages)
 
 
 def with_pictures(

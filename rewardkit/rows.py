@@ -61,6 +61,8 @@ EXTRA_INFO = ("extra_info",)
 GROUP = "prompt_id"
 """Names of each field, in order of precedence. The first name found in a table or row is used. A dot reaches
 into a struct. Less clear names, which occur in third-party logs, are in `logs.naming`."""
+PAIRS = "pairs"
+"""Data source of pairs without one, and the name of their subset."""
 AUDIT = "audit"
 """Field of `extra_info` with the flags of `rewardkit audit --flag`: a list of names from `FLAGS`."""
 FLAGS = ("weak_tests", "pays_constant", "denies_reference")

@@ -66,8 +66,8 @@ def test_five_files_look_at_every_row_of_a_file(tmp_path: Path) -> None:
         "offline/columns.py",
     }
     assert (
-        len(more.files) <= 38
-    )  # once a file, the tables of formats and kinds of logs and the options of rewards
+        len(more.files) <= 39
+    )  # once a file, the tables of formats and kinds of logs, columns of pictures and the options of rewards
 
 
 def test_an_episode_with_a_call_of_a_tool_passes_twenty_two_files() -> None:

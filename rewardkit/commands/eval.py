@@ -68,7 +68,7 @@ from rewardkit.scoring.scorer import Scorer
     show_default=True,
     help="For --fail-under, compare the mean, or the lower end of its 95 % interval.",
 )
-@click.option("--pairs", is_flag=True, help="Evaluate a reward on pairs (docs/reward_models.md).")
+@click.option("--pairs", is_flag=True, help="Evaluate a reward on pairs (docs/rlhf.md).")
 @click.option("--chosen-key", help="Column with the chosen answers, for --pairs. Default: chosen.")
 @click.option("--rejected-key", help="Column with the rejected answers, for --pairs. Default: rejected.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")

@@ -23,9 +23,9 @@ from rewardkit.evaluation.pairs import (
     longer_is_better,
 )
 from rewardkit.evaluation.summary import Summary, SummaryRow, cell
-from rewardkit.logs.pairs import PAIRS, Pair, PairNames, pairs_in
+from rewardkit.logs.pairs import Pair, PairNames, pairs_in
 from rewardkit.offline.chunk import BadRowPolicy
-from rewardkit.rows import RowNames, find_names, has_value, sample_of, value_at
+from rewardkit.rows import PAIRS, RowNames, find_names, has_value, sample_of, value_at
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import Sample, Score, failure
 

@@ -238,7 +238,7 @@ def _check_pictures(
     why = None
     if multi_turn:
         why = "agents accept only text"
-    elif not ENGINES[engine.name].reads_pictures:
+    elif not ENGINES[engine.name].vision:
         why = f"the engine {engine.name} accepts only text"
     elif ENGINES[engine.name].loads_model:
         why = why_no_pictures(engine.model)

@@ -21,9 +21,6 @@ from rewardkit.messages import ASSISTANT_TURN, content_of, content_text, dialogu
 from rewardkit.rows import plain, prompt_of, value_at
 from rewardkit.types import Message
 
-PAIRS = "pairs"
-"""Data source of pairs without one, and the name of their subset."""
-
 
 @dataclass(frozen=True, slots=True)
 class PairNames:

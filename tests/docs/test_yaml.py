@@ -32,6 +32,7 @@ def _judge(path: Path) -> None:
 
 
 LOADERS: dict[str, list[Callable[[Path], object]]] = {
+    "audit": [load_compositions],
     "compose": [load_compositions],
     "evaluation": [read_suite],
     "frames": [load_compositions],
@@ -83,9 +84,11 @@ def test_the_yaml_of_a_page_is_loaded(
     (tmp_path / "theirs.py").write_text(
         "def compute_score(solution_str, ground_truth, bonus=0):\n    return 1.0\n"
     )
-    (tmp_path / "mine.py").write_text(
-        "".join(re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL))
-    )
+    fences = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+    (tmp_path / "mine.py").write_text("".join(fences))
+    for fence in fences:
+        if named := re.match(r"# (\w+\.py)\n", fence):
+            (tmp_path / named[1]).write_text(fence)
     for number, (block, load) in enumerate(zip(_blocks(page.read_text()), LOADERS[page.stem], strict=True)):
         path = tmp_path / f"block{number}.yaml"
         path.write_text(block)

@@ -18,10 +18,10 @@ from rewardkit.composition.given import GivenRewards
 from rewardkit.errors import InputError, OptionsError, UnknownDataSourceError, reason_of
 from rewardkit.foreign import is_spec, load_reward
 from rewardkit.foreign.spec import shown_spec
-from rewardkit.logs.pairs import PAIRS
 from rewardkit.registry import REGISTRY, Reward
 from rewardkit.rewards.judge.file import register_judge
 from rewardkit.rewards.model import register_reward_model
+from rewardkit.rows import PAIRS
 from rewardkit.scoring.scorer import Scorer
 
 _ALL = "every data source"

@@ -32,31 +32,24 @@ class EngineEntry:
     loads_model: bool = True
     """True if the engine loads the model from a folder or the hub. A missing model can then be reported
     before the engine is imported."""
-    reads_pictures: bool = False
+    vision: bool = False
     """True if the engine accepts messages with pictures (see `rewardkit.pictures.with_pictures`)."""
 
 
 _LOCAL = ("dtype", "max_model_len", "trust_remote_code")
-_VLLM = ("tensor_parallel_size", "gpu_memory_utilization", "max_num_seqs")
+_VLLM = (*_LOCAL, "tensor_parallel_size", "gpu_memory_utilization", "max_num_seqs")
 ENGINES: Table[EngineEntry] = Table(
     "generation_engines",
     EngineEntry,
     {
-        "vllm": EngineEntry(
-            "rewardkit.generation.engines.vllm",
-            512,
-            ("vllm",),
-            "vllm",
-            (*_LOCAL, *_VLLM),
-            reads_pictures=True,
-        ),
+        "vllm": EngineEntry("rewardkit.generation.engines.vllm", 512, ("vllm",), "vllm", _VLLM, vision=True),
         "hf": EngineEntry(
             "rewardkit.generation.engines.hf",
             32,
             ("torch", "transformers", "omegaconf"),
             "train",
             _LOCAL,
-            reads_pictures=True,
+            vision=True,
         ),
         "endpoint": EngineEntry(
             "rewardkit.generation.engines.endpoint",
@@ -65,7 +58,7 @@ ENGINES: Table[EngineEntry] = Table(
             "openai",
             ("api_key_env", "concurrency", "retries"),
             loads_model=False,
-            reads_pictures=True,
+            vision=True,
         ),
     },
 )
