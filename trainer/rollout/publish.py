@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ALL_COMPLETED, FIRST_EXCEPTION, Future, wait
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -400,18 +401,12 @@ def buckets(named_tensors: Iterable[tuple[str, Tensor]], most_bytes: int) -> Ite
 
 
 def packed_buckets(named_tensors: Iterable[tuple[str, Tensor]], bucket_bytes: int) -> Iterator[Tensor]:
-    """Yield the bytes of all tensors in buckets that end as soon as they exceed `bucket_bytes`.
+    """Yield the bytes of all tensors in buckets, packed by vLLM as its receiver expects them."""
+    from vllm.distributed.weight_transfer.packed_tensor import pack_tensors
 
-    vLLM's receiver calculates the sizes of the buckets by the same rule.
-    """
-    held: list[Tensor] = []
-    for _, tensor in named_tensors:
-        held.append(tensor.detach().contiguous().view(-1).view(torch.uint8))
-        if sum(map(len, held)) > bucket_bytes:
-            yield torch.cat(held)
-            held = []
-    if held:
-        yield torch.cat(held)
+    tensors = iter(named_tensors)
+    while (chunk := pack_tensors(tensors, itemgetter(1), bucket_bytes)) is not None:
+        yield chunk.packed_tensor
 
 
 def shared_folder(needed: int) -> tempfile.TemporaryDirectory[str]:

@@ -16,7 +16,7 @@ from rewardkit.audit.audit_file import audit_first_rows
 from rewardkit.audit.report import first_line
 from rewardkit.checks.first_look import look_at_prompts
 from rewardkit.checks.training import needs_truth
-from rewardkit.errors import ConfigError
+from rewardkit.errors import ConfigError, InputError
 from rewardkit.groups import needs_group
 from rewardkit.lock.checking import moved_rewards, read_lock
 from rewardkit.model_folders import read_config, why_no_model
@@ -219,7 +219,10 @@ def _check_models(config: Config) -> None:
         if reason := why_no_model(path):
             raise ConfigError(f"{key}: {reason}")
     if config.reward_model.enable and not config.reward_model.url:
-        check_path(str(config.reward_model.model.path), config.reward_model.model.head)
+        try:
+            check_path(str(config.reward_model.model.path), config.reward_model.model.head)
+        except InputError as error:
+            raise ConfigError(f"reward_model.model.path: {error}") from None
 
 
 def _check_shared_models(config: Config) -> None:

@@ -427,7 +427,8 @@ def test_a_reward_model_that_would_not_load_is_refused_as_training_does(
     more = ["reward_model.enable=true", f"reward_model.model.path={model}"]
     config = load_config(None, words(parquet, model_folder, tmp_path, *more))
     key = "reward_model.model.path"
-    assert_refused_alike(config, f"{key}: the weight files of {model} have no score.weight", world)
+    with pytest.raises(ConfigError, match=f"{key}: {model} has no score head"):
+        check(config)
     (model / "model.safetensors").unlink()
     assert_refused_alike(config, f"{key}: {model} has no weights", world)
 

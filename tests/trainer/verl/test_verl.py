@@ -194,6 +194,7 @@ def why_refused(words: list[str]) -> str:
 REFUSED = {
     "qwen3_4b_dapo_multiturn": "data must be in parquet files",
     "run_minicpmo2_6": "data must be in parquet files",
+    "pfppo": "algorithm.use_pf_ppo",
 }
 """Scripts on FSDP that are refused whatever the data is, and why."""
 
