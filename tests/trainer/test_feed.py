@@ -413,7 +413,7 @@ def test_two_processes_give_the_only_server_its_weights_again_in_the_same_step(
         if name == "found":
             kill_and_bring_back(servers[0], len(servers[0].turns) + 24, 1.0)
         given = words(servers, parquet, tmp_path, name, *more)
-        ended = Program("rewardkit", "train", "--config", "tiny-cpu", *given)
+        ended = Program("tests.trainer.forked_launch", "--config", "tiny-cpu", *given)
         _, said = ended.communicate(300)
         assert ended.poll() == 0, said
     assert servers[0].dies_at is None, "it died and came back"
