@@ -126,7 +126,7 @@ def without() -> Config:
         ("reward_model.reward_manager=prime", None),
         ("model_engine=fsdp", None),
         ("actor_rollout_ref.model.lora.merge=True", "rollout.lora_sync"),
-        ("data.image_key=pictures", "images are rejected"),
+        ("data.image_key=pictures", "pictures are read from the columns"),
         ("reward.reward_model.rollout.name=vllm", "reward_model.backend"),
         ("data.sampler.class_name=RandomCurriculumSampler", None),
     ],
