@@ -23,7 +23,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import Message
 
 from rewardkit.errors import OverloadedError
-from rewardkit.scoring.jobs import UNKNOWN_S, address_of
+from rewardkit.scoring.jobs import UNKNOWN_S, Client, address_of
 from rewardkit.server.request import CurrentRequest
 
 RESERVE_SHARE = 0.1
@@ -259,7 +259,7 @@ class LoopTurns:
         """Requests that wait, by address and client, each with its number of turns."""
         self._round: asyncio.Handle | None = None
 
-    async def take(self, client: Hashable, now: float, size: int = 0) -> None:
+    async def take(self, client: Client, now: float, size: int = 0) -> None:
         """Wait for a turn of a client.
 
         Args:
@@ -267,7 +267,7 @@ class LoopTurns:
             now: Time of the request, by any clock.
             size: Size of the body in bytes.
         """
-        address = address_of(client)
+        address = client.address
         if address != self._address:
             self._address, self._several_until = address, now + _SEVERAL_S
         if now > self._several_until and not self._waiting:

@@ -157,7 +157,7 @@ class Guard:
             CURRENT.reset(was)
             request.let_go()
             if request.samples:
-                self.metrics.client(str(request.client), request.samples)
+                self.metrics.client(request.client.name or request.client.address, request.samples)
             if request.trace is not None:
                 request.trace.end(_route(scope), _SWITCHED, request.samples, request.id)
 
@@ -205,7 +205,7 @@ class Guard:
             request.trace.end(route, status, request.samples, request.id)
         self.metrics.request(route, status, seconds)
         if request.samples:
-            self.metrics.client(str(request.client), request.samples)
+            self.metrics.client(request.client.name or request.client.address, request.samples)
         if self.access_log:
             fields = {
                 "request_id": request.id,

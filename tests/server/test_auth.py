@@ -16,6 +16,7 @@ from starlette.types import Message
 
 from rewardkit import Scorer
 from rewardkit.cli import run
+from rewardkit.scoring.jobs import Client
 from rewardkit.server import admission
 from rewardkit.server.app import create_app
 from tests.server.serving import serving
@@ -69,7 +70,7 @@ def test_a_body_without_a_length_is_counted_while_it_comes_in(scorer: Scorer) ->
 
 def test_more_bytes_than_may_be_held_are_refused_at_once(scorer: Scorer) -> None:
     app = create_app(scorer, max_bytes=1_000)
-    app.state.request_scorer.admission.take_bytes(900, "testclient")  # another request's
+    app.state.request_scorer.admission.take_bytes(900, Client("testclient"))  # another request's
     with TestClient(app) as http:
         for content in (b" " * 200 + b"[]", iter([b" " * 200, b"[]"])):
             answer = http.post("/score", content=content)

@@ -134,10 +134,10 @@ def test_a_flood_of_small_requests_delays_another_client_by_few_of_them() -> Non
         order: list[str] = []
 
         async def ask(client: str) -> None:
-            await turns.take(client, 0.5)
+            await turns.take(Client(client), 0.5)
             order.append(client)
 
-        await turns.take("quiet", 0.0)
+        await turns.take(Client("quiet"), 0.0)
         flood = [asyncio.create_task(ask("flood")) for _ in range(200)]
         quiet = [asyncio.create_task(ask("quiet")) for _ in range(3)]
         flood[100].cancel()
@@ -153,7 +153,7 @@ def test_a_client_that_is_alone_does_not_wait_for_its_turn() -> None:
     async def main() -> None:
         turns = LoopTurns()
         for i in range(100):
-            coroutine = turns.take("alone", 10.0 + i)
+            coroutine = turns.take(Client("alone"), 10.0 + i)
             with pytest.raises(StopIteration):
                 for _ in range(AT_ONCE):
                     coroutine.send(None)
