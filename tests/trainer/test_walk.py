@@ -34,7 +34,7 @@ def to_read() -> list[str]:
     return re.findall(r"^\| \d+ \| \[trainer/([\w/]+\.py)\]", page, re.MULTILINE)
 
 
-def test_a_step_of_grpo_passes_35_files(
+def test_a_step_of_grpo_passes_37_files(
     world: World, parquet: Path, model_folder: Path, tmp_path: Path
 ) -> None:
     words = [
@@ -57,5 +57,5 @@ def test_a_step_of_grpo_passes_35_files(
         walk = walked(lambda: ppo_step(run, 2, Clock(world.device)), threads=True)
     passed = [file.removeprefix("trainer/") for file in walk.files if file.startswith("trainer/")]
     assert not set(OFF) & set(passed)
-    assert len(passed) <= 35, "a bound: where it forces a worse file, raise it and say why"
+    assert len(passed) <= 37, "a bound: where it forces a worse file, raise it and say why"
     assert len(to_read()) == 10 and set(to_read()) <= set(passed)

@@ -12,6 +12,7 @@ import shutil
 import socket
 import tempfile
 import time
+import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ALL_COMPLETED, FIRST_EXCEPTION, Future, wait
 from functools import partial
@@ -405,7 +406,11 @@ def packed_buckets(named_tensors: Iterable[tuple[str, Tensor]], bucket_bytes: in
     from vllm.distributed.weight_transfer.packed_tensor import pack_tensors
 
     tensors = iter(named_tensors)
-    while (chunk := pack_tensors(tensors, itemgetter(1), bucket_bytes)) is not None:
+    while True:
+        with warnings.catch_warnings(action="ignore"):  # about tensors that are larger than a bucket
+            chunk = pack_tensors(tensors, itemgetter(1), bucket_bytes)
+        if chunk is None:
+            return
         yield chunk.packed_tensor
 
 

@@ -68,7 +68,7 @@ def test_preference_optimisation_trains_on_the_tokens_of_sft(tmp_path: Path, tok
     (row,) = dpo(tmp_path, tokenizer, PAIR)
     for side, one in zip(("chosen", "rejected"), row.sequences, strict=True):
         talk = Conversation([*PROMPT, {"role": "assistant", "content": PAIR[side]}], 1)
-        assert one == encode(tokenizer, talk, SftDataConfig(), "row")
+        assert [one] == encode(tokenizer, talk, SftDataConfig(), "row")
 
 
 def test_a_labelled_answer_is_compared_with_the_next_answer_to_another_prompt(

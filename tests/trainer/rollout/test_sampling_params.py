@@ -58,6 +58,7 @@ def test_generate_takes_any_argument_of_vllm() -> None:
     more: dict[str, Any] = {"min_p": 0.2, "structured_outputs": {"choice": ["a", "b"]}, "stop_token_ids": [7]}
     engine = generation.VllmEngine.__new__(generation.VllmEngine)
     engine._settings = GenerationSettings(sampling_params=more, stop=("x",))
+    engine._vision = None
     made = engine._parameters(1)
     assert (made.min_p, made.structured_outputs.choice, made.stop, made.seed) == (0.2, ["a", "b"], ["x"], 1)
     turn = engine._turn_parameters(1, 4, [5], {})
