@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from rewardkit.commands.options.help import GroupedCommand
-from rewardkit.commands.train import run_stage, stage_options
+from rewardkit.commands.train import config_option, run_stage, stage_options
 
 
 @click.command(
@@ -14,15 +16,9 @@ from rewardkit.commands.train import run_stage, stage_options
     epilog="Example: rewardkit dpo --config tiny-cpu data.train_files=pairs.jsonl model.path=demo/model "
     "trainer.default_local_dir=checkpoints/dpo",
 )
-@click.option("--config", metavar="RECIPE", help="YAML file with settings, or a built-in recipe (tiny-cpu).")
+@config_option
 @stage_options
-def command(
-    config: str | None,
-    max_restarts: int | None,
-    overrides: tuple[str, ...],
-    explained: bool,
-    as_json: bool,
-) -> int:
+def command(**given: Any) -> int:
     """Train a language model on preferences with DPO, IPO, SimPO, KTO and related losses.
 
     Each row of the data contains a chosen and a rejected answer to a prompt, as strings or as messages. Rows
@@ -31,4 +27,4 @@ def command(
     optim.lr. If a run is interrupted, run the same command again to resume from the last checkpoint (see
     trainer.resume_mode).
     """
-    return run_stage("dpo", config, max_restarts, overrides, explained, as_json)
+    return run_stage("dpo", **given)

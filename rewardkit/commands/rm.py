@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from rewardkit.commands.options.help import GroupedCommand
-from rewardkit.commands.train import run_stage, stage_options
+from rewardkit.commands.train import config_option, run_stage, stage_options
 
 
 @click.command(
@@ -14,15 +16,9 @@ from rewardkit.commands.train import run_stage, stage_options
     epilog="Example: rewardkit rm --config tiny-cpu data.train_files=pairs.jsonl model.path=demo/model "
     "trainer.default_local_dir=checkpoints/rm",
 )
-@click.option("--config", metavar="RECIPE", help="YAML file with settings, or a built-in recipe (tiny-cpu).")
+@config_option
 @stage_options
-def command(
-    config: str | None,
-    max_restarts: int | None,
-    overrides: tuple[str, ...],
-    explained: bool,
-    as_json: bool,
-) -> int:
+def command(**given: Any) -> int:
     """Train a reward model on pairs of a better and a worse answer.
 
     Each row of the data contains a chosen and a rejected answer to a prompt, as strings or as messages. The
@@ -31,4 +27,4 @@ def command(
     model.path or optim.lr. If a run is interrupted, run the same command again to resume from the last
     checkpoint (see trainer.resume_mode).
     """
-    return run_stage("rm", config, max_restarts, overrides, explained, as_json)
+    return run_stage("rm", **given)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Any
 
 import click
 
 from rewardkit.commands.options.files import hydra_options
 from rewardkit.commands.options.help import GroupedCommand
-from rewardkit.commands.train import run_stage, stage_options
+from rewardkit.commands.train import config_option, run_stage, stage_options
 
 
 @click.command(
@@ -17,16 +17,10 @@ from rewardkit.commands.train import run_stage, stage_options
     epilog="Example: rewardkit sft --config tiny-cpu data.train_files=demo/data/train.parquet "
     "model.path=demo/model trainer.default_local_dir=checkpoints/sft",
 )
-@click.option("--config", metavar="RECIPE", help="YAML file with settings, or a built-in recipe (tiny-cpu).")
+@config_option
 @hydra_options("sft_trainer")
 @stage_options
-def command(
-    config: str | Path | None,
-    max_restarts: int | None,
-    overrides: tuple[str, ...],
-    explained: bool,
-    as_json: bool,
-) -> int:
+def command(**given: Any) -> int:
     """Fine-tune a language model on example responses.
 
     Each row of the data contains a conversation (messages), or a prompt and a response. The loss is computed
@@ -34,4 +28,4 @@ def command(
     data.train_files, model.path or optim.lr. If a run is interrupted, run the same command again to resume
     from the last checkpoint (see trainer.resume_mode).
     """
-    return run_stage("sft", config, max_restarts, overrides, explained, as_json)
+    return run_stage("sft", **given)

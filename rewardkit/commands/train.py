@@ -44,6 +44,12 @@ def require_trainer() -> None:
         )
 
 
+config_option = click.option(
+    "--config", metavar="RECIPE", help="YAML file with settings, or a built-in recipe (tiny-cpu)."
+)
+"""Option of the commands of all stages, before the options that some of them have."""
+
+
 def stage_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that the commands of all stages share, except `--config`."""
     options = (
@@ -71,16 +77,10 @@ def stage_options(function: Callable[..., Any]) -> Callable[..., Any]:
     epilog="Example: rewardkit train --config tiny-cpu data.train_files=demo/data/train.parquet "
     "data.val_files=demo/data/test.parquet actor_rollout_ref.model.path=demo/model",
 )
-@click.option("--config", metavar="RECIPE", help="YAML file with settings, or a built-in recipe (tiny-cpu).")
+@config_option
 @hydra_options("ppo_trainer")
 @stage_options
-def command(
-    config: str | Path | None,
-    max_restarts: int | None,
-    overrides: tuple[str, ...],
-    explained: bool,
-    as_json: bool,
-) -> int:
+def command(**given: Any) -> int:
     """Train a language model with PPO, GRPO and related algorithms.
 
     Pass settings as KEY=VALUE. They have the same names as in verl, such as data.train_files or
@@ -88,7 +88,7 @@ def command(
     trainer.n_gpus_per_node to choose the number of processes. If a run is interrupted, run the same command
     again to resume from the last checkpoint (see trainer.resume_mode).
     """
-    return run_stage("ppo", config, max_restarts, overrides, explained, as_json)
+    return run_stage("ppo", **given)
 
 
 def run_stage(
