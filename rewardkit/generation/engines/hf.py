@@ -9,9 +9,9 @@ import torch
 from transformers import AutoModelForCausalLM, AutoModelForImageTextToText
 
 from rewardkit.agents.transcript import Transcript
-from rewardkit.errors import ConfigError, InputError, reason_of
-from rewardkit.generation.engines.limits import too_long, window
-from rewardkit.generation.engines.tokens import encode_prompt, eos_ids, load_tokenizer
+from rewardkit.errors import ConfigError, reason_of
+from rewardkit.generation.engines.limits import window
+from rewardkit.generation.engines.tokens import encode_fitting, eos_ids, load_tokenizer
 from rewardkit.generation.playing import Player
 from rewardkit.generation.types import (
     Completion,
@@ -20,7 +20,6 @@ from rewardkit.generation.types import (
     GenerationRequest,
     GenerationSettings,
 )
-from rewardkit.pictures import Picture
 from rewardkit.trainer.models.vision import Vision
 from rewardkit.trainer.rollout.base import Sampling
 from rewardkit.trainer.rollout.hf import HfRollout
@@ -87,33 +86,26 @@ class HfEngine:
             play = self._player.play
             self._rollout.converse(play, requests, self._sampling(), lambda _, one: done(one))
             return
-        fitting = []
-        pictures: list[Sequence[Picture]] = []
-        for request in requests:
-            try:
-                prompt = encode_prompt(self._tokenizer, self._vision, request.messages)
-                why = too_long(len(prompt.long_ids), self._limit)
-            except InputError as error:
-                why = str(error)
-            if why:
-                done(Completion(request.row, request.sample, error=why))
-            else:
-                fitting.append((request, prompt.long_ids))
-                pictures.append(prompt.pictures)
+        fitting = encode_fitting(self._tokenizer, self._vision, requests, self._limit, done)
         if not fitting:
             return
-        width = max(len(ids) for _, ids in fitting)
-        padded = torch.tensor([[self._pad] * (width - len(ids)) + ids for _, ids in fitting])
-        mask = torch.tensor([[0] * (width - len(ids)) + [1] * len(ids) for _, ids in fitting])
-        found = self._rollout.generate(
-            padded, mask, self._sampling(), [request.seed for request, _ in fitting], pictures=pictures
-        )
-        for i, (request, ids) in enumerate(fitting):
+        prompts = [prompt.long_ids for _, prompt in fitting]
+        width = max(map(len, prompts))
+        padded = torch.tensor([[self._pad] * (width - len(ids)) + ids for ids in prompts])
+        mask = torch.tensor([[0] * (width - len(ids)) + [1] * len(ids) for ids in prompts])
+        seeds = [request.seed for request, _ in fitting]
+        pictures = [prompt.pictures for _, prompt in fitting]
+        found = self._rollout.generate(padded, mask, self._sampling(), seeds, pictures=pictures)
+        for i, (request, prompt) in enumerate(fitting):
             length = int(found.response_mask[i].sum())
             log_probs = (
                 None if found.rollout_log_probs is None else found.rollout_log_probs[i, :length].tolist()
             )
-            done(self._completion(request, len(ids), found.responses[i, :length].tolist(), log_probs))
+            done(
+                self._completion(
+                    request, len(prompt.long_ids), found.responses[i, :length].tolist(), log_probs
+                )
+            )
 
     def close(self) -> None:
         """See `GenerationEngine.close`. Does nothing."""

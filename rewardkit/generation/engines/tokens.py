@@ -7,8 +7,9 @@ from typing import Any
 
 from transformers import AutoTokenizer, GenerationConfig
 
-from rewardkit.errors import ConfigError, reason_of
-from rewardkit.generation.types import EngineSettings
+from rewardkit.errors import ConfigError, InputError, reason_of
+from rewardkit.generation.engines.limits import too_long
+from rewardkit.generation.types import Completion, Done, EngineSettings, GenerationRequest
 from rewardkit.trainer.models.vision import PicturePrompt, Vision
 from rewardkit.types import Message
 
@@ -47,6 +48,27 @@ def encode(tokenizer: Any, messages: Sequence[Message]) -> list[int]:
     text = tokenizer.apply_chat_template(list(messages), add_generation_prompt=True, tokenize=False)
     ids: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
     return ids
+
+
+def encode_fitting(
+    tokenizer: Any, vision: Vision | None, requests: Sequence[GenerationRequest], limit: int, done: Done
+) -> list[tuple[GenerationRequest, PicturePrompt]]:
+    """Return the requests whose prompts can be used and have at most `limit` tokens, with these prompts.
+
+    The other requests are done with an error.
+    """
+    fitting = []
+    for request in requests:
+        try:
+            prompt = encode_prompt(tokenizer, vision, request.messages)
+            why = too_long(len(prompt.long_ids), limit)
+        except InputError as error:
+            why = str(error)
+        if why:
+            done(Completion(request.row, request.sample, error=why))
+        else:
+            fitting.append((request, prompt))
+    return fitting
 
 
 def eos_ids(path: str, tokenizer: Any) -> list[int]:

@@ -12,9 +12,9 @@ from typing import Any
 import torch
 
 from rewardkit.agents.transcript import Transcript
-from rewardkit.errors import ConfigError, InputError, MissingDependencyError
-from rewardkit.generation.engines.limits import too_long, window
-from rewardkit.generation.engines.tokens import encode_prompt, eos_ids, load_tokenizer
+from rewardkit.errors import ConfigError, MissingDependencyError
+from rewardkit.generation.engines.limits import window
+from rewardkit.generation.engines.tokens import encode_fitting, eos_ids, load_tokenizer
 from rewardkit.generation.playing import Player
 from rewardkit.generation.types import (
     Completion,
@@ -146,17 +146,7 @@ class VllmEngine:
         if self._player is not None:
             self._converse(self._player, requests, done)
             return
-        fitting = []
-        for request in requests:
-            try:
-                prompt = encode_prompt(self._tokenizer, self._vision, request.messages)
-                why = too_long(len(prompt.long_ids), self._limit)
-            except InputError as error:
-                why = str(error)
-            if why:
-                done(Completion(request.row, request.sample, error=why))
-            else:
-                fitting.append((request, prompt))
+        fitting = encode_fitting(self._tokenizer, self._vision, requests, self._limit, done)
         prompts = [vllm_prompt(prompt) for _, prompt in fitting]
         parameters = [self._parameters(request.seed) for request, _ in fitting]
         with no_compiling(self._on_cpu):
