@@ -18,7 +18,7 @@ from rewardkit.audit.subject import prepare
 from rewardkit.checks.forms import form_of
 from rewardkit.checks.ground_truths import ships
 from rewardkit.checks.items import Item, read_items
-from rewardkit.composition.tree import walk_members
+from rewardkit.composition.tree import members_of, scored_by
 from rewardkit.errors import InputError, UnknownDataSourceError
 from rewardkit.files.formats import open_rows
 from rewardkit.files.inputs import find_inputs
@@ -107,14 +107,12 @@ def audit_first_rows(
 
 def _is_quick(source: str, scorer: Scorer) -> bool:
     reward, options = scorer.reward_for(source), scorer.options_for(source)
-    composition = getattr(reward.target, "composition", None)
-    members = list(walk_members(composition.root)) if composition is not None else []
-    rewards = [(member.reward, member.options) for member in members] or [(reward, options)]
+    rewards = list(scored_by(reward, options))
     if any(isinstance(given, JudgeOptions) for _, given in rewards):
         return False
     if any(one.running.runs in ("model", "sandbox") or one.running.by_group for one, _ in rewards):
         return False
-    return bool(members) or not (ships(reward) and options == reward.make_options({}))
+    return bool(members_of(reward)) or not (ships(reward) and options == reward.make_options({}))
 
 
 def read_rows(

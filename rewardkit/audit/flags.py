@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rewardkit.audit import Audit
+from rewardkit.audit.frames import written
 from rewardkit.errors import InputError, reason_of
 from rewardkit.files.formats import open_rows
 from rewardkit.files.inputs import find_inputs
@@ -55,7 +56,7 @@ def find_flags(rows: Sequence[Labelled], scorer: Scorer, audit: Audit) -> dict[i
 
 def _right(row: Labelled, frame: str) -> list[str]:
     """Return the responses that should be paid: the worked solution, and the ground truth in the frame."""
-    return [text for text in (row.solution, frame.replace("{}", row.item.ground_truth)) if text]
+    return [text for text in (row.solution, written(frame, row.item.ground_truth)) if text]
 
 
 def _best(scorer: Scorer, tries: Sequence[tuple[Labelled, Sequence[str]]]) -> list[float | None]:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rewardkit.audit.patterns import frames_of, is_pattern, shortest_matches
-from rewardkit.composition.tree import walk_members
+from rewardkit.composition.tree import scored_by
 from rewardkit.foreign.functions import HostedReward
 from rewardkit.registry import Reward
 from rewardkit.user_files import user_reward_file
@@ -100,9 +100,7 @@ def frame_asked(prompts: Sequence[str], frames: Sequence[str]) -> str | None:
 
 def texts_of_reward(reward: Reward) -> SourceTexts:
     """Return the texts in the source of a reward, or of all members of a composition."""
-    composition = getattr(reward.target, "composition", None)
-    rewards = [m.reward for m in walk_members(composition.root)] if composition is not None else [reward]
-    found = [texts_of_source(text) for one in rewards for text in dict.fromkeys(_sources(one))]
+    found = [texts_of_source(text) for one, _ in scored_by(reward) for text in dict.fromkeys(_sources(one))]
     return SourceTexts(
         tuple(dict.fromkeys(text for one in found for text in one.texts))[:_MOST_TEXTS],
         tuple(dict.fromkeys(frame for one in found for frame in one.frames))[:_MOST_TEXTS],

@@ -250,7 +250,7 @@ def find_denied(subject: Subject, found: Findings) -> None:
     paid = [row for row in rows if subject.bench.shares([(row, subject.right(row))])[0] > 1 - PAID]
     for name, (fits, inside, around) in SPELLINGS.items():
         tries = [
-            (row, (around or "{}").replace("{}", written(subject.frame, inside.replace("{}", row.answer))))
+            (row, written(around or "{}", written(subject.frame, written(inside, row.answer))))
             for row in paid
             if subject.frame and row.answer is not None and fits(row.answer)
         ]

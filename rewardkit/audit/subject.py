@@ -12,7 +12,7 @@ from typing import Any
 from rewardkit.audit.answers import AuditRow, differ, letter_of
 from rewardkit.audit.bench import Bench, Try
 from rewardkit.audit.frames import FRAMES, IDLE, SourceTexts, frame_asked, texts_of_reward, written
-from rewardkit.composition.tree import walk_members
+from rewardkit.composition.tree import scored_by
 from rewardkit.errors import InputError
 from rewardkit.registry import Reward
 from rewardkit.rewards.judge.file import spending_of
@@ -110,10 +110,7 @@ def refuse(scorer: Scorer, data_source: str) -> Reward:
         raise InputError("the reward compares the responses to a prompt; audit a reward of single responses")
     if reward.of_episode:
         raise InputError("the reward reads the score of an episode; audit a reward of responses")
-    composition = getattr(reward.target, "composition", None)
-    members = walk_members(composition.root) if composition is not None else ()
-    pairs = [(reward, scorer.options_for(data_source)), *((one.reward, one.options) for one in members)]
-    for one, options in pairs:
+    for one, options in scored_by(reward, scorer.options_for(data_source)):
         if isinstance(options, JudgeOptions) and _is_paid(one, options) and not spending_of(one).has_budget:
             raise InputError("the judge has no budget; set budget_usd or budget_tokens in its file")
     return reward

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from rewardkit.checks.findings import Findings
 from rewardkit.checks.items import Item
-from rewardkit.composition.tree import Member
+from rewardkit.composition.tree import members_of
 from rewardkit.errors import UnknownDataSourceError
 from rewardkit.registry import Registry, Reward
 from rewardkit.rewards import declarations
@@ -52,7 +52,7 @@ def _check_members(items: Sequence[Item], file: str, scorer: Scorer, findings: F
     Only members that are part of rewardkit are called, since the cost of calling other members is unknown.
     """
     try:
-        members = _members(scorer.reward_for(items[0].data_source))
+        members = members_of(scorer.reward_for(items[0].data_source))
     except UnknownDataSourceError:
         return
     for member in members:
@@ -95,12 +95,7 @@ def _refused(items: Sequence[Item], scorer: Scorer) -> Iterable[tuple[Item, str]
 
 def _rewards_in(reward: Reward) -> list[Reward]:
     """Return the rewards of a composition's members, or the reward itself if it is not a composition."""
-    return [member.reward for member in _members(reward)] or [reward]
-
-
-def _members(reward: Reward) -> Sequence[Member]:
-    composition = getattr(reward.target, "composition", None)
-    return composition.members if composition is not None else ()
+    return [member.reward for member in members_of(reward)] or [reward]
 
 
 def scores_maths(reward: Reward) -> bool:

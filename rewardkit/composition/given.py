@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
+from rewardkit.composition.tree import members_of
 from rewardkit.errors import OptionsError
 from rewardkit.registry import REGISTRY, Registry, Reward
 from rewardkit.scoring.scorer import options_rank
@@ -78,7 +79,7 @@ class GivenRewards:
     def add_timeout(self, word: str) -> None:
         """Add a time limit. It does not apply to compositions, whose members have their own time limits."""
         what = "the time limit, since compositions have one for each member"
-        self._add(word, what, lambda source, reward: not _members_of(reward))
+        self._add(word, what, lambda source, reward: not members_of(reward))
 
     def _add(self, word: str, what: str, used_by: Callable[[str, Reward], bool]) -> None:
         self._unused.setdefault(word, _Given(word, what, [])).used_by.append(used_by)
@@ -119,7 +120,7 @@ class GivenRewards:
     def _named_by(self, source: str, reward: Reward, parts: Sequence[Reward]) -> set[str]:
         """Return all text values in the options of a reward and its parts. Some of them name rewards."""
         options = [values for key, values in self._options.items() if _applies(key, source, reward)]
-        options += [asdict(member.options) for member in _members_of(reward)]
+        options += [asdict(member.options) for member in members_of(reward)]
         options += [dict(part.presets) for part in parts]
         return {value for values in options for value in values.values() if isinstance(value, str)}
 
@@ -128,13 +129,8 @@ def _applies(key: str, source: str, reward: Reward) -> bool:
     return options_rank(key, source, {reward.name, *reward.aliases, *reward.data_sources}) is not None
 
 
-def _members_of(reward: Reward) -> Sequence[Any]:
-    composition = getattr(reward.target, "composition", None)
-    return () if composition is None else composition.members
-
-
 def _parts_of(reward: Reward) -> Iterator[Reward]:
     """Yield a reward and, if it is a composition, all its members recursively."""
     yield reward
-    for member in _members_of(reward):
+    for member in members_of(reward):
         yield from _parts_of(member.reward)

@@ -157,6 +157,23 @@ def walk_members(node: CompositionNode) -> Iterator[Member]:
     return (found for found in walk(node) if isinstance(found, Member))
 
 
+def members_of(reward: Reward) -> tuple[Member, ...]:
+    """Return the members of a composition, or none for any other reward."""
+    composition: Composition | None = getattr(reward.target, "composition", None)
+    return () if composition is None else composition.members
+
+
+def scored_by(reward: Reward, options: Any = None) -> Iterator[tuple[Reward, Any]]:
+    """Yield the rewards that score a response, with their options.
+
+    They are the members of a composition, and the members of those that are compositions, or the reward.
+    """
+    if not (members := members_of(reward)):
+        yield reward, options
+    for member in members:
+        yield from scored_by(member.reward, member.options)
+
+
 class _TreeReader:
     """Reader of items, which assigns a unique path to each item."""
 

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from rewardkit.composition.tree import members_of
 from rewardkit.errors import InputError
 from rewardkit.evaluation.gradient import grpo
 from rewardkit.files.inputs import find_inputs
@@ -132,8 +133,7 @@ def prompt_text(prompt: Any) -> str:
 
 def tolerance(reward: Reward) -> float:
     """Return the largest difference between two scores from a reward that count as equal."""
-    composition = getattr(reward.target, "composition", None)
-    rewards = [member.reward for member in composition.members] if composition is not None else [reward]
+    rewards = [member.reward for member in members_of(reward)] or [reward]
     return MODEL_TOLERANCE if any(one.running.runs == "model" for one in rewards) else EQUAL
 
 

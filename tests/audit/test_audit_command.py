@@ -71,6 +71,7 @@ def test_a_page_shows_responses_as_text(prompts: Path, tmp_path: Path) -> None:
         (["--frame", "no place"], "{}"),
         (["--on", "id"], "--responses"),
         (["--judge", "judge.yaml", "--for", "gsm8k"], "budget"),
+        (["--rewards", "inner.yaml", "--rewards", "outer.yaml"], "budget"),
     ],
 )
 def test_what_cannot_be_audited_is_refused_in_one_line(
@@ -86,6 +87,8 @@ def test_what_cannot_be_audited_is_refused_in_one_line(
     Path("judge.yaml").write_text(
         "url: https://api.example.com/v1\nmodel: m\napi_key_env: KEY\ncorrect_from: 5\n"
     )
+    Path("inner.yaml").write_text("name: inner\ndata_sources: [another]\nfirst: [judge.yaml]\n")
+    Path("outer.yaml").write_text("name: outer\ndata_sources: [gsm8k]\nfirst: [inner, math]\n")
     assert run(["audit", str(prompts), *words]) == 2
     (line,) = capsys.readouterr().err.strip().splitlines()
     assert part in line
