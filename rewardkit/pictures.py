@@ -117,18 +117,18 @@ def _opened(data: bytes) -> Iterator[Any]:
     from PIL import Image
 
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore"
-            )  # about large pictures, which are refused below, and about metadata
-            with Image.open(io.BytesIO(data), formats=FORMATS) as image:
-                width, height = image.size
-                if width * height > MAX_PIXELS:
-                    raise PictureError(
-                        f"the picture has {width} x {height} pixels, and the limit is {MAX_PIXELS:,} pixels; "
-                        "scale it down"
-                    )
-                yield image
+        # The warnings are about metadata, and about large pictures, which are refused below.
+        with (
+            warnings.catch_warnings(action="ignore"),
+            Image.open(io.BytesIO(data), formats=FORMATS) as image,
+        ):
+            width, height = image.size
+            if width * height > MAX_PIXELS:
+                raise PictureError(
+                    f"the picture has {width} x {height} pixels, and the limit is {MAX_PIXELS:,} pixels; "
+                    "scale it down"
+                )
+            yield image
     except PictureError:
         raise
     except Image.DecompressionBombError:
@@ -184,9 +184,10 @@ def picture_of(value: Any, folder: Path | None = None) -> Picture:
         raise PictureError("the picture is remote, and pictures are not downloaded; download it first")
     path = _inside(value, folder)
     try:
-        return _checked(Picture(path, _digest(path.read_bytes())))
+        data = path.read_bytes()
     except OSError as error:
         raise PictureError(f"the picture {value:.200} cannot be read: {reason_of(error)}") from None
+    return Picture(path, _checked(Picture(data, _digest(data))).digest)  # reads the file only once
 
 
 def _inside(name: str, folder: Path | None) -> Path:
@@ -251,7 +252,7 @@ def has_parts(prompt: Any) -> bool:
     """Return True if a prompt has a message with parts other than text."""
     if not isinstance(prompt, list | tuple):
         return False
-    messages = plain_prompt(list(prompt))
+    messages = plain_prompt(prompt)
     return any(isinstance(one, Mapping) and isinstance(one.get("content"), list) for one in messages)
 
 
