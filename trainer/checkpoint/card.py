@@ -25,8 +25,13 @@ _ELSEWHERE = tuple(
 """Settings that say nothing about the model."""
 
 
-def write_card(checkpoint: Path, folder: Path) -> None:
+def write_card(checkpoint: Path, folder: Path, pipeline: str = "text-generation") -> None:
     """Write the model card of a checkpoint's model to `README.md` in a folder.
+
+    Args:
+        checkpoint: Folder of the checkpoint.
+        folder: Folder to write to.
+        pipeline: Pipeline of transformers that runs the model.
 
     Raises:
         ConfigError: The checkpoint is damaged.
@@ -37,7 +42,7 @@ def write_card(checkpoint: Path, folder: Path) -> None:
     base = _base_model(config)
     head = {
         "library_name": "transformers",
-        "pipeline_tag": "text-generation",
+        "pipeline_tag": pipeline,
         **({"base_model": base} if _HUB_NAME.fullmatch(base) and not Path(base).exists() else {}),
         "tags": ["rewardkit", stage],
     }

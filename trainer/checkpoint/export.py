@@ -14,7 +14,12 @@ from torch import Tensor
 from torch.distributed.checkpoint.filesystem import FileSystemReader
 from torch.distributed.checkpoint.metadata import TensorStorageMetadata
 from torch.distributed.checkpoint.state_dict_loader import load
-from transformers import AutoModel, AutoModelForSequenceClassification
+from transformers import (
+    AutoModel,
+    AutoModelForCausalLM,
+    AutoModelForImageTextToText,
+    AutoModelForSequenceClassification,
+)
 
 from rewardkit.errors import ConfigError, reason_of
 from rewardkit.files.publishing import sync
@@ -39,6 +44,14 @@ CARD = "reward_model.json"
 """File beside the weights of a reward model: its data, chat template, end token, and held-out scores."""
 
 
+PIPELINES = {
+    AutoModelForCausalLM: "text-generation",
+    AutoModelForImageTextToText: "image-text-to-text",
+    AutoModelForSequenceClassification: "text-classification",
+}
+"""Pipelines of transformers that run a model, by the class that loads it."""
+
+
 def write_weights(
     state: dict[str, Tensor], model_config: Any, folder: Path, dtype: torch.dtype, *, scores: bool = False
 ) -> None:
@@ -50,10 +63,15 @@ def write_weights(
     if scores:
         name = classifier_names(model_config)
         state = {name(key): tensor for key, tensor in state.items()}
-    kind = AutoModelForSequenceClassification if scores else language_model_class(model_config)
+    kind = _model_class(model_config, scores=scores)
     with torch.device("meta"):
         skeleton = kind.from_config(model_config, dtype=dtype)
     skeleton.save_pretrained(folder, state_dict=state)
+
+
+def _model_class(model_config: Any, *, scores: bool) -> Any:
+    """Return the class that loads a reward model or a language model with this config."""
+    return AutoModelForSequenceClassification if scores else language_model_class(model_config)
 
 
 def classifier_names(model_config: Any) -> Callable[[str], str]:
@@ -124,7 +142,7 @@ def export(checkpoint: Path, out: Path, dtype: str | None = None) -> Path:
         saved_processor(described, load_tokenizer(described)).save_pretrained(temporary)
         if scores:
             shutil.copy(Path(described) / CARD, temporary)
-        write_card(found, temporary)
+        write_card(found, temporary, PIPELINES[_model_class(model_config, scores=scores)])
         for path in (*temporary.rglob("*"), temporary):
             sync(path)
         temporary.rename(out)

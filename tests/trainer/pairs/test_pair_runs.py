@@ -103,6 +103,7 @@ def test_the_first_loss_is_log_2_and_the_following_are_lower(runs: Path, stage: 
 def test_an_exported_reward_model_has_the_scores_of_training(runs: Path, kind: str, tmp_path: Path) -> None:
     run = runs / f"rm_{kind}"
     assert cli(["export", str(run), str(tmp_path / "out")]) == 0
+    assert "pipeline_tag: text-classification\n" in (tmp_path / "out" / "README.md").read_text()
     last = log(run)[-1]
     for folder in (saved(run), tmp_path / "out"):
         figures = pair_figures(*scores(folder))
