@@ -184,9 +184,7 @@ class Client(NamedTuple):
 
     address: str = ""
     name: str = ""
-
-    def __str__(self) -> str:
-        return self.name or self.address
+    """Name that the client sends, or else its address."""
 
 
 def address_of(client: Hashable) -> Hashable:

@@ -47,7 +47,7 @@ class Traces:
             attributes={
                 "http.request.method": method,
                 "url.path": scope["path"],
-                "rewardkit.client": str(client),
+                "rewardkit.client": client.name,
             },
         )
         return RequestTrace(self._tracer, span, method)
