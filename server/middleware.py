@@ -157,7 +157,7 @@ class Guard:
             CURRENT.reset(was)
             request.let_go()
             if request.samples:
-                self.metrics.client(request.client.name, request.samples)
+                self.metrics.client(request.client.name or request.client.address, request.samples)
             if request.trace is not None:
                 request.trace.end(_route(scope), _SWITCHED, request.samples, request.id)
 
@@ -205,7 +205,7 @@ class Guard:
             request.trace.end(route, status, request.samples, request.id)
         self.metrics.request(route, status, seconds)
         if request.samples:
-            self.metrics.client(request.client.name, request.samples)
+            self.metrics.client(request.client.name or request.client.address, request.samples)
         if self.access_log:
             fields = {
                 "request_id": request.id,
@@ -229,11 +229,10 @@ def _is_stream(scope: Scope, headers: dict[bytes, bytes]) -> bool:
 
 
 def _client(scope: Scope, headers: dict[bytes, bytes]) -> Client:
-    """Return the client's address, and its name from `X-Client-Id` or else the address."""
-    found = scope.get("client")
-    address = found[0] if found else ""
+    """Return the client's address, and its name from `X-Client-Id`."""
+    address = scope.get("client")
     named = headers.get(b"x-client-id", b"")[:_MAX_CLIENT_ID]
-    return Client(address, named.decode("latin-1") or address)
+    return Client(address[0] if address else "", named.decode("latin-1"))
 
 
 def _seconds(text: bytes) -> float | None:

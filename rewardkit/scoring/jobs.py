@@ -184,7 +184,9 @@ class Client(NamedTuple):
 
     address: str = ""
     name: str = ""
-    """Name that the client sends, or else its address."""
+
+    def __str__(self) -> str:
+        return self.name or self.address
 
 
 def address_of(client: Hashable) -> Hashable:

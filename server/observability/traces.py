@@ -47,7 +47,7 @@ class Traces:
             attributes={
                 "http.request.method": method,
                 "url.path": scope["path"],
-                "rewardkit.client": client.name,
+                "rewardkit.client": str(client),
             },
         )
         return RequestTrace(self._tracer, span, method)
