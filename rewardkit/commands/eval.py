@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 import typing
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
@@ -28,7 +29,7 @@ from rewardkit.commands.options.rewards import RewardOptions, given_to_run, rewa
 from rewardkit.commands.options.run_options import StepBar, note, on_ray, run_options
 from rewardkit.errors import InputError
 from rewardkit.evaluating.datasets import Benchmark
-from rewardkit.evaluating.pairs import evaluate_pairs
+from rewardkit.evaluating.pairs import PairEvaluation, evaluate_pairs
 from rewardkit.evaluating.parts import parts_of
 from rewardkit.evaluating.result import Evaluation
 from rewardkit.evaluation.gates import Counted, require_named
@@ -114,11 +115,21 @@ def command(
         generation = {}
         subject.refuse_without_effect()
     found = _evaluate(options, subject, generation)
+    return _finish(found, print_evaluation, options, gates)
+
+
+Found = TypeVar("Found", Evaluation, PairEvaluation)
+
+
+def _finish(
+    found: Found, show: Callable[[Found, Path | None], None], options: EvalOptions, gates: GateOptions
+) -> int:
+    """Print an evaluation, check the gates, and return the exit code."""
     results = found.gates(gates.limits, fail_on=options.fail_on)
     if options.as_json:
         click.echo(json.dumps(found.as_dict() | {"gates": gates_as_dicts(results)}, indent=2))
     else:
-        print_evaluation(found, options.report)
+        show(found, options.report)
     return gates.report(found.summary(tuple(results)))
 
 
@@ -157,12 +168,7 @@ def _evaluate_pairs(
             on_note=note,
         )
     require_named(gates.limits, found.figures)
-    results = found.gates(gates.limits, fail_on=options.fail_on)
-    if options.as_json:
-        click.echo(json.dumps(found.as_dict() | {"gates": gates_as_dicts(results)}, indent=2))
-    else:
-        print_pairs(found, options.report)
-    return gates.report(found.summary(tuple(results)))
+    return _finish(found, print_pairs, options, gates)
 
 
 def _pair_names(reading: ReadOptions, chosen: str | None, rejected: str | None) -> PairNames:

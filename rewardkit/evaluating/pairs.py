@@ -149,11 +149,8 @@ def evaluate_pairs(
     """
     read = _usable(files, names, bad_rows, on_note)
     usable = [pair for pair in read if isinstance(pair, Pair)]
-    samples = [
-        _sample(pair, text, row_names, data_source)
-        for pair in usable
-        for text in (pair.chosen, pair.rejected)
-    ]
+    prepared = [_prepare(pair, row_names, data_source) for pair in usable]
+    samples = [sample for _, *both in prepared for sample in both]
     sources = {sample.data_source for sample in samples}
     if PAIRS in sources and data_source is None and scorer.find(PAIRS) is None:
         raise NoDataSourceError(
@@ -166,9 +163,13 @@ def evaluate_pairs(
     scorer.check(sources)
     scorer.warm_up()
     scores = _counted(scorer.stream(samples), len(samples), on_progress)
-    subsets = {_subset(pair) for pair in usable}
-    unknown = subsets.pop() if len(subsets) == 1 else UNKNOWN
-    scored = [_scored(pair, unknown, scores) for pair in read]
+    subsets = [subset for subset, *_ in prepared]
+    unknown = subsets[0] if len(set(subsets)) == 1 else UNKNOWN
+    of_usable = iter(subsets)
+    scored = [
+        _refused(pair, unknown) if isinstance(pair, InputError) else _scored(pair, next(of_usable), scores)
+        for pair in read
+    ]
     log_odds = all(scorer.reward_for(source).running.runs == "model" for source in sources)
     figures = figures_by_subset(scored, log_odds=log_odds)
     found = PairEvaluation(
@@ -206,14 +207,8 @@ def _usable(
     return [pair for pair in read if isinstance(pair, Pair)] if bad_rows == "drop" else read
 
 
-def _subset(pair: Pair) -> str:
-    return pair.subset or str(
-        value_at(pair.row, find_names(partial(has_value, pair.row)).data_source) or PAIRS
-    )
-
-
-def _sample(pair: Pair, text: str, row_names: RowNames, data_source: str | None) -> Sample:
-    """Return one of a pair's answers with the ground truth and the other fields of its row."""
+def _prepare(pair: Pair, row_names: RowNames, data_source: str | None) -> tuple[str, Sample, Sample]:
+    """Return a pair's subset, and its answers with the ground truth and the other fields of its row."""
     found = find_names(partial(has_value, pair.row))
     fields = replace(
         found,
@@ -221,7 +216,11 @@ def _sample(pair: Pair, text: str, row_names: RowNames, data_source: str | None)
         ground_truth=row_names.ground_truth or found.ground_truth,
     ).read(pair.row)
     source = data_source or fields.data_source or PAIRS
-    return sample_of(source, text, fields.ground_truth, pair.prompt, fields.extra_info)
+    chosen, rejected = (
+        sample_of(source, text, fields.ground_truth, pair.prompt, fields.extra_info)
+        for text in (pair.chosen, pair.rejected)
+    )
+    return pair.subset or str(value_at(pair.row, found.data_source) or PAIRS), chosen, rejected
 
 
 def _counted(scores: Iterator[Score], total: int, on_progress: Callable[[int, int], None]) -> Iterator[Score]:
@@ -230,8 +229,10 @@ def _counted(scores: Iterator[Score], total: int, on_progress: Callable[[int, in
         yield score
 
 
-def _scored(pair: Pair | InputError, unknown: str, scores: Iterator[Score]) -> ScoredPair:
-    if isinstance(pair, InputError):
-        refused = failure("invalid", str(pair))
-        return ScoredPair(unknown, (), "", "", refused, refused)
-    return ScoredPair(_subset(pair), pair.prompt, pair.chosen, pair.rejected, next(scores), next(scores))
+def _refused(error: InputError, subset: str) -> ScoredPair:
+    refused = failure("invalid", str(error))
+    return ScoredPair(subset, (), "", "", refused, refused)
+
+
+def _scored(pair: Pair, subset: str, scores: Iterator[Score]) -> ScoredPair:
+    return ScoredPair(subset, pair.prompt, pair.chosen, pair.rejected, next(scores), next(scores))
