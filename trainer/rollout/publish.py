@@ -31,8 +31,9 @@ from rewardkit.trainer.distributed import World, free_port
 from rewardkit.trainer.models.lora import adapter_settings, write_adapter
 from rewardkit.trainer.rollout.base import complete
 from rewardkit.trainer.rollout.serving import CALL_S, ask_each, call, errors_of, models_of, post
-from rewardkit.trainer.rollout.vllm_side_effects import undisturbed
+from rewardkit.trainer.rollout.vllm_side_effects import torchrun_variables
 from rewardkit.trainer.rollout.weight_sync import as_saved
+from rewardkit.vllm_starts import undisturbed
 
 T = TypeVar("T")
 
@@ -236,7 +237,9 @@ class Publisher:
 
     def _meet(self, calls: Calls) -> None:
         """Open an NCCL group with the servers. Every worker gets its own rank, and the trainer has rank 0."""
-        with undisturbed([self._world.device] if self._world.device.type == "cuda" else []):
+        with undisturbed(
+            [self._world.device] if self._world.device.type == "cuda" else [], torchrun_variables()
+        ):
             from vllm.distributed.weight_transfer import nccl_common
 
         self.forget()

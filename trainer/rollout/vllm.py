@@ -45,11 +45,11 @@ from rewardkit.trainer.rollout.stepping import Stepper
 from rewardkit.trainer.rollout.vllm_arguments import constraint_arguments, llm_arguments
 from rewardkit.trainer.rollout.vllm_limits import reason_of, why_not_on_cpu
 from rewardkit.trainer.rollout.vllm_side_effects import (
-    no_compiling,
     own_classes,
     own_shared_memory,
-    undisturbed,
+    torchrun_variables,
 )
+from rewardkit.vllm_starts import no_compiling, undisturbed
 
 E = TypeVar("E")
 R = TypeVar("R")
@@ -228,7 +228,7 @@ class VllmRollout:
         self._asleep = False
         shares = not self._cuda and config.tensor_model_parallel_size > 1
         with (
-            undisturbed(self._cuda),
+            undisturbed(self._cuda, torchrun_variables()),
             own_classes(model),
             no_compiling(self._eager),
             own_shared_memory() if shares else nullcontext(),

@@ -1,68 +1,29 @@
-"""Undoes the changes that vLLM makes to a process when it starts."""
+"""Keeps an engine of vLLM apart from the training run in the same process: its classes, memory and ranks."""
 
 from __future__ import annotations
 
-import logging
 import os
-import random
 import secrets
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-import torch
 import torch.distributed as dist
 from torch import nn
 
 
-@contextmanager
-def undisturbed(cuda: Sequence[torch.device]) -> Iterator[None]:
-    """Restore the state of this process after vLLM has started in the block.
+def torchrun_variables() -> dict[str, str]:
+    """Return torchrun's variables, in case torchrun did not start this process.
 
-    vLLM seeds every random number generator and sets LOCAL_WORLD_SIZE, LD_PRELOAD and other variables for its
-    child processes. On a CPU, it replaces `torch.set_num_threads` with a function that does nothing.
+    The process group already exists, so no port is opened.
     """
-    environment = dict(os.environ)
-    set_num_threads = torch.set_num_threads
-    threads = torch.get_num_threads()
-    states = random.getstate(), np.random.get_state()
-    level = environment.get("VLLM_LOGGING_LEVEL", "ERROR")
-    logging.getLogger("vllm").setLevel(level)  # vLLM logs before it reads VLLM_LOGGING_LEVEL
-    os.environ.update(
-        {
-            "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
-            "VLLM_NO_USAGE_STATS": "1",
-            "VLLM_LOGGING_LEVEL": level,
-            # Set torchrun's variables in case torchrun did not start this process. The process group already
-            # exists, so no port is opened.
-            "RANK": str(dist.get_rank()),
-            "WORLD_SIZE": str(dist.get_world_size()),
-            "LOCAL_RANK": environment.get("LOCAL_RANK", "0"),
-            "MASTER_ADDR": environment.get("MASTER_ADDR", "127.0.0.1"),
-            "MASTER_PORT": environment.get("MASTER_PORT", "0"),
-        }
-    )
-    try:
-        with torch.random.fork_rng(cuda), warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)  # torch warns about calls in vLLM
-            yield
-    finally:
-        os.environ.clear()
-        os.environ.update(environment)
-        torch.set_num_threads = set_num_threads
-        torch.set_num_threads(threads)
-        random.setstate(states[0])
-        np.random.set_state(states[1])
-
-
-def no_compiling(eager: bool) -> Any:
-    """Return a context manager that disables torch.compile if `eager` is True.
-
-    Otherwise, vLLM would still compile small kernels.
-    """
-    return torch.compiler.set_stance("force_eager") if eager else nullcontext()
+    return {
+        "RANK": str(dist.get_rank()),
+        "WORLD_SIZE": str(dist.get_world_size()),
+        "LOCAL_RANK": os.environ.get("LOCAL_RANK", "0"),
+        "MASTER_ADDR": os.environ.get("MASTER_ADDR", "127.0.0.1"),
+        "MASTER_PORT": os.environ.get("MASTER_PORT", "0"),
+    }
 
 
 @contextmanager

@@ -35,7 +35,7 @@ from rewardkit.trainer.rollout.vllm_arguments import (
     vllm_prompt,
 )
 from rewardkit.trainer.rollout.vllm_limits import reason_of
-from rewardkit.trainer.rollout.vllm_side_effects import no_compiling
+from rewardkit.vllm_starts import no_compiling, undisturbed
 
 DEFAULT_PROMPT = 4096
 """Maximum number of tokens in a prompt if no setting limits it. Without a limit, vLLM would reserve memory
@@ -55,22 +55,19 @@ def open_engine(engine: EngineSettings, settings: GenerationSettings) -> VllmEng
     owned = (*_own_parameters(settings, 0, 1), "n", "stop", "output_kind")
     check_sampling_params("sampling_params", settings.sampling_params, owned, text=True, trained=False)
     on_cpu = not torch.cuda.is_available()
-    os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
-    os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
-    os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
-    try:
-        with large_imports():  # only around the imports, because starting an engine collects garbage
-            from vllm import LLM
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"cannot import vLLM ({error}); pip install 'rewardkit[vllm]', or pass --engine hf"
-        ) from None
     given = arguments(engine, settings, on_cpu=on_cpu)
-    try:
-        with no_compiling(on_cpu):
+    with undisturbed(), no_compiling(on_cpu):
+        try:
+            with large_imports():  # only around the imports, because starting an engine collects garbage
+                from vllm import LLM
+        except ImportError as error:
+            raise MissingDependencyError(
+                f"cannot import vLLM ({error}); pip install 'rewardkit[vllm]', or pass --engine hf"
+            ) from None
+        try:
             llm = LLM(engine.model, **given)
-    except (OSError, ValueError, RuntimeError) as error:
-        raise ConfigError(f"vLLM cannot load '{engine.model}': {reason_of(error)}") from None
+        except (OSError, ValueError, RuntimeError) as error:
+            raise ConfigError(f"vLLM cannot load '{engine.model}': {reason_of(error)}") from None
     player = None
     if settings.episodes is not None:
         context = llm.llm_engine.model_config.max_model_len

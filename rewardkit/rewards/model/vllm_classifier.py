@@ -20,6 +20,7 @@ from rewardkit.rewards.model.classifier import load_tokenizer, read_length
 from rewardkit.rewards.model.encode import ModelEncoder
 from rewardkit.rewards.model.heads import find_head
 from rewardkit.rewards.model.options import ModelOptions
+from rewardkit.vllm_starts import undisturbed
 
 
 class VllmClassifier:
@@ -31,30 +32,29 @@ class VllmClassifier:
     """
 
     def __init__(self, options: ModelOptions) -> None:
-        # The engine must run in this process, which is killed at the time limit.
-        os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
         _show_only(options.device)
-        try:
-            with large_imports():  # only for the import, because starting the engine collects garbage
-                from vllm import LLM, PoolingParams
-        except ImportError as error:
-            raise MissingDependencyError(
-                f"backend=vllm needs vllm ({error}); pip install 'rewardkit[vllm]'"
-            ) from None
         overrides = _overrides(options)
-        try:
-            self._llm: Any = LLM(
-                model=options.path,
-                runner="pooling",
-                hf_overrides=overrides,
-                dtype=options.dtype,
-                max_model_len=options.max_length or None,
-                gpu_memory_utilization=options.gpu_memory_utilization,
-                enforce_eager=True,  # CUDA graphs help only generation, but each sequence is one pass
-            )
-        except (ValueError, RuntimeError, OSError) as error:
-            reason = str(error).strip().partition("\n")[0]
-            raise InputError(f"vLLM cannot load the reward model {options.path}: {reason}") from None
+        with undisturbed():
+            try:
+                with large_imports():  # only for the import, because starting the engine collects garbage
+                    from vllm import LLM, PoolingParams
+            except ImportError as error:
+                raise MissingDependencyError(
+                    f"backend=vllm needs vllm ({error}); pip install 'rewardkit[vllm]'"
+                ) from None
+            try:
+                self._llm: Any = LLM(
+                    model=options.path,
+                    runner="pooling",
+                    hf_overrides=overrides,
+                    dtype=options.dtype,
+                    max_model_len=options.max_length or None,
+                    gpu_memory_utilization=options.gpu_memory_utilization,
+                    enforce_eager=True,  # CUDA graphs help only generation, but each sequence is one pass
+                )
+            except (ValueError, RuntimeError, OSError) as error:
+                reason = str(error).strip().partition("\n")[0]
+                raise InputError(f"vLLM cannot load the reward model {options.path}: {reason}") from None
         self._raw = PoolingParams(use_activation=False)
         tokenizer = load_tokenizer(options.path)
         max_length = read_length(options.max_length, self._llm.model_config.hf_config, tokenizer)

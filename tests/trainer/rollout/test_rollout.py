@@ -8,7 +8,6 @@ import asyncio
 import copy
 import json
 import os
-import random
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -37,6 +36,7 @@ from rewardkit.trainer.run.build import open_rollout, open_run
 from rewardkit.trainer.workers.actor import Reference
 from rewardkit.trainer.workers.batching import Batching
 from tests.closeness import K3, assert_same, near, terms_of
+from tests.process_state import left_as_found
 from tests.trainer.rollout.test_rollout_parity import overrides, read_log
 
 ALONE = World(0, 1, torch.device("cpu"))
@@ -197,16 +197,11 @@ def drawn_and_actor(
 def test_an_engine_leaves_the_process_as_it_found_it(
     make_engine: MakeEngine, model: Any, tokenizer: Any, rows: list[PromptRow]
 ) -> None:
-    def state() -> Any:
-        return torch.get_rng_state().tolist(), random.getstate(), dict(os.environ), torch.get_num_threads()
-
-    before = state()
-    rollout = make_engine(model, fresh=True)
-    rollout.generate(*pad_prompts(rows, 40, tokenizer.pad_token_id), Sampling(), list(range(len(rows))))
-    assert state() == before
-    torch.set_num_threads(2)
-    assert torch.get_num_threads() == 2
-    torch.set_num_threads(1)
+    drawn = torch.get_rng_state()
+    with left_as_found():
+        rollout = make_engine(model, fresh=True)
+        rollout.generate(*pad_prompts(rows, 40, tokenizer.pad_token_id), Sampling(), list(range(len(rows))))
+    assert torch.equal(torch.get_rng_state(), drawn)
 
 
 def test_greedy_is_what_transformers_generates(

@@ -1,0 +1,63 @@
+"""Undoes the changes that vLLM makes to a process when it starts, for every `vllm.LLM` in our processes."""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+import numpy as np
+import torch
+
+
+@contextmanager
+def undisturbed(
+    cuda: Sequence[torch.device] = (), variables: Mapping[str, str] | None = None
+) -> Iterator[None]:
+    """Restore the state of this process after vLLM has started in the block.
+
+    vLLM seeds every random number generator and sets LOCAL_WORLD_SIZE, LD_PRELOAD and other variables for its
+    child processes. On a CPU, it replaces `torch.set_num_threads` with a function that does nothing.
+
+    Args:
+        cuda: GPUs whose random number generators are restored.
+        variables: Environment variables to set in the block.
+    """
+    environment = dict(os.environ)
+    set_num_threads = torch.set_num_threads
+    threads = torch.get_num_threads()
+    states = random.getstate(), np.random.get_state()
+    level = environment.get("VLLM_LOGGING_LEVEL", "ERROR")
+    logging.getLogger("vllm").setLevel(level)  # vLLM logs before it reads VLLM_LOGGING_LEVEL
+    os.environ.update(
+        {
+            # The engine runs in this process, so that it ends with it.
+            "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
+            "VLLM_NO_USAGE_STATS": "1",
+            "VLLM_LOGGING_LEVEL": level,
+            **(variables or {}),
+        }
+    )
+    try:
+        with torch.random.fork_rng(cuda), warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # torch warns about calls in vLLM
+            yield
+    finally:
+        os.environ.clear()
+        os.environ.update(environment)
+        torch.set_num_threads = set_num_threads
+        torch.set_num_threads(threads)
+        random.setstate(states[0])
+        np.random.set_state(states[1])
+
+
+def no_compiling(eager: bool) -> Any:
+    """Return a context manager that disables torch.compile if `eager` is True.
+
+    Otherwise, vLLM would still compile small kernels.
+    """
+    return torch.compiler.set_stance("force_eager") if eager else nullcontext()
