@@ -67,7 +67,7 @@ def parse(
 
     Args:
         pred: A response, a ground truth or a bare expression.
-        extraction_config: Must be None: the places of an answer are those of `preset`.
+        extraction_config: Must be None: `preset` decides where an answer may stand.
         fallback_mode: With `first_match`, a line, or several labelled lines such as `(a) 3` and `(b) 5`, are
             an answer as a whole if they are mathematics or if no answer is found in them. With
             `no_fallback`, an answer that is not mathematics is left out.
@@ -152,7 +152,7 @@ def explain(
     float_rounding: int | None = None,
     timeout_seconds: float | None = 5,
 ) -> MathVerdict:
-    """Return the verdict of `verify` with its tier and its reason; the arguments are those of `verify`."""
+    """Return the verdict of `verify` with its tier and its reason. Takes the same arguments as `verify`."""
     options = MathOptions(preset=preset, rounding_digits=float_rounding).resolved
     golds = tuple(_text(one) for one in _each(gold))
     verdict = MathVerdict("not_equal", "none", "there is no answer to compare")

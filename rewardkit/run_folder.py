@@ -40,7 +40,7 @@ def run_folder() -> Path:
     """Return the folder of this run, and create it if it does not exist.
 
     Raises:
-        InputError: The folder is that of a run on another machine or of another user.
+        InputError: The folder belongs to a run on another machine or to another user.
     """
     name_run_folder()
     machine, _, path = os.environ[VARIABLE].partition(":")

@@ -389,7 +389,7 @@ class Sandbox:
             self._busy.remove(worker)
 
     def _spend(self, job: Job, outcome: Outcome) -> None:
-        """Add the CPU time of a run to that of its program."""
+        """Add the CPU time of a run to its program's total."""
         self.cpu_s += outcome.cpu_s
         if len(self._used_s) >= _MOST_PROGRAMS and job.program not in self._used_s:
             self._used_s.clear()
@@ -460,7 +460,7 @@ def _failure(outcome: Outcome) -> str | None:
 
 
 def _not_built(outcome: Outcome, *, of_tests: bool) -> Answer:
-    """Return the answer to a test if its source, or that of the program, cannot be built."""
+    """Return the answer to a test if its source or the program's source cannot be built."""
     if of_tests and outcome.status == "compile_error":
         return Answer("runtime_error", unusable=f"the tests do not compile: {outcome.detail}")
     return no_answer(outcome)

@@ -116,7 +116,7 @@ _making = threading.Lock()
 
 
 def sandbox_of_process(level: LevelChoice = "auto", *, allow_unsafe: bool = False) -> Sandbox:
-    """Return a sandbox for a level: that of the current loan, or else one for the whole process.
+    """Return the sandbox that the current block has borrowed, or else the one shared by the whole process.
 
     Only one thread at a time may use the latter. A forked process gets its own sandboxes.
 

@@ -50,7 +50,7 @@ _MAX_DIGITS = 20
 is slow for very long numbers."""
 
 AT_ONCE = 4
-"""Number of small requests from an address that the event loop handles before those of other addresses."""
+"""Number of small requests that the event loop handles for one address before it turns to other addresses."""
 
 _TURN_BYTES = 2_048
 """Size of a body from which a request takes another turn."""

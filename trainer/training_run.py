@@ -1,6 +1,6 @@
 """The parts of a run, as plain data for the training loop and its steps.
 
-`run/build.py` builds the parts of a PPO run, and `sft/build.py` builds those of all other runs.
+`run/build.py` builds the parts of a PPO run. `sft/build.py` builds the parts of all other runs.
 """
 
 from __future__ import annotations

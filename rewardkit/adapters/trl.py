@@ -29,7 +29,7 @@ class Rewards(list[float | None], Coroutine[Any, Any, list[float | None]]):
         raise StopIteration(self)
 
     def throw(self, *exception: Any) -> NoReturn:
-        """Raise an exception, such as that of a cancelled task."""
+        """Raise an exception, such as `CancelledError` for a cancelled task."""
         raise exception[-1] if isinstance(exception[-1], BaseException) else exception[0]
 
     def close(self) -> None:

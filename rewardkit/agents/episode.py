@@ -204,10 +204,10 @@ class Episode:
         """Generate the model's next turn and return it with its calls.
 
         Args:
-            stop: Texts that end the turn, in addition to those of the call format. The token that completes
+            stop: Texts that end the turn, in addition to the call format's own. The token that completes
                 a stop text is kept as the last token.
             max_tokens: Token limit for this turn. It has no effect if the remaining budget is lower.
-            stop_token_ids: Ids of tokens that end the turn, in addition to those of the call format. They
+            stop_token_ids: Ids of tokens that end the turn, in addition to the call format's own. They
                 have no effect with a ChatModel.
             opening: Text with which the turn begins. Its tokens have mask 0, since the model did not choose
                 them. It must be empty with a ChatModel.

@@ -1,7 +1,8 @@
 """Layers of an audit: each scores responses that should earn nothing, or right answers that should be paid.
 
-Shares are shares of the span, from the score of an idle or wrong response to that of the right answer in the
-frame that pays it best. The thresholds were measured on rewards with and without planted holes.
+Shares are shares of the span. The span extends from the score of an idle or wrong response to the score of
+the right answer in the frame that pays it best. The thresholds were measured on rewards with and without
+planted holes.
 """
 
 from __future__ import annotations

@@ -178,7 +178,7 @@ def _pair_names(reading: ReadOptions, chosen: str | None, rejected: str | None) 
 
 @dataclass(frozen=True, slots=True)
 class EvalOptions:
-    """Options of the command, except for those of gates, generation, runs and rewards."""
+    """Options of the command, except for gates, generation, runs and rewards."""
 
     words: tuple[str, ...]
     show_list: bool

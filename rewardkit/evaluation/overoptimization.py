@@ -230,7 +230,7 @@ class TruthCurves:
         return {name: [asdict(point) for point in curve.points] for name, curve in self._curves.items()}
 
     def load_state_dict(self, state: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
-        """Replace the curves with those of `state_dict`."""
+        """Restore the curves from `state_dict`."""
         self._curves = {
             name: TruthCurve([Point(**point) for point in points]) for name, points in state.items()
         }

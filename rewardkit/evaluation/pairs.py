@@ -50,7 +50,7 @@ class PairFigures:
     strict_accuracy: float | None
     """Share of right pairs among all judged pairs, with ties as wrong, as RewardBench counts."""
     margin: Estimate | None
-    """Score of the chosen answer minus that of the rejected answer, over the judged pairs."""
+    """Chosen answer's score minus the rejected answer's score, over the judged pairs."""
     chosen_mean: float | None
     """Mean score of the chosen answers in judged pairs."""
     rejected_mean: float | None
@@ -198,7 +198,7 @@ class ScoredPair:
 
     @property
     def margin(self) -> float | None:
-        """Score of the chosen answer minus that of the rejected answer, or None if an answer has no score."""
+        """Chosen answer's score minus the rejected answer's score, or None if either has no score."""
         return None if self.failure else self.chosen_score.score - self.rejected_score.score
 
 

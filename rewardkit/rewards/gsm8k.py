@@ -88,7 +88,7 @@ def score(sample: Sample, options: Gsm8kOptions) -> Score:
 def _why_wrong(
     text: str, found: StatedNumber | None, in_format: bool, sample: Sample, options: Gsm8kOptions
 ) -> str:
-    """Return the reason for a score below that of a right answer. It depends only on the excerpt."""
+    """Return why the response does not get full marks. The reason depends only on the excerpt."""
     place = "after ####" if in_format else "last number"
     if found is None and options.method == "strict":
         last = _last_number(text.rpartition("####")[2])

@@ -58,7 +58,7 @@ def write_weights(
     """Write `config.json` and safetensors weights. `config.json` names `dtype` as the dtype for loading.
 
     Args:
-        scores: If True, `state` is that of a `ValueModel`, which is written as a sequence classifier.
+        scores: If True, `state` belongs to a `ValueModel` and is written as a sequence classifier.
     """
     if scores:
         name = classifier_names(model_config)

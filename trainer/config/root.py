@@ -163,7 +163,7 @@ class DistillationLossConfig:
     """Number of tokens in `forward_kl_topk` and `forward_kl_topk_tail`."""
     jsd_beta: float = allowed(0.5, Interval(0, 1, open_low=True, open_high=True))
     """Weight of the teacher in the mixture of `jsd`. Values near 0 approach the direction of the forward KL,
-    values near 1 that of the reverse KL."""
+    values near 1 the reverse KL."""
     log_prob_min_clamp: float | None = allowed(None, FINITE)
     """Lower bound for the log-probabilities in `forward_kl_topk` and `forward_kl_topk_tail`. Lower ones are
     raised to it and have no gradient."""

@@ -1,4 +1,4 @@
-"""Settings for reward models and preference optimisation, which extend those of SFT.
+"""Settings for reward models and preference optimisation, which extend the settings for SFT.
 
 `verl/pairs.json` contains TRL's and OpenRLHF's names, and `checks.py` contains checks across settings.
 """

@@ -238,7 +238,7 @@ def open_policy(
 
 
 def forward_batching(config: GivenConfig, settings: ActorConfig) -> Batching:
-    """Return the batching of forward passes without an update, which is that of an update."""
+    """Return the batching of forward passes without an update. It is the same as in an update."""
     return Batching.of(
         settings.ppo_micro_batch_size_per_gpu,
         settings.ppo_max_token_len_per_gpu,

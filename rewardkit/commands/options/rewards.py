@@ -30,7 +30,7 @@ _ALL = "every data source"
 
 @dataclass(frozen=True, slots=True)
 class RewardOptions:
-    """Values of the options that `reward_options` adds to a command, except those of neural rewards."""
+    """Values of the options that `reward_options` adds to a command, without neural rewards."""
 
     files: tuple[str, ...]
     """Values of `--reward`."""

@@ -2,7 +2,7 @@
 
 The answer is scored as in the `math` reward, but must be in a box. A missing, empty or unclosed box is wrong,
 whatever the ground truth. The format is `<think>...</think>` before a box, preceded only by white space. The
-weights are those of verl's `geo3k.py`, 0.9 for the answer and 0.1 for the format. Unless
+weights, as in verl's `geo3k.py`, are 0.9 for the answer and 0.1 for the format. Unless
 `format_needs_answer` is set, a response with a wrong answer can still score for its format.
 
 `compat="verl"` applies verl's rule (github.com/volcengine/verl, as in 0.9.1), which gives 0.9 for a missing
