@@ -1,114 +1,100 @@
-"""Runs the commands and the grader of a Harbor task in the sandbox, and reads the grader's reward.
+"""Interface between a Harbor task and the system in which it runs, and the grading of a task in this system.
 
-The files in `/app` are passed from run to run as an archive, which is packed and unpacked only inside the
-jail. The grader's own files are written after the archive is unpacked, by a script that bash has already read
-in full, so that nothing in the archive can replace them.
+A box has five calls. `sandbox_box` implements them with rewardkit's sandbox, and `container_box` with Docker
+or Podman. The caller runs one call at a time and always calls `stop` last.
 """
 
 from __future__ import annotations
 
-import base64
 import json
 import shlex
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
 
 import msgspec
 
 from rewardkit.foreign.reward_of_spec import number
 from rewardkit.json_objects import NOT_JSON
-from rewardkit.sandbox import Job, Limits, Outcome
-from rewardkit.sandbox.outcome import OVER_LIMIT, TIMED_OUT
+from rewardkit.sandbox.outcome import TIMED_OUT, OutcomeStatus
 from rewardkit.types import Score, failure
 from rewardkit_extras.harbor.task import HarborTask
 
-_STATE = "app.tar"
-_JSON = "logs/verifier/reward.json"
-_TEXT = "logs/verifier/reward.txt"
-_SAID = "logs/verifier/test-stdout.txt"
-_OUTPUT = 48 << 20
-"""Limit on the total size in bytes of the files that a run returns."""
-
-_UNPACK = "mkdir -p /box/w/app && if [ -e app.tar ]; then tar -xf app.tar -C app; fi; rm -f /box/w/app.tar"
-_PACK = "tar -cf app.tar -C app ."
-# The archive is removed under its path in the jail, since this path does not exist outside the jail.
+LOGS = "/logs/verifier"
+REWARD_JSON = f"{LOGS}/reward.json"
+REWARD_TEXT = f"{LOGS}/reward.txt"
+_SAID = f"{LOGS}/test-stdout.txt"
 
 
 class BoxError(RuntimeError):
-    """Raised if the sandbox fails or the files from a run cannot be saved. The message gives the reason."""
+    """Raised if the system of a task fails, through no fault of the model. The message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
-class BoxRun:
+class Ran:
     """Result of a command."""
 
-    outcome: Outcome
-    state: bytes
-    """Archive with the files in `/app` after the command."""
+    output: str
+    """Standard output, followed by standard error."""
+    status: OutcomeStatus
+    exit_code: int | None
 
     @property
     def text(self) -> str:
         """Output of the command, followed by the status if the command failed."""
-        said = (self.outcome.stdout + self.outcome.stderr).decode("utf-8", "replace").strip()
-        ended = "" if self.outcome.ok else f"[{self.outcome.status}, exit code {self.outcome.exit_code}]"
+        said = self.output.strip()
+        ended = "" if self.status == "ok" else f"[{self.status}, exit code {self.exit_code}]"
         return "\n".join(part for part in (said, ended) if part)
 
 
-def command_job(command: str, state: bytes, limits: Limits) -> Job:
-    """Return a sandbox job that runs a shell command in `/app`.
+class Box(Protocol):
+    """System in which the commands of one attempt at a task run. Each method raises BoxError if it fails."""
 
-    Args:
-        command: Shell command.
-        state: Archive with the files in `/app` from an earlier run. Empty if there is no earlier run.
-        limits: Limits of the run.
-    """
-    inner = f"bash -c {shlex.quote(command)} < /dev/null"  # a separate shell, so that `exit` is harmless
-    return _job(f"(cd /app && {inner})\ncode=$?\n{_PACK}\nexit $code", state, limits, (_STATE,))
+    async def start(self) -> None:
+        """Start the system."""
+        ...
 
+    async def exec(
+        self, command: str, cpu_s: float, wall_s: float | None = None, user: str | None = None
+    ) -> Ran:
+        """Run a command with bash in the task's working directory. Commands that take too long are killed.
 
-def read_command(outcome: Outcome, before: bytes) -> BoxRun:
-    """Read the result of a command's run.
+        Args:
+            command: Command, whose standard input is empty.
+            cpu_s: Limit on CPU time in seconds.
+            wall_s: Limit on elapsed time in seconds. If None, the box derives it from `cpu_s`.
+            user: User that runs the command. If None, the system's default user is used.
+        """
+        ...
 
-    Args:
-        outcome: Outcome of the sandbox job.
-        before: Archive with the files in `/app` before the run.
+    async def put(self, folder: str, files: Mapping[str, bytes]) -> None:
+        """Replace a folder with executable files, given by relative path, before the next command."""
+        ...
 
-    Raises:
-        BoxError: The sandbox failed, or the files in `/app` cannot be saved.
-    """
-    left = _fetched(outcome).get(_STATE)
-    if left is not None:
-        return BoxRun(outcome, left)
-    if outcome.status in (*TIMED_OUT, *OVER_LIMIT):
-        return BoxRun(outcome, before)  # killed before `/app` was saved, so the run has no effect
-    raise BoxError(
-        f"cannot save /app: the folder is larger than {_OUTPUT >> 20} MB, or the command prevented the save"
-    )
+    async def get(self, path: str) -> bytes | None:
+        """Return a file in `LOGS` after the last command, or None if it does not exist."""
+        ...
 
-
-def grader_job(task: HarborTask, state: bytes) -> Job:
-    """Return a sandbox job that runs a task's grader on the files in `/app`."""
-    lines = ["rm -rf /box/w/tests /box/w/logs", "mkdir -p tests logs/verifier"]
-    for name, content in task.tests:
-        path = shlex.quote(f"tests/{name}")
-        lines.append(f'mkdir -p "$(dirname {path})"')
-        lines.append(f"base64 -d > {path} <<< {base64.b64encode(content).decode()}")
-    lines += [f"export {name}={shlex.quote(value)}" for name, value in task.env.items()]
-    lines.append(f"(cd /app && bash /tests/test.sh) > {_SAID} 2>&1 < /dev/null")
-    limits = Limits(cpu_s=task.timeout_s, wall_s=task.timeout_s, memory_mb=task.memory_mb)
-    return _job("\n".join(lines), state, limits, (_JSON, _TEXT, _SAID))
+    async def stop(self) -> None:
+        """Remove the system, and kill everything that runs in it."""
+        ...
 
 
-def read_grade(outcome: Outcome, task: HarborTask) -> Score:
-    """Read the score from a grader's run.
-
-    Raises:
-        BoxError: The sandbox failed.
-    """
-    files = _fetched(outcome)
-    if outcome.status in TIMED_OUT:
-        return failure("timeout", f"the grader did not finish within {task.timeout_s:g} s")
-    said = " ".join(files.get(_SAID, b"").decode("utf-8", "replace").split())[-300:]
-    return read_reward(files.get(_JSON), files.get(_TEXT), said)
+async def grade(box: Box, task: HarborTask) -> Score:
+    """Run the grader of a task, and return its score. A failed grader has a status other than `ok`."""
+    lines = [f"export {name}={shlex.quote(value)}" for name, value in task.grader_env.items()]
+    lines.append(f"{task.grader} > {_SAID} 2>&1; tail -c 2000 {_SAID}")
+    try:
+        await box.put(LOGS, {})  # the model may have written a reward
+        await box.put("/tests", dict(task.tests))
+        ran = await box.exec("\n".join(lines), task.timeout_s, task.timeout_s, task.grader_user)
+        if ran.status in TIMED_OUT:
+            return failure("timeout", f"the grader did not finish within {task.timeout_s:g} s")
+        as_json = await box.get(REWARD_JSON)
+        as_text = await box.get(REWARD_TEXT) if as_json is None else None
+    except BoxError as error:
+        return failure("error", str(error))
+    return read_reward(as_json, as_text, " ".join(ran.text.split())[-300:])
 
 
 def read_reward(as_json: bytes | None, as_text: bytes | None, said: str = "") -> Score:
@@ -136,30 +122,3 @@ def read_reward(as_json: bytes | None, as_text: bytes | None, said: str = "") ->
         )
     parts = {key: value for key, value in numbers.items() if key != name}
     return Score(numbers[name], parts=parts, detail=said or None)
-
-
-def _job(script: str, state: bytes, limits: Limits, fetch: tuple[str, ...]) -> Job:
-    # Bash reads a function in full before running it. Otherwise the archive could replace the script's file.
-    whole = f"main() {{\n{_UNPACK}\n{script}\n}}\nmain; exit $?\n"
-    return Job(
-        whole.encode("utf-8", "replace"),
-        limits=replace(limits, output_bytes=_OUTPUT),
-        language="bash",
-        files=((_STATE, state),) if state else (),
-        fetch=fetch,
-    )
-
-
-def _fetched(outcome: Outcome) -> dict[str, bytes]:
-    """Return the files that a run wrote, except files that are too large.
-
-    Raises:
-        BoxError: The sandbox failed.
-    """
-    if outcome.status in ("sandbox_error", "cancelled"):
-        raise BoxError(f"the sandbox failed: {outcome.detail or outcome.status}")
-    try:
-        found = msgspec.json.decode(outcome.results, type=dict[str, str | None])
-    except NOT_JSON:
-        return {}
-    return {name: base64.b64decode(content) for name, content in found.items() if content is not None}

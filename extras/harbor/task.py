@@ -1,7 +1,7 @@
-"""Reads the instruction and the grader of a Harbor task, and checks that the sandbox supports the task.
+"""Reads a Harbor task: its instruction, its grader, its limits, and whether it needs a container.
 
-Images are neither built nor pulled, so a task whose image contains more than a basic system is rejected with
-a reason. This module only reads files. `box` runs the task's commands.
+A task whose image contains more than a basic system needs a container. A task that neither the sandbox nor a
+single container can run is rejected with a reason. This module only reads files.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from rewardkit.errors import InputError
 _BASES = ("alpine", "bash", "busybox", "debian", "python", "ubuntu")
 """Images for which the sandbox's own system is a substitute, provided that the tests are scripts."""
 _HARMLESS = ("FROM", "WORKDIR", "CMD", "LABEL")
+_UNITS_MB = {"K": 1 / 1024, "M": 1.0, "G": 1024.0}
 _VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 _MOST_BYTES = 4 << 20
 """Limit on the total size in bytes of the test files."""
@@ -33,19 +34,36 @@ class HarborTask:
     instruction: str
     tests: tuple[tuple[str, bytes], ...]
     """Relative paths and contents of the test files, including `test.sh`."""
+    grader: str
+    """Shell command that runs `/tests/test.sh` with the interpreter that the script names."""
     timeout_s: float = 600.0
     """Time limit in seconds for the grader."""
-    agent_timeout_s: float | None = None
-    memory_mb: int = 1024
-    env: Mapping[str, str] = field(default_factory=dict)
+    memory_mb: int | None = None
+    grader_env: Mapping[str, str] = field(default_factory=dict)
     """Environment variables for the grader, with references resolved from this process's environment."""
+    in_container: bool = False
+    """True if the task needs an image of its own, so that the sandbox's system is no substitute."""
+    image: str = ""
+    """Name of the image. If empty, the image is built from the Dockerfile in `environment`."""
+    build_s: float = 600.0
+    """Time limit in seconds for building or pulling the image."""
+    cpus: float | None = None
+    network: bool | None = None
+    """True if commands have network access, or None if the task does not say."""
+    workdir: str = ""
+    """Working directory in the container. If empty, the working directory of the image is used."""
+    env: Mapping[str, str] = field(default_factory=dict)
+    """Environment variables for all commands in the container."""
+    user: str | None = None
+    """User that runs the model's commands in the container."""
+    grader_user: str | None = None
 
 
 def read_task(folder: Path) -> HarborTask:
     """Read a task from its folder.
 
     Raises:
-        InputError: The folder does not contain a task, or the sandbox cannot run the task.
+        InputError: The folder does not contain a task, or the task cannot run here.
     """
     try:
         said = tomllib.loads((folder / "task.toml").read_text(encoding="utf-8"))
@@ -56,16 +74,27 @@ def read_task(folder: Path) -> HarborTask:
     if why is not None:
         raise InputError(f"the Harbor task {folder} cannot run here: {why}")
     verifier, environment = _table(said, "verifier"), _table(said, "environment")
-    agent_s = _table(said, "agent").get("timeout_sec")
-    return HarborTask(
-        folder,
-        instruction,
-        _files_of(folder / "tests"),
-        float(verifier.get("timeout_sec", 600.0)),
-        None if agent_s is None else float(agent_s),
-        int(environment.get("memory_mb", 1024)),
-        {name: _resolved(str(value)) for name, value in _table(verifier, "env").items()},
-    )
+    try:
+        return HarborTask(
+            folder,
+            instruction,
+            tests := _files_of(folder / "tests"),
+            _grader(dict(tests)["test.sh"]),
+            timeout_s=float(verifier.get("timeout_sec", 600.0)),
+            memory_mb=_memory_mb(environment),
+            grader_env=_env(verifier),
+            in_container=_needs_container(folder, environment),
+            image=str(environment.get("docker_image") or ""),
+            build_s=float(environment.get("build_timeout_sec", 600.0)),
+            cpus=_number(environment.get("cpus")),
+            network=_network(environment),
+            workdir=str(environment.get("workdir") or ""),
+            env=_env(environment),
+            user=_user(_table(said, "agent")),
+            grader_user=_user(verifier),
+        )
+    except (TypeError, ValueError, KeyError) as error:
+        raise InputError(f"a value in {folder / 'task.toml'} has the wrong form: {error}") from None
 
 
 cached_task = functools.lru_cache(maxsize=256)(read_task)
@@ -89,42 +118,46 @@ def task_folder(root: Path, name: Any) -> Path:
 
 
 def _why_not_here(folder: Path, said: Mapping[str, Any]) -> str | None:
-    """Return why the sandbox cannot run a task, or None if it can."""
-    environment = _table(said, "environment")
-    image = str(environment.get("docker_image") or "")
+    """Return why neither the sandbox nor one container can run a task, or None if one of them can."""
+    environment, verifier = _table(said, "environment"), _table(said, "verifier")
     if (folder / "steps").is_dir() or said.get("steps"):
         return "the task has several steps"
-    if image and not _is_base(image):
-        return f"the task needs the image {image}"
-    if str(environment.get("os") or "linux").lower() != "linux" or environment.get("gpus"):
-        return "the task needs a GPU or another system than Linux"
+    if any((folder / "environment").glob("docker-compose.y*ml")):
+        return "the task has several containers"
+    if verifier.get("environment_mode") == "separate" or verifier.get("environment"):
+        return "the task's grader needs its own container"
+    accelerated = environment.get("gpus") or environment.get("tpu")
+    if str(environment.get("os") or "linux").lower() != "linux" or accelerated:
+        return "the task needs a GPU, a TPU or another system than Linux"
     if not (folder / "tests" / "test.sh").is_file():
         return "the task has no tests/test.sh"
-    workdir = str(environment.get("workdir") or "/app")
-    if workdir != "/app":
-        return f"the task's files are in {workdir}; only /app is supported"
-    return _why_image(folder / "environment")
-
-
-def _why_image(folder: Path) -> str | None:
-    """Return why an environment needs its own image, or None if it does not."""
-    if any(folder.glob("docker-compose.y*ml")):
-        return "the task has several containers"
-    try:
-        lines = (folder / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ").splitlines()
-    except OSError:
-        return None
-    for line in lines:
-        word, _, rest = line.strip().partition(" ")
-        if not word or word.startswith("#"):
-            continue
-        if word.upper() not in _HARMLESS:
-            return f"the task's image has to be built: '{line.strip()[:60]}'"
-        if word.upper() == "FROM" and not _is_base(rest.strip()):
-            return f"the task needs the image {rest.strip()}"
-        if word.upper() == "WORKDIR" and rest.strip().rstrip("/") != "/app":
-            return f"the task's files are in {rest.strip()}; only /app is supported"
+    for name in ("healthcheck", "mcp_servers"):
+        if environment.get(name):
+            return f"environment.{name} is not supported"
+    modes = {str(_table(said, name).get("network_mode")) for name in ("environment", "agent", "verifier")}
+    own = not modes <= {"None", str(environment.get("network_mode"))} or "allowlist" in modes
+    if own and _needs_container(folder, environment):  # the sandbox has no network
+        return "network_mode must be 'public' or 'no-network', and the same for the model and the grader"
     return None
+
+
+def _needs_container(folder: Path, environment: Mapping[str, Any]) -> bool:
+    """Return True if the sandbox's system is no substitute for a task's image."""
+    image = str(environment.get("docker_image") or "")
+    if str(environment.get("workdir") or "/app") != "/app" or (image and not _is_base(image)):
+        return True
+    try:
+        lines = (folder / "environment" / "Dockerfile").read_text(encoding="utf-8")
+    except OSError:
+        return False
+    for line in lines.replace("\\\n", " ").splitlines():
+        word, _, rest = line.strip().partition(" ")
+        word, rest = word.upper(), rest.strip()
+        if word and not word.startswith("#") and word not in _HARMLESS:
+            return True
+        if (word == "FROM" and not _is_base(rest)) or (word == "WORKDIR" and rest.rstrip("/") != "/app"):
+            return True
+    return False
 
 
 def _is_base(image: str) -> bool:
@@ -134,6 +167,37 @@ def _is_base(image: str) -> bool:
 def _table(said: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     found = said.get(name)
     return found if isinstance(found, Mapping) else {}
+
+
+def _grader(script: bytes) -> str:
+    first = script.split(b"\n", 1)[0].decode("utf-8", "replace").strip()
+    return f"{first[2:].strip() if first.startswith('#!') else 'bash'} /tests/test.sh"
+
+
+def _env(table: Mapping[str, Any]) -> dict[str, str]:
+    return {name: _resolved(str(value)) for name, value in _table(table, "env").items()}
+
+
+def _user(table: Mapping[str, Any]) -> str | None:
+    return None if table.get("user") is None else str(table["user"])
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+def _network(environment: Mapping[str, Any]) -> bool | None:
+    if (mode := environment.get("network_mode")) is not None:
+        return bool(mode == "public")
+    given = environment.get("allow_internet")  # the name of the setting before Harbor's schema 1.3
+    return None if given is None else bool(given)
+
+
+def _memory_mb(environment: Mapping[str, Any]) -> int | None:
+    if (given := environment.get("memory_mb")) is not None:
+        return int(given)
+    text = str(environment.get("memory") or "")  # the name of the setting before Harbor's schema 1.3
+    return int(float(text[:-1]) * _UNITS_MB[text[-1].upper()]) if text else None
 
 
 def _files_of(folder: Path) -> tuple[tuple[str, bytes], ...]:

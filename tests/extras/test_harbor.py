@@ -13,6 +13,7 @@ from rewardkit.foreign import foreign_reward, parse_spec
 from rewardkit.sandbox import Sandbox, SandboxUnavailable
 from rewardkit.sandbox.of_process import sandbox_of_process
 from rewardkit_extras.harbor.box import read_reward
+from rewardkit_extras.harbor.task import read_task
 
 TOML = """
 schema_version = "1.4"
@@ -134,20 +135,39 @@ def test_which_file_is_the_reward(
 
 
 @pytest.mark.parametrize(
-    ("toml", "dockerfile", "why"),
+    ("toml", "dockerfile", "in_container"),
     [
-        (TOML, "FROM ubuntu:24.04\nRUN apt-get install -y tmux", "RUN apt-get"),
-        (TOML, "FROM mine/special:1", "mine/special"),
-        (TOML + '[environment]\ndocker_image = "mine/special:1"', "", "mine/special"),
-        (TOML + '[environment]\nworkdir = "/testbed"', "", "/testbed"),
-        (TOML + "[environment]\ngpus = 1", "", "GPU"),
-        (TOML + '[[steps]]\nname = "one"', "", "steps"),
-        ("[task", "", "Harbor task"),
+        (TOML, "", False),
+        (TOML, "FROM ubuntu:24.04\nWORKDIR /app", False),
+        (TOML, "FROM ubuntu:24.04\nRUN apt-get install -y tmux", True),
+        (TOML, "FROM mine/special:1", True),
+        (TOML, "FROM ubuntu:24.04\nWORKDIR /testbed", True),
+        (TOML + '[environment]\ndocker_image = "mine/special:1"', "", True),
+        (TOML + '[environment]\nworkdir = "/testbed"', "", True),
     ],
 )
-def test_a_task_that_needs_its_image_is_refused_in_words(
-    tmp_path: Path, toml: str, dockerfile: str, why: str
+def test_a_task_with_an_image_of_its_own_needs_a_container(
+    tmp_path: Path, toml: str, dockerfile: str, in_container: bool
 ) -> None:
-    folder = write_task(tmp_path / "big", toml=toml, dockerfile=dockerfile)
+    assert (
+        read_task(write_task(tmp_path / "big", toml=toml, dockerfile=dockerfile)).in_container is in_container
+    )
+
+
+@pytest.mark.parametrize(
+    ("toml", "why"),
+    [
+        (TOML + "[environment]\ngpus = 1", "GPU"),
+        (TOML + '[environment]\nmcp_servers = [{ name = "a" }]', "mcp_servers"),
+        (TOML + '[environment]\nworkdir = "/a"\nnetwork_mode = "allowlist"', "network_mode"),
+        (TOML + '[environment]\nworkdir = "/a"\n[agent]\nnetwork_mode = "public"', "network_mode"),
+        (TOML + '[environment]\nmemory_mb = "much"', "much"),
+        (TOML + '[verifier.environment]\ndocker_image = "a"', "grader"),
+        (TOML + '[[steps]]\nname = "one"', "steps"),
+        ("[task", "Harbor task"),
+    ],
+)
+def test_a_task_that_cannot_run_is_refused_in_words(tmp_path: Path, toml: str, why: str) -> None:
+    folder = write_task(tmp_path / "big", toml=toml)
     with pytest.raises(InputError, match=why):
         foreign_reward(parse_spec(f"harbor:{folder}"))

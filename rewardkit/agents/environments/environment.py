@@ -37,7 +37,9 @@ class EnvironmentSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     python: str = ""
     """Python interpreter that runs a Python environment. If empty, this process's interpreter is used."""
     cpu_s: float = 60.0
-    """CPU time limit in seconds for one command in a Harbor task."""
+    """CPU time limit in seconds for one command in a Harbor task. In a container, it limits elapsed time."""
+    network: bool = False
+    """True to give network access to Harbor tasks with their own image that do not set `network_mode`."""
 
 
 @dataclass(frozen=True, slots=True)
