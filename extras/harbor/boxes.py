@@ -24,9 +24,10 @@ def box_for(task: HarborTask, run: RunJob, *, network: bool) -> Box:
     """
     if not task.in_container:
         return SandboxBox(run, task.memory_mb or 1024)
+    box = ContainerBox(task, network=network if task.network is None else task.network)
     if task.network is None and not network:
         _say_offline()
-    return ContainerBox(task, network=network if task.network is None else task.network)
+    return box
 
 
 @functools.cache

@@ -75,6 +75,7 @@ async def image_of(task: HarborTask) -> str:
     make = ["pull", name] if task.image else ["build", "-t", name, "--label", _LABEL, str(folder)]
     async with _locked(task.folder):  # other episodes of the task wait for the image
         if (found := await _image_id(tool, name)) is None:
+            _check(await _call([tool, "ps", "-q"], _CALL_S), f"cannot use {tool}")
             done = await _call([tool, *make], task.build_s)
             _check(done, f"cannot {make[0]} the image of the Harbor task {task.folder}", task.build_s)
             found = await _image_id(tool, name)
