@@ -31,6 +31,7 @@ from rewardkit.processes import large_imports
 OURS = ("rewardkit", "tests", "benchmarks")
 """The packages of a source tree: a program that is to run another tree imports them anew."""
 LIBRARIES = (
+    "pandas",  # pyarrow imports it with the first column that is made of Python's values
     "rewardkit.cli",
     "rewardkit.commands.generate",
     "rewardkit.rewards.gsm8k",
@@ -66,6 +67,7 @@ def _load_models() -> None:
     """Load a tiny model in each way that a run does, which imports and works out more, once for all."""
     from rewardkit.demo.model import make_model, make_tokenizer, save
     from rewardkit.trainer.config.load import read_defaults
+    from rewardkit.trainer.config.stages import SCHEMAS, schema_named
     from rewardkit.trainer.models.load import load_causal_lm, load_tokenizer, load_value_model
 
     with TemporaryDirectory() as folder:
@@ -77,7 +79,8 @@ def _load_models() -> None:
         os.waitpid(maker, 0)
         for load in (load_tokenizer, load_causal_lm, load_value_model):
             load(folder)
-    read_defaults()
+    for stage in SCHEMAS:
+        read_defaults(schema_named(stage))
 
 
 def serve(listener: socket.socket) -> None:
