@@ -45,9 +45,9 @@ def pytest_collection() -> Generator[None, Any, Any]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The files with slow tests first, so that no worker is left with one of them at the end."""
+    """The files with slow tests first, of these the trainer's, so that no worker is left with one of them at the end."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: item.path not in slow)
+    items.sort(key=lambda item: (item.path not in slow, "trainer" not in item.path.parts))
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

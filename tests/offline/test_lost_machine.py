@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,8 @@ from rewardkit.offline.on_ray import RaySettings, RayWorkers
 from rewardkit.registry import Registry, load_reward_file
 from tests.generation.endpoints import Server
 
-ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'rewardkit[ray]'")
+if find_spec("ray") is None:  # importing it takes a second, in each process that collects
+    pytest.skip("Ray is not installed: pip install 'rewardkit[ray]'", allow_module_level=True)
 pytestmark = pytest.mark.slow
 
 REWARD = """
@@ -36,6 +38,7 @@ def slow(sample: Sample) -> float:
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     """A machine with one processor; its tests add and remove another."""
+    import ray
     from ray.cluster_utils import Cluster
 
     size = 100 << 20

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,8 @@ from rewardkit.offline.verl_evaluation import read_evaluation_config
 from rewardkit.registry import Registry, load_reward_file
 from tests.generation.endpoints import Server
 
-ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'rewardkit[ray]'")
+if find_spec("ray") is None:  # importing it takes a second, in each process that collects
+    pytest.skip("Ray is not installed: pip install 'rewardkit[ray]'", allow_module_level=True)
 
 
 @pytest.fixture(scope="module")
@@ -178,8 +180,8 @@ def test_verl_s_ray_settings_reach_ray(tmp_path: Path, monkeypatch: pytest.Monke
         asked.append(given)
         raise ConnectionError("nobody there\nmore")
 
-    monkeypatch.setattr(ray, "init", init)
-    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr("ray.init", init)
+    monkeypatch.setattr("ray.is_initialized", lambda: False)
     with pytest.raises(ConfigError, match="this machine: nobody there"), connected(found):
         pass
     with pytest.raises(ConfigError, match="Ray at host:1"), connected(RaySettings("host:1", 3)):
@@ -190,10 +192,10 @@ def test_verl_s_ray_settings_reach_ray(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_a_timeline_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[str] = []
-    monkeypatch.setattr(ray, "init", lambda **_: None)
-    monkeypatch.setattr(ray, "is_initialized", lambda: False)
-    monkeypatch.setattr(ray, "shutdown", lambda: None)
-    monkeypatch.setattr(ray, "timeline", lambda filename: written.append(filename))
+    monkeypatch.setattr("ray.init", lambda **_: None)
+    monkeypatch.setattr("ray.is_initialized", lambda: False)
+    monkeypatch.setattr("ray.shutdown", lambda: None)
+    monkeypatch.setattr("ray.timeline", lambda filename: written.append(filename))
     monkeypatch.setattr(on_ray, "EVENTS_S", 0.0)
     with connected(RaySettings(timeline="t.json")):
         pass

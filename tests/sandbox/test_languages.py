@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
@@ -207,9 +208,10 @@ def test_what_is_not_valid_in_the_older_standard_is_tried_in_the_newer(warm: San
 BOMBS = {
     "rust": "macro_rules! bomb { ($($t:tt)*) => { bomb!{$($t)* $($t)* $($t)* $($t)*} } }\n"
     "bomb!{a b c d e f g h}\nfn main() {}",
-    "cpp": "template <int N, class T> struct A { using L = A<N - 1, A<N, T>>; using R = A<N - 1, A<N, A<N, T>>>;"
-    " typename L::X a; typename R::X b; struct X { typename L::X a; typename R::X b; }; };\n"
-    "template <class T> struct A<0, T> { using X = int; };\nA<30, int>::X x; int main() {}",
+    "cpp": "".join(  # every token is in memory before the first is parsed
+        f"#define {name} {' '.join([part] * 8)}\n" for part, name in pairwise(";ABCDEFGHI")
+    )
+    + "I\nint main() {}",
 }
 
 

