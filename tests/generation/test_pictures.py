@@ -18,7 +18,7 @@ from PIL import Image
 import rewardkit
 from rewardkit.cli import run
 from rewardkit.errors import InputError
-from rewardkit.trainer.models.vision import Vision
+from rewardkit.trainer.models.vision import Vision, has_own_positions
 from tests.generation.endpoints import Server, completion
 from tests.process_state import left_as_found
 from tests.tiny_vision import KINDS, picture, prompts_with_pictures
@@ -88,11 +88,8 @@ def one_by_one(folder: Path, row: dict[str, Any], response: str, *, barred: bool
     model = AutoModelForImageTextToText.from_pretrained(folder)
     kinds = (ids == vision.mark).int()
     with torch.no_grad():
-        out = (
-            model(input_ids=ids, mm_token_type_ids=kinds, **vision.tensors(prompt.pictures))
-            if (vision.family.mrope)
-            else model(input_ids=ids, **vision.tensors(prompt.pictures))
-        )
+        more = {"mm_token_type_ids": kinds} if has_own_positions(model) else {}
+        out = model(input_ids=ids, **more, **vision.tensors(prompt.pictures))
     logits = out.logits[0]
     if barred:
         logits[:, vision.placeholders] = -torch.inf

@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from tests.trainer.forking import fork_ranks
 from tests.trainer.running import run_module
 
 
-def run_all(runs: Mapping[str, tuple[int, Sequence[str]]], folder: Path) -> str:
-    """Make the runs one after another, each of which must end well; return what they said."""
+def run_all(runs: Mapping[str, tuple[Any, ...]], folder: Path) -> str:
+    """Make the runs one after another, each of which must end well; return what they said.
+
+    A run is a number of processes, overrides, and the name of the stage if it is not `ppo`.
+    """
     path = folder / "runs.json"
     path.write_text(json.dumps(runs))
     return run_module("tests.trainer.forked_runs", path, timeout=800)
@@ -24,7 +28,9 @@ def run_all(runs: Mapping[str, tuple[int, Sequence[str]]], folder: Path) -> str:
 def main(path: Path) -> int:
     """Make all runs; the exit code is 1 when any process of one failed."""
     runs = json.loads(path.read_text())
-    codes = {name: fork_ranks(overrides, size) for name, (size, overrides) in runs.items()}
+    codes = {
+        name: fork_ranks(overrides, size, None, *stage) for name, (size, overrides, *stage) in runs.items()
+    }
     print(codes, file=sys.stderr)
     return int(any(any(found) for found in codes.values()))
 

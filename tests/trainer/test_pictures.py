@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import resource
 from pathlib import Path
@@ -15,21 +16,23 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from rewardkit.agents.types import Reply
 from rewardkit.errors import ConfigError, InputError
-from rewardkit.pictures import picture_of
+from rewardkit.pictures import picture_of, with_pictures
 from rewardkit.trainer.config.root import DataConfig
-from rewardkit.trainer.config.workers import ModelConfig
 from rewardkit.trainer.data import load_rows, open_prompts
 from rewardkit.trainer.distributed import open_world
-from rewardkit.trainer.models.load import load_causal_lm, load_tokenizer, load_vision
-from rewardkit.trainer.models.vision import PictureBook, freeze_tower
+from rewardkit.trainer.models.load import load_causal_lm, load_tokenizer
+from rewardkit.trainer.models.vision import PictureBook, Vision, freeze_tower
+from rewardkit.trainer.rollout.journal import JournaledModel, TurnJournal
+from rewardkit.trainer.rollout.vllm_arguments import check_expanded, vllm_prompt
 from rewardkit.trainer.run.process import PPO, read_and_check
 from tests.tiny_vision import colours, picture, prompts_with_pictures, save_model
 
 
 def book_of(folder: Path) -> tuple[Any, PictureBook]:
     tokenizer = load_tokenizer(str(folder))
-    vision = load_vision(str(folder), tokenizer, ModelConfig(str(folder)))
+    vision = Vision.of(str(folder), tokenizer)
     assert vision is not None
     return tokenizer, PictureBook(vision)
 
@@ -144,6 +147,42 @@ def test_two_steps_of_a_model_with_three_part_positions_agree_with_its_engine(
         *("actor_rollout_ref.actor.entropy_coeff=0.01", "trainer.test_freq=-1"),
     )
     assert max(line["training/rollout_actor_diff_max"] for line in found) < 1e-4
+    assert "data:image/png;base64," in (tmp_path / "run" / "run" / "samples.jsonl").read_text()
+
+
+def test_vllm_gets_one_mark_for_each_picture_and_must_expand_it_as_the_policy_does(
+    vision_models: dict[str, Path],
+) -> None:
+    for kind, folder in vision_models.items():
+        _, book = book_of(folder)
+        for raw in prompts_with_pictures().to_pylist():
+            prompt = book.vision.encode(with_pictures(raw, raw["prompt"]))
+            assert book.vision.shorten(prompt.long_ids, prompt.pictures) == prompt, kind
+            assert vllm_prompt(prompt)["prompt_token_ids"].count(book.vision.mark) == len(prompt.pictures)
+            check_expanded(prompt, prompt.long_ids)
+            if prompt.pictures:
+                twice = [one for i in prompt.long_ids for one in [i] * (1 + (i == book.vision.mark))]
+                for wrong in (twice, prompt.short_ids):
+                    with pytest.raises(ConfigError):
+                        check_expanded(prompt, wrong)
+
+
+def test_a_journal_tells_pictures_under_one_question_apart() -> None:
+    class Counting:
+        asked = 0
+
+        async def generate(self, ids: Any, **_: Any) -> Reply:
+            self.asked += 1
+            return Reply("", [self.asked])
+
+    model = Counting()
+    journaled: Any = JournaledModel(model, TurnJournal())
+    found = []
+    for colour in ("red", "blue", "red"):
+        shown = [picture_of(picture(colour))]
+        reply = asyncio.run(journaled.generate([1, 2], seed=0, max_tokens=1, pictures=shown))
+        found.append(list(reply.token_ids))
+    assert found == [[1], [2], [1]]
 
 
 def test_a_frozen_tower_is_all_that_is_not_trained(
@@ -158,22 +197,22 @@ def test_a_frozen_tower_is_all_that_is_not_trained(
         freeze_tower(model)
 
 
-@pytest.mark.parametrize(
-    ("setting", "said"),
-    [
-        ("algorithm.adv_estimator=gae", "critic"),
-        ("actor_rollout_ref.rollout.name=vllm", "hf"),
-    ],
-)
 def test_what_is_not_supported_with_pictures_is_refused(
-    setting: str, said: str, vision_models: dict[str, Path], tmp_path: Path
+    vision_models: dict[str, Path], model_folder: Path, tmp_path: Path
 ) -> None:
     table = prompts_with_pictures()
-    with pytest.raises(ConfigError, match=f"pictures .*{said}"):
-        trained(
-            *(tmp_path / "run", vision_models["idefics3"], pa.concat_tables([table] * 6), table),
-            *("data.train_batch_size=32", "data.max_prompt_length=48", setting),
-        )
+    for said, more in {
+        "critic": ("algorithm.adv_estimator=gae", f"critic.model.path={model_folder}"),
+        "distillation": (
+            "distillation.enabled=true",
+            f"distillation.teacher_models.teacher_model.model_path={model_folder}",
+        ),
+    }.items():
+        with pytest.raises(ConfigError, match=f"pictures .*{said}"):
+            trained(
+                *(tmp_path / "run", vision_models["idefics3"], pa.concat_tables([table] * 6), table),
+                *("data.train_batch_size=32", "data.max_prompt_length=48", *more),
+            )
 
 
 def test_a_model_of_text_refuses_rows_with_pictures(model_folder: Path, tmp_path: Path) -> None:

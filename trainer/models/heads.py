@@ -207,6 +207,8 @@ class ValueModel(nn.Module):
         super().__init__()
         self.body = body
         self.packing: Packing = "off"
+        self.book: PictureBook | None = None
+        """See `PolicyModel.book`."""
         self.head = nn.Linear(hidden_size, 1, bias=False)
         nn.init.zeros_(self.head.weight)
 
@@ -215,11 +217,18 @@ class ValueModel(nn.Module):
         if not keeps_apart(self.body, device):
             self.packing = "off"
 
-    def forward(self, ids: Tensor, positions: Tensor, places: Tensor, packed: Packed | None = None) -> Tensor:
+    def forward(
+        self,
+        ids: Tensor,
+        positions: Tensor,
+        places: Tensor,
+        packed: Packed | None = None,
+        shown: Mapping[str, Tensor] | None = None,
+    ) -> Tensor:
         """Return the values after the tokens at `places`, (N,) float32. See `PolicyModel.forward`."""
 
         def values(ids: Tensor, positions: Tensor, places: Tensor) -> tuple[Tensor]:
-            states = hidden_states(self.body, ids, positions, packed).flatten(0, 1)[places]
+            states = hidden_states(self.body, ids, positions, packed, shown).flatten(0, 1)[places]
             return (self.head(states).float().sum(-1),)
 
         found: Tensor = _by_part(values, (ids, positions), (places,), packed)[0]

@@ -25,7 +25,7 @@ from rewardkit.trainer.config.workers import DTYPE_NAMES, ModelConfig, has_adapt
 from rewardkit.trainer.models.heads import ValueModel, has_no_weights
 from rewardkit.trainer.models.shards import ShardPlaces, match, parameters_on_meta
 from rewardkit.trainer.models.value_head import read_value_head
-from rewardkit.trainer.models.vision import FAMILIES, Vision
+from rewardkit.trainer.models.vision import MODEL_TYPES
 
 DTYPES: dict[str, torch.dtype] = {name: getattr(torch, full) for name, full in DTYPE_NAMES.items()}
 
@@ -48,15 +48,6 @@ def load_tokenizer(path: str, *, trust_remote_code: bool = False) -> Any:
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
     return tokenizer
-
-
-def load_vision(path: str, tokenizer: Any, options: ModelConfig) -> Vision | None:
-    """Load the processor of a vision-language model, or return None for any other model.
-
-    Raises:
-        ConfigError: The processor cannot be loaded.
-    """
-    return Vision.of(path, tokenizer, trust_remote_code=options.trust_remote_code)
 
 
 def load_generation_config(path: str) -> GenerationConfig | None:
@@ -142,7 +133,7 @@ def outline_causal_lm(path: str, dtype: torch.dtype, options: ModelConfig) -> tu
 
 def language_model_class(config: Any) -> Any:
     """Return the class that loads a language model with this config, with its vision tower if it has one."""
-    return AutoModelForImageTextToText if config.model_type in FAMILIES else AutoModelForCausalLM
+    return AutoModelForImageTextToText if config.model_type in MODEL_TYPES else AutoModelForCausalLM
 
 
 def outline_value_model(

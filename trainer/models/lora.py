@@ -61,6 +61,8 @@ def add_lora(model: Any, options: ModelConfig, *, weights: bool = True) -> None:
             f"found {options.target_modules!r}"
         )
     settings = adapter_settings(options)
+    if settings.exclude_modules is None:
+        settings.exclude_modules = _all_but_text(model)
     try:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)  # so that all processes create and shard the same adapter
@@ -79,6 +81,15 @@ def add_lora(model: Any, options: ModelConfig, *, weights: bool = True) -> None:
     drop_out(model, active=False)
     if weights and options.lora_adapter_path is not None:
         _load_adapter(model, Path(options.lora_adapter_path))
+
+
+def _all_but_text(model: Any) -> str | None:
+    """Return a pattern for the layers of a vision-language model that do not compute text."""
+    if model.get_encoder("image") is model:
+        return None
+    text = model.get_decoder()
+    name = next(name for name, module in model.named_modules() if module is text)
+    return rf"(?!{re.escape(name)}\.).*"
 
 
 def check_lora(key: str, options: ModelConfig) -> None:

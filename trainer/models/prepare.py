@@ -22,7 +22,7 @@ from rewardkit.trainer.config.workers import FsdpConfig, ModelConfig, has_adapte
 from rewardkit.trainer.models.attention import ATTENTION, why_unserved, why_unshared
 from rewardkit.trainer.models.heads import PolicyModel, ValueModel, has_no_weights, keeps_apart
 from rewardkit.trainer.models.lora import add_lora, has_dropout
-from rewardkit.trainer.models.vision import FAMILIES
+from rewardkit.trainer.models.vision import MODEL_TYPES, has_own_positions
 
 log = logging.getLogger(__name__)
 
@@ -48,14 +48,14 @@ def prepare(
     assert isinstance(prepared, PolicyModel | ValueModel)
     body: Any = prepared.body
     attention = _attention(body, options, device, sequence_parallel)
-    family = FAMILIES.get(body.config.model_type)
-    if family is not None:
-        _refuse_for_pictures(options)
+    sees = body.config.model_type in MODEL_TYPES
+    if sees and options.use_liger:
+        raise ConfigError("model.use_liger is not supported for vision-language models; leave it out")
     if attention:
         _attend_by(body, attention)
     if options.use_remove_padding and (has_no_weights(body) or keeps_apart(body, body.device)):
-        flat = family is None and str(attention).startswith(("flash", ATTENTION))
-        prepared.packing = "flat" if flat else "off" if family is not None and family.mrope else "rows"
+        flat = not sees and str(attention).startswith(("flash", ATTENTION))
+        prepared.packing = "flat" if flat else "off" if has_own_positions(body) else "rows"
     if has_adapter(options):
         add_lora(body, options)
     if options.use_liger:
@@ -68,14 +68,6 @@ def prepare(
             again = partial(checkpoint, use_reentrant=False, preserve_rng_state=has_dropout(layer))
             layer.forward = partial(again, layer.forward)
     return prepared
-
-
-def _refuse_for_pictures(options: ModelConfig) -> None:
-    """Refuse options that are not supported for vision-language models."""
-    asked = {"use_liger": options.use_liger, "lora_rank": has_adapter(options)}
-    for name, is_set in asked.items():
-        if is_set:
-            raise ConfigError(f"model.{name} is not supported for vision-language models; leave it out")
 
 
 def _attention(body: Any, options: ModelConfig, device: torch.device, sequence_parallel: int) -> str | None:
@@ -122,10 +114,17 @@ def _attend_by(body: Any, attention: Any) -> None:
 
 
 def decoder_layers(model: nn.Module, config: FsdpConfig) -> list[nn.Module]:
-    """Return the decoder layers, which are modules of a class that the config names or the model declares."""
+    """Return the layers, which are modules of a class that the config names or the model declares.
+
+    Some vision towers declare the attention of a layer, which stands for the layer.
+    """
     declared = (getattr(m, "_no_split_modules", None) for m in model.modules())
-    names = config.wrap_policy.transformer_layer_cls_to_wrap or sorted({n for d in declared if d for n in d})
-    layers = [m for m in model.modules() if type(m).__name__ in names]
+    given = config.wrap_policy.transformer_layer_cls_to_wrap
+    names = given or sorted({n for d in declared if d for n in d})
+    listed = [m for many in model.modules() if isinstance(many, nn.ModuleList) for m in many]
+    found = [m for m in model.modules() if type(m).__name__ in names]
+    whole = {id(part): m for m in listed for part in m.modules()}  # the innermost list comes last
+    layers = list(dict.fromkeys(found if given else (whole.get(id(m), m) for m in found)))
     if not layers:
         raise ConfigError(
             f"{type(model.body).__name__} has no layer of class {', '.join(names) or '(none declared)'}; set "

@@ -7,6 +7,7 @@ replaces each mark as this module does.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,34 +15,14 @@ from typing import Any
 
 from rewardkit.errors import ConfigError, InputError, reason_of
 from rewardkit.model_folders import read_config
-from rewardkit.pictures import Picture, PictureStore, pictures_in
+from rewardkit.pictures import Picture, PictureStore, picture_of, pictures_in
 from rewardkit.types import Message
 
 PICTURES = "pictures"
 """Tensor of a batch with the numbers of each row's pictures in a `PictureBook`, (B, K), filled with -1."""
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
-    """Facts about the models of one type."""
-
-    processor: str
-    """Name of the processor's class in transformers."""
-    tower: str
-    """Name of the module that contains the vision tower."""
-    mrope: bool = False
-    """True if a token's position has three parts: time, height and width."""
-    nested: bool = False
-    """True if the image processor expects the pictures of each row as a list."""
-
-
-FAMILIES = {
-    "idefics3": Family("Idefics3Processor", "vision_model", nested=True),
-    "llava": Family("LlavaProcessor", "vision_tower"),
-    "qwen2_vl": Family("Qwen2VLProcessor", "visual", mrope=True),
-    "qwen2_5_vl": Family("Qwen2_5_VLProcessor", "visual", mrope=True),
-    "qwen3_vl": Family("Qwen3VLProcessor", "visual", mrope=True),
-}
+MODEL_TYPES = ("idefics3", "llava", "qwen2_vl", "qwen2_5_vl", "qwen3_vl")
 """Model types that are known to be computed correctly with pictures."""
 
 
@@ -51,7 +32,7 @@ class PicturePrompt:
 
     short_ids: list[int]
     long_ids: list[int]
-    pictures: list[Picture]
+    pictures: Sequence[Picture]
 
 
 def why_no_pictures(path: str) -> str | None:
@@ -60,22 +41,23 @@ def why_no_pictures(path: str) -> str | None:
     Only the model's config.json is read. A model that is not stored locally counts as fit.
     """
     config = read_config(path)
-    if config is None or config.get("model_type") in FAMILIES:
+    if config is None or config.get("model_type") in MODEL_TYPES:
         return None
     kind = config.get("model_type")
     if "vision_config" not in config:
         return f"'{path}' ({kind}) is a model for text"
-    return f"pictures are not supported for '{path}' ({kind}); supported model types: {', '.join(FAMILIES)}"
+    return (
+        f"pictures are not supported for '{path}' ({kind}); supported model types: {', '.join(MODEL_TYPES)}"
+    )
 
 
 class Vision:
     """Processor of a vision-language model, which makes tokens and tensors of prompts with pictures."""
 
-    def __init__(self, path: str, family: Family, tokenizer: Any, *, trust_remote_code: bool = False) -> None:
+    def __init__(self, path: str, model_type: str, tokenizer: Any, *, trust_remote_code: bool) -> None:
         """See `Vision.of`."""
-        self.family = family
         self.tokenizer = tokenizer
-        self.processor = _load_processor(path, family, tokenizer, trust_remote_code)
+        self.processor = _load_processor(path, model_type, tokenizer, trust_remote_code)
         """Processor of transformers, without the part for videos."""
         self._blocks: dict[tuple[int, int], list[int]] = {}
         """Tokens for a picture, by its width and height."""
@@ -86,13 +68,15 @@ class Vision:
 
     @classmethod
     def of(cls, path: str, tokenizer: Any, *, trust_remote_code: bool = False) -> Vision | None:
-        """Return the processor of a model, or None if the model is not in `FAMILIES`.
+        """Return the processor of a model, or None if its type is not in `MODEL_TYPES`.
 
         Raises:
             ConfigError: The model's processor cannot be loaded.
         """
-        family = FAMILIES.get(_model_type(path, trust_remote_code))
-        return None if family is None else cls(path, family, tokenizer, trust_remote_code=trust_remote_code)
+        kind = model_type(path, remote=trust_remote_code)
+        return (
+            cls(path, kind, tokenizer, trust_remote_code=trust_remote_code) if kind in MODEL_TYPES else None
+        )
 
     @cached_property
     def placeholders(self) -> list[int]:
@@ -126,6 +110,16 @@ class Vision:
         long = [one for i in short for one in (next(blocks) if i == self.mark else (i,))]
         return PicturePrompt(short, long, list(pictures))
 
+    def shorten(self, long: list[int], pictures: Sequence[Picture]) -> PicturePrompt:
+        """Return the prompt with these long ids. See `encode`."""
+        short: list[int] = []
+        at = 0
+        for block in map(self._block, pictures):
+            start = long.index(self.mark, at) - block.index(self.mark)
+            short += [*long[at:start], self.mark]
+            at = start + len(block)
+        return PicturePrompt([*short, *long[at:]], long, list(pictures))
+
     def blocks(self, short: Sequence[int], pictures: Sequence[Picture]) -> list[list[int]]:
         """Return the tokens that replace each mark in short ids. See `encode`."""
         marks = short.count(self.mark)
@@ -144,27 +138,22 @@ class Vision:
             self._sound.add(picture.digest)
         known = self._blocks.get(picture.size)
         if known is None:
-            image = picture.load()
-            found = self.processor(
-                text=[self.processor.image_token],
-                images=[[image]] if self.family.nested else [image],
-                add_special_tokens=False,
-            )
+            text = [self.processor.image_token]
+            found = self.processor(text=text, images=[[picture.load()]], add_special_tokens=False)
             known = self._blocks[picture.size] = [int(i) for i in found["input_ids"][0]]
         return known
 
-    def tensors(self, pictures: Sequence[Picture]) -> dict[str, Any]:
+    def tensors(self, pictures: Sequence[Picture], device: Any = "cpu") -> dict[str, Any]:
         """Return the model's arguments for all pictures in a forward pass, in order of their placeholders."""
         if not pictures:
             return {}
         images = [picture.load() for picture in pictures]
-        given = [images] if self.family.nested else images
-        found = self.processor.image_processor(given, return_tensors="pt")
-        return {name: found[name] for name in _ARGUMENTS if name in found}
+        found = self.processor.image_processor([images], return_tensors="pt")
+        return {name: found[name].to(device) for name in _ARGUMENTS if name in found}
 
     def positions(self, model: Any, ids: Any, mask: Any, tensors: Mapping[str, Any]) -> Any:
         """Return positions (3, B, L) for padded ids if the model needs such positions, otherwise None."""
-        if not self.family.mrope:
+        if not has_own_positions(model):
             return None
         kinds = (ids == self.mark).int()
         grid = tensors.get("image_grid_thw")
@@ -174,17 +163,9 @@ class Vision:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """Pictures of the rows in a batch, in order."""
-
-    vision: Vision
-    pictures: Sequence[Sequence[Picture]]
-
-    def tensors(self, device: Any) -> dict[str, Any]:
-        """Return the model's arguments for all pictures, on a device."""
-        found = self.vision.tensors([one for of_row in self.pictures for one in of_row])
-        return {name: tensor.to(device) for name, tensor in found.items()}
+def shortened(vision: Vision | None, long: list[int], pictures: Sequence[Picture]) -> PicturePrompt:
+    """Return the prompt with these long ids, which are also the short ids if the model reads only text."""
+    return PicturePrompt(long, long, []) if vision is None else vision.shorten(long, pictures)
 
 
 _ARGUMENTS = ("pixel_values", "pixel_attention_mask", "image_grid_thw")
@@ -199,7 +180,7 @@ def _template_parts(content: Any) -> Any:
     return [{"type": "image"} if part.get("type") == "image" else part for part in content]
 
 
-def _model_type(path: str, remote: bool) -> str:
+def model_type(path: str, *, remote: bool = False) -> str:
     """Return the type of a model, or "" if it is unknown. Download its config if it is not stored locally."""
     if (config := read_config(path)) is not None:
         return str(config.get("model_type"))
@@ -211,10 +192,16 @@ def _model_type(path: str, remote: bool) -> str:
         return ""
 
 
-def _load_processor(path: str, family: Family, tokenizer: Any, remote: bool) -> Any:
-    import transformers
+def has_own_positions(model: Any) -> bool:
+    """Return True if the position of a model's token has three parts: time, height and width."""
+    return hasattr(model.base_model, "get_rope_index")
 
-    class ForImages(getattr(transformers, family.processor)):  # type: ignore[misc]
+
+def _load_processor(path: str, model_type: str, tokenizer: Any, remote: bool) -> Any:
+    import transformers
+    from transformers.models.auto.processing_auto import PROCESSOR_MAPPING_NAMES
+
+    class ForImages(getattr(transformers, PROCESSOR_MAPPING_NAMES[model_type])):  # type: ignore[misc]
         """Processor without the part for videos, which needs torchvision."""
 
         @classmethod
@@ -253,6 +240,16 @@ class PictureBook:
         self._pictures += map(self.store.keep, pictures)
         return tuple(range(first, len(self._pictures)))
 
+    @cached_property
+    def blank(self) -> tuple[list[int], int]:
+        """Tokens and number of a white picture."""
+        from PIL import Image
+
+        file = io.BytesIO()
+        Image.new("RGB", (32, 32), "white").save(file, "PNG")
+        (number,) = self.add([picture_of(file.getvalue())])
+        return self.vision.expand(self.vision.processor.image_token, [self[number]]).long_ids, number
+
     def __getitem__(self, number: int) -> Picture:
         return self._pictures[number]
 
@@ -269,8 +266,7 @@ class PictureBook:
 
     def tensors(self, numbers: Sequence[int], device: Any) -> dict[str, Any]:
         """Return the model's arguments for the pictures with these numbers, in order."""
-        found = self.vision.tensors([self._pictures[i] for i in numbers])
-        return {name: tensor.to(device) for name, tensor in found.items()}
+        return self.vision.tensors([self._pictures[i] for i in numbers], device)
 
 
 def freeze_tower(model: Any) -> None:
@@ -279,21 +275,17 @@ def freeze_tower(model: Any) -> None:
     Raises:
         ConfigError: The model has no vision tower that is known.
     """
-    family = FAMILIES.get(model.config.model_type)
-    names = [name for name, _ in model.named_parameters() if family and family.tower in name.split(".")]
-    if not names:
+    tower = model.get_encoder("image")  # which is the model itself if it has none
+    if tower is model:
         raise ConfigError(
             f"actor.freeze_vision_tower=true: a model of type {model.config.model_type} has no vision tower"
         )
-    for name in names:
-        model.get_parameter(name).requires_grad_(False)
+    tower.requires_grad_(False)
 
 
-def pictures_of(book: PictureBook | None, rows: Sequence[Any]) -> dict[str, Any]:
-    """Return a rollout engine's argument with the pictures of each row, or nothing if there are none."""
-    if book is None or not any(row.pictures for row in rows):
-        return {}
-    return {"pictures": [[book[i] for i in row.pictures] for row in rows]}
+def pictures_of(book: PictureBook | None, rows: Sequence[Any]) -> list[list[Picture]]:
+    """Return the pictures of each row, as rollout engines expect them."""
+    return [[] if book is None else [book[i] for i in row.pictures] for row in rows]
 
 
 def numbered(pictures: Sequence[Sequence[int]], width: int) -> Any:

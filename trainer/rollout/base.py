@@ -13,9 +13,11 @@ from torch import Tensor
 
 from rewardkit.agents.types import Reply, TokenModel
 from rewardkit.errors import ConfigError, RewardkitError
+from rewardkit.pictures import Picture
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.config.workers import ActorRolloutRefConfig
 from rewardkit.trainer.models.shape import Shape
+from rewardkit.trainer.models.vision import Vision
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,7 @@ class RolloutEngine(Protocol):
         sampling: Sampling,
         seeds: Sequence[int],
         ended: OnEnded | None = None,
+        pictures: Sequence[Sequence[Picture]] = (),
     ) -> Rollout:
         """Return `sampling.n` responses to each left-padded prompt.
 
@@ -117,6 +120,7 @@ class RolloutEngine(Protocol):
             seeds: One seed per response, B * n in total. Responses do not depend on other seeds or prompts in
                 the batch.
             ended: Callback that receives each response once, as soon as the engine can report it.
+            pictures: Pictures of each prompt, or nothing if no prompt has pictures.
         """
         ...
 
@@ -180,6 +184,8 @@ class EngineSetup:
     eos_ids: list[int]
     """Tokens that end a response. The list is empty if `rollout.ignore_eos` is set."""
     pad_id: int
+    vision: Vision | None = None
+    """The policy's processor if it is a vision-language model."""
 
 
 @dataclass(frozen=True, slots=True)

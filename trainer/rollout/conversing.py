@@ -17,6 +17,7 @@ from typing import Any, Protocol, TypeVar
 from torch import Tensor
 
 from rewardkit.agents.types import Reply, TokenModel
+from rewardkit.pictures import Picture
 from rewardkit.trainer.rollout.base import OnEnded, Play, Rollout, Sampling, TurnFailedError, as_rollout
 
 E = TypeVar("E")
@@ -39,6 +40,8 @@ class Ask:
     constraint: Mapping[str, Any]
     """Restrictions on the tokens. See `TokenModel`."""
     answer: asyncio.Future[Reply] = field(repr=False)
+    pictures: Sequence[Picture] = ()
+    """Pictures in the prompt, whose placeholders are among the token ids."""
 
     def settle(self, reply: Reply) -> None:
         """Deliver the reply, unless the episode has been cancelled."""
@@ -98,8 +101,9 @@ class Seat:
         max_tokens: int,
         stop_token_ids: Sequence[int] = (),
         constraint: Mapping[str, Any] = NO_CONSTRAINT,
+        pictures: Sequence[Picture] = (),
     ) -> Reply:
-        """Return one turn. See `TokenModel.generate`.
+        """Return one turn. See `TokenModel.generate`, and `Ask.pictures`.
 
         Raises:
             ValueError: The prompt is empty, max_tokens is below 1, or a token id is not in the vocabulary. In
@@ -114,7 +118,8 @@ class Seat:
                 f"max_tokens={max_tokens}"
             )
         answer: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-        ask = Ask(self._place, list(token_ids), seed, max_tokens, tuple(stop_token_ids), constraint, answer)
+        stops = tuple(stop_token_ids)
+        ask = Ask(self._place, list(token_ids), seed, max_tokens, stops, constraint, answer, pictures)
         self._answers.ask(ask)
         try:
             return await answer
@@ -164,20 +169,37 @@ class Converses(Protocol):
     ) -> list[R]: ...
 
 
-def single_turn(max_tokens: int) -> Play[tuple[list[int], int], Reply]:
-    """Return a function that generates one turn, given a prompt's token ids and a seed.
+def single_turn(max_tokens: int) -> Play[tuple[list[int], int, Sequence[Picture]], Reply]:
+    """Return a function that generates one turn, given a prompt's token ids, a seed and the pictures.
 
     If the engine cannot generate the turn, the reply is aborted, and its text is the reason.
     """
 
-    async def play(model: TokenModel, given: tuple[list[int], int]) -> Reply:
-        prompt, seed = given
+    async def play(model: TokenModel, given: tuple[list[int], int, Sequence[Picture]]) -> Reply:
+        prompt, seed, pictures = given
+        more: dict[str, Any] = {"pictures": pictures} if pictures else {}
         try:
-            return await model.generate(prompt, seed=seed, max_tokens=max_tokens)
+            return await model.generate(prompt, seed=seed, max_tokens=max_tokens, **more)
         except TurnFailedError as error:
             return Reply(str(error), finish_reason="aborted")
 
     return play
+
+
+def each_request(
+    prompt_ids: Tensor,
+    prompt_mask: Tensor,
+    sampling: Sampling,
+    seeds: Sequence[int],
+    pictures: Sequence[Sequence[Picture]],
+) -> list[tuple[list[int], int, Sequence[Picture]]]:
+    """Return the prompt, the seed and the pictures of each response. See `RolloutEngine.generate`."""
+    prompts = [i[m.bool()].tolist() for i, m in zip(prompt_ids, prompt_mask, strict=True)]
+    if len(seeds) != len(prompts) * sampling.n:
+        raise ValueError(f"expected {len(prompts) * sampling.n} seeds (prompts x n), found {len(seeds)}")
+    each = zip(prompts, pictures or [()] * len(prompts), strict=True)
+    repeated = [one for one in each for _ in range(sampling.n)]
+    return [(prompt, seed, shown) for (prompt, shown), seed in zip(repeated, seeds, strict=True)]
 
 
 def respond_by_turns(
@@ -189,18 +211,15 @@ def respond_by_turns(
     ended: OnEnded | None,
     response_length: int,
     pad_id: int,
+    pictures: Sequence[Sequence[Picture]] = (),
 ) -> Rollout:
     """Implement `RolloutEngine.generate` by playing each response as an episode of one turn."""
-    prompts = [i[m.bool()].tolist() for i, m in zip(prompt_ids, prompt_mask, strict=True)]
-    repeated = [prompt for prompt in prompts for _ in range(sampling.n)]
-    if len(seeds) != len(repeated):
-        raise ValueError(f"expected {len(repeated)} seeds (prompts x n), found {len(seeds)}")
 
     def told(place: int, reply: Reply) -> None:
         if ended is not None and reply.finish_reason != "aborted":
             ended({place: list(reply.token_ids)})
 
-    given = list(zip(repeated, seeds, strict=True))
+    given = each_request(prompt_ids, prompt_mask, sampling, seeds, pictures)
     found = engine.converse(single_turn(response_length), given, sampling, told)
     return as_rollout(found, response_length, pad_id, prompt_ids.device, log_probs=sampling.log_probs)
 
@@ -228,10 +247,11 @@ class TurnwiseEngine:
         sampling: Sampling,
         seeds: Sequence[int],
         ended: OnEnded | None = None,
+        pictures: Sequence[Sequence[Picture]] = (),
     ) -> Rollout:
         """See `RolloutEngine.generate`."""
-        length, pad_id = self.response_length, self.pad_id
-        return respond_by_turns(self, prompt_ids, prompt_mask, sampling, seeds, ended, length, pad_id)
+        sizes = self.response_length, self.pad_id
+        return respond_by_turns(self, prompt_ids, prompt_mask, sampling, seeds, ended, *sizes, pictures)
 
     def attend(self, work: Future[Any]) -> None:
         """See `RolloutEngine.attend`."""

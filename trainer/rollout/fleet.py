@@ -27,9 +27,11 @@ import numpy
 from rewardkit.agents.types import Reply
 from rewardkit.errors import RewardkitError
 from rewardkit.trainer.config.workers import RolloutConfig
+from rewardkit.trainer.models.vision import PicturePrompt
 from rewardkit.trainer.rollout.base import Play, TurnCosts, TurnFailedError
 from rewardkit.trainer.rollout.conversing import Ask, Seat, play_all
 from rewardkit.trainer.rollout.serving import CONNECT_S, ServerError, fetch
+from rewardkit.trainer.rollout.vllm_arguments import check_expanded
 
 E = TypeVar("E")
 R = TypeVar("R")
@@ -193,6 +195,7 @@ class TurnAnswer(msgspec.Struct):
 
     choices: list[TurnChoice]
     usage: TurnUsage | None = None
+    prompt_token_ids: list[int] | None = None
 
 
 class Turns:
@@ -395,6 +398,7 @@ class Turns:
                 raise ServerError(f"{server.url} sent an invalid response: {error}") from None
             finally:
                 waiting.cancel()  # closing the connection makes the server abort the request
+        check_expanded(PicturePrompt([], ask.token_ids, ask.pictures), found.prompt_token_ids or ())
         self._count(found, ask)
         return reply
 

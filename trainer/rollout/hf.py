@@ -23,12 +23,10 @@ from rewardkit.trainer.batch import positions
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.config.workers import DTYPE_NAMES, RolloutConfig
 from rewardkit.trainer.models.shape import Shape
-from rewardkit.trainer.models.vision import Shown, Vision
+from rewardkit.trainer.models.vision import Vision
 from rewardkit.trainer.rollout.base import (
     EngineSetup,
-    OnEnded,
     Play,
-    Rollout,
     Sampling,
     TurnCosts,
     complete,
@@ -103,6 +101,7 @@ def open_engine(setup: EngineSetup, kind: type[HfRollout] | None = None) -> HfRo
         pad_id=setup.pad_id,
         response_length=rollout.response_length,
         micro_batch_size=rollout.micro_batch_size,
+        vision=setup.vision,
     )
 
 
@@ -130,25 +129,7 @@ class HfRollout(TurnwiseEngine):
         self.response_length = response_length
         self.micro_batch_size = micro_batch_size
         self.vision = vision
-        self._pictures: Sequence[Sequence[Picture]] = ()
-        """Pictures of each response's prompt while `generate` runs, or none if no prompt has pictures."""
         self.turn_costs = TurnCosts()
-
-    def generate(
-        self,
-        prompt_ids: Tensor,
-        prompt_mask: Tensor,
-        sampling: Sampling,
-        seeds: Sequence[int],
-        ended: OnEnded | None = None,
-        pictures: Sequence[Sequence[Picture]] = (),
-    ) -> Rollout:
-        """See `RolloutEngine.generate`. `pictures` contains each prompt's pictures, if there are any."""
-        self._pictures = [some for some in pictures for _ in range(sampling.n)]
-        try:
-            return super().generate(prompt_ids, prompt_mask, sampling, seeds, ended)
-        finally:
-            self._pictures = ()
 
     def converse(
         self,
@@ -219,8 +200,8 @@ class HfRollout(TurnwiseEngine):
         prompts = [ask.token_ids for ask in asks]
         if self.vision is None:
             return self.read(prompts)
-        shown = Shown(self.vision, [self._pictures[ask.place] if self._pictures else () for ask in asks])
-        return CachedReading(self.model, prompts, self.pad_id, self.device, shown)
+        pictures = [ask.pictures for ask in asks]
+        return CachedReading(self.model, prompts, self.pad_id, self.device, self.vision, pictures)
 
     def read(self, prompts: Sequence[list[int]]) -> Reading:
         """Return the reader of a batch of prompts. Derived classes may return another one."""
@@ -255,19 +236,20 @@ class CachedReading:
         prompts: Sequence[list[int]],
         pad_id: int,
         device: torch.device,
-        shown: Shown | None = None,
+        vision: Vision | None = None,
+        pictures: Sequence[Sequence[Picture]] = (),
     ) -> None:
-        """Create a reader. `shown` has the prompts' pictures if the model is a vision-language model."""
+        """Create a reader. A vision-language model also gets its processor and the prompts' pictures."""
         # This import is local, because transformers takes seconds to import and preflight imports this file.
         from transformers import DynamicCache
 
         self._model: Any = model
         self._device = device
         self._cache = DynamicCache(config=self._model.config)
-        pictures = [()] * len(prompts) if shown is None else shown.pictures
+        shown = pictures or [()] * len(prompts)
         keys = [
             (tuple(prompt), tuple(picture.digest for picture in some))
-            for prompt, some in zip(prompts, pictures, strict=True)
+            for prompt, some in zip(prompts, shown, strict=True)
         ]
         numbers: dict[tuple[tuple[int, ...], tuple[str, ...]], int] = {}
         self._which = [numbers.setdefault(key, len(numbers)) for key in keys]
@@ -283,12 +265,11 @@ class CachedReading:
         self._tensors: dict[str, Tensor] = {}
         """Pictures in the prompts, until the prompts have been read."""
         self._positions = positions(self._mask)
-        if shown is not None:
-            first = [self._which.index(row) for row in range(len(numbers))]
-            shown = Shown(shown.vision, [pictures[row] for row in first])
-            self._barred = shown.vision.placeholders
-            self._tensors = shown.tensors(device)
-            of_pictures = shown.vision.positions(model, self._ids, self._mask, self._tensors)
+        if vision is not None:
+            of_prompts = [one for row in range(len(numbers)) for one in shown[self._which.index(row)]]
+            self._barred = vision.placeholders
+            self._tensors = vision.tensors(of_prompts, device)
+            of_pictures = vision.positions(model, self._ids, self._mask, self._tensors)
             self._positions = self._positions if of_pictures is None else of_pictures
 
     def begin(self) -> Tensor:

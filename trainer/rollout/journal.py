@@ -129,7 +129,7 @@ class JournaledModel:
         """See `TokenModel.generate`."""
         digest = hashlib.blake2b(array("q", token_ids).tobytes(), digest_size=16)
         if constraint:
-            digest.update(json.dumps(constraint, sort_keys=True).encode())
+            digest.update(json.dumps(constraint, sort_keys=True, default=str).encode())
         wanted = (seed, max_tokens, digest.digest())
         known = self.journal.get(wanted)
         if known is not None:

@@ -104,13 +104,22 @@ class Publisher:
     """Publisher of the policy's weights. All processes take part, and the first one calls the servers."""
 
     def __init__(
-        self, model: Any, dtype: torch.dtype, world: World, transport: str, bucket_bytes: int
+        self,
+        model: Any,
+        dtype: torch.dtype,
+        world: World,
+        transport: str,
+        bucket_bytes: int,
+        *,
+        sees: bool = False,
     ) -> None:
         """Create a publisher for a model that is not sharded yet, and record the model's shapes.
 
         Args:
             transport: `shm` or `nccl`.
+            sees: True if the model has a vision tower, whose outputs the servers cache.
         """
+        self._sees = sees
         self._model = model
         self._shapes = {name: tensor.shape for name, tensor in model.named_parameters()}
         outline = ((n, torch.empty(s, dtype=dtype, device="meta")) for n, s in self._shapes.items())
@@ -303,6 +312,8 @@ class Publisher:
     def _finish_update(self, url: str) -> None:
         self._updating.discard(url)
         self._post(url, "finish_weight_update", {"weight_version": self._version})
+        if self._sees:
+            self._post(url, "reset_encoder_cache", {})
 
     def _resume(self, url: str) -> None:
         found = call(f"{url}/weight_info")["weight_version"]

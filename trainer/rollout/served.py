@@ -13,7 +13,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, wait
-from dataclasses import fields
+from dataclasses import fields, replace
 from importlib.util import find_spec
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -29,6 +29,7 @@ from rewardkit.trainer.config.workers import DTYPE_NAMES, ModelConfig, RolloutCo
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.models.lora import adapter_settings
 from rewardkit.trainer.models.shape import Shape
+from rewardkit.trainer.models.vision import shortened
 from rewardkit.trainer.rollout.base import (
     EngineSetup,
     Play,
@@ -59,6 +60,7 @@ from rewardkit.trainer.rollout.vllm import (
     engine_arguments,
     is_on_cpu,
 )
+from rewardkit.trainer.rollout.vllm_arguments import barring, served_prompt
 
 E = TypeVar("E")
 R = TypeVar("R")
@@ -223,9 +225,8 @@ class ServedRollout(TurnwiseEngine):
             return AdapterPublisher(setup.policy.model, world, self.fleet.in_use)
         dtype = getattr(torch, DTYPE_NAMES[self._config.dtype])
         transport = transport_of(self._config, on_cpu=setup.device.type != "cuda")
-        return Publisher(
-            setup.model, dtype, world, transport, self._config.update_weights_bucket_megabytes << 20
-        )
+        size, sees = self._config.update_weights_bucket_megabytes << 20, setup.vision is not None
+        return Publisher(setup.model, dtype, world, transport, size, sees=sees)
 
     @property
     def turn_costs(self) -> TurnCosts:
@@ -270,12 +271,14 @@ class ServedRollout(TurnwiseEngine):
                 self.fleet.starving.clear()
 
     def _turns(self, sampling: Sampling) -> Turns:
-        config = self._config
+        config, vision = self._config, self._setup.vision
+        barred = replace(sampling, more=barring(vision, sampling.more))
 
         def body(ask: Ask) -> dict[str, Any]:
             stop = [*self._setup.eos_ids, *ask.stop_token_ids]
-            drawn = drawing(sampling, ask.seed, ask.max_tokens, stop)
-            asked = {"token_ids": ask.token_ids, "stream": False, "sampling_params": drawn}
+            drawn = drawing(barred, ask.seed, ask.max_tokens, stop)
+            prompt = served_prompt(shortened(vision, ask.token_ids, ask.pictures))
+            asked = {**prompt, "stream": False, "sampling_params": drawn}
             return asked | ({"priority": -1} if sampling.first and config.urls is None else {})
 
         replays = config.router_replay and (config.urls is not None or self._setup.device.type == "cuda")
@@ -345,12 +348,14 @@ class ServedRollout(TurnwiseEngine):
     def _start(self, number: int) -> ServerProcess:
         on_cpu = self._setup.device.type != "cuda"
         described = self._setup.model.config
-        arguments = engine_arguments(self._config, described, on_cpu=on_cpu, sharing=self._config.servers)
+        sharing, sees = self._config.servers, self._setup.vision is not None
+        arguments = engine_arguments(self._config, described, on_cpu=on_cpu, sharing=sharing, sees=sees)
         if self._config.lora_sync == "adapter":
             arguments |= _adapter_arguments(self._setup.policy.model, self._config)
         arguments["scheduling_policy"] = "priority"  # for `Sampling.first`
         given = {name: value for name, value in arguments.items() if name not in IN_PROCESS_ONLY}
-        return start_server(self._setup.policy.model.path, given, self._config, number, on_cpu=on_cpu)
+        path = self._setup.policy.model.path
+        return start_server(path, given, self._config, number, on_cpu=on_cpu, sees=sees)
 
     def _ready(self) -> list[str]:
         """Return the URLs of all servers that answer, after restarting servers that have exited.

@@ -147,12 +147,19 @@ def stop_all(processes: Iterable[ServerProcess]) -> None:
 
 
 def start_server(
-    model_path: str, arguments: Mapping[str, Any], config: RolloutConfig, number: int, *, on_cpu: bool
+    model_path: str,
+    arguments: Mapping[str, Any],
+    config: RolloutConfig,
+    number: int,
+    *,
+    on_cpu: bool,
+    sees: bool = False,
 ) -> ServerProcess:
     """Start the server with index `number`. Call `await_servers` to wait until it answers.
 
     Args:
         arguments: Arguments for `vllm.LLM`.
+        sees: True if prompts may contain pictures, for which a server needs a tokenizer.
     """
     port = free_port()
     transport = transport_of(config, on_cpu=on_cpu)
@@ -160,7 +167,12 @@ def start_server(
         *_VLLM,
         *("--model", model_path, "--served-model-name", MODEL_NAME),
         *("--host", "127.0.0.1", "--port", str(port)),
-        *("--tokens-only", "--enable-prompt-tokens-details", "--uvicorn-log-level", "warning"),
+        *(
+            "--enable-scale-out" if sees else "--tokens-only",
+            "--enable-prompt-tokens-details",
+            "--uvicorn-log-level",
+            "warning",
+        ),
         *("--weight-transfer-config", json.dumps({"backend": transport})),
         *(("--worker-extension-cls", WORKER_SIDE) if transport == "shm" else ()),
         *_switches(arguments),

@@ -24,10 +24,12 @@ from torch import Tensor
 
 from rewardkit.agents.types import Reply
 from rewardkit.errors import ConfigError, MissingDependencyError
+from rewardkit.pictures import Picture
 from rewardkit.processes import large_imports
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.config.workers import DTYPE_NAMES, RolloutConfig
 from rewardkit.trainer.models.shape import Shape
+from rewardkit.trainer.models.vision import PicturePrompt, Vision, shortened
 from rewardkit.trainer.rollout import weight_sync
 from rewardkit.trainer.rollout.base import (
     EngineSetup,
@@ -39,10 +41,16 @@ from rewardkit.trainer.rollout.base import (
     as_rollout,
     complete,
 )
-from rewardkit.trainer.rollout.conversing import NO_CONSTRAINT
+from rewardkit.trainer.rollout.conversing import NO_CONSTRAINT, each_request
 from rewardkit.trainer.rollout.sampling_params import check_sampling_params, extended
 from rewardkit.trainer.rollout.stepping import Stepper
-from rewardkit.trainer.rollout.vllm_arguments import constraint_arguments, llm_arguments
+from rewardkit.trainer.rollout.vllm_arguments import (
+    barring,
+    check_expanded,
+    constraint_arguments,
+    llm_arguments,
+    vllm_prompt,
+)
 from rewardkit.trainer.rollout.vllm_limits import reason_of, why_not_on_cpu
 from rewardkit.trainer.rollout.vllm_side_effects import (
     own_classes,
@@ -59,7 +67,7 @@ CPU_BLOCK = 128
 
 NO_REPLAY_ON_CPU = "has no effect: on a CPU, vLLM does not return the experts chosen for each token"
 
-Request = tuple[list[int], int]
+Request = tuple[PicturePrompt, int]
 """Prompt and seed for one response."""
 
 
@@ -191,6 +199,7 @@ def open_engine(setup: EngineSetup) -> VllmRollout:
         device=setup.device,
         eos_ids=setup.eos_ids,
         pad_id=setup.pad_id,
+        vision=setup.vision,
     )
 
 
@@ -209,13 +218,16 @@ class VllmRollout:
         device: torch.device,
         eos_ids: Sequence[int],
         pad_id: int,
+        vision: Vision | None = None,
     ) -> None:
         """Start the engine. The process group must exist, or vLLM would create a group of size 1.
 
         Args:
             model_path: Hugging Face folder of the model.
             model: Policy. Every sync must send all parameters of this model.
+            vision: Processor of the policy if it is a vision-language model.
         """
+        self._vision = vision
         self.pad_id = pad_id
         self.response_length = config.response_length
         self.turn_costs = TurnCosts()
@@ -239,10 +251,12 @@ class VllmRollout:
                 from vllm import LLM
 
             here = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
-            arguments = engine_arguments(config, model.config, on_cpu=not self._cuda, sharing=here)
+            arguments = engine_arguments(
+                config, model.config, on_cpu=not self._cuda, sharing=here, sees=vision is not None
+            )
             try:
                 self.llm: Any = LLM(model_path, **arguments)
-            except (OSError, ValueError, RuntimeError) as error:
+            except (OSError, ValueError, RuntimeError, ImportError) as error:
                 raise ConfigError(
                     f"{KEY}.name=vllm: vLLM cannot start with {model_path}: {reason_of(error)}; "
                     f"fix this, or set {KEY}.name=hf"
@@ -258,22 +272,20 @@ class VllmRollout:
         sampling: Sampling,
         seeds: Sequence[int],
         ended: OnEnded | None = None,
+        pictures: Sequence[Sequence[Picture]] = (),
     ) -> Rollout:
         """See `RolloutEngine.generate`."""
-        prompts = [i[m.bool()].tolist() for i, m in zip(prompt_ids, prompt_mask, strict=True)]
-        repeated = [prompt for prompt in prompts for _ in range(sampling.n)]
-        if len(seeds) != len(repeated):
-            raise ValueError(f"expected {len(repeated)} seeds (prompts x n), found {len(seeds)}")
+        asked = each_request(prompt_ids, prompt_mask, sampling, seeds, pictures)
         # Processes that share an engine must send it the same requests. Each process therefore sends the
         # requests of all processes and keeps only its own results.
-        requests, mine = _gather(list(zip(repeated, seeds, strict=True)))
+        everyone, mine = _gather([(shortened(self._vision, ids, shown), seed) for ids, seed, shown in asked])
 
         def tell(outputs: dict[int, Any]) -> None:
             here = {i - mine.start: o.token_ids for i, o in outputs.items() if mine.start <= i < mine.stop}
             if ended is not None and here:
                 ended(here)
 
-        outputs = self._run(requests, sampling, tell)[mine]
+        outputs = self._run(everyone, sampling, tell)[mine]
         shown = sampling.log_probs
         replies = [
             Reply("", o.token_ids, o.logprobs.logprobs if shown else None, routed_experts=o.routed_experts)
@@ -288,17 +300,21 @@ class VllmRollout:
     ) -> list[Any]:
         if not requests:
             return []
+        sampling = replace(sampling, more=barring(self._vision, sampling.more))
         parameters = [
             sampling_parameters(sampling, seed, self.response_length, self._eos_ids) for _, seed in requests
         ]
-        prompts = [{"prompt_token_ids": prompt} for prompt, _ in requests]
+        prompts = [vllm_prompt(prompt) for prompt, _ in requests]
         with self._at_work():
             names = self.llm.enqueue(prompts, parameters, use_tqdm=False)
             # vLLM appends a suffix to each name.
             rows = {name.partition("-")[0]: row for row, name in enumerate(names)}
             outputs: dict[int, Any] = {}
             while self.llm.llm_engine.has_unfinished_requests():
-                done = {rows[r.request_id]: r.outputs[0] for r in self.llm.llm_engine.step() if r.finished}
+                found = {rows[r.request_id]: r for r in self.llm.llm_engine.step() if r.finished}
+                for row, result in found.items():
+                    check_expanded(requests[row][0], result.prompt_token_ids)
+                done = {row: result.outputs[0] for row, result in found.items()}
                 tell(done)
                 outputs |= done
             return [outputs[row] for row in range(len(requests))]
@@ -355,6 +371,8 @@ class VllmRollout:
             self.llm.wake_up(tags=["weights"])
         sent = complete(named_tensors, self._weight_names)
         weight_sync.reload(self.llm, weight_sync.as_saved(self._model, sent))
+        if self._vision is not None:
+            self.llm.llm_engine.reset_encoder_cache()  # of the old vision tower
         if self._asleep:
             # The cache comes last, because only now has the sync freed its buffers.
             self.llm.wake_up(tags=["kv_cache"])
@@ -415,12 +433,13 @@ def drawing(sampling: Sampling, seed: int, max_tokens: int, stop_token_ids: Sequ
 
 
 def engine_arguments(
-    config: RolloutConfig, model_config: Any, *, on_cpu: bool, sharing: int
+    config: RolloutConfig, model_config: Any, *, on_cpu: bool, sharing: int, sees: bool = False
 ) -> dict[str, Any]:
     """Return the `vllm.LLM` arguments for a rollout config.
 
     Args:
         sharing: Number of engines that share the machine's memory.
+        sees: True if prompts may contain pictures.
     """
     max_len = config.max_model_len or config.prompt_length + config.response_length
     cache_bytes = cpu_cache_bytes(config, _token_bytes(config, model_config), sharing) if on_cpu else None
@@ -437,8 +456,8 @@ def engine_arguments(
     arguments |= {
         "distributed_executor_backend": "external_launcher",
         "logprobs_mode": "processed_logprobs",  # after temperature, top_k and top_p are applied
-        # vLLM needs the tokenizer for the constraints of programs, and otherwise only spends time on it.
-        "skip_tokenizer_init": config.agent.agent_loop_config_path is None,
+        # vLLM needs the tokenizer for constraints and pictures, and otherwise only spends time on it.
+        "skip_tokenizer_init": config.agent.agent_loop_config_path is None and not sees,
         "load_format": config.load_format,
         "enable_prefix_caching": config.enable_prefix_caching,
         "disable_log_stats": config.disable_log_stats,

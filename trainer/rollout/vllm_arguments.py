@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rewardkit.errors import ConfigError
-from rewardkit.trainer.models.vision import PicturePrompt
+from rewardkit.trainer.models.vision import PicturePrompt, Vision
 
 
 def llm_arguments(
@@ -44,6 +44,14 @@ def llm_arguments(
     }
 
 
+def barring(vision: Vision | None, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return arguments of `SamplingParams` with which the model never generates placeholders of pictures."""
+    if vision is None:
+        return given
+    barred = dict.fromkeys(vision.placeholders, -100.0)
+    return {**given, "logit_bias": {**(given.get("logit_bias") or {}), **barred}}
+
+
 def vllm_prompt(prompt: PicturePrompt) -> dict[str, Any]:
     """Return a prompt in the form for `vllm.LLM`, which expands the marks for pictures itself."""
     given: dict[str, Any] = {"prompt_token_ids": prompt.short_ids}
@@ -52,13 +60,21 @@ def vllm_prompt(prompt: PicturePrompt) -> dict[str, Any]:
     return given
 
 
+def served_prompt(prompt: PicturePrompt) -> dict[str, Any]:
+    """Return the fields of a request to a server of vLLM for a prompt. See `vllm_prompt`."""
+    if not prompt.pictures:
+        return {"token_ids": prompt.short_ids}
+    parts = [{"type": "image_url", "url": one.data_url()} for one in prompt.pictures]
+    return {"token_ids": prompt.short_ids, "content_parts": parts, "return_token_ids": True}
+
+
 def check_expanded(prompt: PicturePrompt, ids: Sequence[int]) -> None:
     """Check that vLLM's model has seen the same tokens as transformers' model would.
 
     Raises:
         ConfigError: vLLM has expanded the marks for pictures in another way.
     """
-    if list(ids) != prompt.long_ids:
+    if prompt.pictures and list(ids) != prompt.long_ids:
         raise ConfigError(
             f"vLLM expanded a prompt with pictures to {len(ids)} tokens, but transformers expands it to "
             f"{len(prompt.long_ids)}; use the engine hf for this model"

@@ -50,7 +50,6 @@ from rewardkit.trainer.models.load import (
     end_token_ids,
     load_model_config,
     load_tokenizer,
-    load_vision,
     outline_causal_lm,
     outline_value_model,
     unsharded_copy,
@@ -58,13 +57,12 @@ from rewardkit.trainer.models.load import (
 from rewardkit.trainer.models.prepare import prepare
 from rewardkit.trainer.models.sharding import shard
 from rewardkit.trainer.models.shards import ShardPlaces
-from rewardkit.trainer.models.vision import PictureBook, freeze_tower
+from rewardkit.trainer.models.vision import PictureBook, Vision, freeze_tower
 from rewardkit.trainer.models.without_weights import TrialModel, try_classifier, try_model
 from rewardkit.trainer.reward_server import reward_server
 from rewardkit.trainer.rewards import identities_here, model_identities, open_rewards
 from rewardkit.trainer.rollout.base import EngineSetup, RolloutEngine
 from rewardkit.trainer.rollout.engines import ENGINES
-from rewardkit.trainer.rollout.hf import HfRollout
 from rewardkit.trainer.rollout.vllm import at_once
 from rewardkit.trainer.run.rules import WITH_PICTURES, check_rules
 from rewardkit.trainer.training_run import TrainingRun
@@ -121,7 +119,7 @@ def open_run(config: Config, world: World) -> Iterator[TrainingRun]:
             write_identities(identities_here(rewards, sources) | by_model, folder)
         teacher = _open_teacher(config, world)
         policy = _open_policy(config, world, tokenizer, data, teacher)
-        critic = _open_critic(config, world, data.total_steps)
+        critic = _open_critic(config, world, data)
         kl = _kl_controller(config.algorithm.kl_ctrl)
         alarms = Alarms(config.trainer)
         logger = stack.enter_context(Logger(config, folder, data.total_steps, active=world.is_main))
@@ -257,7 +255,9 @@ def needs_old_log_probs(config: Config) -> bool:
     )
 
 
-def open_rollout(policy: ActorRolloutRefConfig, world: World, model: Any, tokenizer: Any) -> RolloutEngine:
+def open_rollout(
+    policy: ActorRolloutRefConfig, world: World, model: Any, tokenizer: Any, vision: Vision | None = None
+) -> RolloutEngine:
     """Open the rollout engine that `rollout.name` selects.
 
     Args:
@@ -265,9 +265,10 @@ def open_rollout(policy: ActorRolloutRefConfig, world: World, model: Any, tokeni
         world: All processes of the run.
         model: Policy before it is sharded.
         tokenizer: Tokenizer of the policy.
+        vision: Processor of the policy if it is a vision-language model.
     """
     eos_ids = _eos_ids(policy, model, tokenizer)
-    setup = EngineSetup(policy, model, world.device, eos_ids, tokenizer.pad_token_id)
+    setup = EngineSetup(policy, model, world.device, eos_ids, tokenizer.pad_token_id, vision)
     return ENGINES[policy.rollout.name].open(setup)
 
 
@@ -290,7 +291,7 @@ def _open_data(
     data = config.data
     reader = None if agents is None else prompt_reader(agents)
     model = config.actor_rollout_ref.model
-    vision = load_vision(model.path, tokenizer, model)
+    vision = Vision.of(model.path, tokenizer, trust_remote_code=model.trust_remote_code)
     book = None if vision is None else PictureBook(vision)
     read: dict[str, Any] = {"say": say, "tokenise": reader, "world": world, "book": book}
     train_rows = load_rows(
@@ -323,9 +324,8 @@ def _open_policy(
     fsdp = policy.actor.fsdp_config
     model, places = outline_causal_lm(policy.model.path, DTYPES[fsdp.model_dtype], policy.model)
     generating = replace(policy, rollout=at_once(config, world.size))
-    rollout = open_rollout(generating, world, model, tokenizer)
-    if data.book is not None and policy.rollout.name == "hf" and isinstance(rollout, HfRollout):
-        rollout.vision = data.book.vision
+    vision = None if data.book is None else data.book.vision
+    rollout = open_rollout(generating, world, model, tokenizer, vision)
     eos_ids = _eos_ids(policy, model, tokenizer)
     referring = needs_reference(config)
     adapted = has_adapter(policy.model)
@@ -452,7 +452,7 @@ def _forward_batching(given: RolloutConfig | RefConfig, balance: bool, sharing: 
     )
 
 
-def _open_critic(config: Config, world: World, total_steps: int) -> Critic | None:
+def _open_critic(config: Config, world: World, data: _Data) -> Critic | None:
     if not ESTIMATORS[config.algorithm.adv_estimator].critic:
         return None
     options = config.critic.model
@@ -460,13 +460,14 @@ def _open_critic(config: Config, world: World, total_steps: int) -> Critic | Non
     model, places = outline_value_model(options.path, DTYPES[fsdp.model_dtype], options, say=world.say)
     split = group_size(config.critic.ulysses_sequence_parallel_size, world.size)
     prepared = prepare(model, options, world.device, fsdp, sequence_parallel=split)
+    prepared.book = data.book
     return Critic(
         shard(prepared, world, fsdp, places),
         world,
         config.critic,
         samples_per_prompt=config.actor_rollout_ref.rollout.n,
         balance=config.trainer.balance_batch,
-        total_steps=total_steps,
+        total_steps=data.total_steps,
     )
 
 

@@ -23,9 +23,9 @@ from rewardkit.trainer.config.root import (
     max_depth,
     needs_reference,
     trains_on_old,
-    world_size,
 )
 from rewardkit.trainer.config.workers import ModelConfig, has_adapter
+from rewardkit.trainer.models.vision import model_type
 
 Rule = tuple[Callable[[Any], object], str]
 """Condition on a config, and a message in which `{c.data.seed}` stands for the value of that setting."""
@@ -253,14 +253,11 @@ REFUSED: tuple[Rule, ...] = (
 _PICTURES = "rows with pictures are not supported with"
 WITH_PICTURES: tuple[Rule, ...] = (
     (
-        lambda c: c.actor_rollout_ref.rollout.name != "hf",
-        f"{_PICTURES} actor_rollout_ref.rollout.name={{c.actor_rollout_ref.rollout.name}}; set it to hf",
-    ),
-    (lambda c: world_size(c) > 1, f"{_PICTURES} several processes; set trainer.n_gpus_per_node=1"),
-    (lambda c: c.trainer.mode != "sync", f"{_PICTURES} trainer.mode={{c.trainer.mode}}; set it to sync"),
-    (
-        lambda c: ESTIMATORS[c.algorithm.adv_estimator].critic,
-        f"{_PICTURES} a critic; set algorithm.adv_estimator to an estimator without one, such as grpo",
+        lambda c: (
+            ESTIMATORS[c.algorithm.adv_estimator].critic
+            and model_type(c.critic.model.path) != model_type(c.actor_rollout_ref.model.path)
+        ),
+        f"{_PICTURES} a critic of another model type; set critic.model.path to a model of the policy's type",
     ),
     (lambda c: c.distillation.enabled, f"{_PICTURES} distillation; set distillation.enabled=false"),
 )

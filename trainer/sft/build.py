@@ -13,7 +13,6 @@ from typing import Any
 
 import torch
 
-from rewardkit.errors import ConfigError
 from rewardkit.model_folders import model_folder
 from rewardkit.trainer.alarms import Alarms
 from rewardkit.trainer.algorithms.kl import KlController
@@ -34,12 +33,11 @@ from rewardkit.trainer.models.load import (
     load_generation_config,
     load_model_config,
     load_tokenizer,
-    load_vision,
     outline_causal_lm,
 )
 from rewardkit.trainer.models.prepare import prepare
 from rewardkit.trainer.models.sharding import shard
-from rewardkit.trainer.models.vision import PictureBook
+from rewardkit.trainer.models.vision import PictureBook, Vision
 from rewardkit.trainer.models.without_weights import TrialModel, try_model
 from rewardkit.trainer.sft.checks import sharing, template_of
 from rewardkit.trainer.sft.config import GivenConfig, SftConfig, actor_config
@@ -165,14 +163,9 @@ def _open_tokenizer(config: GivenConfig) -> Any:
 
 def _open_data(config: GivenConfig, tokenizer: Any, world: World, learning: Learning) -> _Data:
     data = config.data
-    vision = load_vision(config.model.path, tokenizer, config.model)
+    vision = Vision.of(config.model.path, tokenizer, trust_remote_code=config.model.trust_remote_code)
     book = None if vision is None else PictureBook(vision)
     rows, val_rows = learning.load(config, tokenizer, world, book)
-    if world_size(config) > 1 and book is not None and len(book):
-        raise ConfigError(
-            "rows with pictures are trained in a single process; set trainer.nnodes=1 and "
-            "trainer.n_gpus_per_node=1"
-        )
     loader = PromptLoader(
         rows, data.train_batch_size, shuffle=data.shuffle, seed=data.seed, files=digests(rows, book)
     )

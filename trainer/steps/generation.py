@@ -65,11 +65,9 @@ def generate(
     prompt_mask = mask.to(device)
     shown = pictures_of(run.book, [row for _, row in numbered])
     sampling = training_sampling(rollout)
-    drawn = run.rollout.generate(prompt_ids, prompt_mask, sampling, seeds, pending.take, **shown)
+    drawn = run.rollout.generate(prompt_ids, prompt_mask, sampling, seeds, pending.take, shown)
     pending.take_failed(drawn.failed)
-    batch = _as_batch(rows, prompt_ids, prompt_mask, drawn, rollout.n)
-    if run.book is not None:
-        batch[PICTURES] = run.book.numbers(rows).to(device)
+    batch = _as_batch(run, rows, prompt_ids, prompt_mask, drawn, rollout.n)
     _number(batch, [i for i, _ in numbered], seeds, rollout.n)
     return batch, pending
 
@@ -121,7 +119,8 @@ def draw(run: TrainingRun, groups: Sequence[Group[DrawnGroup]], journal: TurnJou
 
     sampling = training_sampling(rollout)
     if run.agents is None:
-        prompts = [(row.token_ids, seed) for row, seed in zip(rows, seeds, strict=True)]
+        pictures = pictures_of(run.book, rows)
+        prompts = list(zip((row.token_ids for row in rows), seeds, pictures, strict=True))
         engine.converse(single_turn(rollout.response_length), prompts, sampling, ended)
     else:
         episodes = [(episode_row(row), seed) for row, seed in zip(rows, seeds, strict=True)]
@@ -146,7 +145,7 @@ def _group_batch(run: TrainingRun, row: PromptRow, found: Sequence[Any]) -> Batc
         return _episodes_batch(run, [row] * n, found, training_sampling(rollout))
     ids, mask = pad_prompts([row], rollout.prompt_length, pad_id)
     drawn = as_rollout(found, rollout.response_length, pad_id, device, log_probs=rollout.calculate_log_probs)
-    return _as_batch([row] * n, ids.to(device), mask.to(device), drawn, n)
+    return _as_batch(run, [row] * n, ids.to(device), mask.to(device), drawn, n)
 
 
 def play(
@@ -251,7 +250,9 @@ def sync_weights(run: TrainingRun, step: int = 0) -> None:
     run.synced = step
 
 
-def _as_batch(rows: Sequence[PromptRow], ids: Tensor, mask: Tensor, drawn: Rollout, n: int) -> Batch:
+def _as_batch(
+    run: TrainingRun, rows: Sequence[PromptRow], ids: Tensor, mask: Tensor, drawn: Rollout, n: int
+) -> Batch:
     batch = make_batch(
         rows,
         ids.repeat_interleave(n, dim=0),
@@ -259,6 +260,8 @@ def _as_batch(rows: Sequence[PromptRow], ids: Tensor, mask: Tensor, drawn: Rollo
         drawn.responses,
         drawn.response_mask,
     )
+    if run.book is not None:
+        batch[PICTURES] = run.book.numbers(rows).to(ids.device)
     if drawn.rollout_log_probs is not None:
         batch["rollout_log_probs"] = drawn.rollout_log_probs
     if drawn.weight_versions is not None:
@@ -290,7 +293,7 @@ def start_greedy(run: TrainingRun, batch: Batch) -> GreedyResponses:
     if run.agents is not None:
         return GreedyResponses(play(run, rows, sampling, [0] * len(rows), pending), [pending])
     shown = pictures_of(run.book, rows)
-    drawn = run.rollout.generate(ids, mask, sampling, [0] * len(ids), pending.take, **shown)
+    drawn = run.rollout.generate(ids, mask, sampling, [0] * len(ids), pending.take, shown)
     pending.take_failed(drawn.failed)
     responses = {"responses": drawn.responses, "response_mask": drawn.response_mask.float()}
     return GreedyResponses(Batch(responses, rows), [pending])

@@ -15,6 +15,7 @@ from rewardkit.errors import ParityError
 from rewardkit.threads import in_thread
 from rewardkit.trainer.batch import Batch, PromptRow, make_batch, pad_prompts
 from rewardkit.trainer.config.workers import ActorRolloutRefConfig
+from rewardkit.trainer.models.vision import PICTURES, pictures_of
 from rewardkit.trainer.rollout.base import Sampling, row_seed
 from rewardkit.trainer.rollout.conversing import respond_by_turns
 from rewardkit.trainer.training_run import TrainingRun
@@ -84,8 +85,11 @@ def _generated(run: TrainingRun, rows: Sequence[PromptRow]) -> Batch:
         None,
         min(PROBE_TOKENS, config.response_length),
         pad_id,
+        pictures_of(run.book, rows),
     )
     probe = make_batch(rows, ids, mask, drawn.responses, drawn.response_mask)
+    if run.book is not None:
+        probe[PICTURES] = run.book.numbers(rows).to(ids.device)
     assert drawn.rollout_log_probs is not None
     probe["rollout_log_probs"] = drawn.rollout_log_probs
     return probe

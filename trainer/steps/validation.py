@@ -170,7 +170,7 @@ def respond(
         return wait_for_scores([pending], world)
     # Call this even without prompts, because processes may share an engine.
     shown = pictures_of(book, prompts)
-    pending.take_failed(rollout.generate(ids, mask, sampling, seeds, pending.take, **shown).failed)
+    pending.take_failed(rollout.generate(ids, mask, sampling, seeds, pending.take, shown).failed)
     return wait_for_scores([pending], world)
 
 

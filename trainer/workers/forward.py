@@ -12,12 +12,13 @@ from itertools import accumulate
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import pad
 
 from rewardkit.trainer.algorithms.log_probs import Entropy
 from rewardkit.trainer.batch import Batch, prompts_of, rows_by_prompt
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.models.attention import BLOCKS_ON, Copies, Packed, like_lengths
-from rewardkit.trainer.models.heads import OfLogits, Packing, PolicyModel
+from rewardkit.trainer.models.heads import OfLogits, Packing, PolicyModel, ValueModel
 from rewardkit.trainer.models.routing import ROUTES
 from rewardkit.trainer.models.vision import PICTURES, PictureBook
 from rewardkit.trainer.workers.batching import share_out
@@ -199,15 +200,11 @@ def response_figures(
         sharing: Processes that compute these rows together. All these processes get the result.
     """
     policy = model if isinstance(model, PolicyModel) else PolicyModel(model)
-    layout = lay_out(batch, policy.packing, sharing)
+    layout, shown = _inputs(policy, batch, sharing)
     targets = batch["responses"][layout.real]
-    shown: Mapping[str, Tensor] = {}
-    positions = layout.positions
-    if policy.book is not None:
-        shown, positions = _of_pictures(policy, policy.book, batch, layout)
     found = policy(
         layout.ids,
-        positions,
+        layout.positions,
         layout.places,
         targets,
         temperature,
@@ -230,16 +227,43 @@ def _of_logits(figures: TokenFigures, batch: Batch, real: Tensor) -> OfLogits:
     return lambda states, logits, at: figures.compute(states, logits, {k: v[at] for k, v in read.items()})
 
 
-def _of_pictures(
-    policy: PolicyModel, book: PictureBook, batch: Batch, layout: TokenLayout
-) -> tuple[Mapping[str, Tensor], Tensor]:
-    """Return the model's arguments for the pictures in a batch, and the positions of all tokens."""
+def _inputs(
+    model: PolicyModel | ValueModel, batch: Batch, sharing: World | None
+) -> tuple[TokenLayout, Mapping[str, Tensor]]:
+    """Return a batch as model inputs, and the model's arguments for the pictures in it."""
+    book = model.book
+    if book is None or not len(book):
+        return lay_out(batch, model.packing, sharing), {}
+    rows = len(batch)
+    batch = _with_picture(batch, book)
+    layout = lay_out(batch, model.packing, sharing)
     shown = book.tensors(layout.pictures, layout.ids.device)
-    if not book.vision.family.mrope:
-        return shown, layout.positions
-    lengths = batch["attention_mask"].sum(dim=1, keepdim=True)  # one sequence per row: such models never pack
+    lengths = batch["attention_mask"].sum(dim=1, keepdim=True)  # used if there is one sequence per row
     mask = torch.arange(layout.ids.shape[1], device=lengths.device) < lengths
-    return shown, book.vision.positions(policy.body, layout.ids, mask, shown)
+    positions = book.vision.positions(model.body, layout.ids, mask, shown)
+    given = layout.positions if positions is None else positions
+    return replace(layout, positions=given, real=layout.real[:rows]), shown
+
+
+def _with_picture(batch: Batch, book: PictureBook) -> Batch:
+    """Append a row with a picture and without a response, unless a row has a picture.
+
+    Every forward pass then computes the vision tower. If it is sharded, all processes must compute it, and
+    without a gradient, its weights would not be decayed.
+    """
+    if PICTURES in batch.tensors and (batch[PICTURES] >= 0).any():
+        return batch
+    tokens, number = book.blank
+    wider = max(len(tokens) - batch.prompt_width, 0)
+    ids, mask = (pad(batch[name], (wider, 0, 0, 1)) for name in ("input_ids", "attention_mask"))
+    responses = pad(batch["responses"], (0, 0, 0, 1))
+    end = ids.shape[1] - responses.shape[1]
+    ids[-1, end - len(tokens) : end] = torch.tensor(tokens)
+    mask[-1, end - len(tokens) : end] = 1
+    numbers = ids.new_full((len(ids), 1), -1)
+    numbers[-1] = number
+    held = {"input_ids": ids, "attention_mask": mask, "responses": responses, PICTURES: numbers}
+    return Batch(held, [])
 
 
 def response_values(model: nn.Module, batch: Batch, sharing: World | None = None) -> Tensor:
@@ -247,17 +271,18 @@ def response_values(model: nn.Module, batch: Batch, sharing: World | None = None
 
     s_t is the state in which the token at t was chosen, so V(s_t) is the head's output one position earlier.
     """
-    packing: Packing = model.packing  # type: ignore[assignment]
-    layout = lay_out(batch, packing, sharing)
-    return _scatter(model(layout.ids, layout.positions, layout.places, layout.packed), layout.real)
+    assert isinstance(model, ValueModel)
+    layout, shown = _inputs(model, batch, sharing)
+    values = model(layout.ids, layout.positions, layout.places, layout.packed, shown)
+    return _scatter(values, layout.real)
 
 
 def last_values(model: nn.Module, batch: Batch, sharing: World | None = None) -> Tensor:
     """Return the head's output at the last token of each response, (B,) float32."""
-    packing: Packing = model.packing  # type: ignore[assignment]
-    layout = lay_out(batch, packing, sharing)
+    assert isinstance(model, ValueModel)
+    layout, shown = _inputs(model, batch, sharing)
     ends = layout.real.sum(dim=1).cumsum(dim=0) - 1
-    values: Tensor = model(layout.ids, layout.positions, layout.own[ends], layout.packed)
+    values: Tensor = model(layout.ids, layout.positions, layout.own[ends], layout.packed, shown)
     return values
 
 

@@ -29,6 +29,7 @@ from rewardkit.trainer.models.vision import Vision
 from rewardkit.trainer.rollout.sampling_params import check_sampling_params, extended
 from rewardkit.trainer.rollout.stepping import Stepper
 from rewardkit.trainer.rollout.vllm_arguments import (
+    barring,
     check_expanded,
     constraint_arguments,
     llm_arguments,
@@ -66,7 +67,7 @@ def open_engine(engine: EngineSettings, settings: GenerationSettings) -> VllmEng
             ) from None
         try:
             llm = LLM(engine.model, **given)
-        except (OSError, ValueError, RuntimeError) as error:
+        except (OSError, ValueError, RuntimeError, ImportError) as error:
             raise ConfigError(f"vLLM cannot load '{engine.model}': {reason_of(error)}") from None
     player = None
     if settings.episodes is not None:
@@ -187,9 +188,7 @@ class VllmEngine:
         return SamplingParams(**given)
 
     def _parameters(self, seed: int) -> Any:
-        given = self._common(seed, self._settings.max_tokens)
-        if self._vision is not None:
-            given["logit_bias"] = dict.fromkeys(self._vision.placeholders, -100.0)
+        given = barring(self._vision, self._common(seed, self._settings.max_tokens))
         from vllm import SamplingParams
 
         return SamplingParams(**given, stop=list(self._settings.stop) or None)

@@ -18,9 +18,9 @@ from rewardkit.pictures import pictures_in, with_pictures
 from rewardkit.trainer.config.workers import FsdpConfig, ModelConfig
 from rewardkit.trainer.data import ALONE
 from rewardkit.trainer.distributed import open_world
-from rewardkit.trainer.models.load import load_causal_lm, load_tokenizer, load_vision
+from rewardkit.trainer.models.load import load_causal_lm, load_tokenizer
 from rewardkit.trainer.models.prepare import prepare
-from rewardkit.trainer.models.vision import PictureBook
+from rewardkit.trainer.models.vision import PictureBook, Vision
 from rewardkit.trainer.run.process import read_and_check
 from rewardkit.trainer.sft.config import SftDataConfig
 from rewardkit.trainer.sft.data import SftRow, as_batch, load_rows
@@ -37,7 +37,7 @@ def opened(folder: Path, rows: pa.Table, path: Path, **config: Any) -> tuple[Any
     pq.write_table(answered, path)
     options = ModelConfig(str(folder))
     tokenizer = load_tokenizer(str(folder))
-    vision = load_vision(str(folder), tokenizer, options)
+    vision = Vision.of(str(folder), tokenizer)
     assert vision is not None
     book = PictureBook(vision)
     settings = SftDataConfig(train_files=str(path), **config)
@@ -133,7 +133,6 @@ def test_what_is_not_supported_with_pictures_is_refused(
     rows = colours(40, 0)
     with pytest.raises(InputError, match=r"row 0: column 'image'"):
         trained(tmp_path / "text", model_folder, rows)
-    with pytest.raises(ConfigError, match="single process"):
-        trained(tmp_path / "two", vision_models["idefics3"], rows, "trainer.n_gpus_per_node=2")
-    with pytest.raises(ConfigError, match="lora_rank"):
-        trained(tmp_path / "lora", vision_models["idefics3"], rows, "model.lora_rank=2")
+    shared = "trainer.n_gpus_per_node=2", "engine.ulysses_sequence_parallel_size=2"
+    with pytest.raises(ConfigError, match="ulysses"):
+        trained(tmp_path / "shared", vision_models["idefics3"], rows, *shared)
