@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from rewardkit.evaluation.html.run_page import ALARMS, SAMPLES, write_run_page
+from rewardkit.evaluation.pictures import PromptPictures
 
 REFRESH_S = 5.0
 """Minimum time between two updates of the page, in seconds."""
@@ -30,6 +31,7 @@ class PageSink:
     def __init__(self, folder: Path, total_steps: int) -> None:
         self._folder = folder
         self._total = total_steps
+        self._pictures = PromptPictures()
         self._new = threading.Event()
         self._ended = threading.Event()
         self._error: Exception | None = None
@@ -42,8 +44,9 @@ class PageSink:
         self._new.set()
 
     def responses(self, rows: Sequence[Mapping[str, Any]], step: int) -> None:
-        """Store some responses from a training step."""
-        self._keep({"step": step, "rows": [_cut(row) for row in rows]})
+        """Store some responses from a training step, with thumbnails of the run's first pictures."""
+        shown = [{**_cut(row), "prompt": self._pictures.prompt(row)} for row in rows]
+        self._keep({"step": step, "rows": shown})
 
     def generations(self, rows: Sequence[Mapping[str, Any]], step: int) -> None:
         """Store some responses from a validation."""

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from rewardkit.files.publishing import published
 from rewardkit.messages import message_text
-from rewardkit.trainer.batch import ScoredRollout
+from rewardkit.trainer.batch import PromptRow, ScoredRollout
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.training_run import TrainingRun
 from rewardkit.types import Score
@@ -31,7 +31,9 @@ def record(run: TrainingRun, scored: Sequence[ScoredRollout], step: int) -> dict
     dump(run, config.trainer.rollout_data_dir, scored, config.actor_rollout_ref.rollout.n, step)
     if run.world.is_main and has_samples(step):
         chosen = few([one.score.score if one.score.ok else None for one in scored])
-        run.logger.responses([_plain(scored[i], step) for i in chosen], step)
+        run.logger.responses(
+            [_with_pictures(_plain(scored[i], step), scored[i].row, run) for i in chosen], step
+        )
     return part_means([one.score for one in scored], run.world)
 
 
@@ -96,6 +98,21 @@ def _plain(scored: ScoredRollout, step: int) -> dict[str, Any]:
     source = {"data_source": row.data_source, "prompt": prompt, "ground_truth": row.ground_truth}
     episode = scored.episode or {}
     return {"step": step, **source, "response": scored.text, **scored.score.as_dict(), **episode}
+
+
+def _with_pictures(plain: dict[str, Any], row: PromptRow, run: TrainingRun) -> dict[str, Any]:
+    """Return a plain row with the pictures in its prompt."""
+    if run.book is None or not row.pictures or isinstance(row.prompt, str):
+        return plain
+    pictures = iter([run.book[i] for i in row.pictures])
+
+    def shown(part: Any) -> Any:
+        return {**part, "image": next(pictures)} if part.get("type") == "image" else part
+
+    contents = [turn["content"] for turn in row.prompt]
+    parts = [one if isinstance(one, str) else list(map(shown, one)) for one in contents]
+    prompt = [{"role": turn["role"], "content": one} for turn, one in zip(row.prompt, parts, strict=True)]
+    return {**plain, "prompt": prompt}
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> pa.Table:
