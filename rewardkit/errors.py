@@ -2,27 +2,7 @@
 
 Each message is one line that a user can act on: what was expected, what was found, where, and the next step.
 The CLI prints that line and exits with `exit_code`; `--debug` shows the traceback.
-
-    RewardkitError
-        UnknownDataSourceError   no reward is registered for a data source
-        OptionsError             an option does not exist or has the wrong type
-        InputError               a file, column or row cannot be used
-            NoDataSourceError    the data source of a file is not specified
-            UnscoredError        no row in a file has a score
-            NoResponseError      the value in a response field was not written by the model
-        ConfigError              a trainer or server setting cannot be used
-        MissingDependencyError   an extra is not installed
-        ExtensionError           an installed package adds a row that cannot be loaded or whose name is taken
-        BudgetSpentError         a judge's budget is spent before all samples are scored
-        ScoringError             a sample could not be scored and the caller asked for an exception
-        ServerError              a reward server cannot be reached, or failed
-            OverloadedError      the server is overloaded; retry after `retry_after_s`
-            RefusedError         the server rejected the request; retrying cannot help
-            DeadlineError        the server did not respond before the deadline
-        RequestsFailedError      a model did not respond to all prompts
-        IncompleteError          a result lacks rows or data sources in its input, or a gate has no value
-        GateError                a result is worse than a gate allows
-        ParityError              the rollout engine and the policy have different weights
+The documentation lists the errors with the second paragraph of each docstring as the remedy.
 """
 
 from __future__ import annotations
@@ -41,34 +21,70 @@ class RewardkitError(Exception):
 
 
 class UnknownDataSourceError(RewardkitError, LookupError):
+    """Error about a data source without a reward.
+
+    `rewardkit list` shows the data sources. Pass `--data-source` with one of them, or `--reward` with
+    your own reward.
+    """
+
     exit_code = 2
 
 
 class OptionsError(RewardkitError, ValueError):
+    """Error about an option that does not exist or whose value has the wrong type.
+
+    `rewardkit COMMAND --help-all` shows the options of a command, and `rewardkit list` those of the
+    rewards.
+    """
+
     exit_code = 2
 
 
 class InputError(RewardkitError, ValueError):
+    """Error about a file, a column or a row that cannot be used.
+
+    The message names the file and the row. `rewardkit check FILE` lists all problems of a prompt file.
+    """
+
     exit_code = 2
 
 
 class NoDataSourceError(InputError):
-    pass
+    """Error about a file whose rows have no data source.
+
+    Pass `--data-source`, or `--data-source-key` with the name of the column.
+    """
 
 
 class UnscoredError(InputError):
-    pass
+    """Error about a file without scores.
+
+    Score the file with `rewardkit score`, or name its column of scores with `--score-key`.
+    """
 
 
 class NoResponseError(InputError):
-    pass
+    """Error about a response field whose value the model has not written.
+
+    Name the column of the responses with `--response-key`.
+    """
 
 
 class ConfigError(RewardkitError, ValueError):
+    """Error about a setting of the trainer or of a server that cannot be used.
+
+    `rewardkit train --explain` prints all settings with their meaning, and checks yours without training.
+    """
+
     exit_code = 2
 
 
 class MissingDependencyError(RewardkitError, ImportError):
+    """Error about an extra that is not installed.
+
+    Run the `pip install` command in the message.
+    """
+
     exit_code = 2
 
 
@@ -88,53 +104,96 @@ def require(what: str, package: str, extra: str) -> None:
 
 
 class ExtensionError(RewardkitError, ImportError):
+    """Error about an installed package that adds a kind that cannot be loaded or whose name is taken.
+
+    `rewardkit doctor` names the package and the reason. Update or uninstall this package.
+    """
+
     exit_code = 2
 
 
 class BudgetSpentError(RewardkitError, RuntimeError):
-    pass
+    """Error about a judge whose budget is spent before all samples are scored.
+
+    Raise the budget in the judge's file, and continue with `--resume`.
+    """
 
 
 class ScoringError(RewardkitError, RuntimeError):
-    pass
+    """Error about a sample that could not be scored, if the caller asked for an exception.
+
+    The message contains the status and the reason of the sample.
+    """
 
 
 class ServerError(RewardkitError, RuntimeError):
-    pass
+    """Error about a reward server that cannot be reached or that failed.
+
+    Check the address, and look at the server's log.
+    """
 
 
 class OverloadedError(ServerError):
+    """Error about a server that is overloaded; retry after `retry_after_s`.
+
+    Send fewer requests at a time, or start more workers with `rewardkit serve --workers`.
+    """
+
     def __init__(self, message: str, retry_after_s: float = 1.0) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s
 
 
 class RefusedError(ServerError):
-    pass
+    """Error about a request that the server rejected, so that retrying cannot help.
+
+    Correct the request: the message contains the server's reason.
+    """
 
 
 class DeadlineError(ServerError, TimeoutError):
-    pass
+    """Error about a server that did not respond before the deadline.
+
+    Raise the timeout of the client, or start more workers with `rewardkit serve --workers`.
+    """
 
 
 class RequestsFailedError(RewardkitError, RuntimeError):
-    pass
+    """Error about a model that did not respond to all prompts.
+
+    Remove the cause that the message names, and repeat the failed requests with `--resume`.
+    """
 
 
 class IncompleteError(RewardkitError, RuntimeError):
-    pass
+    """Error about a result without some rows or data sources of its input, or about a gate without a value.
+
+    The message names what is missing. Correct or remove these rows.
+    """
 
 
 class GateError(RewardkitError, RuntimeError):
+    """Error about a result that is worse than a gate allows.
+
+    Improve the model, or lower the gate. The message contains the value and the gate.
+    """
+
     exit_code = 3
 
 
 class ParityError(RewardkitError, RuntimeError):
-    pass
+    """Error about a rollout engine and a policy with different weights.
+
+    Use the same dtype for both, and see `actor_rollout_ref.rollout.parity_error`.
+    """
+
+
+MESSAGE = 290
+"""Maximum number of characters in a message about a file. The message then fits in a few terminal lines."""
 
 
 def reason_of(error: BaseException) -> str:
-    """Return a one-line reason for an error: the system's message, or else the first line of the error."""
+    """Return a one-line reason for an error: the system's message, or else that of the error."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     if isinstance(error, FileNotFoundError):  # Arrow's exception contains only the path
@@ -143,7 +202,19 @@ def reason_of(error: BaseException) -> str:
     if problem := getattr(of_yaml, "problem", None):  # the first line of a YAML error is only context
         mark = getattr(of_yaml, "problem_mark", None)
         return f"line {mark.line + 1}: {problem}" if mark is not None else str(problem)
-    return str(error).partition("\n")[0] or type(error).__name__
+    return message_of(error)
+
+
+def message_of(error: BaseException) -> str:
+    """Return an exception's own message in one line.
+
+    This is its first line or, if that ends with a colon, also the lines that it introduces.
+    """
+    lines = [line.strip() for line in str(error).strip().splitlines()] or [type(error).__name__]
+    if not lines[0].endswith(":"):
+        return lines[0]
+    whole = " ".join(filter(None, lines))  # the first line only introduces the reasons
+    return whole if len(whole) <= 2 * MESSAGE else f"{whole[: 2 * MESSAGE - 2]} …"
 
 
 MISSPELT = 0.8
@@ -164,10 +235,6 @@ def did_you_mean(name: str, known: Iterable[str], *, alike: float = 0.6) -> str:
         by_folded.setdefault(candidate.casefold(), candidate)
     near = difflib.get_close_matches(name.casefold(), by_folded, n=3, cutoff=alike)
     return "; did you mean " + " or ".join(by_folded[n] for n in near) + "?" if near else ""
-
-
-MESSAGE = 290
-"""Maximum number of characters in a message about a file. The message then fits in a few terminal lines."""
 
 
 def with_columns(message: str, columns: Iterable[str], tail: str = "") -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from rewardkit.errors import InputError, did_you_mean, reason_of
+from rewardkit.errors import InputError, did_you_mean, message_of, reason_of
 from rewardkit.json_objects import NOT_JSON
 
 _ON_HUB = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
@@ -127,14 +127,10 @@ def _ask_hub(name: str, limit_s: float, tokenizer_only: bool) -> str | None:
     except errors.OfflineModeIsEnabled:
         return f"{name} is neither a folder nor in the hub's cache, and HF_HUB_OFFLINE is set"
     except errors.HfHubHTTPError as error:
-        return f"{name} is not a folder, and the hub does not return it: {_first_line(error)}"
+        return f"{name} is not a folder, and the hub does not return it: {message_of(error)}"
     except Exception as error:  # connection, proxy and TLS errors
-        return _unreached(name, _first_line(error))
+        return _unreached(name, message_of(error))
     return None
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0] or type(error).__name__
 
 
 def _unreached(name: str, why: str) -> str:

@@ -19,7 +19,7 @@ from transformers import (
 )
 from transformers.utils import logging as transformers_logging
 
-from rewardkit.errors import ConfigError
+from rewardkit.errors import ConfigError, message_of
 from rewardkit.model_folders import model_folder
 from rewardkit.trainer.config.workers import DTYPE_NAMES, ModelConfig, has_adapter
 from rewardkit.trainer.models.heads import ValueModel, has_no_weights
@@ -40,7 +40,7 @@ def load_tokenizer(path: str, *, trust_remote_code: bool = False) -> Any:
     try:
         tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=trust_remote_code)
     except (OSError, ValueError) as error:
-        raise ConfigError(f"cannot load a tokenizer from '{path}': {_first_line(error)}") from None
+        raise ConfigError(f"cannot load a tokenizer from '{path}': {message_of(error)}") from None
     if tokenizer.eos_token_id is None:
         raise ConfigError(
             f"the tokenizer of '{path}' has no end-of-sequence token, so responses could not end"
@@ -73,7 +73,7 @@ def load_model_config(path: str, options: ModelConfig | None = None) -> Any:
         return AutoConfig.from_pretrained(path, trust_remote_code=options.trust_remote_code, **changes)
     except Exception as error:  # a config class may raise any exception for invalid values
         changed = f" with override_config={changes}" if changes else ""
-        raise ConfigError(f"cannot load a model from '{path}'{changed}: {_first_line(error)}") from None
+        raise ConfigError(f"cannot load a model from '{path}'{changed}: {message_of(error)}") from None
 
 
 def load_causal_lm(
@@ -182,7 +182,7 @@ def _load(kind: Any, path: str, dtype: torch.dtype, options: ModelConfig | None)
             path, config=config, dtype=dtype, trust_remote_code=remote, **_attention(config)
         )
     except (OSError, ValueError) as error:
-        raise ConfigError(f"cannot load a model from '{path}': {_first_line(error)}") from None
+        raise ConfigError(f"cannot load a model from '{path}': {message_of(error)}") from None
     return model.eval()
 
 
@@ -221,9 +221,3 @@ def quiet_transformers() -> None:
     """Suppress progress bars and advice from transformers. Errors are still raised."""
     transformers_logging.set_verbosity_error()
     transformers_logging.disable_progress_bar()
-
-
-def _first_line(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).strip().splitlines()] or [type(error).__name__]
-    # If the first line introduces a list, add the first item, which contains the information.
-    return f"{lines[0]} {lines[1]}" if lines[0].endswith(":") and len(lines) > 1 else lines[0]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from rewardkit.errors import InputError, MissingDependencyError
+from rewardkit.errors import InputError, MissingDependencyError, message_of
 from rewardkit.rewards.model.encode import ModelEncoder
 from rewardkit.rewards.model.heads import SavedHead, find_head, is_head
 from rewardkit.rewards.model.options import ModelOptions
@@ -177,8 +177,7 @@ def _loaded(path: str, load: Callable[[], Any]) -> Any:
         return load()
     except Exception as error:
         # The loaders raise exceptions of many kinds, from the hub, tokenizers and torch, and KeyErrors.
-        reason = str(error).strip().partition("\n")[0] or type(error).__name__
-        raise InputError(f"cannot load the reward model {path}: {reason}") from None
+        raise InputError(f"cannot load the reward model {path}: {message_of(error)}") from None
 
 
 def _device(name: str) -> torch.device:
