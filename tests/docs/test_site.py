@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
+import json
 import re
 import subprocess
 import sys
@@ -13,8 +15,12 @@ from typing import Any
 import pytest
 import yaml
 
+from rewardkit import errors
 from rewardkit.cli import COMMANDS
 from rewardkit.registry import REGISTRY
+from rewardkit.trainer.alarms import RULES
+from rewardkit.trainer.config.explain import explain
+from rewardkit.trainer.config.stages import SCHEMAS, schema_named
 from tests.docs.pages import ROOT
 
 NAV = yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"]
@@ -58,12 +64,45 @@ def _is_file(entry: str) -> bool:
 
 
 def test_the_generated_pages_name_every_command_reward_and_setting(hook: Any) -> None:
-    pytest.importorskip("omegaconf", reason="settings need rewardkit[train]")
     pages = {name: text() for name, text in hook.GENERATED.items()}
     assert all(f"\n## rewardkit {name}\n" in pages["commands.md"] for name in COMMANDS)
     assert all(f"\n## {reward.name}\n" in pages["options.md"] for reward in REGISTRY)
     for section, setting in (("data", "train_files"), ("algorithm", "adv_estimator")):
-        assert f"`{section}.{setting}` |" in pages["settings.md"].partition(f"\n### {section}\n")[2]
+        assert f"\n#### {section}.{setting} {{ #" in pages["settings.md"].partition(f"\n### {section}\n")[2]
+    for rule in RULES:
+        assert f"(settings.md#trainer.alarms.{rule.name})" in pages["messages.md"]
+
+
+def test_every_setting_has_a_meaning_a_type_and_an_example_that_it_takes(hook: Any) -> None:
+    for stage in SCHEMAS:
+        schema = schema_named(stage)
+        settings = explain(None, (), schema)
+        assert all(one.meaning and one.kind for one in settings)
+        once = [hook.example(one) for one in settings]
+        assert [one for one in once if one.partition("=")[0].removesuffix(".NAME") in one] == once
+        found = {one.key: one for one in explain(None, once, schema)}
+        assert {one.key for one in settings if found[one.key].origin != "command line"} == set()
+    by_key = {one.key: one for one in explain(None, ())}
+    assert by_key["algorithm.lam"].kind == "number" and by_key["algorithm.lam"].allowed == "from 0 to 1"
+    assert by_key["data.leave_out"].kind == "list of text"
+    assert by_key["trainer.max_ckpt_to_keep"].kind == "whole number, or null"
+    assert by_key["critic.optim.betas"].kind == "list of 2 numbers"
+
+
+def test_every_error_says_what_to_do(hook: Any) -> None:
+    kinds = [
+        kind for kind in vars(errors).values() if inspect.isclass(kind) and kind.__module__ == errors.__name__
+    ]
+    page = hook.messages()
+    for kind in (kind for kind in kinds if kind is not errors.RewardkitError):
+        part = page.partition(f"\n### {kind.__name__} {{")[2].partition("\n### ")[0]
+        assert "\n- what to do: " in part and f"\n- exit code: {kind.exit_code}\n" in part
+
+
+def test_the_summary_of_a_page_is_its_first_sentence(hook: Any) -> None:
+    page = "# T\n\n    code\n\n- an item\n\nA page of [words](x.md#y), see `a.b`. And more.\n\n```\nCode is no text.\n```"
+    assert hook._summary(page) == "A page of words, see `a.b`."
+    assert hook._summary("# T\n\n```python\nA = 1 + 2\n```\n\nIt has two\nlines: `x`") == "It has two lines"
 
 
 @pytest.mark.slow
@@ -77,8 +116,41 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
         "../", ""
     )
     assert "<h1" in pages[tmp_path / "index.html"]
+    _check_settings(tmp_path)
+    _check_markdown(tmp_path, {path.parent.relative_to(tmp_path) for path in pages})
     unread = [str(path) for path, text in pages.items() if "<p>```" in text or "<p>|" in text]
     assert not unread, "blocks of code or tables that mkdocs does not recognise"
+
+
+def _check_settings(site: Path) -> None:
+    """A search for the full name of a setting finds its own place, which no other part of the page repeats."""
+    index = json.loads((site / "search/search_index.json").read_text())
+    found = {one["location"]: one["title"] for one in index["docs"]}
+    keys = [one.key for one in explain(None, ())]
+    assert {found[f"settings/#{key}"] for key in keys} == set(keys)
+    assert found["settings/#sft.trainer.save_freq"] == "trainer.save_freq"
+
+
+LINKED = re.compile(r"\]\(([^)#\s]*)(?:#\S*)?\)")
+
+
+def _check_markdown(site: Path, pages: set[Path]) -> None:
+    """llms.txt lists each page of the navigation, and each page's Markdown has links that lead somewhere."""
+    listed = LINKED.findall(re.sub(r": .*", "", (site / "llms.txt").read_text()))
+    assert listed == [*_entries(NAV)]
+    texts = {site / "llms.txt", *(site / name for name in listed)}
+    assert texts <= {*site.rglob("*.md"), site / "llms.txt"} and len(pages) >= len(listed)
+    lost = [
+        f"{text.name}: {link}"
+        for text in {*site.rglob("*.md"), *texts}
+        for link in LINKED.findall(_without_code(text.read_text()))
+        if link and "://" not in link and not link.startswith("mailto:") and not (text.parent / link).exists()
+    ]
+    assert not lost
+
+
+def _without_code(text: str) -> str:
+    return re.sub(r"(?ms)^```.*?^```|^ {4}.*?$|`[^`]*`", "", text)
 
 
 def test_the_map_of_the_folders_is_that_of_the_code() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import types
+import typing
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
@@ -27,6 +29,8 @@ class ConfigSetting:
     value: Any
     """Value of the setting, or `???` for a required setting that is not set."""
     meaning: str
+    kind: str
+    """Type of the value, in words."""
     allowed: str
     """Allowed values, in words; empty if there are no restrictions."""
     origin: str
@@ -49,10 +53,11 @@ def explain(
             key,
             public_setting(key, _value(whole, key), whole),
             meaning,
+            kind,
             values,
             _origin(layers.defaults, given, key),
         )
-        for key, meaning, values in _meanings(schema.root(), "", list(_sections(schema.root())))
+        for key, meaning, kind, values in _meanings(schema.root(), "", list(_sections(schema.root())))
     ]
 
 
@@ -75,8 +80,8 @@ def _origin(defaults: Any, given: Sequence[set[str]], key: str) -> str:
     return f"follows {str(default)[2:-1]}" if follows else ORIGINS[0]
 
 
-def _meanings(section: Any, prefix: str, sections: Sequence[type]) -> Iterator[tuple[str, str, str]]:
-    own = field_docs(type(section))
+def _meanings(section: Any, prefix: str, sections: Sequence[type]) -> Iterator[tuple[str, str, str, str]]:
+    own, hints = field_docs(type(section)), typing.get_type_hints(type(section))
     for f in fields(section):
         value = getattr(section, f.name)
         if is_dataclass(value):
@@ -84,7 +89,23 @@ def _meanings(section: Any, prefix: str, sections: Sequence[type]) -> Iterator[t
         else:
             # A setting without its own text gets the text of the first documented setting with the same name.
             alike = (field_docs(kind)[f.name] for kind in sections if f.name in field_docs(kind))
-            yield prefix + f.name, own.get(f.name) or next(alike, ""), allowed_of(section, f.name)
+            meaning = own.get(f.name) or next(alike, "")
+            yield prefix + f.name, meaning, _in_words(hints[f.name]), allowed_of(section, f.name)
+
+
+_WORDS = {bool: "true or false", int: "whole number", float: "number", str: "text", dict: "mapping"}
+
+
+def _in_words(hint: Any) -> str:
+    """Return a type in words, such as `list of text, or null`."""
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is types.UnionType:
+        return ", ".join(_in_words(one) for one in arguments if one is not types.NoneType) + ", or null"
+    if origin is list:
+        return f"list of {_in_words(arguments[0])}{'' if arguments[0] is str else 's'}"
+    if origin is tuple:
+        return f"list of {len(arguments)} {_in_words(arguments[0])}s"
+    return _WORDS.get(origin or hint, "text or list")
 
 
 def _sections(section: Any) -> Iterator[type]:
