@@ -9,6 +9,7 @@ import contextlib
 import importlib
 import io
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -179,12 +180,12 @@ def _run(args: list[str], *, debug: bool) -> int:
             raise
         shown = io.StringIO()
         error.show(shown)
-        print(public_text(shown.getvalue()), end="", file=sys.stderr)
+        print(_public(shown.getvalue()), end="", file=sys.stderr)
         return error.exit_code
     except RewardkitError as error:
         if debug:
             raise
-        print(f"error: {public_text(str(error))}", file=sys.stderr)
+        print(f"error: {_public(str(error))}", file=sys.stderr)
         return error.exit_code
     except _ReaderGoneError:
         _discard_output()
@@ -192,10 +193,19 @@ def _run(args: list[str], *, debug: bool) -> int:
     except OSError as error:
         if debug:
             raise
-        print(f"error: {error.filename or 'cannot write the output'}: {reason_of(error)}", file=sys.stderr)
+        what = _public(str(error.filename or "cannot write the output"))
+        print(f"error: {what}: {reason_of(error)}", file=sys.stderr)
         _discard_output()
         return 2
     return result if isinstance(result, int) else 0
+
+
+def _public(message: str) -> str:
+    """Return a message without secrets, and with both slashes of each address that was handled as a path."""
+    return public_text(_ONE_SLASH.sub(r"\1://", message))
+
+
+_ONE_SLASH = re.compile(r"(?<![\w./-])(https?|ftp|s3|gs|gcs|hf|sample):/(?=[^/\s])")
 
 
 def _discard_output() -> None:

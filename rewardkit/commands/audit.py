@@ -19,7 +19,7 @@ from rewardkit.audit.flags import find_flags, write_flags
 from rewardkit.audit.report import COLUMNS, lines, table_row, write_html
 from rewardkit.commands.options.files import DATA_SOURCE, GROUND_TRUTH_KEY, PROMPT_KEY
 from rewardkit.commands.options.given import refuse_given
-from rewardkit.commands.options.help import GroupedCommand
+from rewardkit.commands.options.help import GROUPS, GroupedCommand
 from rewardkit.commands.options.numbers import ABOVE_0, COUNT, NOT_NEGATIVE, SEED
 from rewardkit.commands.options.outputs import OutputFile
 from rewardkit.commands.options.printing import err, results_console
@@ -35,6 +35,7 @@ from rewardkit.scoring.scorer import Scorer
 @click.command(
     cls=GroupedCommand,
     shown=("reward_files",),
+    groups=GROUPS | {"prompts": "frame"},
     epilog="Examples: rewardkit audit sample://responses.jsonl;  "
     "rewardkit audit data/gsm8k/test.parquet --responses responses.parquet",
 )

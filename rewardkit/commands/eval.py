@@ -53,7 +53,7 @@ from rewardkit.scoring.scorer import Scorer
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    help="Output file, or output folder for datasets. Default: next to FILE, or eval/MODEL.",
+    help="Output file or folder. Default: next to FILE, eval/MODEL.",
 )
 @click.option("--report", type=OutputFile(), help="Write an HTML report to this file.")
 @gate_options(
@@ -95,8 +95,8 @@ def command(
     For a DATASET, prepares prompts, generates responses with --model and scores them; run it again to
     resume. FILE can be any file that `rewardkit score` reads or, with --model, a prompt file.
 
-    Prints figures with 95 % intervals, and counts failures. Exit code 1: rows are missing, or a data source
-    has no score. Exit code 3: a gate failed (docs/evaluation.md).
+    Prints figures with 95 % intervals. Exit code 1: rows are missing, or a data source has no score. Exit
+    code 3: a gate failed.
     """
     pairs, *keys = (given.pop(name) for name in ("pairs", "chosen_key", "rejected_key"))
     options = EvalOptions(**given)

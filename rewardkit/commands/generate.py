@@ -36,7 +36,6 @@ from rewardkit.scoring.scorer import Scorer
 
 @click.command(
     cls=GroupedCommand,
-    shown=("seed",),
     epilog="Example: rewardkit generate data/gsm8k/test.parquet --model MODEL_FOLDER --out gen.parquet -n 4",
 )
 @click.argument("words", nargs=-1, metavar="[FILE] [KEY=VALUE]...")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,10 @@ import click
 import pyarrow.parquet as pq
 
 import rewardkit
-from rewardkit.commands.options.help import GroupedCommand, write_examples
+from rewardkit.commands.options.help import GroupedCommand, named_lines, write_examples
 from rewardkit.commands.options.prep import (
     GROUPS,
+    RARE,
     own_options,
     print_dropped,
     print_rows,
@@ -30,6 +32,8 @@ from rewardkit.commands.options.rewards import COMPOSITIONS, given_to_run, regis
 from rewardkit.datasets_prep import DATASETS, Dataset, find_dataset
 from rewardkit.datasets_prep.common.prepare import Prepared
 from rewardkit.datasets_prep.quality.verifying import Unverified
+from rewardkit.datasets_prep.tables.code import CODE
+from rewardkit.datasets_prep.tables.maths import MATHS
 from rewardkit.errors import did_you_mean
 
 
@@ -44,8 +48,12 @@ class _DatasetGroup(click.Group):
         return None if dataset is None else _command_for(dataset)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Datasets"):
-            formatter.write_dl([(d.name, d.summary) for d in DATASETS.values()])
+        kinds = {"maths": MATHS, "code": CODE}
+        names = {kind: [one.name for one in found] for kind, found in kinds.items()}
+        names["others"] = [name for name in DATASETS if name not in chain(*names.values())]
+        with formatter.section("Datasets (described by --list)"):
+            for kind, found in names.items():
+                formatter.write(named_lines(kind, found, formatter))
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         write_examples(self.epilog, formatter)
@@ -98,13 +106,15 @@ def _command_for(dataset: Dataset) -> click.Command:
         click.Option(["--json", "as_json"], is_flag=True, help="Print JSON."),
         click.Option(["--rewards", "composition_files"], **COMPOSITIONS),
     ]
+    first, _, rest = dataset.describe().partition("\n\n")
     return GroupedCommand(
         dataset.name,
         groups=GROUPS,
-        shown=tuple(own),
+        shown=tuple(set(own) - RARE),
         params=[*own.values(), *settings_options(set(own)), *common],
         callback=partial(_run, dataset),
-        help=f"{dataset.summary}. Licence: {dataset.licence}.\n\n{_unwrapped(dataset.describe())}",
+        help=f"{dataset.summary}. Licence: {dataset.licence}.\n\n{first}",
+        more=_unwrapped(rest),
         epilog=f"Example: {dataset.example}",
     )
 

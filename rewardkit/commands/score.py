@@ -26,7 +26,7 @@ from rewardkit.offline import ReadOptions, Report
 
 @click.command(
     cls=GroupedCommand,
-    shown=("engine", "bad_rows", "workers", "reward_files", "option_words"),
+    shown=("bad_rows", "workers", "reward_files", "option_words"),
     epilog="Examples: rewardkit score responses.parquet --out scored.parquet;  "
     "rewardkit score rollouts/40.jsonl --data-source gsm8k;  "
     "rewardkit score batch_output.jsonl --join questions.parquet --on custom_id=id",
@@ -64,9 +64,9 @@ def command(
     OpenAI or vLLM batch output, are detected automatically.
 
     Writes the input rows with the added columns score, status, correct, extracted, detail, scorer and parts.
-    A resumed run produces the same output as an uninterrupted run. Memory use does not grow with the size of
-    FILES. The exit code is 1 if no row was scored, if a row is invalid and --bad-rows is fail, or if a file
-    could not be scored. In a folder, the other files are scored all the same, and a table lists all files.
+    A resumed run produces the same output as an uninterrupted run. The exit code is 1 if no row was scored,
+    if a row is invalid and --bad-rows is fail, or if a file could not be scored. In a folder, the other files
+    are scored all the same.
     """
     options = rewards.read()
     target = out or default_output(files)

@@ -50,6 +50,20 @@ config_option = click.option(
 """Option of the commands of all stages, before the options that some of them have."""
 
 
+def _settings_beginning_with(context: click.Context, _: click.Parameter, begun: str) -> list[str]:
+    """Return the settings, or the values of a setting with named values, that complete a word."""
+    from rewardkit.trainer.config.explain import explain
+    from rewardkit.trainer.config.stages import SCHEMAS, schema_named
+
+    name = context.info_name or ""
+    found = explain(None, (), schema_named(name if name in SCHEMAS else "ppo"))
+    key, is_value, _ = begun.partition("=")
+    if not is_value:
+        return [f"{one.key}=" for one in found if one.key.startswith(begun)]
+    values = next((one.allowed.split(", ") for one in found if one.key == key and one.kind == "text"), [])
+    return [word for value in values if value and (word := f"{key}={value}").startswith(begun)]
+
+
 def stage_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that the commands of all stages share, except `--config`."""
     options = (
@@ -64,7 +78,9 @@ def stage_options(function: Callable[..., Any]) -> Callable[..., Any]:
             "and files without training.",
         ),
         click.option("--json", "as_json", is_flag=True, help="With --explain, print JSON."),
-        click.argument("overrides", nargs=-1, metavar="[KEY=VALUE]..."),
+        click.argument(
+            "overrides", nargs=-1, metavar="[KEY=VALUE]...", shell_complete=_settings_beginning_with
+        ),
     )
     for option in reversed(options):
         function = option(function)

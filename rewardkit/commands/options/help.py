@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import click
@@ -15,7 +15,7 @@ WIDTH = 100
 """Maximum width of help texts, if the terminal is wide enough."""
 
 GROUPS = {
-    "prompts": "raw prep split system template",
+    "prompts": "suite raw prep split system template",
     "responses": "top_p top_k seed stop log_probs sampling_params",
     "model": "engine api_key_env concurrency retries max_prompt_tokens max_model_len dtype "
     "tensor_parallel_size gpu_memory_utilization max_num_seqs trust_remote_code price_in price_out",
@@ -40,6 +40,7 @@ class GroupedCommand(click.Command):
         *arguments: Any,
         shown: tuple[str, ...] = (),
         groups: Mapping[str, str] = GROUPS,
+        more: str = "",
         **rest: Any,
     ) -> None:
         """Create a command with grouped options.
@@ -48,18 +49,20 @@ class GroupedCommand(click.Command):
             arguments: Positional arguments of `click.Command`.
             shown: Parameters in groups that are also shown in full.
             groups: Names of parameters by group.
+            more: End of the description, which only `--help-all` shows.
             rest: Keyword arguments of `click.Command`.
         """
         super().__init__(*arguments, **rest)
         self.context_settings = {"max_content_width": WIDTH, **self.context_settings}
         self._groups = tuple(groups)
+        self._more = more
         self._grouped = {
             name: group for group, names in groups.items() for name in names.split() if name not in shown
         }
         for one in self.params:
             if one.metavar is None and isinstance(one.type, click.IntRange | click.FloatRange):
                 one.metavar = "N"  # instead of INTEGER RANGE
-        if any(one.name in self._grouped for one in self.params):
+        if more or any(one.name in self._grouped for one in self.params):
             everything = click.Option(
                 ["--help-all"],
                 is_flag=True,
@@ -77,6 +80,14 @@ class GroupedCommand(click.Command):
         refuse_mistaken(ctx, self.make_parser(ctx).parse_args(words)[0])
         return left
 
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the description, with its end if all options are shown."""
+        super().format_help_text(ctx, formatter)
+        if self._more and ctx.meta.get(__name__):
+            formatter.write_paragraph()
+            with formatter.indentation():
+                formatter.write_text(self._more)
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options in their groups."""
         groups: dict[str, list[click.Parameter]] = {}
@@ -93,7 +104,8 @@ class GroupedCommand(click.Command):
         elif found:
             with formatter.section("More options (explained by --help-all)"):
                 for group, options in found:
-                    formatter.write(_names(group, options, formatter))
+                    names = [max(one.opts, key=len) for one in options]
+                    formatter.write(named_lines(group, names, formatter))
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples."""
@@ -115,14 +127,13 @@ def _records(options: list[click.Parameter], ctx: click.Context) -> list[tuple[s
     return [record for one in options if (record := one.get_help_record(ctx)) is not None]
 
 
-def _names(group: str, options: list[click.Parameter], formatter: click.HelpFormatter) -> str:
-    """Return the names of a group's options in lines that are not broken at hyphens."""
-    names = ", ".join(max(one.opts, key=len) for one in options)
+def named_lines(group: str, names: Iterable[str], formatter: click.HelpFormatter) -> str:
+    """Return the names in a group in lines that are not broken at hyphens."""
     indent = " " * formatter.current_indent
     head = f"{indent}{group:<11}"
     return (
         textwrap.fill(
-            names,
+            ", ".join(names),
             formatter.width,
             initial_indent=head,
             subsequent_indent=" " * len(head),

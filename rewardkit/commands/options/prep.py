@@ -23,12 +23,16 @@ if TYPE_CHECKING:
     from rewardkit.datasets_prep.quality.screen import QualityScreen
 
 GROUPS = {
+    "source": "hub config hub_splits licence revision",
+    "columns": "context_key choices_key images_key keep ability reward_of",
     "prompts": "system instruction template agent interaction like",
     "rows": "split_name skip_bad shuffle seed max_prompt_tokens tokenizer",
     "checks": "no_verify against composition_files",
     "output": "val_size shard_rows card num_proc as_json",
 }
-"""Options shared by all datasets that `--help` lists without an explanation, by group."""
+"""Options that `--help` lists without an explanation, by group."""
+RARE = frozenset(f"{GROUPS['source']} {GROUPS['columns']}".split())
+"""Options of single datasets that `--help` does not explain. Their other options are explained."""
 SHOWN_FAILURES = 20
 """Maximum number of rows listed on the console. --json and dropped.jsonl contain all rows."""
 
