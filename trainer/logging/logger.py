@@ -27,6 +27,9 @@ from rewardkit.trainer.logging.page import PageSink
 LoggedRows = Sequence[Mapping[str, Any]]
 """Scored responses from `steps/dumps.py`."""
 
+TABLE = ("prompt", "response", "ground_truth", "score", "status")
+"""Columns of the responses in the tables of trackers."""
+
 
 class Sink(Protocol):
     """Destination for metrics. By default, a sink ignores responses and needs no closing."""
@@ -193,8 +196,7 @@ class WandbSink(Sink):
         self._run.log(metrics, step=step)
 
     def generations(self, rows: LoggedRows, step: int) -> None:
-        columns = ["prompt", "response", "ground_truth", "score", "status"]
-        table = self._table(columns, [[_text(row[c]) for c in columns] for row in rows])
+        table = self._table(list(TABLE), [[_text(row[name]) for name in TABLE] for row in rows])
         self._run.log({"val/generations": table}, step=step)
 
     def close(self) -> None:
@@ -202,12 +204,17 @@ class WandbSink(Sink):
 
 
 class MlflowSink(Sink):
-    """Sink that logs to MLflow at $MLFLOW_TRACKING_URI or in `folder/mlruns`."""
+    """Sink that logs to MLflow at $MLFLOW_TRACKING_URI or in `folder`, to `mlflow.db` and `mlruns`."""
 
     def __init__(self, config: RunConfig, folder: Path) -> None:
         self._mlflow: Any = import_module("mlflow")
         if "MLFLOW_TRACKING_URI" not in os.environ:
-            self._mlflow.set_tracking_uri((folder / "mlruns").absolute().as_uri())
+            self._mlflow.set_tracking_uri(
+                f"sqlite:///{folder.absolute() / 'mlflow.db'}"
+            )  # no longer mere files
+            if self._mlflow.get_experiment_by_name(config.trainer.project_name) is None:
+                place = (folder / "mlruns").absolute().as_uri()
+                self._mlflow.create_experiment(config.trainer.project_name, artifact_location=place)
         self._mlflow.set_experiment(config.trainer.project_name)
         self._mlflow.start_run(run_name=config.trainer.experiment_name)
         self._mlflow.log_dict(as_dict(config), "config.json")
@@ -217,7 +224,8 @@ class MlflowSink(Sink):
         self._mlflow.log_metrics({k.replace("@", "_at_"): v for k, v in metrics.items()}, step=step)
 
     def generations(self, rows: LoggedRows, step: int) -> None:
-        self._mlflow.log_dict({"generations": [dict(row) for row in rows]}, f"val/generations_{step}.json")
+        table = {name: [_text(row[name]) for row in rows] for name in TABLE}
+        self._mlflow.log_table({"step": [step] * len(rows), **table}, "val/generations.json")
 
     def close(self) -> None:
         self._mlflow.end_run()

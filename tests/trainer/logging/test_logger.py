@@ -110,9 +110,43 @@ def test_wandb_without_an_account_is_offline_from_the_start(install: Any, tmp_pa
 
 
 def test_mlflow_keeps_its_runs_in_the_folder(install: Any, tmp_path: Path) -> None:
-    fake = install("mlflow")
+    class Empty(FakeRun):
+        def get_experiment_by_name(self, name: str) -> None:
+            return None
+
+    install("mlflow")  # put back afterwards
+    sys.modules["mlflow"] = fake = Empty()  # type: ignore[assignment]
     Logger(config("mlflow"), tmp_path, 10)
-    assert fake.named("set_tracking_uri") == [(((tmp_path / "mlruns").as_uri(),), {})]
+    assert fake.named("set_tracking_uri") == [((f"sqlite:///{tmp_path}/mlflow.db",), {})]
+    place = {"artifact_location": (tmp_path / "mlruns").as_uri()}
+    assert fake.named("create_experiment") == [(("rewardkit",), place)]
+
+
+def test_the_responses_of_a_validation_are_a_table_of_the_trackers(install: Any, tmp_path: Path) -> None:
+    fakes = {name: install(name) for name in ("wandb", "mlflow")}
+    with Logger(config("wandb", "mlflow"), tmp_path, 10) as logger:
+        logger.generations([ROW, ROW], 3)
+    ((columns, rows), _), *_ = fakes["wandb"].named("Table")
+    assert columns == ["prompt", "response", "ground_truth", "score", "status"] and len(rows) == 2
+    ((table, file), _), *_ = fakes["mlflow"].named("log_table")
+    assert file == "val/generations.json" and table["step"] == [3, 3] and table["score"] == [1.0, 1.0]
+    assert json.loads(table["prompt"][0]) == ROW["prompt"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["wandb", "mlflow"])
+def test_the_real_tracking_library_takes_metrics_and_tables(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip(name, reason="not installed: pip install 'rewardkit[trackers]'")
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    with Logger(config(name), tmp_path, 10) as logger:
+        for step in (1, 2):
+            logger.generations([ROW], step)
+            logger.log({"val-core/x/acc/mean@1": 0.5}, step)
+    assert "warning" not in capsys.readouterr().out
+    assert [*tmp_path.rglob("generations*.json")]
 
 
 def test_a_logger_that_fails_is_said_once_and_the_others_go_on(
