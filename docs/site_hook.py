@@ -20,6 +20,7 @@ import rewardkit.rewards  # noqa: F401  (registers the rewards)
 from rewardkit import errors
 from rewardkit.cli import COMMANDS, cli
 from rewardkit.registry import REGISTRY
+from rewardkit.version import __version__
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -33,6 +34,12 @@ DOCS = ROOT / "docs"
 LINK = re.compile(r"(?<=\]\()[^)#\s]+")
 NAMED = re.compile(r"\[[\w/]+\.md\](?=\(([^)#\s]+)\))")
 """A link to a page by its file's name, which the site does not show."""
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Show the version that the pages describe at the foot of every page."""
+    config.copyright = f"rewardkit {__version__}"
+    return config
 
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:

@@ -2,7 +2,7 @@
 
 A package adds a row with an entry point in the group `rewardkit.TABLE`. The entry point and the row have the
 same name. Packages are searched when a row that rewardkit does not ship is looked up, or when all rows of a
-table are listed. A row is imported on first use. docs/extending.md shows an example row for each table.
+table are listed. A row is imported on first use. docs/extending*.md show an example row for each table.
 """
 
 from __future__ import annotations

@@ -92,6 +92,6 @@ def _target(name: str, target: str) -> Agent:
     if isinstance(loop, type):
         raise ConfigError(
             f"agent '{name}': {target} is a class; `_target_` must name a coroutine function that takes an "
-            "Episode (docs/agents.md)"
+            "Episode (docs/own_agent.md)"
         )
     return Agent(target, loop)

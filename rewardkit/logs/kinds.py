@@ -2,7 +2,7 @@
 
 Rows of an unknown kind are read with the names that `naming` finds. To support another kind, write a function
 that extracts the fields of a row. Then add an entry to `KINDS` in the module for the tool that writes such
-logs, or in a package of your own (docs/extending.md).
+logs, or in a package of your own (docs/extending_reading.md).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Defines the languages in which programs may be written. Python is built in and needs no definition.
 
 To add a language, define a `Language` in a new file in this folder and add it to `RUNNERS`, or write a
-package (docs/extending.md).
+package (docs/extending_server.md).
 """
 
 from __future__ import annotations

@@ -11,17 +11,22 @@ import pyarrow.parquet as pq
 import pytest
 
 
-@pytest.fixture
-def after_the_demo(tmp_path: Path) -> Path:
-    """A folder with what `make demo` leaves for the pages: its data, and its model before it has learned."""
+def make_demo(folder: Path) -> None:
+    """Write what `make demo` leaves for the pages: its data, and its model before it has learned."""
     pytest.importorskip("torch", reason="models need torch: pip install 'rewardkit[train]'")
     from rewardkit.datasets_prep import arithmetic
     from rewardkit.demo.model import make_model, make_tokenizer, save
 
-    arithmetic.prepare(tmp_path / "demo/data", n_train=600, n_test=8, level="tiny", seed=0)
-    told = pq.read_table(tmp_path / "demo/data/train.parquet", columns=["extra_info"])["extra_info"]
+    arithmetic.prepare(folder / "demo/data", n_train=600, n_test=8, level="tiny", seed=0)
+    told = pq.read_table(folder / "demo/data/train.parquet", columns=["extra_info"])["extra_info"]
     tokenizer = make_tokenizer(f"{row['question']}\n{row['answer']}" for row in told.to_pylist())
-    save(make_model(tokenizer, seed=0), tokenizer, tmp_path / "demo/model")
+    save(make_model(tokenizer, seed=0), tokenizer, folder / "demo/model")
+
+
+@pytest.fixture
+def after_the_demo(tmp_path: Path) -> Path:
+    """A folder with what `make demo` leaves."""
+    make_demo(tmp_path)
     return tmp_path
 
 

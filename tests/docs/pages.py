@@ -11,14 +11,37 @@ from rewardkit.cli import COMMANDS
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
+READERS = (
+    "verl",
+    "trl",
+    "openrlhf",
+    "other_trainers",
+    "evaluate_models",
+    "one_gpu",
+    "build_agents",
+    "operate",
+)
+"""The pages that begin with a reader, in the order of the navigation."""
+CONSOLE = re.compile(r"```console\n(.*?)```", re.S)
 
 
 def commands(text: str) -> Iterator[str]:
-    """The command lines of rewardkit in a text: after `$`, or indented, with what `\\` goes on with."""
-    for line in _joined(text).splitlines():
+    """The command lines of rewardkit in a text: after `$`, or indented, with what `\\` goes on with.
+
+    Those in ```console blocks are left out, since most of them show errors.
+    """
+    for line in _joined(CONSOLE.sub("", text)).splitlines():
         found = re.match(r"(?:\$ | {4}(?:\$ )?)?(rewardkit (?!\.).*)", line)
         if found and found[1].split()[1] in COMMANDS:
             yield found[1].removesuffix(" &")
+
+
+def shown(text: str) -> Iterator[tuple[str, str]]:
+    """What a page shows in ```console blocks: each line that is typed, and what it prints or ends in."""
+    for block in CONSOLE.findall(text):
+        for part in re.split(r"^(?=\$ |>>> )", block, flags=re.M)[1:]:
+            typed, _, printed = part.partition("\n")
+            yield typed, printed
 
 
 def script(page: Path) -> str:
@@ -28,7 +51,7 @@ def script(page: Path) -> str:
 
 def first_commands(page: Path) -> list[str]:
     """The first block of commands of a page, to be typed in a shell; none where a page has none."""
-    for block in _joined(page.read_text()).split("\n\n"):
+    for block in _joined(CONSOLE.sub("", page.read_text())).split("\n\n"):
         typed = re.findall(r"^(?: {4}|\$ )((?:rewardkit|python) .*)", block, re.M)
         if typed:
             return typed

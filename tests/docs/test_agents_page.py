@@ -1,4 +1,4 @@
-"""The example of docs/agents.md, used as the page says, and the names that it promises."""
+"""The example of docs/own_agent.md, used as the page says, and the names that it and docs/agents.md promise."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ from rewardkit.agents.runner import run_episode
 from rewardkit.agents.types import ENDED, EpisodeLimits, Reply
 from rewardkit.generation.episodes import EPISODE_COLUMNS
 
-PAGE = (Path(__file__).parents[2] / "docs" / "agents.md").read_text()
-EXAMPLE = next(block for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "@agent" in block)
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "agents.md").read_text()
+OWN = (DOCS / "own_agent.md").read_text()
+EXAMPLE = next(block for block in re.findall(r"```python\n(.*?)```", OWN, re.DOTALL) if "@agent" in block)
 
 
 @pytest.fixture
@@ -61,7 +63,7 @@ def test_every_agent_end_and_column_is_on_the_page() -> None:
 
 def test_every_method_of_the_page_is_there() -> None:
     methods = re.findall(
-        r"`(?:await )?(\w+)\(", PAGE.partition("| member of `Episode`")[2].partition("`@agent")[0]
+        r"`(?:await )?(\w+)\(", OWN.partition("| member of `Episode`")[2].partition("`@agent")[0]
     )
     assert methods
     assert all(callable(getattr(Episode, name)) for name in methods)

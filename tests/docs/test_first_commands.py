@@ -72,9 +72,12 @@ def _serve(command: str, folder: Path, shell: Mapping[str, str]) -> str:
     ) as server:
         assert server.stdout is not None
         said = ""
-        for line in server.stdout:
-            said += line
-            if found := re.search(r"serves at (http://[^ ]+)", line):
-                until(lambda url=f"{found[1]}/healthz": httpx.get(url).status_code == 200)
-                server.terminate()
+        try:
+            for line in server.stdout:
+                said += line
+                if found := re.search(r"serves at (http://[^ ]+)", line):
+                    until(lambda url=f"{found[1]}/healthz": httpx.get(url, timeout=60).status_code == 200)
+                    server.terminate()
+        finally:  # if it does not answer, too: the block would wait for it for ever
+            server.terminate()
     return said if server.returncode or "serves at http://" not in said else ""

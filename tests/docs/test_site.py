@@ -15,13 +15,14 @@ from typing import Any
 import pytest
 import yaml
 
+import rewardkit
 from rewardkit import errors
 from rewardkit.cli import COMMANDS
 from rewardkit.registry import REGISTRY
 from rewardkit.trainer.alarms import RULES
 from rewardkit.trainer.config.explain import explain
 from rewardkit.trainer.config.stages import SCHEMAS, schema_named
-from tests.docs.pages import ROOT
+from tests.docs.pages import READERS, ROOT
 
 NAV = yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"]
 
@@ -51,12 +52,25 @@ def test_every_page_stands_once_in_the_navigation_and_every_entry_exists(hook: A
     assert not [one for one in entries if one not in made and not _is_file(one)]
 
 
-def test_a_page_of_tasks_or_concepts_has_at_most_900_words_beside_its_code() -> None:
-    (tasks,), (concepts,) = ([part[name] for part in NAV if name in part] for name in ("Tasks", "Concepts"))
-    pages = {one: (ROOT / "docs" / one).read_text() for one in _entries([tasks, concepts])}
-    words = {one: len(re.sub(r"(?ms)^```.*?^```", "", text).split()) for one, text in pages.items()}
-    assert len(words) > 30
+def test_the_groups_of_the_navigation_have_seven_pages_at_most() -> None:
+    groups = {name: entries for part in NAV for name, entries in part.items() if isinstance(entries, list)}
+    assert len(groups) > 5
+    assert not {name: len(entries) for name, entries in groups.items() if len(entries) > 7}
+
+
+def test_the_pages_of_a_reader_come_first() -> None:
+    first = [*_entries(NAV[:3])]
+    assert first == ["index.md", *(f"{name}.md" for name in READERS)]
+
+
+def test_a_page_outside_the_reference_has_at_most_900_words_and_the_readme_120_lines() -> None:
+    groups = [part for part in NAV if not {"Project", "Home"}.intersection(part)]
+    told = [part for part in groups if not next(iter(part)).startswith("Reference")]
+    assert len(groups) > len(told)
+    words = {one: len((ROOT / "docs" / one).read_text().split()) for one in _entries(told)}
+    assert len(words) > 50
     assert not {one: n for one, n in words.items() if n > 900}
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 120
 
 
 def _is_file(entry: str) -> bool:
@@ -118,6 +132,7 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     assert "<h1" in pages[tmp_path / "index.html"]
     _check_settings(tmp_path)
     _check_markdown(tmp_path, {path.parent.relative_to(tmp_path) for path in pages})
+    assert all(f"rewardkit {rewardkit.__version__}" in text for text in pages.values())
     unread = [str(path) for path, text in pages.items() if "<p>```" in text or "<p>|" in text]
     assert not unread, "blocks of code or tables that mkdocs does not recognise"
 

@@ -1,4 +1,4 @@
-"""The examples of docs/tools.md, used as the page says."""
+"""The examples of docs/tools.md and docs/own_tools.md, used as the pages say."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ import pytest
 
 from rewardkit.agents.loading import TOOLS, load_interactions, load_tools, open_interaction, open_tools
 
-PAGE = (Path(__file__).parents[2] / "docs" / "tools.md").read_text()
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "tools.md").read_text()
+OWN = (DOCS / "own_tools.md").read_text()
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    python = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    python = re.findall(r"```python\n(.*?)```", OWN, re.DOTALL)
     tools, interaction = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
     (tmp_path / "mine.py").write_text("\n".join(python))
     (tmp_path / "tools.yaml").write_text(tools)

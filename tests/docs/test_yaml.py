@@ -37,10 +37,12 @@ LOADERS: dict[str, list[Callable[[Path], object]]] = {
     "evaluation": [read_suite],
     "frames": [load_compositions],
     "imports": [load_compositions],
-    "judges": [_judge, _judge, _judge, _judge],
+    "judges": [_judge, _judge, _judge],
+    "operate": [lambda path: read_config(path, serve)],
     "operation": [lambda path: read_config(path, serve)],
     "own_data": [lambda path: read_mapping(path, {})],
     "programs": [lambda path: register_agents(str(path), "agents")],
+    "rubrics": [_judge],
     "tools": [load_tools, load_interactions],
     "verifiers": [_judge, load_compositions],
 }
@@ -84,7 +86,9 @@ def test_the_yaml_of_a_page_is_loaded(
     (tmp_path / "theirs.py").write_text(
         "def compute_score(solution_str, ground_truth, bonus=0):\n    return 1.0\n"
     )
-    fences = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+    own = page.with_name(f"own_{page.name}")  # whose code the page's files name
+    texts = [one.read_text() for one in (page, own) if one.exists()]
+    fences = re.findall(r"```python\n(.*?)```", "".join(texts), re.DOTALL)
     (tmp_path / "mine.py").write_text("".join(fences))
     for fence in fences:
         if named := re.match(r"# (\w+\.py)\n", fence):
@@ -106,7 +110,7 @@ def _shown(text: str) -> Iterator[tuple[str, str]]:
     yield from re.findall(r"`([a-z_]+): ([^`]+)`", text)
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page.stem in ("judges", "verifiers")])
+@pytest.mark.parametrize("page", [page for page in PAGES if page.stem in ("judges", "rubrics", "verifiers")])
 def test_every_value_that_is_shown_for_a_judge_is_read_from_yaml(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

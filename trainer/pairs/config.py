@@ -46,7 +46,7 @@ class RmLossConfig:
 class DpoLossConfig:
     loss_type: str = allowed("sigmoid", NamesOf("rewardkit.trainer.pairs.losses:PREFERENCE_LOSSES"))
     """Loss: `sigmoid` (DPO), `cdpo`, `robust`, `ipo`, `ipo_sum`, `hinge`, `sigmoid_norm`, `apo_zero`,
-    `apo_down`, `bco_pair`, `nca_pair`, `sppo_hard`, `simpo` or `kto`. See docs/preferences.md."""
+    `apo_down`, `bco_pair`, `nca_pair`, `sppo_hard`, `simpo` or `kto`. See docs/preference_losses.md."""
     beta: float = allowed(0.1, ABOVE_0)
     """Scale of the implicit rewards. The lower it is, the further the policy may move from the reference."""
     label_smoothing: float = allowed(0.0, Interval(0, 0.5, open_high=True))

@@ -1,4 +1,4 @@
 """Interactions, which act as the user in an episode by giving feedback or playing a person.
 
-`agents/loading.py` loads the interactions of a run. `docs/tools.md` describes how to write an interaction.
+`agents/loading.py` loads the interactions of a run. `docs/own_tools.md` says how to write one.
 """

@@ -1,6 +1,6 @@
 """Tools that a model calls in an episode, declared with `@tool`. `agents/loading.py` loads a run's tools.
 
-`docs/tools.md` describes the built-in tools and how to write a tool.
+`docs/tools.md` describes the built-in tools, and `docs/own_tools.md` how to write one.
 """
 
 from __future__ import annotations
