@@ -31,6 +31,8 @@ from tests.extras.containers import IMAGE, called, containers, tool_that_runs
 from tests.extras.test_harbor import scored, write_task
 from tests.living import until
 
+pytestmark = pytest.mark.slow
+
 DOCKERFILE = f"FROM {IMAGE}\nRUN mkdir /work && echo made > /work/made.txt\nWORKDIR /work\n"
 GRADER = """#!/bin/bash
 echo checking
