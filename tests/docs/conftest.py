@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+
+from tests.trainer.running import write_forking_command
 
 
 def make_demo(folder: Path) -> None:
@@ -31,6 +33,14 @@ def after_the_demo(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def shell() -> Iterator[Mapping[str, str]]:
+def shell() -> Mapping[str, str]:
     """The environment of a reader whose virtual environment is active."""
-    yield os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    return os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+
+
+@pytest.fixture
+def forking_shell(shell: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
+    """The same, in which a command of rewardkit is forked with torch in it."""
+    folder = tmp_path_factory.mktemp("bin")
+    write_forking_command(folder)
+    return {**shell, "PATH": f"{folder}:{shell['PATH']}"}

@@ -17,7 +17,7 @@ SCRIPTS = sorted(EXAMPLES.glob("*/run.sh"))
 
 
 @pytest.mark.slow
-def test_every_script_of_the_examples_runs(after_the_demo: Path, shell: Mapping[str, str]) -> None:
+def test_every_script_of_the_examples_runs(after_the_demo: Path, forking_shell: Mapping[str, str]) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
@@ -25,7 +25,7 @@ def test_every_script_of_the_examples_runs(after_the_demo: Path, shell: Mapping[
         done = subprocess.run(
             ["bash", script],
             cwd=after_the_demo,
-            env={**shell, "PORT": port, "OMP_NUM_THREADS": "1"},
+            env={**forking_shell, "PORT": port, "OMP_NUM_THREADS": "1"},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

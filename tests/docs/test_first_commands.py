@@ -24,15 +24,15 @@ def test_the_first_commands_of_a_page_have_no_placeholders() -> None:
 
 @pytest.mark.slow
 def test_a_reader_can_type_the_first_commands_of_every_page(
-    after_the_demo: Path, shell: Mapping[str, str]
+    after_the_demo: Path, forking_shell: Mapping[str, str]
 ) -> None:
     write_code(README, after_the_demo)
-    _run_readme(after_the_demo, shell)
+    _run_readme(after_the_demo, forking_shell)
     for page in in_reading_order():
         write_code(page, after_the_demo)
         for command in first_commands(page):
             typed = _serve if command.startswith("rewardkit serve") else _type
-            if said := typed(command, after_the_demo, shell):
+            if said := typed(command, after_the_demo, forking_shell):
                 pytest.fail(f"{page.name}: {command}\n{said}")
 
 

@@ -94,6 +94,19 @@ class Program:
         return int(number)
 
 
+def write_forking_command(folder: Path) -> None:
+    """Write a `rewardkit` for shells, which runs as a `Program`, but for a server: that one is sent signals."""
+    if not _lease:
+        _lease.append(_connect())
+    command = folder / "rewardkit"
+    command.write_text(
+        "#!/bin/sh\n"
+        f'[ "$1" = serve ] && exec {sys.executable} -m rewardkit "$@"\n'
+        f'PYTHONPATH="{ROOT}:$PYTHONPATH" exec {sys.executable} -m tests.trainer.running rewardkit "$@"\n'
+    )
+    command.chmod(0o755)
+
+
 def _clean(environment: Mapping[str, str]) -> dict[str, str]:
     """Less what a cluster of Ray in this process has set: Ray reads it once, which the server has done."""
     return {name: value for name, value in environment.items() if name != "RAY_AUTH_MODE"}
@@ -148,3 +161,11 @@ def _start_server(address: str) -> None:
             start_new_session=True,
             check=True,
         )
+
+
+if __name__ == "__main__":
+    running = Program(*sys.argv[1:], folder=Path.cwd())
+    printed, said = running.communicate(timeout=900)
+    sys.stdout.write(printed)
+    sys.stderr.write(said)
+    sys.exit(running.poll())
