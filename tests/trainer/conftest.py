@@ -49,6 +49,10 @@ def tokenizer() -> Any:
 
 @pytest.fixture
 def model(tokenizer: Any) -> Any:
+    return sharp_model(tokenizer)
+
+
+def sharp_model(tokenizer: Any) -> Any:
     """An untrained model, sharp enough for its distributions not to be uniform."""
     made = make_model(tokenizer, seed=0)
     with torch.no_grad():
