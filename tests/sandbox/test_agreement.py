@@ -30,7 +30,7 @@ INPUT = "3 4\nhello wörld\n10 20 30\n-1.5\n\nlast line without end"
 LIMITS = Limits(cpu_s=20.0, wall_s=300.0)
 ENVIRONMENT = {"PATH": os.environ.get("PATH", ""), "LANG": "C.UTF-8", "TZ": "UTC"}
 EVERY = "every level"
-BELOW_TMP = Path(sys.prefix).is_relative_to("/tmp")
+BELOW_TMP = Path(sys.prefix).resolve().is_relative_to("/tmp")
 """What programs may read lies there, so that it is a folder of the jail that cannot be written to."""
 
 SOURCES = {
