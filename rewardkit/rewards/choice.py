@@ -160,9 +160,11 @@ def _named(text: str, choices: ChoiceList, in_sentence: bool) -> Named:
 def _exactly(text: str, choices: ChoiceList) -> Named:
     """Return the options that make up a whole text, or none if the text contains anything else."""
     plain = _plain(text)
-    if plain.startswith(_NEGATIONS):
-        return _NONE
-    if (one := choices.called(text)) is not None:
+    one = choices.called(text)
+    if plain.startswith(_NEGATIONS):  # `¬p` names the option `¬p`, and denies the option `p`.
+        own = one is not None and _plain(choices.shown[one]).startswith(_NEGATIONS)
+        return frozenset((one,)) if own and one is not None else _NONE
+    if one is not None:
         return frozenset((one,))
     label = _LABEL.match(plain)
     if label and (named := _labelled_by(label, choices)):

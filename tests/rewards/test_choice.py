@@ -154,6 +154,17 @@ def test_options_that_differ_by_a_sign_are_told_apart() -> None:
     assert scored("**D)** A only", "D", lines).correct
 
 
+@pytest.mark.parametrize("frame", ["Answer: %s", "\\boxed{%s}", "%s"])
+def test_a_sign_of_negation_belongs_to_an_option_that_begins_with_it(frame: str) -> None:
+    info = {"choices": ["¬p", "p"]}
+    assert scored(frame % "¬p", "A", info).correct
+    assert scored(frame % "\\neg p", "A", info).correct
+    assert scored(frame % "p", "B", info).correct
+    assert scored(frame % "¬p", "B", info).correct is False
+    assert scored(frame % "¬B", "B", info).correct is False
+    assert scored(frame % "!Paris", "A", CAPITALS).correct is False
+
+
 def test_the_options_of_a_prepared_row_are_read_from_its_metadata() -> None:
     info = {"metadata": '{"choices": ["Paris", "Lyon", "Nice", "Lille"], "subject": "x"}'}
     assert scored("The answer is Lyon.", "B", info).correct
