@@ -213,7 +213,7 @@ def _progression(d: Draw, base: Fraction, period: Fraction, letter: str, unit: s
         return d.choice([rf"\pm {start}+{step}", rf"{step}\pm {start}"])
     return d.choice([f"{start}+{step}", f"{start} + {step}", f"{step}{'' if start[0] == '-' else '+'}{start}"])
 
-_DECLARED = ([r", ?\in\mathbb{Z}", r", ? \in \mathbb Z", r" (?\in\mathbb{Z})", r"\text{ where }?\text{ is an integer}"],
+_DECLARED = ([r", ?\in\mathbb{Z}", r", ? \in \mathbb Z", r" (?\in\mathbb{Z})", r"\text{ where }?\text{ is an integer}", r"\quad(?\in\mathbf{Z})", r"\ \forall ?\in\mathbb{Z}", r",\; ?=0,\pm1,\pm2,\ldots", r"\text{ for all }?\in\mathbb{Z}"],
     [r",\quad ?\in\mathbf{Z}", r"\ (?\text{ is an integer})", r"\text{ for any integer }?", r"~(? \in \mathbb{Z})"])
 
 def families(units: str, signs: Sequence[str] = ("",)) -> Maker:
@@ -319,11 +319,11 @@ def bases(d: Draw, equal: bool) -> Pair:
 DEVELOPMENT: dict[str, list[Maker]] = {
     "names": [Shape(r"x_1=@u@, x_2=@v@ ¦ x_{1}=@u@, x_{2}=@v@ ¦ x_2=@v@, x_1=@u@ ¦ x_1=@u@\text{ and }x_2=@v@", wrong="x_1=@u@", change="u v"), Shape(r"\angle ABC=@a@^\circ ¦ \angle ABC = @a@^{\circ}", r"@a@^\circ ¦ @a@", wrong="@a+1@", change="a"),
         Shape("@x@=@u@", "@u@", wrong="@y@=@u@", change="u"),
-        Shape(r"(@x@,@y@)=(@u@,@v@) ¦ @x@=@u@, @y@=@v@ ¦ @y@=@v@, @x@=@u@ ¦ @x@=@u@\text{ and }@y@=@v@ ¦ (@y@, @x@) = (@v@, @u@) ¦ \begin{cases}@x@=@u@\\@y@=@v@\end{cases} ¦ @x@=@u@; @y@=@v@ ¦ \left\{\begin{array}{l}@y@=@v@\\@x@=@u@\end{array}\right.", wrong="@x@=@u@, @z@=@v@ ¦ @x@=@u@", change="u v uv"),
+        Shape(r"(@x@,@y@)=(@u@,@v@) ¦ @x@=@u@, @y@=@v@ ¦ @y@=@v@, @x@=@u@ ¦ @x@=@u@\text{ and }@y@=@v@ ¦ (@y@, @x@) = (@v@, @u@) ¦ \begin{cases}@x@=@u@\\@y@=@v@\end{cases} ¦ @x@=@u@; @y@=@v@ ¦ @x@=@u@,\quad\!@y@=@v@ ¦ \left\{\begin{array}{l}@y@=@v@\\@x@=@u@\end{array}\right.", wrong="@x@=@u@, @z@=@v@ ¦ @x@=@u@", change="u v uv"),
         Shape("(@x@,@y@)=(@u@,@v@) ¦ @x@=@u@, @y@=@v@", "(@u@, @v@) ¦ @u@, @v@", change="u v uv", wrong="(@v@,@u@) ¦ @v@, @u@"),
         Shape("@x@=@u@, @y@=@v@, @z@=@w@ ¦ (@x@,@y@,@z@)=(@u@,@v@,@w@) ¦ @z@=@w@, @x@=@u@, @y@=@v@", wrong="@x@=@u@, @y@=@v@ ¦ (@x@,@z@,@y@)=(@u@,@v@,@w@)", change="u v w uv vw"),
         Shape("f(x)=@a@x+@b@ ¦ f(x)=@b@+@a@x", "y=@a@x+@b@ ¦ @a@x+@b@", change="a b ab", wrong="f(x)=@a@x-@b@"), Shape(r"\text{Area}=@a@ ¦ \text{Area} = @a@ ¦ \mathrm{Area}=@a@", "@a@", wrong="@a+1@ ¦ -@a@", change="a")],
-    "parts": [Shape(r"(a): @u@, (b): @v@ ¦ Part (a): @u@; Part (b): @v@ ¦ (a) @u@⏎(b) @v@ ¦ \text{(a)}\ @u@ \quad \text{(b)}\ @v@ ¦ 1) @u@, 2) @v@ ¦ (a) $@u@$; (b) $@v@$ ¦ (a) $@u@$ and (b) $@v@$", wrong="(b): @v@ ¦ 1) @v@, 2) @u@", change="u v uv"),
+    "parts": [Shape(r"(a): @u@, (b): @v@ ¦ Part (a): @u@; Part (b): @v@ ¦ (a) @u@⏎(b) @v@ ¦ \text{(a)}\ @u@ \quad \text{(b)}\ @v@ ¦ \mathrm{(a)}\ @u@, \mathrm{(b)}\ @v@ ¦ 1) @u@, 2) @v@ ¦ (a) $@u@$; (b) $@v@$ ¦ (a) $@u@$ and (b) $@v@$", wrong="(b): @v@ ¦ 1) @v@, 2) @u@", change="u v uv"),
         Shape(r"(1) @u@; (2) \{@p@,@q@\} ¦ (a) @u@ (b) \{@q@,@p@\} ¦ （2）\{@p@,@q@\}；（1）@u@", change="u", wrong=r"(1) @u@; (2) \{@p@\}"),
         Shape(r"(a) @u@, (b) @v@ ¦ (a) @u@ (b) @v@ ¦ (1) @u@, (2) @v@ ¦ (1) @u@; (2) @v@ ¦ (i) @u@, (ii) @v@ ¦ （1）@u@；（2）@v@ ¦ (b) @v@, (a) @u@ ¦ (2) @v@; (1) @u@ ¦ \text{(a) }@u@,\ \text{(b) }@v@", wrong="(a) @u@ ¦ (a) @v@, (b) @u@ ¦ (1) @v@; (2) @u@", change="u v uv"),
         Shape("(a) @u@, (b) @v@, (c) @w@ ¦ (1) @u@; (2) @v@; (3) @w@ ¦ (c) @w@, (a) @u@, (b) @v@ ¦ (i) @u@ (ii) @v@ (iii) @w@", wrong="(a) @u@, (c) @w@ ¦ (1) @u@; (2) @v@", change="u v w uv vw"),
@@ -332,13 +332,14 @@ DEVELOPMENT: dict[str, list[Maker]] = {
     "families": [families("pi degrees integers"), families("pi degrees integers"), families("pi degrees", ["±"])],
     "vectors": [Shape(r"\vec{v}=@a@\mathbf{i}-@b@\mathbf{j} ¦ \vec v=\langle @a@,-@b@\rangle ¦ (@a@,-@b@)^T ¦ \begin{bmatrix}@a@\\-@b@\end{bmatrix} ¦ -@b@\mathbf{j}+@a@\mathbf{i}", wrong=r"@a@-@b@ ¦ \langle @a@,@b@\rangle ¦ -@b@\mathbf{i}+@a@\mathbf{j}", change="a b ab"),
         vectors(2), vectors(3), Shape(r"\mathbf{a}\cdot\mathbf{b} ¦ \vec{a}\cdot\vec{b} ¦ \vec b\cdot\vec a", wrong=r"\mathbf{a}\times\mathbf{b} ¦ \vec{a}\times\vec{b} ¦ \vec a\cdot\vec c"),
+        Shape(r"ABA^{-1} ¦ A B A^{-1} ¦ A\cdot B\cdot A^{-1}", wrong=r"B ¦ A^{-1}BA ¦ BA^{-1}A ¦ BA ¦ A^2BA^{-1}"),
         Shape(r"\mathbf{a}\times\mathbf{b} ¦ \vec{a}\times\vec{b} ¦ -\vec b\times\vec a ¦ -(\mathbf{b}\times\mathbf{a})", wrong=r"\mathbf{b}\times\mathbf{a} ¦ \vec a\cdot\vec b ¦ \vec b\times\vec a")],
-    "congruences": [Shape(r"x\equiv@h@\pmod{@m@} ¦ x \equiv @h@ \pmod {@m@} ¦ x\equiv @h+m@\pmod{@m@} ¦ x=@m@k+@h@, k\in\mathbb{Z} ¦ x = @h@ + @m@n, n \in \mathbb{Z} ¦ x\equiv@h@\ (\text{mod }@m@) ¦ x\equiv @h-m@ \pmod{@m@} ¦ x \equiv @h@ (\bmod @m@) ¦ x ≡ @h@ (mod @m@)", r"@h@ \pmod{@m@}", wrong=r"x\equiv@h@\pmod{@2*m@} ¦ x\equiv@j@\pmod{@m@} ¦ x=@m@k+@j@, k\in\mathbb{Z}", change="h m"),
+    "congruences": [Shape(r"x\equiv@h@\pmod{@m@} ¦ x \equiv @h@ \pmod {@m@} ¦ x\equiv @h+m@\pmod{@m@} ¦ x=@m@k+@h@, k\in\mathbb{Z} ¦ x = @h@ + @m@n, n \in \mathbb{Z} ¦ x\equiv@h@\ (\text{mod }@m@) ¦ x\equiv @h-m@ \pmod{@m@} ¦ x \equiv @h@ (\bmod @m@) ¦ x ≡ @h@ (mod @m@) ¦ x\equiv@h@\text{ modulo }@m@ ¦ x \bmod @m@ = @h@", r"@h@ \pmod{@m@}", wrong=r"x\equiv@h@\pmod{@2*m@} ¦ x\equiv@j@\pmod{@m@} ¦ x=@m@k+@j@, k\in\mathbb{Z}", change="h m"),
         Shape(r"@h@\pmod{@m@} ¦ @h+m@ \pmod{@m@} ¦ @h@ (mod @m@) ¦ @h@\ (\mathrm{mod}\ @m@)", wrong=r"@h@ ¦ @j@ (mod @m@) ¦ @h@ \pmod{@2*m@}", change="h"),
         Shape(r"x\equiv@h@,@j@\pmod{@m@} ¦ x\equiv@j@, @h@\pmod{@m@} ¦ x\equiv@h@\pmod{@m@}\text{ or }x\equiv@j@\pmod{@m@}", wrong=r"x\equiv@h@\pmod{@m@}", change="h j")],
     "sets": [Shape(r"[@p@,@q@) ¦ @p@\le x<@q@ ¦ x\in[@p@,@q@) ¦ x\ge @p@\text{ and }x<@q@ ¦ \{x\mid @p@\le x<@q@\} ¦ @q@>x\ge @p@", wrong=r"(@p@,@q@) ¦ [@p@,@q@] ¦ @p@<x\le @q@ ¦ x\ge @p@\text{ or }x<@q@ ¦ x\ge @p@"),
         Shape(r"\{@u@,@v@,@w@\} ¦ \{@w@, @u@, @v@\} ¦ \left\{@v@,@u@,@w@\right\} ¦ \lbrace @v@, @w@, @u@ \rbrace", wrong=r"\{\{@u@,@v@\},@w@\} ¦ \{@u@,\{@v@,@w@\}\} ¦ \{@u@,@v@\}", change="u v w"),
-        Shape(r"\{x\in\mathbb Z : @p@\le x\le @p+3@\} ¦ \{@p@,@p+1@,@p+2@,@p+3@\} ¦ \{x\in\mathbb{Z}\mid @p@\leq x\leq @p+3@\} ¦ \{x \mid x\in\mathbb{Z}, @p@\leq x < @p+4@\} ¦ \{x\in\mathbb Z : @p-1@< x\le @p+3@\}", wrong=r"\{x\in\mathbb Z : @p@<x\le @p+3@\} ¦ \{x\in\mathbb R : @p@\le x\le @p+3@\} ¦ [@p@,@p+3@] ¦ \{@p@,@p+3@\}"),
+        Shape(r"\{x\in\mathbb Z : @p@\le x\le @p+3@\} ¦ \{@p@,@p+1@,@p+2@,@p+3@\} ¦ \{x\in\mathbb{Z}\mid @p@\leq x\leq @p+3@\} ¦ \{x \mid x\in\mathbb{Z}, @p@\leq x < @p+4@\} ¦ \{x\in\mathbb Z : @p-1@< x\le @p+3@\} ¦ [@p@,@p+3@]\cap\mathbb{Z}", wrong=r"\{x\in\mathbb Z : @p@<x\le @p+3@\} ¦ \{x\in\mathbb R : @p@\le x\le @p+3@\} ¦ [@p@,@p+3@] ¦ \{@p@,@p+3@\}"),
         Shape(r"(@p@,@q@]\cup[@r@,@s@) ¦ [@r@,@s@)\cup(@p@,@q@] ¦ @p@<x\le @q@\text{ or }@r@\le x<@s@ ¦ x\in(@p@,@q@]\cup[@r@,@s@) ¦ \{x : @p@<x\leq @q@ \text{ or } @r@\le x<@s@\}", wrong=r"[@p@,@q@]\cup[@r@,@s@) ¦ (@p@,@q@)\cup[@r@,@s@) ¦ (@p@,@q@] ¦ (@p@,@s@) ¦ @p@<x\le @q@\text{ or }@r@<x<@s@"),
         Shape(r"\mathbb R\setminus\{@p@\} ¦ (-\infty,@p@)\cup(@p@,\infty) ¦ x\ne @p@ ¦ \{x\in\mathbb{R}: x\neq @p@\} ¦ x<@p@\text{ or }x>@p@ ¦ \mathbb{R}-\{@p@\}", wrong=r"\mathbb R ¦ \mathbb{R}\setminus\{@q@\} ¦ (-\infty,@p@]\cup(@p@,\infty) ¦ \{@p@\} ¦ x=@p@"),
         Shape(r"\emptyset ¦ \varnothing ¦ \{\} ¦ \{ \} ¦ ∅", wrong=r"\{0\} ¦ 0 ¦ \{\emptyset\} ¦ \mathbb{R} ¦ \{@p@\}"), Shape(r"\{\{@a@\},\{@b@,@c@\}\} ¦ \{\{@c@,@b@\},\{@a@\}\}", wrong=r"\{@a@,@b@,@c@\} ¦ \{@a@,\{@b@,@c@\}\}", change="a b ab")],

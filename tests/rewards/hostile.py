@@ -58,10 +58,11 @@ _SHAPES = (
 def known_names() -> list[str]:
     """Every name that the readers of maths give a meaning to."""
     from rewardkit.rewards.math import unit_table
-    from rewardkit.rewards.math.reading import normalise, tokens, words
+    from rewardkit.rewards.math.reading import macros, normalise, nouns, tokens, words
 
-    tables = (vars(module) for module in (normalise, tokens, words, unit_table))
-    found = {name for table in tables for value in table.values() for name in _names_in(value)}
+    tables = (vars(module) for module in (macros, normalise, nouns, tokens, words, unit_table))
+    units = set(unit_table.UNITS.replace("|", " ").split())
+    found = {name for table in tables for value in (*table.values(), units) for name in _names_in(value)}
     return sorted(found)
 
 

@@ -35,6 +35,14 @@ NEVER_PAID: dict[str, list[tuple[str, str]]] = {
         ("\\boldsymbol{\\omega}\\times\\mathbf{r}", "\\vec{r}\\times\\vec{\\omega}"), ("\\nabla\\times\\mathbf F", "\\nabla\\cdot\\mathbf F"),
         ("\\langle 2,1\\rangle", "\\mathbf i+2\\mathbf j"), ("(1,2)", "\\mathbf i+2\\mathbf j+3\\mathbf k"), ("\\hat k", "\\hat j\\times\\hat i"),
     ],
+    "products of capital letters with an inverse or a transpose": [
+        ("B", "ABA^{-1}"), ("ABA^{-1}", "B"), ("D", "PDP^{-1}"), ("ABA^{-1}", "A^{-1}BA"), ("(AB)^{-1}", "A^{-1}B^{-1}"), ("A^TB", "BA^T"),
+        ("(AB)^T", "A^{T}B^{T}"), ("X=A^{-1}B", "X=BA^{-1}"), ("A^{-1}(B-C)", "(B-C)A^{-1}"),
+    ],
+    "a value named by another letter": [("y=8", "h=8"), ("x=3, y=8", "x=3, g=8"), ("(x,y)=(1,2)", "x=1, f=2")],
+    "numerals with a prefix": [("0x1EC", "0x1ED"), ("\\mathtt{0x23A}", "0x24A"), ("0b101", "0b110"), ("0", "0x1F"), ("0b101", "5_{8}")],
+    "integers between other ends": [("[1,3]", "[1,3]\\cap\\mathbb{Z}"), ("\\{1,2,3\\}", "[1,4)\\cap\\mathbb{R}"), ("\\{1,2\\}", "[1,3]\\cap\\mathbb{Z}")],
+    "two lengths are no sum": [("250\\text{ cm}", "2\\text{ m}, 50\\text{ cm}"), ("3\\text{ hours}", "2\\text{ hours}, 60\\text{ minutes}")],
     "grouped digits are one number": [
         ("1,000,000", "1,000,001"), ("20,000", "20,000,000"), ("1,600", "600,001"), ("1,000", "0,1"),
         ("1,000", "1"), ("15,600", "600,15"), ("15,600", "15"), ("61,328", "\\{61,328\\}"),
@@ -188,6 +196,25 @@ PAID: dict[str, list[tuple[str, str]]] = {
         ("\\mathbf a\\times(\\mathbf b\\times\\mathbf c)", "(\\mathbf a\\cdot\\mathbf c)\\mathbf b-(\\mathbf a\\cdot\\mathbf b)\\mathbf c"),
         ("2\\mathbf a\\times3\\mathbf b", "6(\\mathbf a\\times\\mathbf b)"), ("\\hat k", "\\hat i\\times\\hat j"), ("\\mathbf{p}(1-\\mathbf{q})", "\\mathbf p-\\mathbf p\\mathbf q"),
         ("\\mathbf F\\cdot\\mathbf r", "\\mathbf r\\cdot\\mathbf F"), ("|\\mathbf a|\\mathbf b+\\mathbf a", "\\mathbf a+\\mathbf b|\\mathbf a|"),
+    ],
+    "products of capital letters with an inverse or a transpose": [
+        ("(AB)^{-1}", "B^{-1}A^{-1}"), ("(AB)^T", "B^TA^{\\top}"), ("A^{-1}(B-C)", "A^{-1}B-A^{-1}C"), ("\\frac{PV}{nT}", "PVn^{-1}T^{-1}"),
+        ("\\frac{B}{A}", "A^{-1}B"), ("2A^{-1}B", "A^{-1}(2B)"), ("X=A^{-1}B", "A^{-1}B"),
+    ],
+    "labels in any font": [("(a) 3, (b) 5", "\\mathrm{(a)} 3, \\mathrm{(b)} 5"), ("\\mathbf{(1)}\\ 3\\quad\\mathbf{(2)}\\ x>5", "(i) 3; (ii) x>5")],
+    "spacing between a command and a letter": [("x=1, y=2", "x=1,\\quad\\!y=2"), ("2\\pi r", "2\\pi\\!r"), ("\\alpha x", "\\alpha\\!\\!x")],
+    "declarations of integers": [
+        ("x=7k+3, k\\in\\mathbb{Z}", f"x=7n+3{declared}") for declared in (
+            "\\quad(n\\in\\mathbf{Z})", ",\\ n\\in\\mathbb{{Z}}", ",\\; n=0,\\pm1,\\pm2,\\ldots", "\\text{ for all }n\\in\\mathbb{Z}", "\\ \\forall n\\in\\mathbb{Z}",
+        )
+    ],
+    "residues": [("x\\equiv 3\\pmod 7", "x\\equiv 10\\text{ modulo }7"), ("x\\equiv 3\\pmod 7", "x \\equiv 3 modulo 7")],
+    "integers between two ends": [("\\{1,2,3\\}", "[1,3]\\cap\\mathbb{Z}"), ("\\{n\\in\\mathbb{Z}:0<n<4\\}", "\\mathbb{Z}\\cap(0,4)"), ("\\{2\\}", "\\mathbb{N}\\cap(1,3)")],
+    "numerals of a base": [
+        ("1EC_{16}", "0x1ec"), ("0b1010", "1010_2"), ("\\left(2AF\\right)_{16}", "2AF in base 16"), ("EB_{\\text{sixteen}}", "\\text{EB (base 16)}"),
+    ],
+    "amounts in two units": [
+        ("\\text{6 hours, 7 minutes}", "367\\text{ minutes}"), ("5 feet, 3 inches", "63 inches"), ("2 hours, and 5 minutes", "2\\text{ h }5\\text{ min}"),
     ],
     "vectors by components": [
         ("\\langle 1,2\\rangle", "\\mathbf i+2\\mathbf j"), ("\\mathbf i+2\\mathbf j", "(1,2,0)"), ("\\begin{pmatrix}1\\\\2\\end{pmatrix}", "\\hat i+2\\hat j"),

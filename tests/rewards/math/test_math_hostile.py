@@ -5,6 +5,10 @@ from __future__ import annotations
 import threading
 import time
 
+import pytest
+
+from rewardkit import faults
+from rewardkit.rewards.math import compare
 from tests.rewards.math import inline
 from tests.rewards.math.math_inputs import pathological
 
@@ -43,3 +47,13 @@ def test_no_hostile_response_is_paid_or_breaks_the_reward() -> None:
         assert found.status == "ok"
         assert found.score == 0.0 or name in EQUAL
         assert len(repr(found)) < 2_000
+
+
+@pytest.mark.parametrize("sign", ["!", " !", "\\%", "^\\circ", "'"])
+@pytest.mark.parametrize("head", ["72", "x", "2^3", "\\sqrt{2}", "(a)"])
+def test_many_signs_behind_a_value_exhaust_no_stack(
+    head: str, sign: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(faults, "COUNTS", type(faults.COUNTS)())
+    assert not compare("34", head + sign * 2_000).equal
+    assert not faults.COUNTS

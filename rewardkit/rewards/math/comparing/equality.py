@@ -43,6 +43,7 @@ from rewardkit.rewards.math.tree.nodes import (
     Pow,
     Ratio,
     Seq,
+    SetOp,
     Sym,
     Time,
     walk,
@@ -80,8 +81,9 @@ def _settled(node: Node) -> Node:
     """Return a tree with matrix arithmetic evaluated, names resolved and finite sets turned into lists."""
     if isinstance(node, Pow) and node.exponent == Sym("T"):
         return linear.transpose(node.base) or node
-    if isinstance(node, Builder):
-        return _members(node) or node
+    builder = realset.among_integers(node) if isinstance(node, SetOp) else node
+    if isinstance(builder, Builder):
+        return _members(builder) or node
     found = names.named(node)  # as in A(1,2), which is the point A
     return linear.fold(found) if isinstance(found, (Add, Mul, Div, Pow)) else found
 

@@ -133,7 +133,8 @@ def chain_value(node: Rel) -> Node | None:
 def same_label(a: Node, b: Node) -> bool:
     """Return True if two labels name the same thing. The names of a definition's arguments do not matter.
 
-    `y` may name any function. A function differs from its derivative and its inverse.
+    `y` names the same thing as any function of an argument. A function differs from its derivative and its
+    inverse.
     """
     if a == b or (isinstance(a, Text) and isinstance(b, Text) and fold(a.text) == fold(b.text)):
         return True
@@ -143,7 +144,8 @@ def same_label(a: Node, b: Node) -> bool:
     if not first or not second:
         return False
     names, primes = zip(*((name.rstrip("'"), name.count("'")) for name in (first, second)), strict=True)
-    return primes[0] == primes[1] and (names[0] == names[1] or "y" in names)
+    defined = isinstance(a, App) or isinstance(b, App)
+    return primes[0] == primes[1] and (names[0] == names[1] or (defined and "y" in names))
 
 
 def base_name(label: Node) -> str:

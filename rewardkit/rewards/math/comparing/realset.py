@@ -144,6 +144,16 @@ def integers(node: Builder) -> tuple[Node, ...]:
     return tuple(substitute(head, name, number(n)) for n in dict.fromkeys(members))
 
 
+def among_integers(node: SetOp) -> Builder | None:
+    r"""Return the set-builder form of an intersection such as `[1,5] \cap \mathbb{Z}`, or None."""
+    domains = [part for part in node.parts if isinstance(part, (Const, Sym)) and part.name in _INTEGERS]
+    if node.op != "cap" or len(domains) != 1 or any(map(symbols, node.parts)):
+        return None
+    member = Sym("n")
+    conditions = tuple(Rel(("in",), (member, part)) for part in node.parts if part not in domains)
+    return Builder(Rel(("in",), (member, domains[0])), Logic("and", conditions))
+
+
 def _between_ends(items: Spans) -> list[int]:
     """Return the integers in the spans."""
     found: list[int] = []

@@ -1,5 +1,7 @@
 """Finds the names of vectors and matrices: bold letters, letters under an arrow, and hatted i, j and k.
 
+Capital letters in a product with an inverse or transpose of one of them, as in `ABA^{-1}`, are matrices too.
+
 Products of vectors and matrices do not commute.
 """
 
@@ -8,7 +10,19 @@ from __future__ import annotations
 import re
 
 from rewardkit.rewards.math.reading.tokens import unit_vector
-from rewardkit.rewards.math.tree.nodes import Add, Div, Fn, Linear, Mul, Node, Pow, Sym, children, walk
+from rewardkit.rewards.math.tree.nodes import (
+    MINUS_ONE,
+    Add,
+    Div,
+    Fn,
+    Linear,
+    Mul,
+    Node,
+    Pow,
+    Sym,
+    children,
+    walk,
+)
 from rewardkit.rewards.math.tree.rebuild import rebuild
 
 _BOLD = re.compile(
@@ -16,6 +30,7 @@ _BOLD = re.compile(
     r"(?:\{(?P<group>[^{}]*(?:\{[^{}]*\}[^{}]*)*)\}|(?P<letter>\\?[a-zA-Z]))"
 )
 _LETTER = re.compile(r"\\?[a-zA-Z]+|[a-zA-Z]")
+_INVERTED = re.compile(r"[A-Z)][\s}]*\^[\s{]*(?:- ?1|T)")
 _HINTS = ("\\mathbf", "\\vec", "\\overright", "\\nabla", "hat")
 """Parts of commands. Every text that names a vector or matrix contains at least one of them."""
 
@@ -39,6 +54,29 @@ def names_in_bold(text: str) -> frozenset[str]:
         else:
             found.add(inner.removeprefix("\\"))
     return frozenset(found)
+
+
+def inverted(text: str, node: Node) -> frozenset[str]:
+    """Return the names of capital letters in products with an inverse or transpose of one of them."""
+    if _INVERTED.search(text) is None:
+        return frozenset()
+    products = (part for part in walk(node) if isinstance(part, Mul) and any(map(_is_inverted, part.factors)))
+    return frozenset().union(*map(_capitals, products))
+
+
+def _is_inverted(factor: Node) -> bool:
+    match factor:
+        case Pow(base=inner, exponent=exponent):
+            return exponent in (MINUS_ONE, Sym("T")) and bool(_capitals(inner))
+    return False
+
+
+def _capitals(node: Node) -> frozenset[str]:
+    """Return the capital letters in a formula, without those in exponents."""
+    if isinstance(node, Sym):
+        return frozenset({base(node.name)} if len(base(node.name)) == 1 and node.name[0].isupper() else ())
+    below = children(node)
+    return frozenset().union(*map(_capitals, below[:1] if isinstance(node, Pow) else below))
 
 
 def is_vector(node: Node, bold: frozenset[str]) -> bool:

@@ -281,6 +281,8 @@ _PLAIN = {
     if isinstance(macro.spelling, str) and name not in _SCANNED
 }
 _COMMAND = re.compile(r"\\([a-zA-Z]+|.)", re.DOTALL)
+_OPEN_COMMAND = re.compile(r"(?<!\\)\\[a-zA-Z]+\Z")
+_LONGEST_COMMAND = 40
 _BRACES = re.compile(r"\\.|[{}]", re.DOTALL)
 _OPTION = re.compile(rf"{_OPTIONAL.pattern}(?=\s?[{{\\])")
 _PLACE = re.compile(r"#([1-4])")
@@ -350,7 +352,16 @@ def _scan(text: str) -> str:
             done.append(_spelled(macro, arguments))
         start = position
     done.append(text[start:])
-    return "".join(done)
+    return _joined(done)
+
+
+def _joined(pieces: list[str]) -> str:
+    r"""Return the pieces as one text, with a space where a command would run into a letter: `\pi\!r`."""
+    whole = ""
+    for piece in filter(None, pieces):
+        glued = piece[0].isalpha() and _OPEN_COMMAND.search(whole[-_LONGEST_COMMAND:]) is not None
+        whole += f" {piece}" if glued else piece
+    return whole
 
 
 def _spelled(macro: Macro, arguments: list[str]) -> str:

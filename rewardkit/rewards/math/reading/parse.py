@@ -12,7 +12,7 @@ from fractions import Fraction
 from rewardkit.rewards.math import units
 from rewardkit.rewards.math.guards import MAX_DEPTH, MAX_TERMS, TooLarge, Unparsable
 from rewardkit.rewards.math.reading import atoms
-from rewardkit.rewards.math.reading.bold import is_vector, names_in_bold, with_products
+from rewardkit.rewards.math.reading.bold import inverted, is_vector, names_in_bold, with_products
 from rewardkit.rewards.math.reading.listing import ANYTHING, assemble
 from rewardkit.rewards.math.reading.postfixes import postfixed, with_words
 from rewardkit.rewards.math.reading.tokens import END, Token, tokenize
@@ -42,6 +42,8 @@ from rewardkit.rewards.math.tree.nodes import (
 
 _STARTS_FACTOR = table("num sym const fn frac sqrt binom open bar big begin group set wrap prefix currency")
 _NESTING = table("binary bmod choose")
+_MIXED = (3, 7, 12, 16, 24, 60, 3600)
+"""Sizes of a unit in the smaller unit that is counted beside it: feet in a yard, hours in a day."""
 _AFTER_AN_INTERVAL = ("", "sep", "conn", "setop", "rel")
 
 
@@ -54,6 +56,7 @@ def parse(text: str) -> Node:
     """
     bold = names_in_bold(text) if "\\" in text else frozenset()
     tree = _Descent(tokenize(text), bold).answer()
+    bold |= inverted(text, tree)
     return with_products(tree, bold) if len(bold) > 1 else tree
 
 
@@ -153,10 +156,12 @@ class _Descent:
             self.advance()
             node = Pow(node, self.exponent())
             self.leave()
-        while self.at("op", "!"):
+        for _ in range(MAX_DEPTH):
+            if not self.at("op", "!"):
+                return node
             self.advance()
             node = Fn("factorial", (node,))
-        return node
+        raise TooLarge(f"more than {MAX_DEPTH} signs behind an exponent")
 
     def at_modulus(self) -> bool:
         r"""Return True if the next tokens are a modulus, such as `\pmod 7` or `(mod 7)`."""
@@ -285,7 +290,7 @@ class _Descent:
             return value
         parts = [with_words(self, value)]
         while self.kind() == "num" or self._goes_on_smaller(parts[-1]):
-            if self.kind() == "conn":
+            while self.kind() != "num":
                 self.advance()
             value = self.sum()
             if self.kind() not in ("text", "letters"):
@@ -294,22 +299,23 @@ class _Descent:
         return parts[0] if len(parts) == 1 else Add(tuple(parts))
 
     def _goes_on_smaller(self, last: Node) -> bool:
-        """Return True if "and" and a number with a smaller unit of the same kind follow.
+        """Return True if "and" or a comma and a number with a smaller unit of the same kind follow.
 
-        For example, "and 45 minutes" follows `1 hour`.
+        For example, "and 45 minutes" follows `1 hour`. Values in `2 m, 50 cm` are a list, because a sum of
+        metric units is written as a decimal.
         """
-        number, unit = self.peek(1), self.peek(2)
-        if not isinstance(last, Quantity) or not self.at("conn", "and"):
-            return False
-        if number.kind != "num" or unit.kind != "text":
+        comma = self.kind() == "sep"
+        after = comma + (self.peek(comma) == ("conn", "and"))
+        number, unit = self.peek(after), self.peek(after + 1)
+        if not (after and isinstance(last, Quantity) and number.kind == "num" and unit.kind == "text"):
             return False
         first, second = units.read(last.unit).measure, units.read(unit.value).measure
-        return (
-            first is not None
-            and second is not None
-            and first.dimensions == second.dimensions
-            and first.factor > second.factor
-        )
+        if first is None or second is None or first.dimensions != second.dimensions:
+            return False
+        ratio = first.factor / second.factor
+        if not comma:
+            return ratio > 1
+        return ratio in _MIXED and number.value.isdigit() and int(number.value) < ratio
 
     def words(self) -> Node:
         """Parse a run of words that is not mathematics, or the value after harmless words."""

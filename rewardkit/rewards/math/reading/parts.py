@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from rewardkit.rewards.math.reading.macros import TEXT_COMMANDS
+
 
 class LabelledPart(NamedTuple):
     """Number of a part of a question, starting at 1, and the text that answers it."""
@@ -44,8 +46,9 @@ _PIECE = re.compile(
     re.VERBOSE,
 )
 """Pattern of a label, alone or after a word, or of a bracket. Labels do not occur within brackets."""
+_FONT = rf"\\(?:{'|'.join(sorted(TEXT_COMMANDS))})"
 _WRAPPED = re.compile(
-    rf"\\text ?\{{ ?((?:[a-zA-Z]{{2,12}} ?)?(?:\((?:{_LABEL})\)|(?:{_LABEL})[).:]|(?<= )(?:{_LABEL}))[.:]?"
+    rf"{_FONT} ?\{{ ?((?:[a-zA-Z]{{2,12}} ?)?(?:\((?:{_LABEL})\)|(?:{_LABEL})[).:]|(?<= )(?:{_LABEL}))[.:]?"
     rf"|[a-zA-Z]{{2,12}}(?= ?\}} ?\((?:{_LABEL})\))) ?\}}"
 )
 _JOINT = re.compile(r"(?:[ ,;.]|\\\\|\\text ?\{[ ,;]*(?:and)?[ ,;]*\}|(?<=[ ,;])and)+\Z")
@@ -59,12 +62,12 @@ def parts_of(text: str) -> tuple[LabelledPart, ...]:
     The result is empty unless the numbers of the labels run from 1 without a gap, each label has text after
     it, and no text comes before the first label.
     """
-    if text.startswith("\\text"):
+    if text.startswith("\\"):
         text = _WRAPPED.sub(r" \1 ", text).strip()
     first = _PIECE.match(text)
     if first is None or first["open"]:
         return ()
-    if "\\text" in text:
+    if "\\" in text:
         text = _WRAPPED.sub(r" \1 ", text)
     found = list(_labels(text))
     if not 1 < len(found) <= _MOST:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from rewardkit.rewards.math.guards import Unparsable
+from rewardkit.rewards.math.guards import MAX_DEPTH, TooLarge, Unparsable
 from rewardkit.rewards.math.reading.atoms import literal, raw_group
 from rewardkit.rewards.math.reading.levels import Parser
 from rewardkit.rewards.math.reading.nouns import SCALES
@@ -31,7 +31,7 @@ from rewardkit.rewards.math.units import ORDINALS
 
 def postfixed(parser: Parser, node: Node) -> Node:
     """Parse the postfixes of a value: powers, factorials, percent and degree signs."""
-    while True:
+    for _ in range(MAX_DEPTH):
         token = parser.peek()
         if token == ("op", "^"):
             node = _raise(parser, node)
@@ -52,6 +52,7 @@ def postfixed(parser: Parser, node: Node) -> Node:
             node = Degree(node)
         else:
             return node
+    raise TooLarge(f"more than {MAX_DEPTH} signs behind a value")
 
 
 def _composes(parser: Parser) -> bool:

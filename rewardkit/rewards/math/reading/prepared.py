@@ -113,7 +113,7 @@ class PreparedAnswer:
             return Num(int(self.text)), ""
         if (parts := self._parts) is not None:
             return parts, ""
-        special = _special(self.words)
+        special = _special(self.words, words.unwrap(self.text))
         if special is not None:
             return special, ""
         problem = ""
@@ -278,7 +278,7 @@ def _worded_spellings(text: str, plain: str) -> list[str]:
     found = []
     if text.endswith((")", ")}")) and (about := _ABOUT.search(text)) is not None:
         found.append(_spelled(f"{text[: about.start()]} \\approx {about['value']}"))
-    if ("integer" in text or "\\mathbb" in text) and (declared := _integer_declared(text)):
+    if _MAY_DECLARE.search(text) and (declared := _integer_declared(text)):
         found.append(_spelled(declared))
     if "for" in text:
         shorter = _FOR_ALL.sub("", text)
@@ -291,11 +291,15 @@ def _worded_spellings(text: str, plain: str) -> list[str]:
 
 _TEXT_GROUP = re.compile(r"\\text ?\{([^{}]*)\}")
 _INTEGER = re.compile(
-    r"(?:(?<![A-Za-z]{3})(?<![A-Za-z]{3} )|(?<=circ)|(?<=circ ))[\s,;(]*\b(?:(?:where|with|for|and) ){0,2}"
+    r"(?:(?<![A-Za-z]{3})(?<![A-Za-z]{3} )|(?<=circ)|(?<=circ ))[\s,;(]*(?<![A-Za-z])"
+    r"(?:(?:where|with|for|and|all|any|every|each|some|\\forall) ?){0,3}"
     r"(?:(?P<before>[a-zA-Z]) (?:is |= )?(?:an |any |some )?(?:arbitrary )?integer"
     r"|(?:(?:any|all|every|each|some|an) )?integers? (?:values? (?:of )?)?(?P<after>[a-zA-Z])"
-    r"|(?P<within>[a-zA-Z]) ?\\in ?\\mathbb ?(?:\{ ?Z ?\}|Z))[\s).]*$"
+    r"|(?P<within>[a-zA-Z]) ?\\in ?\\math(?:bb|bf|rm) ?(?:\{[{ ]{0,4}Z[ }]{0,4}\}|Z)"
+    r"|(?P<counted>[a-zA-Z]) ?= ?0(?: ?, ?(?:\\pm ?[1-9])+){1,4} ?, ?\\ldots)[\s).]*$"
 )
+r"""Pattern of a closing declaration of an integer: `(n \in \mathbb{Z})`, `n = 0, \pm 1, \ldots`."""
+_MAY_DECLARE = re.compile(r"integer|\\in ?\\math|\\ldots")
 
 
 def _integer_declared(text: str) -> str:
@@ -314,8 +318,10 @@ _DIVISION = re.compile(r"(\d{1,18}) (?:[Rr]|rem(?:ainder|\.)?) ?(\d{1,18})")
 """Pattern of a quotient with its remainder: `17 R 3`."""
 
 
-def _special(text: str) -> Node | None:
+def _special(text: str, canonical: str) -> Node | None:
     """Parse an answer in a notation outside the grammar, or return None.
+
+    Both arguments are words without commands, the second of the text in canonical spelling.
 
     These notations are clock times, numerals in a stated base, dates, quotients with a remainder and circled
     digits.
@@ -325,8 +331,7 @@ def _special(text: str) -> Node | None:
     time = words.clock(text) if _TIMELY.search(text) else None
     if time is not None and (time[1] or _looks_like_clock(text)):
         return Time(*time)
-    based = _BASED.fullmatch(text)
-    if based is not None and (found := _numeral(based)) is not None:
+    if (found := _numeral(canonical)) is not None:
         return found
     day = words.date(text)
     if day is not None:
@@ -345,11 +350,24 @@ _BASED = re.compile(
 """Pattern of a numeral in a stated base: `(1A)_{16}`, `1011 (base 2)`, `11_\\text{two}`."""
 
 
-def _numeral(found: re.Match[str]) -> Based | None:
-    spelled = found["base"] if found["base"].isdigit() else spelled_number(found["base"])
+_PREFIXED = re.compile(r"0(?P<prefix>[bBoOxX])(?P<digits>[0-9A-Fa-f]{1,60})")
+_PREFIXES = {"b": 2, "o": 8, "x": 16}
+
+
+def _numeral(text: str) -> Based | None:
+    """Return a numeral whose base is stated by a subscript, in words or by a prefix, or None."""
+    if (prefixed := _PREFIXED.fullmatch(text)) is not None:
+        return Based(prefixed["digits"].upper(), _PREFIXES[prefixed["prefix"].lower()])
+    found = _BASED.fullmatch(text)
+    if found is None:
+        return None
+    in_words = not found["base"].isdigit()
+    spelled = spelled_number(found["base"]) if in_words else found["base"]
     base = int(spelled) if spelled is not None else 0
     digits = found["digits"].upper()
-    return Based(digits, base) if 2 <= base <= 36 and any(map(str.isdigit, digits)) else None
+    # `EB_{16}` may be a variable.
+    certain = in_words or "base" in text or any(map(str.isdigit, digits))
+    return Based(digits, base) if 2 <= base <= 36 and certain else None
 
 
 _TIMELY = re.compile(r":|m|clock|noon", re.IGNORECASE)

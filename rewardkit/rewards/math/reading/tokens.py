@@ -285,7 +285,7 @@ def _text(inner: str, tokens: list[Token], *, bare: bool) -> None:
         if inner.startswith(","):
             tokens.append(Token("sep", ","))
         tokens.append(Token("conn", words.CONNECTIVES[folded]))
-    elif folded == "mod":
+    elif folded in words.MODULUS_WORDS:
         tokens.append(Token("pmod", "rest"))
     elif inner in _CURRENCIES and not tokens:
         tokens.append(Token("currency", _CURRENCIES[inner]))
@@ -347,12 +347,12 @@ def _word(word: str, tokens: list[Token]) -> None:
     folded = word.casefold()
     previous = tokens[-1].kind if tokens else ""
     after_value = previous in ("num", "close", "sym", "const", "text", "percent", "degree")
-    if word in words.FUNCTIONS or (folded in words.FUNCTIONS and len(word) > 2):
+    if folded in words.MODULUS_WORDS:
+        tokens.append(Token("pmod", "rest"))
+    elif word in words.FUNCTIONS or (folded in words.FUNCTIONS and len(word) > 2):
         name = word if word in words.FUNCTIONS else folded
         if name in ("sqrt", "frac", "binom"):
             tokens.append(Token(name, ""))
-        elif name == "mod":
-            tokens.append(Token("pmod", "rest"))
         elif name == "deg":
             tokens.append(Token("degree", ""))
         else:

@@ -46,6 +46,7 @@ LEADS = table(
     "point points value values number numbers interval set pair function vector matrix line equation"
 )
 """Words that may precede a value without changing it."""
+MODULUS_WORDS = frozenset({"mod", "modulo"})
 PERCENT_WORDS = frozenset({"percent", "percents", "pct", "percentage", "per cent"})
 DEGREE_WORDS = frozenset({"degrees", "degree", "deg", "度"})
 
