@@ -29,9 +29,11 @@ from rewardkit.users_code import running, told
 
 MODEL = "policy"
 """Model name for programs that require a model name."""
-_STDERR_BYTES = 2000
+_STDERR_BYTES = 8000
 _STDOUT_BYTES = 1 << 20
 """Number of bytes kept from the end of the program's standard error and of its standard output."""
+_OF_A_TRACEBACK = (" ", "\t", "Traceback (most recent call last)")
+"""Beginnings of lines that show where an error occurred, and not which one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +154,7 @@ async def _run_command(command: Sequence[str], base_url: str, row: Any) -> Progr
     finally:
         written, said = out.close(), errors.close()
     lines = [line for line in plain_text(written).splitlines() if line.strip()]
-    stderr = " ".join(plain_text(said).split())[-500:]
+    stderr = _shown(plain_text(said))
     end = ProgramEnd(None, lines[-1].strip() if lines else "", stderr)
     if code == 0:
         return end
@@ -163,6 +165,12 @@ async def _run_command(command: Sequence[str], base_url: str, row: Any) -> Progr
 def behind(stderr: str) -> str:
     """Return the end of the standard error for the end of a message, or an empty string if there is none."""
     return f": ...{stderr}" if stderr else ""
+
+
+def _shown(stderr: str) -> str:
+    """Return the end of a program's standard error in one line, without the lines of tracebacks."""
+    lines = [line for line in stderr.splitlines() if line.strip() and not line.startswith(_OF_A_TRACEBACK)]
+    return " ".join(" ".join(lines or stderr.splitlines()).split())[-500:]
 
 
 async def _ended(process: asyncio.subprocess.Process) -> int:

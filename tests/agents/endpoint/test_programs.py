@@ -79,6 +79,7 @@ def test_how_a_program_ends_is_how_its_episode_ends(tokenizer: Any, tmp_path: Pa
         assert (episode.ended, episode.status) == (ended, status), (name, episode.detail)
         assert (detail or "") in (episode.detail or ""), name
         assert len((episode.detail or "").splitlines()) <= 1, name
+        assert "Traceback" not in (episode.detail or "") and 'File "' not in (episode.detail or ""), name
 
 
 def test_what_a_program_leaves_behind_is_killed_and_a_cancel_kills_it(tokenizer: Any, tmp_path: Path) -> None:
