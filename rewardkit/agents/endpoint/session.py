@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from rewardkit.agents.endpoint.branches import TOO_LONG, EpisodeBranch, EpisodeBranches, changed, key_of
@@ -63,10 +64,18 @@ class ProgramSession:
         self.use = ProgramUse()
         self.completion: Completion | None = None
         """Result that the program has reported, if any."""
-        self.drift: str | None = None
-        """Change to the history that the program made between two requests that repeat the same turns."""
+        self._changes: list[str] = []
+        """Changes to the history that the program made between two requests that repeat the same turns."""
         self._one_at_a_time = asyncio.Lock()
         self._refusals = 0
+
+    @property
+    def drift(self) -> str | None:
+        """Return the first change if the program changes its history again and again, or else None.
+
+        Many programs change it once, since they ask for the final answer without tools.
+        """
+        return self._changes[0] if len(self._changes) > 1 else None
 
     def once(
         self, key: str, again: bool, connected: Callable[[], bool], work: Callable[[], Awaitable[Any]]
@@ -155,11 +164,11 @@ class ProgramSession:
 
     def _begin(self, asked: AskedTurn) -> EpisodeBranch:
         found = (changed(branch, asked) for branch in reversed(self.branches.all))
-        if (drift := next(filter(None, found), None)) is not None:
-            self.drift = drift
+        self._changes += islice(filter(None, found), 1)
+        if self.drift is not None:
             say_once(
                 "an external program changes its earlier messages, so that its requests begin new branches: "
-                f"{drift}",
+                f"{self.drift}",
                 "drift",
             )
         if self.branches.full:

@@ -140,6 +140,13 @@ async def forced_tool(base_url: str, prompt: list[Any]) -> None:
     assert said["tool_calls"][0]["function"]["name"] == "add"
 
 
+async def final_answer_without_tools(base_url: str, prompt: list[Any]) -> None:
+    """As smolagents asks when its steps are used up."""
+    said = await chat(base_url, prompt, tools=[ECHO])
+    heard = {"role": "tool", "tool_call_id": said["tool_calls"][0]["id"], "content": "a"}
+    await chat(base_url, [*prompt, said, heard, user("Answer now.")])
+
+
 async def structured_output(base_url: str, prompt: list[Any]) -> None:
     form = {"name": "answer", "schema": {"type": "object", "properties": {"n": {"type": "integer"}}}}
     await chat(base_url, prompt, response_format={"type": "json_schema", "json_schema": form}, min_tokens=2)
@@ -193,6 +200,7 @@ HISTORIES: dict[str, tuple[Program, list[str], Wanted]] = {
             [['{"text": "a"}}\n</tool_call>', 'add", "arguments": {}}\n</tool_call>']],
         ),
     ),
+    "final answer without tools": (final_answer_without_tools, [CALL, TWO], Wanted(TWO, [[CALL], [TWO]])),
     "structured output": (structured_output, ['{"n": 42}'], Wanted('{"n": 42}', [["n 42}"]])),
     "streaming": (streaming, [ONE, TWO], Wanted(TWO, [[ONE, TWO]])),
     "parallel": (parallel, [ONE, TWO, THREE, FOUR], Wanted(FOUR, [[ONE, THREE], [TWO, FOUR]])),
@@ -392,6 +400,17 @@ def clock(names: Sequence[str] = ()) -> Program:
             history += [await chat(base_url, [system, *history], tools=tools), user("More.")]
 
     return program
+
+
+def test_a_single_change_of_the_history_is_not_told(
+    tokenizer: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from rewardkit.agents.endpoint import program_requests
+
+    program_requests._said.discard("drift")
+    episode, _ = play(tokenizer, [CALL, TWO], final_answer_without_tools)
+    assert (episode.status, len(episode.branches)) == ("ok", 1)
+    assert "new branches" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("tools", "shown"), [((), "12:00:01"), (("echo",), "echo1")])
