@@ -28,6 +28,9 @@ T = TypeVar("T")
 class EnvironmentSession:
     """Interaction with an environment. `begin` passes the environment's prompt and tools to the episode."""
 
+    name = "the environment"
+    """Name for messages."""
+
     def __init__(self, row: EpisodeRow, of_run: str) -> None:
         """Create the environment that the run or the row names, without contacting the environment.
 
