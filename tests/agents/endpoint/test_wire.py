@@ -152,6 +152,48 @@ def test_requests_at_once_are_turns_one_after_the_other(tokenizer: Any) -> None:
     assert len(episode.branches) == 4
 
 
+SENT: dict[str, tuple[str, dict[str, Any]]] = {
+    "openai-agents 0.24": ("/responses", {"include": [], "instructions": "You add."}),
+    "pydantic-ai 2.62": ("/responses", {"stream": False, "instructions": "You add.", "tool_choice": "auto"}),
+    "langchain-openai 1.7": ("/chat/completions", {"stream": False}),
+    "verifiers 0.4": ("/chat/completions", {"stream": True, "stream_options": {"include_usage": True}}),
+}
+"""Fields that public harnesses send beside the messages and tools, as seen from the packages themselves."""
+
+
+@pytest.mark.parametrize("name", SENT)
+def test_the_requests_of_a_public_harness_are_one_history(tokenizer: Any, name: str) -> None:
+    path, fields = SENT[name]
+    call = {"name": "echo", "arguments": '{"text":"a"}'}
+    if path == "/responses":
+        key, tools = "input", [{"type": "function", "strict": True, **ECHO["function"]}]
+        text = {"type": "output_text", "text": "I look. ", "annotations": []}
+        said = [
+            {"type": "message", "role": "assistant", "id": "msg_1", "status": "completed", "content": [text]},
+            {"type": "function_call", "call_id": "call_1_0", "id": "fc_1_0", **call},
+            {"type": "function_call_output", "call_id": "call_1_0", "output": "a"},
+        ]
+    else:
+        key, tools = "messages", [ECHO]
+        calls = [{"type": "function", "id": "call_1_0", "function": call}]
+        said = [
+            {"role": "assistant", "content": "I look. ", "tool_calls": calls},
+            {"role": "tool", "tool_call_id": "call_1_0", "content": "a"},
+        ]
+
+    async def program(base_url: str, prompt: list[Any]) -> None:
+        for messages in (prompt, [*prompt, *said]):
+            body = {"model": "policy", key: messages, "tools": tools, **fields}
+            status, answer = await post(base_url, path, body)
+            assert status == 200, answer
+
+    turns = ["I look. " + call_of("echo", text="a"), "It is 42."]
+    episode, _ = play(tokenizer, turns, program)
+    assert (episode.status, episode.detail, episode.branches) == ("ok", None, [])
+    assert [turn.role for turn in episode.turns] == ["assistant", "tool", "assistant"]
+    assert episode.answer == turns[-1]
+
+
 def test_a_stream_ends_with_its_usage_where_that_is_asked_for(tokenizer: Any) -> None:
     async def program(base_url: str, prompt: list[Any]) -> None:
         body = {"messages": prompt, "stream": True, "stream_options": {"include_usage": True}}
