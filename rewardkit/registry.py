@@ -314,6 +314,11 @@ class Registry:
             return self.find(data_source)
         return found
 
+    def needs_ground_truth(self, data_source: str) -> bool:
+        """Return True unless the data source's reward reads only the score that an episode already has."""
+        found = self.find(data_source)
+        return found is None or not found.of_episode
+
     def looks_at_groups(self, data_source: str) -> bool:
         """Return True if the reward for a data source has to score all responses to a prompt together."""
         found = self.find(data_source)

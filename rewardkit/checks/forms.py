@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from rewardkit.checks.findings import Findings
-from rewardkit.checks.training import has_in, needs_truth
+from rewardkit.checks.training import has_in
 from rewardkit.errors import InputError, did_you_mean
 from rewardkit.files.formats import RowFile, columns_of
+from rewardkit.registry import REGISTRY
 from rewardkit.rows import PROMPT, RowNames, find_names, first_of, value_at
 from rewardkit.tables import is_list, is_text, type_of
 
@@ -106,7 +107,7 @@ def check_columns(file: RowFile, form: FileForm, findings: Findings, *, data_sou
         if names.data_source is None and data_source is None:
             wrong("data_source", "the file has no column 'data_source'; pass --data-source")
         source = data_source or (value_at(file.first_row(), names.data_source) if names.data_source else "")
-        if names.ground_truth is None and needs_truth(source):
+        if names.ground_truth is None and REGISTRY.needs_ground_truth(str(source)):
             wrong("ground_truth", "the file has no column 'ground_truth' or 'reward_model.ground_truth'")
         if names.prompt is None:
             wrong("prompt", "the file has no column 'prompt'")

@@ -41,7 +41,9 @@ def training_names(file: RowFile, prompt_key: str) -> RowNames:
     columns = columns_of(file)
     names = replace(find_names(has_in(file)), prompt=prompt_key if prompt_key in columns else None)
     needed = {"data_source": names.data_source, prompt_key: names.prompt, "ground_truth": names.ground_truth}
-    if names.data_source is not None and not needs_truth(value_at(file.first_row(), names.data_source)):
+    if names.data_source is not None and not REGISTRY.needs_ground_truth(
+        str(value_at(file.first_row(), names.data_source))
+    ):
         del needed["ground_truth"]
     missing = [name for name, found in needed.items() if found is None]
     if missing:
@@ -50,12 +52,6 @@ def training_names(file: RowFile, prompt_key: str) -> RowNames:
             "`rewardkit check` names the command that converts the file"
         )
     return names
-
-
-def needs_truth(data_source: Any) -> bool:
-    """Return True unless the data source's reward reads only the score that an episode already has."""
-    found = REGISTRY.find(str(data_source))
-    return found is None or not found.of_episode
 
 
 def training_row(row: Mapping[str, Any], where: str, names: RowNames) -> dict[str, Any]:
@@ -77,7 +73,7 @@ def training_row(row: Mapping[str, Any], where: str, names: RowNames) -> dict[st
         names.prompt: sample.prompt,
     }
     for name, value in values.items():
-        if not value and (name != "ground_truth" or needs_truth(sample.data_source)):
+        if not value and (name != "ground_truth" or REGISTRY.needs_ground_truth(sample.data_source)):
             raise InputError(f"{where}: {name} is empty; remove the row, or fill the column")
     return {
         "data_source": sample.data_source,

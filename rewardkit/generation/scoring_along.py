@@ -20,6 +20,7 @@ from rewardkit.logs.scored_rows import carried_fields, renamed_names
 from rewardkit.offline.columns import carried_columns, carried_values, score_columns
 from rewardkit.offline.report import Report
 from rewardkit.pictures import media_columns
+from rewardkit.registry import REGISTRY
 from rewardkit.row_reports import episode_facts, known_score
 from rewardkit.rows import RowNames
 from rewardkit.scoring.pending import Pending
@@ -156,9 +157,17 @@ def _check(table: pa.Table, names: RowNames, data_source: str | None) -> None:
     wanted = {"ground_truth": (names.ground_truth, "--ground-truth-key")}
     if data_source is None:
         wanted["data_source"] = (names.data_source, "--data-source")
+    if not _needs_ground_truth(table, names, data_source):
+        del wanted["ground_truth"]
     for what, (name, option) in wanted.items():
         if name is None or type_of(table.schema, name) is None:
             raise InputError(
                 f"--score requires a column '{name or what}', but the prompt file does not have one; pass "
                 f"{option} (columns: {has})"
             )
+
+
+def _needs_ground_truth(table: pa.Table, names: RowNames, data_source: str | None) -> bool:
+    if data_source is None and names.data_source in table.schema.names and len(table):
+        data_source = table.column(names.data_source)[0].as_py()
+    return data_source is None or REGISTRY.needs_ground_truth(data_source)

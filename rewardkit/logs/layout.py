@@ -37,6 +37,7 @@ from rewardkit.logs.trial import (
     try_readings,
 )
 from rewardkit.pictures import media_columns
+from rewardkit.registry import REGISTRY
 from rewardkit.row_reports import own_failure, report_columns
 from rewardkit.rows import (
     DATA_SOURCE,
@@ -387,7 +388,9 @@ def _check(
     if not layout.to_score or said is None:  # If no row is readable, each row reports its own error.
         return
     held = names.ground_truth if layout.kind is None or _holds_any(rows, names.ground_truth) else None
-    if held is None and said.ground_truth is None and layout.join is None:
+    source = layout.data_source or said.data_source
+    needed = source is None or REGISTRY.needs_ground_truth(str(source))
+    if needed and held is None and said.ground_truth is None and layout.join is None:
         raise _no_ground_truth(file, layout, first)
     if (against := found.refused) is not None:
         source = layout.data_source or said.data_source

@@ -18,6 +18,7 @@ from rewardkit.logs.kinds import facts_of
 from rewardkit.logs.layout import RowLayout, reader_of
 from rewardkit.logs.lists import with_lists
 from rewardkit.pictures import is_there, marked
+from rewardkit.registry import REGISTRY
 from rewardkit.row_reports import episode_facts, known_score, report_columns
 from rewardkit.rows import (
     Fields,
@@ -287,7 +288,9 @@ def _lacking(layout: RowLayout, source: Any, ground_truth: str | None) -> str | 
         return None
     if source is None:
         return f"'{layout.names.data_source or 'data_source'}' is null"
-    return f"'{layout.names.ground_truth or 'ground_truth'}' is null or NaN" if ground_truth is None else None
+    if ground_truth is None and REGISTRY.needs_ground_truth(str(source)):
+        return f"'{layout.names.ground_truth or 'ground_truth'}' is null or NaN"
+    return None
 
 
 # --- columns ------------------------------------------------------------------------------------------

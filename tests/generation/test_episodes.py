@@ -421,9 +421,15 @@ def test_an_environment_is_played_and_scores_what_came_of_it(tmp_path: Path) -> 
         "agent_name": ["env"] * 6,
     }
     prompts = prompts_of(tmp_path / "p.parquet", **columns)
+    pq.write_table(pq.read_table(prompts).drop_columns("ground_truth"), prompts)
     with closing(Player()) as chat, game_server() as game:
         words = ["--url", chat.url, "--model", "m", "--score", "--max-assistant-turns", "3"]
         rows = generated(prompts, tmp_path / "a.parquet", *words, "--env", f"ors:{game.url}")
+    scored_later = tmp_path / "later.parquet"
+    assert run(["score", str(tmp_path / "a.parquet"), "--prefix", "later_", "--out", str(scored_later)]) == 0
+    assert [row["later_score"] for row in pq.read_table(scored_later).to_pylist()] == [
+        row["score"] for row in rows
+    ]
     assert [row["score"] for row in rows] == [[0.0], [0.0], [1.0], [1.0], [0.5], [0.0]]
     assert [row["ended"][0] for row in rows].count("done") == 2
     assert rows[3]["turn_rewards"] == [[0.5, 1.0]]

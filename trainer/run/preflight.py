@@ -15,11 +15,11 @@ from typing import Any
 from rewardkit.audit.audit_file import audit_first_rows
 from rewardkit.audit.report import first_line
 from rewardkit.checks.first_look import look_at_prompts
-from rewardkit.checks.training import needs_truth
 from rewardkit.errors import ConfigError, InputError
 from rewardkit.groups import needs_group
 from rewardkit.lock.checking import moved_rewards, read_lock
 from rewardkit.model_folders import read_config, why_no_model
+from rewardkit.registry import REGISTRY
 from rewardkit.rewards.model import check_path
 from rewardkit.rows import RowNames
 from rewardkit.scoring.scorer import Scorer
@@ -73,7 +73,7 @@ def _check_data(config: Config) -> list[str]:
     notes, resolved = check_agents(config, episodes)
     for row, episode in zip((row for rows in read.values() for row in rows), resolved, strict=True):
         first.setdefault(row["data_source"], row)
-        if episode.agent.opens is None and needs_truth(row["data_source"]):
+        if episode.agent.opens is None and REGISTRY.needs_ground_truth(row["data_source"]):
             by_text.setdefault(row["data_source"], row)
     by_model = set(model_sources(config, first))  # the reward model is tested once it is loaded
     first = {source: row for source, row in first.items() if source not in by_model}
