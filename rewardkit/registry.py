@@ -201,7 +201,7 @@ class Reward:
         return shown_options(self.make_options({}))
 
     def option_docs(self) -> dict[str, str]:
-        """Return the descriptions, by name, of the options that have a string below their field."""
+        """Return the descriptions of the options, by name, from the strings below their fields."""
         return field_docs(self.options_class)
 
     def describe(self) -> dict[str, Any]:

@@ -27,7 +27,7 @@ _OUTPUT = 48 << 20
 
 _UNPACK = "mkdir -p /box/w/app && if [ -e app.tar ]; then tar -xf app.tar -C app; fi; rm -f /box/w/app.tar"
 _PACK = "tar -cf app.tar -C app ."
-# The archive is removed under its path in the jail, since this path does not exist outside the jail.
+# The archive is removed by its path inside the jail, which does not exist outside.
 
 
 class SandboxBox:

@@ -141,7 +141,7 @@ def _words_of(given: Mapping[str, Any]) -> list[str]:
 
 
 def _refuse_secrets(words: Sequence[str], found: Mapping[str, Identity], options: Sequence[Any]) -> None:
-    """Check that the words to record in a lock contain no secrets.
+    """Check that the command line to store in a lock file contains no secrets.
 
     Raises:
         OptionsError: A word contains a password, a query, a request field or an option that may be a key.

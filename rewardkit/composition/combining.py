@@ -30,7 +30,7 @@ def combine(node: CompositionNode, lookup: Lookup) -> Score | None:
         found = _KINDS[node.kind](node, lookup)
     if found is not None and found.status != "ok" and not isinstance(node.on_failure, str):
         says = isinstance(node, Combine) or node.reward.name not in SPANS
-        correct = False if says else None  # the failure of a shaping part does not make the answer wrong
+        correct = False if says else None  # an answer is not wrong because a shaping reward failed
         return Score(float(node.on_failure), correct=correct, detail=f"{node.path} failed: {found.status}")
     return found
 

@@ -27,7 +27,7 @@ def _carrier() -> str:
 
 
 def apart(program: str, declaration: str, tests: str) -> ApartSources:
-    """Return a JavaScript program that answers calls, and its tests."""
+    """Return a JavaScript program that answers calls, and the calls to make."""
     declared = Declaration(declaration, r"^(?:async\s+)?(?:function|const|let|var)\b")
     found = _DECLARED.search(code_only(declared.header))
     if found is None:

@@ -28,7 +28,7 @@ def excess(pid: int, job: child.JailJob, jail: child.Jail) -> int:
     if used.threads > job.threads + job.profile.threads:
         return PROCESSES
     in_use = used.resident
-    if job.processes:  # also count the child processes, which are the only others in this namespace
+    if job.processes:  # add the child processes; this namespace has no other processes
         everything = [_usage(each) for each in _pids(pid, job)]
         if sum(each.cpu_s for each in everything) > job.cpu_s:
             return CPU

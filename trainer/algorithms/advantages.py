@@ -84,7 +84,7 @@ def grpo_passk(scores: Tensor, groups: Tensor, lengths: Tensor, norm_by_std: boo
 def rloo(scores: Tensor, groups: Tensor, lengths: Tensor, norm_by_std: bool) -> Tensor:
     """Return RLOO advantages (Ahmadian et al. 2024, arXiv:2402.14740).
 
-    They are the score minus the mean score of the other responses in the group.
+    Each is the response's score minus the mean score of the other responses in the group.
     """
     centred, inverse, sizes = _centred(scores, groups)
     return centred * (sizes / (sizes - 1).clamp(min=1))[inverse]

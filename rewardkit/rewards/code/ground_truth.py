@@ -78,7 +78,7 @@ def _object(text: str) -> dict[str, Any]:
 
 
 def _not_json(text: str, reason: str) -> Any:
-    """Read a ground truth that is not JSON, but Python source with tests or a Python object literal."""
+    """Read a ground truth that is not JSON: Python tests or a Python literal."""
     try:
         body = ast.parse(text).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -49,7 +49,7 @@ class RequestAccount(AttemptMeter):
         """Tokens that the attempt in flight took from the limit per minute. None: no attempt is in flight."""
 
     async def begin(self) -> None:
-        """Reserve the largest cost of an attempt before it is sent.
+        """Reserve the highest possible cost of a request before it is sent.
 
         Raises:
             OverBudgetError: The attempt might exceed the budget.

@@ -46,7 +46,7 @@ def without_struck(said: str) -> str:
 
 
 def markers(said: str, marker: str) -> list[tuple[int, int]]:
-    """Return the start and end of each marker. Its colon may follow the mark that ends bold type or code.
+    """Return the start and end of each marker. In `**Score**:`, the colon follows the closing asterisks.
 
     `Score:` is not a marker within `Subscore:`.
     """

@@ -282,7 +282,7 @@ def _normal(items: list[Span]) -> Spans:
 
 
 def _same(a: Any, b: Any, one: Node, other: Node) -> bool:
-    """Return True if two ends of spans, given as values and as trees, are equal."""
+    """Return True if two interval endpoints are equal. Each is given as a value and as a tree."""
     if not _true("=", a, b):
         return False
     if one != other and not same_constant(one, other):

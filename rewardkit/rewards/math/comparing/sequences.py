@@ -220,7 +220,7 @@ def _with_integers(
     options: MathOptions,
     equal: Rule,
 ) -> bool | None:
-    """Compare families in an integer parameter, ignoring its name.
+    """Compare two families of values that depend on an integer. Its name does not matter.
 
     Args:
         first: Items of the first side without its declarations.
