@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from torch.distributed.elastic.multiprocessing.subprocess_handler.subprocess_handler import SubprocessHandler
+from torch.distributed.elastic.rendezvous import dynamic_rendezvous
 from torch.distributed.run import main as torchrun
 
 from rewardkit.trainer.run.main import main
@@ -70,6 +71,9 @@ def _start(self: SubprocessHandler, args: tuple[str, ...], env: dict[str, str]) 
 
 if __name__ == "__main__":
     SubprocessHandler._popen = _start  # type: ignore[method-assign]
+    # For its log, torch looks for the caller's name in all modules. There are thousands in a fork, which takes so
+    # long that on a busy machine two agents overwrite each other's state for ever.
+    dynamic_rendezvous.get_method_name = lambda depth=2: "unnamed"
     if sys.argv[1] == AGENT:
         torchrun(sys.argv[2:])
     else:
