@@ -138,15 +138,14 @@ def test_a_mistake_of_the_model_is_no_failure_of_the_program(tokenizer: Any, nam
     assert len(model.asked) > 1
 
 
-def test_a_turn_that_mini_swe_agent_leaves_out_begins_a_branch(tokenizer: Any) -> None:
+def test_a_turn_that_mini_swe_agent_leaves_out_is_not_trained_on(tokenizer: Any) -> None:
     turns = [LOOKS[0], "No call.", LOOKS[1]]
     episode, model = played(tokenizer, "minisweagent", PROGRAMS / "mini_swe_agent.py", turns)
     (left,) = episode.branches
-    assert left.turns[-1].text == "No call."
+    assert (episode.detail, left.turns[-1].text, episode.unused_turns) == (None, "No call.", 1)
     assert model.asked[2]["ids"] == [*episode.prompt_ids, *episode.response_ids[: episode.turns[-1].start]]
-    assert sum(left.response_mask) + sum(episode.response_mask) == sum(
-        len(tokenizer(text, add_special_tokens=False)["input_ids"]) + 1 for text in turns
-    )
+    said = [len(tokenizer(text, add_special_tokens=False)["input_ids"]) + 1 for text in LOOKS]
+    assert sum(left.response_mask) + sum(episode.response_mask) == sum(said)
 
 
 def test_smolagents_which_rewrites_its_turns_is_recorded_in_branches(tokenizer: Any) -> None:

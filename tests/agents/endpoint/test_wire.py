@@ -154,7 +154,7 @@ def test_requests_at_once_are_turns_one_after_the_other(tokenizer: Any) -> None:
 
 SENT: dict[str, tuple[str, dict[str, Any]]] = {
     "openai-agents 0.24": ("/responses", {"include": [], "instructions": "You add."}),
-    "pydantic-ai 2.62": ("/responses", {"stream": False, "instructions": "You add.", "tool_choice": "auto"}),
+    "pydantic-ai 2.68": ("/responses", {"stream": False, "instructions": "You add.", "tool_choice": "auto"}),
     "langchain-openai 1.7": ("/chat/completions", {"stream": False}),
     "verifiers 0.4": ("/chat/completions", {"stream": True, "stream_options": {"include_usage": True}}),
 }
