@@ -58,7 +58,7 @@ def names_in_bold(text: str) -> frozenset[str]:
 
 def inverted(text: str, node: Node) -> frozenset[str]:
     """Return the names of capital letters in products with an inverse or transpose of one of them."""
-    if _INVERTED.search(text) is None:
+    if "^" not in text or _INVERTED.search(text) is None:
         return frozenset()
     products = (part for part in walk(node) if isinstance(part, Mul) and any(map(_is_inverted, part.factors)))
     return frozenset().union(*map(_capitals, products))

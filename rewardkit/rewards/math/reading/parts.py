@@ -47,6 +47,7 @@ _PIECE = re.compile(
 )
 """Pattern of a label, alone or after a word, or of a bracket. Labels do not occur within brackets."""
 _FONT = rf"\\(?:{'|'.join(sorted(TEXT_COMMANDS))})"
+_FONTS = tuple(f"\\{name}" for name in TEXT_COMMANDS)
 _WRAPPED = re.compile(
     rf"{_FONT} ?\{{ ?((?:[a-zA-Z]{{2,12}} ?)?(?:\((?:{_LABEL})\)|(?:{_LABEL})[).:]|(?<= )(?:{_LABEL}))[.:]?"
     rf"|[a-zA-Z]{{2,12}}(?= ?\}} ?\((?:{_LABEL})\))) ?\}}"
@@ -62,7 +63,7 @@ def parts_of(text: str) -> tuple[LabelledPart, ...]:
     The result is empty unless the numbers of the labels run from 1 without a gap, each label has text after
     it, and no text comes before the first label.
     """
-    if text.startswith("\\"):
+    if text.startswith(_FONTS):
         text = _WRAPPED.sub(r" \1 ", text).strip()
     first = _PIECE.match(text)
     if first is None or first["open"]:

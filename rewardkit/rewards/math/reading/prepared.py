@@ -113,7 +113,7 @@ class PreparedAnswer:
             return Num(int(self.text)), ""
         if (parts := self._parts) is not None:
             return parts, ""
-        special = _special(self.words, words.unwrap(self.text))
+        special = _special(self.words, self.text)
         if special is not None:
             return special, ""
         problem = ""
@@ -278,7 +278,7 @@ def _worded_spellings(text: str, plain: str) -> list[str]:
     found = []
     if text.endswith((")", ")}")) and (about := _ABOUT.search(text)) is not None:
         found.append(_spelled(f"{text[: about.start()]} \\approx {about['value']}"))
-    if _MAY_DECLARE.search(text) and (declared := _integer_declared(text)):
+    if _may_declare(text) and (declared := _integer_declared(text)):
         found.append(_spelled(declared))
     if "for" in text:
         shorter = _FOR_ALL.sub("", text)
@@ -299,7 +299,10 @@ _INTEGER = re.compile(
     r"|(?P<counted>[a-zA-Z]) ?= ?0(?: ?, ?(?:\\pm ?[1-9])+){1,4} ?, ?\\ldots)[\s).]*$"
 )
 r"""Pattern of a closing declaration of an integer: `(n \in \mathbb{Z})`, `n = 0, \pm 1, \ldots`."""
-_MAY_DECLARE = re.compile(r"integer|\\in ?\\math|\\ldots")
+
+
+def _may_declare(text: str) -> bool:
+    return "integer" in text or "\\ldots" in text or ("\\math" in text and "\\in" in text)
 
 
 def _integer_declared(text: str) -> str:
@@ -321,7 +324,7 @@ _DIVISION = re.compile(r"(\d{1,18}) (?:[Rr]|rem(?:ainder|\.)?) ?(\d{1,18})")
 def _special(text: str, canonical: str) -> Node | None:
     """Parse an answer in a notation outside the grammar, or return None.
 
-    Both arguments are words without commands, the second of the text in canonical spelling.
+    The text is in words without commands.
 
     These notations are clock times, numerals in a stated base, dates, quotients with a remainder and circled
     digits.
@@ -331,7 +334,7 @@ def _special(text: str, canonical: str) -> Node | None:
     time = words.clock(text) if _TIMELY.search(text) else None
     if time is not None and (time[1] or _looks_like_clock(text)):
         return Time(*time)
-    if (found := _numeral(canonical)) is not None:
+    if _MAY_HAVE_BASE.search(canonical) and (found := _numeral(words.unwrap(canonical))) is not None:
         return found
     day = words.date(text)
     if day is not None:
@@ -350,6 +353,7 @@ _BASED = re.compile(
 """Pattern of a numeral in a stated base: `(1A)_{16}`, `1011 (base 2)`, `11_\\text{two}`."""
 
 
+_MAY_HAVE_BASE = re.compile(r"_|base|0[bBoOxX]")
 _PREFIXED = re.compile(r"0(?P<prefix>[bBoOxX])(?P<digits>[0-9A-Fa-f]{1,60})")
 _PREFIXES = {"b": 2, "o": 8, "x": 16}
 
