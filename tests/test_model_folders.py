@@ -12,7 +12,7 @@ import pytest
 
 constants = pytest.importorskip("huggingface_hub.constants", reason="names of the hub need huggingface_hub")
 
-from rewardkit.errors import InputError
+from rewardkit.errors import InputError, message_of, reason_of
 from rewardkit.model_folders import model_folder, why_no_model
 from tests.hub import hub
 
@@ -107,3 +107,11 @@ def test_tokenizers_of_servers_and_of_prep_are_asked_for_once_and_no_longer(
             assert len(asked) == 1
             with pytest.raises(InputError, match="model folder: typo"):
                 load("typo")
+
+
+def test_the_reasons_that_a_first_line_only_introduces_are_part_of_the_message() -> None:
+    said = "Cannot load from one of:\n  (1) a file, \n  (2) a class.\nYou need a package."
+    whole = "Cannot load from one of: (1) a file, (2) a class. You need a package."
+    assert message_of(OSError(said)) == reason_of(OSError(said)) == whole
+    assert message_of(ValueError("first\nsecond")) == "first"
+    assert message_of(KeyError()) == "KeyError"

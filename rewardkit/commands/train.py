@@ -57,7 +57,7 @@ def _settings_beginning_with(context: click.Context, _: click.Parameter, begun: 
 
     name = context.info_name or ""
     found = explain(None, (), schema_named(name if name in SCHEMAS else "ppo"))
-    key, is_value, _ = begun.partition("=")
+    key, is_value, _rest = begun.partition("=")
     if not is_value:
         return [f"{one.key}=" for one in found if one.key.startswith(begun)]
     values = next((one.allowed.split(", ") for one in found if one.key == key and one.kind == "text"), [])
