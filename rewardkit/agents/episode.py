@@ -16,7 +16,7 @@ from typing import Any
 
 from rewardkit.agents.encoding import plain_text
 from rewardkit.agents.episode_row import EpisodeRow
-from rewardkit.agents.executing import execute_call, within
+from rewardkit.agents.executing import execute_call, name_of, within
 from rewardkit.agents.model_turns import (
     Speaking,
     TurnRequest,
@@ -278,14 +278,15 @@ class Episode:
         self._user_turn_left()
         left = self.seconds_left()
         timeout = self.limits.tool_seconds if left is None else min(self.limits.tool_seconds, max(left, 0.0))
+        name = name_of(self.interaction)
         try:
-            with running("the interaction"):
+            with running(name):
                 said = await within(self.interaction.respond(list(self.messages)), timeout)
         except TimeoutError:
-            self._end_late("interaction_failed", f"the interaction did not answer within {timeout:g} s")
+            self._end_late("interaction_failed", f"{name} did not answer within {timeout:g} s")
             raise EpisodeEnded(self.ended) from None
         except Exception as error:
-            self.end("interaction_failed", f"the interaction failed: {told('the interaction', error)}")
+            self.end("interaction_failed", f"{name} failed: {told(name, error)}")
             raise EpisodeEnded(self.ended) from None
         self.reward(said.reward)
         self.metrics.update(said.metrics)

@@ -80,6 +80,11 @@ async def _without_exit(work: Awaitable[T]) -> T:
         raise RuntimeError(f"the code tried to exit the process: {error.code}") from None
 
 
+def name_of(opened: object) -> str:
+    """Return the name of a tool, an interaction or an environment for messages."""
+    return str(getattr(opened, "name", "the interaction"))
+
+
 async def within(work: Awaitable[T], seconds: float | None) -> T:
     """Return the result of an awaitable, which is cancelled after a time limit.
 
@@ -100,7 +105,7 @@ async def within(work: Awaitable[T], seconds: float | None) -> T:
         raise
     if not done:
         await _stop(task)
-        raise TimeoutError
+        raise TimeoutError(f"there was no answer within {seconds:g} s, the time limit for tools")
     if task.cancelled():  # the task cancelled itself, and the episode was not cancelled
         raise RuntimeError("the call cancelled itself")
     return task.result()

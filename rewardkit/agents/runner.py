@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from rewardkit.agents.episode import Episode, EpisodeEnded, EpisodeUnscored
 from rewardkit.agents.episode_row import EpisodeRow
-from rewardkit.agents.executing import within
+from rewardkit.agents.executing import name_of, within
 from rewardkit.agents.model_turns import Speaking
 from rewardkit.agents.registry import Agent
 from rewardkit.agents.resolving import EpisodeSetup, ResolvedEpisode, resolve, resolve_rows
@@ -155,7 +155,7 @@ async def _create(
         try:
             await _start(episode, episode.interaction, resolved.interaction_kwargs)
         except Exception as error:
-            name = _name_of(episode.interaction)
+            name = name_of(episode.interaction)
             episode.end("interaction_failed", f"{name} did not start: {told(name, error)}")
     if episode.ended is not None:
         raise EpisodeEnded(episode.ended)
@@ -165,7 +165,7 @@ async def _start(episode: Episode, interaction: Interaction, kwargs: Mapping[str
     """Start the interaction. Until it can start, wait outside the time limits."""
     while True:
         try:
-            with running(_name_of(interaction)):
+            with running(name_of(interaction)):
                 return await within(interaction.start(**kwargs), episode.limits.tool_seconds)
         except Busy as busy:
             with getattr(episode.speaking.model, "idle", contextlib.nullcontext)():
@@ -186,7 +186,7 @@ async def _ask_rewards(episode: Episode) -> None:
             if value is not None:
                 episode.tool_rewards[name] = float(value)
         if episode.interaction is not None:
-            name = _name_of(episode.interaction)
+            name = name_of(episode.interaction)
             with running(name):
                 episode.interaction_score = await within(episode.interaction.score(), seconds)
     except EpisodeUnscored as error:
@@ -197,17 +197,12 @@ async def _ask_rewards(episode: Episode) -> None:
         episode.detail = f"{name} could not score the episode: {told(name, error)}"
 
 
-def _name_of(opened: object) -> str:
-    """Return the name of a tool, an interaction or an environment for messages."""
-    return str(getattr(opened, "name", "the interaction"))
-
-
 async def _give_back(begun: Sequence[Callable[[], Awaitable[None]]], seconds: float) -> None:
     """Release all resources exactly once, even if this coroutine is cancelled."""
 
     async def release(give_back: Callable[[], Awaitable[None]]) -> None:
         try:
-            with running(_name_of(getattr(give_back, "__self__", None))):
+            with running(name_of(getattr(give_back, "__self__", None))):
                 await within(give_back(), seconds)
         except Exception:
             return  # the failure can be neither handled nor reported here

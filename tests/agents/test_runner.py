@@ -14,6 +14,7 @@ import pytest
 
 from rewardkit.agents.episode import Episode
 from rewardkit.agents.episode_row import EpisodeRow
+from rewardkit.agents.executing import within
 from rewardkit.agents.registry import AGENTS, agent, load_agent
 from rewardkit.agents.resolving import EpisodeSetup
 from rewardkit.agents.runner import run_episode, run_episodes
@@ -380,3 +381,8 @@ def test_a_turn_ends_at_the_tokens_that_end_a_call_in_the_format_of_the_run() ->
 
     assert asked("harmony") == asked("gpt-oss") == [tokenizer.convert_tokens_to_ids("<|call|>")]
     assert asked("hermes") == asked("llama3") == []
+
+
+def test_a_time_limit_says_how_long_it_was() -> None:
+    with pytest.raises(TimeoutError, match=r"0\.01 s"):
+        asyncio.run(within(asyncio.sleep(3600), 0.01))
