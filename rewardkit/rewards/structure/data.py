@@ -26,6 +26,7 @@ from typing import Any, Literal
 
 from rewardkit.fences import last_fence
 from rewardkit.json_objects import object_of_pairs
+from rewardkit.rewards.answers import reasons
 from rewardkit.rewards.answers.place import reply, seen
 from rewardkit.rewards.structure.fields import agreement
 from rewardkit.rewards.structure.ground_truth import in_answer
@@ -98,7 +99,8 @@ def _score(sample: Sample, options: DataOptions, read: Callable[[str], Any]) -> 
     try:
         value = read(sample.response) if len(said) <= MAX_CHARS else _refuse("too long")
     except (ValueError, RecursionError) as error:
-        return _made(0.0, False, None, 0.0, 0.0, f"not well-formed: {error}")
+        why = f"not well-formed: {str(error).partition(chr(10))[0]}; the response is {reasons.quoted(said)}"
+        return _made(0.0, False, None, 0.0, 0.0, why)
     try:
         unfit = misfit(value, ground_truth.schema) if ground_truth.schema is not None else None
     except ValueError as error:
@@ -121,7 +123,7 @@ def _of_share(share: float, options: DataOptions, said: str) -> Score:
         right,
         said.strip()[:200],
         {"valid": 1.0, "fields": share},
-        f"{share:.0%} of the fields match",
+        f"{share:.0%} of the fields match" + ("" if right else f"; the response is {reasons.quoted(said)}"),
     )
 
 
@@ -193,9 +195,8 @@ def xml(sample: Sample, options: DataOptions) -> Score:
     said = strip_end(sample.response[: MAX_CHARS + 1])
     if not wanted.has_value:
         whole = len(said) <= MAX_CHARS and _is_document(last_fence(reply(said), "xml"))
-        return _made(
-            float(whole), whole, said, float(whole), float(whole), "a document" if whole else "no document"
-        )
+        why = "a document" if whole else f"no XML document; the response is {reasons.quoted(said)}"
+        return _made(float(whole), whole, said, float(whole), float(whole), why)
     tags = wanted.value
     named = list(tags) if isinstance(tags, dict | list) else []
     held_texts = list(tags.values()) if isinstance(tags, dict) else []
@@ -211,7 +212,8 @@ def xml(sample: Sample, options: DataOptions) -> Score:
         )
     held = _held(said, named)
     if held is None:
-        return _made(0.0, False, None, 0.0, 0.0, "expected each tag once, in order, closed and not empty")
+        why = f"expected {' '.join(f'<{tag}>' for tag in named)} once each, in order, closed and not empty"
+        return _made(0.0, False, None, 0.0, 0.0, f"{why[:120]}; the response is {reasons.quoted(said)}")
     if isinstance(tags, list):
         return _made(1.0, True, said, 1.0, 1.0, "all tags in order")
     return _of_share(agreement(held, {tag: str(text).strip() for tag, text in tags.items()}), options, said)

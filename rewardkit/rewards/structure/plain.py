@@ -13,7 +13,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -42,10 +43,23 @@ def exact(sample: Sample, options: ExactOptions) -> Score:
     accepted = texts(sample.ground_truth)
     if not accepted:
         return failure("invalid", "the ground truth is empty")
-    said = _folded(reply(sample.response), options)
-    right = said in {_folded(text, options) for text in accepted}
-    why = f"the response is {'one' if right else 'none'} of the {len(accepted)} accepted texts"
-    return Score(float(right), "ok", right, said[:200], detail=why)
+    text = reply(sample.response)
+    right = _is_accepted(text, accepted, options)
+    if right:
+        why = f"the response is one of the {len(accepted)} accepted texts"
+    else:
+        why = f"the response {reasons.quoted(text)} is not {reasons.quoted(accepted[0])}"
+        why += f" or another of the {len(accepted)} accepted texts" if len(accepted) > 1 else ""
+        other = replace(options, ignore_case=True, ignore_blanks=True)
+        if _is_accepted(text, accepted, other):
+            needed = [name for name in ("ignore_case", "ignore_blanks") if not getattr(options, name)]
+            enough = [one for one in needed if _is_accepted(text, accepted, replace(options, **{one: True}))]
+            why += f"; {' and '.join(f'{one}=true' for one in enough[:1] or needed)} would accept it"
+    return Score(float(right), "ok", right, _folded(text, options)[:200], detail=why)
+
+
+def _is_accepted(text: str, accepted: Sequence[str], options: ExactOptions) -> bool:
+    return _folded(text, options) in {_folded(one, options) for one in accepted}
 
 
 def _folded(text: str, options: ExactOptions) -> str:
@@ -81,11 +95,27 @@ def contains(sample: Sample, options: ContainsOptions) -> Score:
     said = without_comments(reply(sample.response))
     if options.max_chars and len(said) > options.max_chars:
         return Score(0.0, "ok", False, detail=f"the response is longer than {options.max_chars} characters")
-    if options.ignore_case:
-        said = said.casefold()
-    found = [_holds(said, text.casefold() if options.ignore_case else text, options.words) for text in wanted]
-    right = all(found) if options.need == "all" else any(found)
-    return Score(float(right), "ok", right, detail=f"{sum(found)} of {len(found)} texts found")
+    missing = _missing(said, wanted, options)
+    right = not missing if options.need == "all" else len(missing) < len(wanted)
+    why = f"{len(wanted) - len(missing)} of {len(wanted)} texts found"
+    if not right:
+        why += f"; {reasons.quoted(missing[0])} is missing, the response is {reasons.quoted(said)}"
+        others = {"ignore_case": True, "words": False}
+        enough = [
+            f"{name}={str(value).lower()}"
+            for name, value in others.items()
+            if missing[0] not in _missing(said, missing[:1], replace(options, **{name: value}))
+        ]
+        why += f"; {enough[0]} would find it" if enough else ""
+    return Score(float(right), "ok", right, detail=why)
+
+
+def _missing(said: str, wanted: Sequence[str], options: ContainsOptions) -> list[str]:
+    """Return the texts that a response does not contain."""
+    if not options.ignore_case:
+        return [text for text in wanted if not _holds(said, text, options.words)]
+    said = said.casefold()
+    return [text for text in wanted if not _holds(said, text.casefold(), options.words)]
 
 
 def _holds(said: str, text: str, words: bool) -> bool:
@@ -142,8 +172,15 @@ def regex(sample: Sample, options: RegexOptions) -> Score:
         right = bool(said) and method(said, timeout=options.cpu_s) is not None
     except TimeoutError:
         return Score(0.0, "ok", False, detail=f"not matched within {options.cpu_s:g} s of CPU time")
-    why = "matched" if right else "the response is empty" if not said else "not matched"
-    return Score(float(right), "ok", right, said[:200], detail=f"{why} ({options.match})")
+    why = f"matched ({options.match})" if right else _why_no_match(sample.ground_truth, said, options)
+    return Score(float(right), "ok", right, said[:200], detail=why)
+
+
+def _why_no_match(pattern: str, said: str, options: RegexOptions) -> str:
+    if not said:
+        return f"the response is empty; expected a match of {reasons.quoted(pattern)}"
+    shown = f"{reasons.quoted(said)} does not match {reasons.quoted(pattern)}"
+    return f"{shown} as a whole; match=search accepts a part" if options.match == "full" else shown
 
 
 @lru_cache(maxsize=4_096)

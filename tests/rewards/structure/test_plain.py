@@ -111,3 +111,22 @@ def test_marks_that_a_page_would_not_show_count_where_they_are_asked_for() -> No
 def test_a_ground_truth_in_which_nothing_is_seen_is_invalid(truth: str) -> None:
     for score in (exact, contains, number):
         assert score(truth, truth).status == "invalid"
+
+
+def test_a_zero_shows_the_response_and_the_option_that_would_accept_it() -> None:
+    zeros = [
+        (exact("paris", "Paris"), ("paris", "Paris", "ignore_case=true")),
+        (exact("a  B", "a b"), ("a B", "a b", "ignore_case=true and ignore_blanks=true")),
+        (exact("Rome", '["Paris", "Oslo"]'), ("Rome", "Paris", "2 accepted texts")),
+        (contains("concatenate", "cat"), ("concatenate", "cat", "words=false")),
+        (
+            contains("A Cat", '["A", "cat"]', ignore_case=False),
+            ("A Cat", "cat", "ignore_case=true", "1 of 2"),
+        ),
+        (regex("It is 12.", r"\d+"), ("It is 12.", r"\d+", "match=search")),
+        (regex("", "a+", match="search"), ("a+", "empty")),
+    ]
+    for score, parts in zeros:
+        assert score.score == 0.0
+        assert [part for part in parts if part not in (score.detail or "")] == []
+    assert "would" not in (exact("Rome", "Paris").detail or "") + (contains("dog", "cat").detail or "")
