@@ -56,3 +56,15 @@ def frequent_reasons(
         examples.setdefault(reason, (row, detail or NO_DETAIL))
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return [Reason(text, n, examples[text][1], examples[text][0]) for text, n in ordered[:most]]
+
+
+def reason_lines(details: Iterable[str | None], total: int, most: int = 3) -> list[str]:
+    """Return the most frequent reasons in details as lines such as "3 of 8: no box".
+
+    Args:
+        details: Detail of each response that scores nothing.
+        total: Number of all responses.
+        most: Maximum number of lines.
+    """
+    reasons = frequent_reasons(((None, detail) for detail in details), most)
+    return [f"{reason.count} of {total}: {reason.example}" for reason in reasons]

@@ -96,6 +96,11 @@ class Logger:
         """Log some responses from a training step in the sinks that support text."""
         self._each(lambda sink: sink.responses(rows, step))
 
+    def reasons(self, lines: Sequence[str]) -> None:
+        """Show on the page, with the next responses, why responses of their step score nothing."""
+        if self._page is not None and "page" in self._sinks:
+            self._guard("page", self._page.reasons, lines)
+
     def say(self, line: str) -> None:
         """Print a line if the console is one of the sinks."""
         if self._show is not None:

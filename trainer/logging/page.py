@@ -32,6 +32,7 @@ class PageSink:
         self._folder = folder
         self._total = total_steps
         self._pictures = PromptPictures()
+        self._reasons: list[str] = []
         self._new = threading.Event()
         self._ended = threading.Event()
         self._error: Exception | None = None
@@ -43,10 +44,16 @@ class PageSink:
         self._raise()
         self._new.set()
 
+    def reasons(self, lines: Sequence[str]) -> None:
+        """Store lines that say why responses score nothing, with the next responses."""
+        self._reasons = [_text(line) for line in lines]
+
     def responses(self, rows: Sequence[Mapping[str, Any]], step: int) -> None:
         """Store some responses from a training step, with thumbnails of the run's first pictures."""
         shown = [{**_cut(row), "prompt": self._pictures.prompt(row)} for row in rows]
-        self._keep({"step": step, "rows": shown})
+        reasons = {"reasons": self._reasons} if self._reasons else {}
+        self._reasons = []
+        self._keep({"step": step, **reasons, "rows": shown})
 
     def generations(self, rows: Sequence[Mapping[str, Any]], step: int) -> None:
         """Store some responses from a validation."""

@@ -11,6 +11,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from rewardkit.evaluation.reasons import earns, reason_lines
 from rewardkit.files.publishing import published
 from rewardkit.messages import message_text
 from rewardkit.trainer.batch import PromptRow, ScoredRollout
@@ -30,6 +31,10 @@ def record(run: TrainingRun, scored: Sequence[ScoredRollout], step: int) -> dict
     config = run.config
     dump(run, config.trainer.rollout_data_dir, scored, config.actor_rollout_ref.rollout.n, step)
     if run.world.is_main and has_samples(step):
+        zeros = [
+            one.score for one in scored if one.score.ok and not earns(one.score.correct, one.score.score)
+        ]
+        run.logger.reasons(reason_lines((score.detail for score in zeros), len(scored)))
         chosen = few([one.score.score if one.score.ok else None for one in scored])
         run.logger.responses(
             [_with_pictures(_plain(scored[i], step), scored[i].row, run) for i in chosen], step

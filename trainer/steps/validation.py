@@ -13,7 +13,7 @@ from rewardkit.checks.which_reward import other_rewards
 from rewardkit.errors import RewardkitError
 from rewardkit.evaluation.metrics import group_metrics
 from rewardkit.evaluation.overoptimization import truth_metrics
-from rewardkit.evaluation.reasons import earns, frequent_reasons
+from rewardkit.evaluation.reasons import earns, reason_lines
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.trainer.batch import PromptRow, ScoredRollout, pad_prompts
 from rewardkit.trainer.distributed import World
@@ -120,8 +120,7 @@ def why_nothing(scored: Sequence[ScoredRollout], earning: Collection[str] = ()) 
     for source, found in sorted(by_source.items()):
         if source in earning or any(map(_earns, found)):
             continue
-        reasons = frequent_reasons(((None, one.score.detail) for one in found), 3)
-        said = "; ".join(f"{reason.count} of {len(found)}: {reason.example}" for reason in reasons)
+        said = "; ".join(reason_lines((one.score.detail for one in found), len(found)))
         lines.append(f"validation of {source}: no response is right. Most frequent reasons: {said}")
         lines += _other_rewards(found[:_LOOKED_AT])
     return lines

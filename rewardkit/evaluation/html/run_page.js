@@ -19,6 +19,14 @@ function responseBox(row) {
   return box;
 }
 
+function reasonsBox(lines) {
+  if (!lines.length) return [];
+  const box = element("article", undefined, "box"), list = element("ul");
+  list.append(...lines.map((line) => element("li", line)));
+  box.append(element("small", "Most frequent reasons why responses of this step are not right:"), list);
+  return [box];
+}
+
 // A long text is a box to scroll in, at what was extracted of it; a button shows it whole.
 function keepLow(box) {
   if (box.scrollHeight <= box.clientHeight) return;
@@ -37,7 +45,7 @@ function showStep(i) {
   $("step").value = i;
   $("back").disabled = i <= 0;
   $("on").disabled = i >= samples.length - 1;
-  $("shown").replaceChildren(...samples[i].rows.map(responseBox));
+  $("shown").replaceChildren(...reasonsBox(samples[i].reasons ?? []), ...samples[i].rows.map(responseBox));
   document.querySelectorAll(".response pre").forEach(keepLow);
   const at = i === samples.length - 1 ? "" : `#step=${samples[i].step}${samples[i].kind ? "v" : ""}`;
   history.replaceState(null, "", at || location.pathname + location.search);

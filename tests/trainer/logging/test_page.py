@@ -133,3 +133,13 @@ def test_parts_are_averaged_over_the_responses_of_all_processes_that_have_them()
     ]
     found = part_means(mine, Two({"format": (4.0, 2), "c": (1.0, 1)}))  # type: ignore[arg-type]
     assert found == {"reward/part/b": 2.0, "reward/part/c": 1.0, "reward/part/format": 1.25}
+
+
+def test_the_reasons_of_zeros_stand_with_the_responses_of_their_step(tmp_path: Path) -> None:
+    with Logger(config("jsonl"), tmp_path, 10) as logger:
+        logger.reasons(["3 of 4: no box"])
+        logger.responses([ROW], 1)
+        logger.responses([ROW], 2)
+    first, second = map(json.loads, (tmp_path / "samples.jsonl").read_text().splitlines())
+    assert first == {"step": 1, "reasons": ["3 of 4: no box"], "rows": [ROW]}
+    assert second == {"step": 2, "rows": [ROW]}
