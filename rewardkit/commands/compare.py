@@ -78,7 +78,7 @@ def command(
     """
     options = rewards.read()
     files = [dumps_in(first), dumps_in(second)]
-    if score_key is not None or is_scored(files, read_options, prefix):
+    if score_key is not None or is_scored(files, prefix):
         refuse_given(REWARDS, SCORED.format(file=first))
     with Scorer(options=options, timeout_s=rewards.timeout_s) as scorer:
         compared = rewardkit.compare(

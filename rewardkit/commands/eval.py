@@ -233,9 +233,7 @@ class Subject:
             return
         others = NAMES - ({"engine"} if self.run.ray is not None else set())
         refuse_given({*others, "limit", "system"}, "nothing is generated without --model")
-        if all(
-            part.scored for part in parts_of([*map(dumps_in, self.files)], self.read_options, self.run.prefix)
-        ):
+        if all(part.scored for part in parts_of([*map(dumps_in, self.files)], self.run.prefix)):
             refuse_given(("out", "workers", "bad_rows", *REWARDS), SCORED.format(file=self.files[0]))
 
 

@@ -20,7 +20,7 @@ from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.printing import figure, results_console
 from rewardkit.commands.options.rewards import RewardOptions, given_to_run, reward_options
 from rewardkit.commands.options.run_options import note
-from rewardkit.errors import InputError, OptionsError, UnscoredError
+from rewardkit.errors import InputError, OptionsError
 from rewardkit.evaluation.gradient import CORRECT, SourceSignal, signal
 from rewardkit.evaluation.ledger import Ledger, ledger
 from rewardkit.evaluation.overoptimization import SCORE, Fall, TruthCurves, measurement, truth_of
@@ -88,14 +88,16 @@ def command(
     paths = [str(path) for path in dumps.values()] or [dumps_in(file, step) for file in files]
     if with_truth and len(dumps) < 2:
         raise OptionsError("--truth needs a folder with the dumps of several steps (1.jsonl, ...)")
-    if not with_truth and (score_key is not None or is_scored(paths, read_options, prefix)):
+    if not with_truth and (score_key is not None or is_scored(paths, prefix)):
         refuse_given(REWARDS, SCORED.format(file=paths[0]))
     with Scorer(options=options, timeout_s=rewards.timeout_s) as scorer:
 
         def read(some: Sequence[str]) -> Groups:
             try:
                 return read_groups(some, read_options, prefix, on_note=note)
-            except UnscoredError:
+            except InputError:  # such as a file whose columns only scoring recognises
+                if prefix or score_key is not None:
+                    raise
                 groups = read_groups(some, read_options, prefix, scorer, note)
                 given_to_run().saw(groups)
                 return groups

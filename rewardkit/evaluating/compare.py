@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rewardkit.composition.given import GivenRewards
-from rewardkit.errors import UnscoredError
+from rewardkit.errors import InputError
 from rewardkit.evaluation import comparison
 from rewardkit.evaluation.comparison import Comparison
 from rewardkit.evaluation.gates import GateLimits, GateResult, gate_comparison, gate_limits, require_passed
@@ -108,8 +108,8 @@ def compare(
             paths = [dumps_in(str(path))]
             try:
                 found = read_groups(paths, options, prefix, on_note=on_note)
-            except UnscoredError:
-                if prefix:
+            except InputError:  # such as a file whose columns only scoring recognises
+                if prefix or options.score is not None:
                     raise
                 scorer = scorer or stack.enter_context(Scorer())
                 found = read_groups(paths, options, prefix, scorer, on_note)

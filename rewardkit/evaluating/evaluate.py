@@ -253,7 +253,7 @@ def _files(
     files: Sequence[str], out: str | Path | None, how: _FilesRun, report: str | Path | None
 ) -> Evaluation:
     prefix = how.run.prefix
-    parts = parts_of(files, how.options, prefix)
+    parts = parts_of(files, prefix)
     had = [part.word for part in parts if part.scored]
     if out is not None and len(had) == len(parts):
         raise OptionsError(f"--out has no effect: {files[0]} already has scores")

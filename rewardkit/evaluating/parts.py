@@ -27,7 +27,7 @@ class EvaluatedPart:
     """True if the part already has scores from rewardkit. Other parts must be scored first."""
 
 
-def parts_of(words: Sequence[str], options: ReadOptions, prefix: str) -> list[EvaluatedPart]:
+def parts_of(words: Sequence[str], prefix: str) -> list[EvaluatedPart]:
     """Return the parts of an evaluation in the order of the words.
 
     Raises:
@@ -37,7 +37,7 @@ def parts_of(words: Sequence[str], options: ReadOptions, prefix: str) -> list[Ev
     found: dict[str, bool] = {}
     for word in words:
         inputs = find_inputs([word])
-        flags = {one.path: is_scored([one.path], options, prefix) for one in inputs}
+        flags = {one.path: is_scored([one.path], prefix) for one in inputs}
         if not any(one.keys for one in inputs):
             found |= flags
         elif len(set(flags.values())) == 1:

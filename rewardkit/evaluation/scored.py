@@ -19,12 +19,12 @@ from typing import Any
 import msgspec
 
 from rewardkit.errors import InputError, UnscoredError
-from rewardkit.files.formats import RowFile, columns_of
-from rewardkit.files.inputs import find_inputs
+from rewardkit.files.formats import RowFile, columns_of, open_rows
+from rewardkit.files.inputs import Input, find_inputs
 from rewardkit.json_objects import NOT_JSON
 from rewardkit.logs.kinds import facts_of
 from rewardkit.logs.known import data_sources_of
-from rewardkit.logs.layout import PROMPT_IDS, ReadOptions, RowLayout, layout_of
+from rewardkit.logs.layout import PROMPT_IDS, ReadOptions, RowLayout
 from rewardkit.logs.lists import with_lists
 from rewardkit.logs.reader import PLAIN, opened
 from rewardkit.logs.samples import SampleBatch, parsed, to_batch
@@ -123,24 +123,29 @@ def scored_again(paths: Paths, options: ReadOptions, scorer: Scorer) -> Groups:
     responses: list[ScoredResponse] = []
     place = 0
     for source in find_inputs(paths):
-        with opened(source, replace(options, to_score=False)) as (file, _):
-            for row in _scored_rows(file, layout_of(file, options), scorer):
+        with opened(source, options) as (file, layout):
+            for row in _scored_rows(file, layout, scorer):
                 responses.append(scored_response(_with_plain_scores(row, source.path) | {"place": place}))
                 place += 1
     return grouped(responses)
 
 
-def is_scored(paths: Paths, options: ReadOptions = PLAIN, prefix: str = "") -> bool:
+def is_scored(paths: Paths, prefix: str = "") -> bool:
     """Return True if all files have scores that rewardkit has added.
 
     Raises:
         InputError: A file does not exist, or cannot be read.
     """
-    for source in find_inputs(paths):
-        with opened(source, replace(options, to_score=False)) as (file, _):
-            if not _has_scores(file, prefix):
-                return False
-    return True
+    return all(_is_scored(source, prefix) for source in find_inputs(paths))
+
+
+def _is_scored(source: Input, prefix: str) -> bool:
+    """Return True if rewardkit has scored a file. Only its column names and first rows are read."""
+    file = open_rows(source)
+    try:
+        return _has_scores(file, prefix)
+    finally:
+        file.close()
 
 
 def _prefixes_of(file: RowFile) -> list[str]:
@@ -267,7 +272,8 @@ def read_rows(
     """
     number = place = 0
     for source in find_inputs(paths):
-        with opened(source, replace(options, to_score=False)) as (file, layout):
+        wanted = scorer is not None and options.score is None and not _is_scored(source, prefix)
+        with opened(source, replace(options, to_score=wanted)) as (file, layout):
             columns = columns_of(file)
             if options.score is not None:
                 _require_column(file, options.score)
@@ -277,7 +283,9 @@ def read_rows(
                 rows = _rows_of_file(file, own, prefix or _prefixes_of(file)[-1])
                 rows = _of_source(rows, options.data_source, source.path)
             elif scorer is not None:
-                rows = _scored_rows(file, layout_of(file, options), scorer)
+                if layout.note:
+                    on_note(f"{source.path}: {layout.describe(file.total)}")
+                rows = _scored_rows(file, layout, scorer)
             elif prefix:
                 raise UnscoredError(
                     f"{source.path} has no column '{prefix}score'; pass the --prefix that you used with "

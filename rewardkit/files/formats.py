@@ -314,6 +314,8 @@ class LineRows:
                     break
             if rows:
                 return rows
+        if not why:
+            raise InputError(f"{self.source.path} is empty")
         raise InputError(
             f"{self.source.path} has no line that is a JSON object in UTF-8{why}; a JSON array, or objects "
             "over several lines, must be in a .json file"

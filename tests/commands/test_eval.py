@@ -200,3 +200,37 @@ def test_nothing_scored_is_exit_code_1(tmp_path: Path) -> None:
     row = {"data_source": "gsm8k", "prompt": "p", "response": "x", "ground_truth": None}
     path.write_text(json.dumps(row) + "\n")
     assert run(["eval", str(path)]) == 1
+
+
+@pytest.mark.parametrize("command", ["eval {0}", "compare {0} {0}", "gradient {0}"])
+def test_columns_that_score_recognises_are_recognised_by_every_command(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The columns are named by their values: the answers agree with the verdicts of another tool."""
+    path = tmp_path / "log.jsonl"
+    rows = [
+        {
+            "qid": i // 2,
+            "question": f"q{i // 2}",
+            "text": f"So \\boxed{{{i % 3}}}",
+            "gold": "1",
+            "correct": i % 3 == 1,
+        }
+        for i in range(30)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert run([*command.format(path).split(), "--prompt-key", "question"]) == 0
+    said = capsys.readouterr()
+    assert "agrees with 'correct' in 30 of 30 rows" in said.out + said.err
+
+
+def test_a_file_without_rows_and_a_file_of_prompts_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "empty.jsonl").write_text("\n")
+    assert run(["eval", str(tmp_path / "empty.jsonl")]) == 2
+    assert "empty.jsonl is empty" in capsys.readouterr().err
+    row = {"data_source": "gsm8k", "prompt": [{"role": "user", "content": "2+2?"}], "ground_truth": "4"}
+    (tmp_path / "prompts.jsonl").write_text(json.dumps(row))
+    assert run(["eval", str(tmp_path / "prompts.jsonl")]) == 2
+    assert "only prompts; pass --model or --url" in capsys.readouterr().err

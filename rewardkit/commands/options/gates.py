@@ -88,7 +88,7 @@ def _limits(flag: str, words: Sequence[str]) -> dict[str, float]:
         try:
             limit = float(number)
         except ValueError:
-            raise OptionsError(f"{flag} {word}: {number!r:.40} is not a number") from None
+            raise OptionsError(f"{flag} {word}: {number!r:.40} is not a number such as 0.8") from None
         if name in limits:
             whose = f"the data source {name}" if name else "every data source"
             raise OptionsError(f"{flag} {word}: there is already a limit for {whose}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 _SHOWN = 60
+EMPTY = "the response is empty or is all a thought, which may not be closed"
 IN_A_FRAME = 'in a frame (<answer>, \\boxed{}, ####, "Answer:" or JSON)'
 
 _FRAMES = {
@@ -23,7 +24,7 @@ def no_answer(text: str, wanted: str, advice: str = "") -> str:
         advice: Advice on how to score the response anyway, or empty.
     """
     said = " ".join(text[-4 * _SHOWN :].split())
-    shown = f"the response ends with {quoted(said, end=True)}" if said else "the response is empty"
+    shown = f"the response ends with {quoted(said, end=True)}" if said else EMPTY
     return f"no {wanted}; {shown}{f'; {advice}' if advice else ''}"
 
 

@@ -178,7 +178,7 @@ def regex(sample: Sample, options: RegexOptions) -> Score:
 
 def _why_no_match(pattern: str, said: str, options: RegexOptions) -> str:
     if not said:
-        return f"the response is empty; expected a match of {reasons.quoted(pattern)}"
+        return f"{reasons.EMPTY}; expected a match of {reasons.quoted(pattern)}"
     shown = f"{reasons.quoted(said)} does not match {reasons.quoted(pattern)}"
     return f"{shown} as a whole; match=search accepts a part" if options.match == "full" else shown
 
