@@ -100,12 +100,11 @@ def contains(sample: Sample, options: ContainsOptions) -> Score:
     why = f"{len(wanted) - len(missing)} of {len(wanted)} texts found"
     if not right:
         why += f"; {reasons.quoted(missing[0])} is missing, the response is {reasons.quoted(said)}"
-        others = {"ignore_case": True, "words": False}
-        enough = [
-            f"{name}={str(value).lower()}"
-            for name, value in others.items()
-            if missing[0] not in _missing(said, missing[:1], replace(options, **{name: value}))
-        ]
+        others = {
+            "ignore_case=true": replace(options, ignore_case=True),
+            "words=false": replace(options, words=False),
+        }
+        enough = [name for name, one in others.items() if not _missing(said, missing[:1], one)]
         why += f"; {enough[0]} would find it" if enough else ""
     return Score(float(right), "ok", right, detail=why)
 

@@ -32,6 +32,8 @@ def test_generated_families_are_paid_as_labelled(
             "\\frac{\\pi}6+2n\\pi, \\frac{5\\pi}6+2n\\pi, n\\in\\mathbb{Z}",
             True,
         ),
+        ("\\ln 5+2n\\pi i, n\\in\\mathbb Z", "\\ln 5+2k\\pi i, k\\in\\mathbb Z", True),
+        ("\\ln 5+2n\\pi i, n\\in\\mathbb Z", "\\ln 5+3k\\pi i, k\\in\\mathbb Z", False),
         ("\\arctan 2+k\\pi, k\\in\\mathbb{Z}", "\\arctan 2-\\pi+k\\pi, k\\in\\mathbb{Z}", True),
         ("\\arctan 2+k\\pi, k\\in\\mathbb{Z}", "\\arctan 3+k\\pi, k\\in\\mathbb{Z}", False),
         ("30^\\circ+360^\\circ k", "\\frac{\\pi}{6}+2k\\pi", True),

@@ -133,7 +133,10 @@ def _ratio(a: Node, b: Node) -> Fraction | None:
         return None
     if getattr(value, "imag", 0) or not abs(value) < 1e6:
         return None
-    found = Fraction(str(value)).limit_denominator(1_000)
+    real = getattr(
+        value, "real", value
+    )  # the quotient of two complex periods is complex, with no imaginary part
+    found = Fraction(str(real)).limit_denominator(1_000)
     return found if same_constant(a, Mul((number(found), b))) else None
 
 
