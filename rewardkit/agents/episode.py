@@ -307,7 +307,17 @@ class Episode:
         Raises:
             EpisodeEnded: A limit is reached.
             TemplateError: The template cannot append the messages to a turn of the model.
+            TypeError: `messages` is not a list of messages.
         """
+        if (
+            isinstance(messages, str | Mapping)
+            or not messages
+            or not all(isinstance(m, Mapping) for m in messages)
+        ):
+            raise TypeError(
+                'append needs a list of messages, such as [{"role": "user", "content": "..."}], not '
+                f"{messages!r:.60}"
+            )
         self._go_on()
         self._user_turn_left()
         self._append(messages, "tool" if messages[0]["role"] == "tool" else "user", [])

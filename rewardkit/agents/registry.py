@@ -8,6 +8,7 @@ runs the loops.
 from __future__ import annotations
 
 import importlib
+import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,8 +89,13 @@ class Agents:
         """Add a loop and return it. The same loop may be added again.
 
         Raises:
+            InputError: The loop is not a coroutine function.
             OptionsError: Another loop has the same name.
         """
+        if not (
+            inspect.iscoroutinefunction(new.loop) or inspect.iscoroutinefunction(type(new.loop).__call__)
+        ):
+            raise InputError(f"the agent loop '{new.name}' must be a coroutine function; write `async def`")
         held = self._agents.get(new.name)
         where = _where(held.loop) if held else self._offered.get(new.name, "").replace(":", ".")
         if where not in ("", _where(new.loop)):

@@ -199,3 +199,11 @@ def test_what_rows_say_and_episodes_leave_out_is_said() -> None:
     rows = [row(**TASK), row(**TASK, env="ors:http://127.0.0.1:8")]
     (note,) = notes_on(rows, resolve_rows(rows, setting), setting)
     assert note.startswith("rows name environments")
+
+
+def test_a_loop_that_is_no_coroutine_function_is_refused_when_it_is_registered() -> None:
+    with pytest.raises(InputError, match="async def"):
+
+        @agent("plain", tools="none")  # type: ignore[arg-type]
+        def plain(episode: Any) -> None:
+            """Do nothing."""

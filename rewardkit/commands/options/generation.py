@@ -68,7 +68,9 @@ _OPTIONS = (
         help="Sample only from the N most likely tokens. Use -1 for all tokens.  [default: -1]",
     ),
     click.option(
-        "--max-tokens", type=_within("max_tokens"), help="Maximum tokens per response.  [default: 1024]"
+        "--max-tokens",
+        type=_within("max_tokens"),
+        help="Maximum tokens per response or episode.  [default: 1024]",
     ),
     click.option(
         "--max-prompt-tokens",
