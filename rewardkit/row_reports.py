@@ -103,8 +103,12 @@ def own_failure(row: Mapping[str, Any], place: int | None = None) -> Score | Non
         found = None if value is None else report(name, value)
         if found is not None:
             status, why = found
-            end = _of_response(row.get("ended"), place) if name == "episode_status" else None
-            return failure(status, why if end is None else f"the episode ended with {end}")
+            if name in ("episode_status", "ended"):
+                end = _of_response(row.get("ended"), place)
+                detail = _of_response(row.get("episode_detail"), place)
+                why = why if end is None else f"the episode ended with {end}"
+                why += f": {detail}" if isinstance(detail, str) and detail else ""
+            return failure(status, why)
     return None
 
 
@@ -120,8 +124,7 @@ def report_columns(names: tuple[str, ...]) -> tuple[str, ...]:
     found = [name for name, _ in _reports_in(names)]
     if not {"turn_rewards", "interaction_score"}.isdisjoint(names):
         found += [name for name in names if name in EPISODE]
-    if found and "ended" in names:
-        found.append("ended")
+    found += [name for name in ("ended", "episode_detail") if found and name in names]
     return tuple(dict.fromkeys(found))
 
 

@@ -80,6 +80,7 @@ OF_EPISODES = (
     "turns",
     "ended",
     "episode_status",
+    "episode_detail",
     "turn_rewards",
     "tool_rewards",
     "interaction_score",

@@ -33,6 +33,7 @@ _COLUMNS: dict[str, tuple[pa.DataType, Callable[[EpisodeRecord], Any]]] = {
     "turns": (pa.list_(_TURN), lambda one: [msgspec.to_builtins(turn) for turn in one.turns]),
     "ended": (pa.string(), lambda one: one.ended),
     "episode_status": (pa.string(), lambda one: one.status),
+    "episode_detail": (pa.string(), lambda one: one.detail),
     "turn_rewards": (pa.list_(pa.float64()), lambda one: one.turn_rewards),
     "tool_rewards": (
         pa.list_(_TOOL_REWARD),

@@ -436,4 +436,6 @@ def test_an_environment_is_played_and_scores_what_came_of_it(tmp_path: Path) -> 
     gone = ["generate", str(prompts), "--out", str(tmp_path / "b.parquet"), "--env", f"ors:{game.url}"]
     with closing(Player()) as chat:
         assert run([*gone, *words[2:], "--url", chat.url]) == 1  # nothing could be scored
-    assert {row["status"][0] for row in pq.read_table(tmp_path / "b.parquet").to_pylist()} == {"error"}
+    lost = pq.read_table(tmp_path / "b.parquet").to_pylist()
+    assert {row["status"][0] for row in lost} == {"error"}
+    assert all(game.url in row["detail"][0] for row in lost)  # why the episode failed, not only how it ended
