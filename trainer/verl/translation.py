@@ -65,7 +65,7 @@ def translate(
         ConfigError: A key is unknown (the message suggests a similar key), or a verl setting is not supported
             (the message explains the reason and suggests an alternative).
     """
-    flat = dict(flatten(given, known))
+    flat = dict(flatten(given, _Whole(known, names)))
     values: dict[str, Any] = {}
     renamed: dict[str, Any] = {}
     by_default: dict[str, Any] = {}
@@ -99,6 +99,17 @@ def translate(
         )
         raise ConfigError(f"unknown setting '{key}' in {where}{hint}")
     return Translation({**by_default, **renamed, **values}, notes, twice)
+
+
+@dataclass(frozen=True, slots=True)
+class _Whole:
+    """Keys whose values stay whole: settings, and verl's names of settings that are mappings."""
+
+    known: Mapping[str, Any]
+    names: VerlNames
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.known or isinstance(self.known.get(self.names.keys.ours(str(key)) or ""), Mapping)
 
 
 def _value(key: str, value: Any, names: VerlNames) -> Any:

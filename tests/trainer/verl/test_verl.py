@@ -82,6 +82,10 @@ def test_the_founding_command_runs_with_vllm_where_it_is_and_transformers_elsewh
             "reward_model.reward_kwargs.overlong_buffer_cfg.len=7",
             "reward_model.overlong_buffer.len=7",
         ),
+        (
+            "+reward.custom_reward_function.reward_kwargs.max_chars=12",
+            "+custom_reward_function.reward_kwargs.max_chars=12",
+        ),
         ("actor_rollout_ref.rollout.load_format=safetensors", "actor_rollout_ref.rollout.load_format=auto"),
         (
             "actor_rollout_ref.actor.ppo_micro_batch_size=64",
