@@ -73,9 +73,11 @@ ALL = sorted({*(command for page in PAGES for command in commands(page.read_text
 @pytest.mark.parametrize("command", ALL)
 def test_every_command_is_understood(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for file in ("train.parquet", "data/arithmetic/train.parquet", "data/mbpp/train.parquet"):
+    files = ("train.parquet", *(f"data/{name}train.parquet" for name in ("", "arithmetic/", "mbpp/")))
+    for file in files:
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).touch()
+    (tmp_path / "rewards_server.yaml").write_text("port: 8000\n")
     group: Any = cli
     words = _words(command)
     with ExitStack() as stack:
