@@ -63,8 +63,11 @@ def in_reading_order() -> list[Path]:
     found = [README]
     for page in found:
         links = re.findall(r"\(((?:docs/)?\w+\.md)(?:#[\w-]+)?\)", page.read_text())
-        found += [path for path in dict.fromkeys(page.parent / link for link in links) if path not in found]
-    return [page for page in found if page in PAGES]
+        linked = dict.fromkeys(page.parent / link for link in links)
+        found += [
+            path for path in linked if path in PAGES and path not in found
+        ]  # the site generates some pages
+    return found
 
 
 def write_code(page: Path, folder: Path) -> None:
