@@ -1,4 +1,4 @@
-"""Users' Python files, imported in all processes with the content that the first process read.
+"""Users' Python files. All processes import the version that the first process read.
 
 A process that starts later gets the same source text as the others, even if the file has changed in the
 meantime. The same applies to modules that the file imports from its own folder, which are found in the same

@@ -213,7 +213,7 @@ class RequestScorer:
         return self.scorer.job_of_pieces("requests", MAX_TIMEOUT_S, make_runner, files)
 
     def prepare(self) -> None:
-        """Serialise the rows for the scoring processes, which the first large request would do otherwise."""
+        """Serialise the rows for the scoring processes, so that the first large request need not wait."""
         assert self._job is not None
 
     def log_once(self, problem: str) -> None:

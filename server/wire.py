@@ -167,7 +167,7 @@ SMALL_BYTES = 64 << 10
 
 
 def small(body: bytes) -> bytes:
-    """Return the body of a request that has no reason to be large.
+    """Return the body of a request that is normally small.
 
     Raises:
         HTTPException: The body is large (status 413).

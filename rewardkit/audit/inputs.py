@@ -1,4 +1,4 @@
-"""Inputs for a function, made from the arguments of its tests and inside the domain that these show.
+"""Inputs for a function that resemble the arguments in its tests.
 
 The domain is what all observed calls have in common: the types, the ranges of numbers and lengths, the kinds
 of characters, and relations such as "the second argument is the length of the first". A pattern in a few

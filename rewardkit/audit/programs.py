@@ -1,4 +1,4 @@
-"""Detection of weak tests: rows of code whose tests a wrong program passes.
+"""Detection of weak tests. A row has weak tests if a wrong program passes them.
 
 Wrong programs are made from the row's reference program (`mutants`). A row is weak only if its own reward
 accepts such a program, and if there is a witness: an input like those in the tests (`inputs`) on which the

@@ -62,7 +62,7 @@ class SharedRun:
         self._parked = False
 
     def start(self, pid: int, pidfd: int) -> None:
-        """Record the process of the run, which has just been forked."""
+        """Record the process that was just forked for the run."""
         self._pid = pid
         self._pidfd = pidfd
 

@@ -9,7 +9,7 @@ _MAX_LEAVES = 100_000
 
 
 def agreement(value: Any, ground_truth: Any) -> float:
-    """Return the share of equal leaves among the leaves of both values. It is 1.0 if the values are equal.
+    """Return the share of the leaves that are equal, which is 1.0 for equal values.
 
     `1` and `1.0` are the same number, but `1` differs from `true` and from `"1"`. Lists are compared by
     position. Leaves that the ground truth does not have lower the share, so extra data gains nothing.
