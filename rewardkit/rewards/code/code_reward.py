@@ -271,7 +271,7 @@ def _body_alone(response: str, problem: CodeProblem, parses: Parses) -> Program 
 
 
 def _parses(sandbox: ProgramRunner, code: str) -> bool:
-    """Return True if the text is a program. The sandbox checks this, since a text can make the parser hang."""
+    """Return True if the text is a program. The sandbox checks this, as a text can make the parser hang."""
     return sandbox.run("compile(open(0).read(), 'main.py', 'exec')", code).ok
 
 
