@@ -195,7 +195,8 @@ def test_a_run_that_waits_for_its_first_turn_says_so(level: IsolationLevel) -> N
         sandbox._used_s[spent.encode()] = 1_000.0  # it comes after everybody
         said: list[float] = []
         sandbox.on_parked = lambda: (said.append(time.monotonic()), sandbox.cancel())[0]
-        assert sandbox.run(spent, limits=LIMITS).cpu_s == 0.0 and said
+        # The other program may be between two turns, so this one may begin before it waits.
+        assert sandbox.run(spent, limits=LIMITS).cpu_s < 0.1 and said
     busy.end()
 
 
