@@ -136,7 +136,7 @@ class Publisher:
         sizes = [tensor.nbytes for tensor in declared.values()]
         self._limit_s = CALL_S + max(bucket_bytes, *sizes) / BYTES_PER_S
         """Limit for a call in which a server loads a bucket, and for a broadcast."""
-        # This call blocks for the whole transfer. It has no time limit, because the transfer has its own.
+        # The limit of a call that lasts for the whole transfer, so that a slow transfer is abandoned first.
         self._whole_s = 2 * self._limit_s + GRACE_S + sum(sizes) / BYTES_PER_S
         self._version = ""
         self._updating: set[str] = set()
