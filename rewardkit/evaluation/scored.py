@@ -271,22 +271,25 @@ def read_rows(
         UnscoredError: A file has no scores with this prefix.
         UnknownDataSourceError: A file that is to be scored has an unknown data source.
     """
+
+    def needs_scores(file: RowFile) -> bool:
+        return scorer is not None and options.score is None and not _has_scores(file, prefix)
+
     number = place = 0
     for source in find_inputs(paths):
-        wanted = scorer is not None and options.score is None and not _is_scored(source, prefix)
-        with opened(source, replace(options, to_score=wanted)) as (file, layout):
+        with opened(source, options, to_score=needs_scores) as (file, layout):
             columns = columns_of(file)
             if options.score is not None:
                 _require_column(file, options.score)
                 rows = _rows_of_file(file, layout, None, options.score)
+            elif scorer is not None and layout.to_score:
+                if layout.note:
+                    on_note(f"{source.path}: {layout.describe(file.total)}")
+                rows = _scored_rows(file, layout, scorer)
             elif _has_scores(file, prefix):
                 own = replace(layout, data_source=None) if layout.names.data_source else layout
                 rows = _rows_of_file(file, own, prefix or _prefixes_of(file)[-1])
                 rows = _of_source(rows, options.data_source, source.path)
-            elif scorer is not None:
-                if layout.note:
-                    on_note(f"{source.path}: {layout.describe(file.total)}")
-                rows = _scored_rows(file, layout, scorer)
             elif prefix:
                 raise UnscoredError(
                     f"{source.path} has no column '{prefix}score'; pass the --prefix that you used with "

@@ -11,7 +11,7 @@ read, with all other columns (`samples.parsed` returns them as mappings).
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,7 +30,11 @@ PLAIN = ReadOptions()
 
 @contextlib.contextmanager
 def opened(
-    source: Input, options: ReadOptions, *, with_keys: bool = True
+    source: Input,
+    options: ReadOptions,
+    *,
+    with_keys: bool = True,
+    to_score: Callable[[RowFile], bool] | None = None,
 ) -> Iterator[tuple[RowFile, RowLayout]]:
     """Open a file with responses for the block, and recognise the layout of its rows.
 
@@ -38,12 +42,15 @@ def opened(
         source: File to open.
         options: Options for reading the file.
         with_keys: True to add the values of Hive partitions as columns to rows without these columns.
+        to_score: Function that decides `options.to_score` for the file.
 
     Raises:
         InputError: The file cannot be read, or a column is missing.
     """
     file: RowFile = open_rows(source)
     try:
+        if to_score is not None:
+            options = replace(options, to_score=to_score(file))
         if (names := batch_names(file, options)) is not None:
             file = BatchedRows(file, names)
         layout = layout_of(file, options)
