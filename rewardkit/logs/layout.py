@@ -393,13 +393,12 @@ def _check(
     if needed and held is None and said.ground_truth is None and layout.join is None:
         raise _no_ground_truth(file, layout, first)
     if (against := found.refused) is not None:
-        source = layout.data_source or said.data_source
         raise NoDataSourceError(
             f"{path}: '{source}' {against.figure}; pass another data source, or --data-source {source} to "
             "score the file all the same"
         )
     joined = next(iter(layout.join.rows.values()), Fields(None)) if layout.join else Fields(None)
-    source = layout.data_source or said.data_source or joined.data_source
+    source = source or joined.data_source
     if found.tried and source is not None and not is_data_source(str(source)):
         raise UnknownDataSourceError(
             f"{path}: no reward is registered for data source '{source!s:.60}'; pass {_offers(found, names)}"
