@@ -13,6 +13,31 @@ from typing import Any
 import numpy as np
 import torch
 
+from rewardkit.errors import MissingDependencyError
+from rewardkit.processes import large_imports
+
+
+def import_vllm(needed: str, otherwise: str = "") -> Any:
+    """Import vLLM within `undisturbed`, and return the package.
+
+    Args:
+        needed: Beginning of the error message.
+        otherwise: End of the error message, after the command that installs vLLM.
+
+    Raises:
+        MissingDependencyError: vLLM is not installed.
+    """
+    try:
+        with large_imports():  # only around the imports, because starting an engine collects garbage
+            import vllm
+
+            _ = vllm.LLM, vllm.PoolingParams  # the package imports its parts at their first use
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"{needed} ({error}); pip install 'rewardkit[vllm]'{otherwise}"
+        ) from None
+    return vllm
+
 
 @contextmanager
 def undisturbed(

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from rewardkit.agents.transcript import Transcript
-from rewardkit.errors import ConfigError, MissingDependencyError
+from rewardkit.errors import ConfigError
 from rewardkit.generation.engines.limits import window
 from rewardkit.generation.engines.tokens import encode_fitting, eos_ids, load_tokenizer
 from rewardkit.generation.playing import Player
@@ -23,7 +23,6 @@ from rewardkit.generation.types import (
     GenerationRequest,
     GenerationSettings,
 )
-from rewardkit.processes import large_imports
 from rewardkit.trainer.models.shape import read_shape
 from rewardkit.trainer.models.vision import Vision
 from rewardkit.trainer.rollout.sampling_params import check_sampling_params, extended
@@ -36,7 +35,7 @@ from rewardkit.trainer.rollout.vllm_arguments import (
     vllm_prompt,
 )
 from rewardkit.trainer.rollout.vllm_limits import reason_of
-from rewardkit.vllm_starts import no_compiling, undisturbed
+from rewardkit.vllm_starts import import_vllm, no_compiling, undisturbed
 
 DEFAULT_PROMPT = 4096
 """Maximum number of tokens in a prompt if no setting limits it. Without a limit, vLLM would reserve memory
@@ -58,15 +57,9 @@ def open_engine(engine: EngineSettings, settings: GenerationSettings) -> VllmEng
     on_cpu = not torch.cuda.is_available()
     given = arguments(engine, settings, on_cpu=on_cpu)
     with undisturbed(), no_compiling(on_cpu):
+        vllm = import_vllm("cannot import vLLM", ", or pass --engine hf")
         try:
-            with large_imports():  # only around the imports, because starting an engine collects garbage
-                from vllm import LLM
-        except ImportError as error:
-            raise MissingDependencyError(
-                f"cannot import vLLM ({error}); pip install 'rewardkit[vllm]', or pass --engine hf"
-            ) from None
-        try:
-            llm = LLM(engine.model, **given)
+            llm = vllm.LLM(engine.model, **given)
         except (OSError, ValueError, RuntimeError, ImportError) as error:
             raise ConfigError(f"vLLM cannot load '{engine.model}': {reason_of(error)}") from None
     player = None

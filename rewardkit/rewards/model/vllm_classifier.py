@@ -13,14 +13,13 @@ from typing import Any
 
 import transformers
 
-from rewardkit.errors import InputError, MissingDependencyError
+from rewardkit.errors import InputError, message_of
 from rewardkit.model_folders import read_config
-from rewardkit.processes import large_imports
 from rewardkit.rewards.model.classifier import load_tokenizer, read_length
 from rewardkit.rewards.model.encode import ModelEncoder
 from rewardkit.rewards.model.heads import find_head
 from rewardkit.rewards.model.options import ModelOptions
-from rewardkit.vllm_starts import undisturbed
+from rewardkit.vllm_starts import import_vllm, undisturbed
 
 
 class VllmClassifier:
@@ -35,15 +34,9 @@ class VllmClassifier:
         _show_only(options.device)
         overrides = _overrides(options)
         with undisturbed():
+            vllm = import_vllm("backend=vllm needs vllm")
             try:
-                with large_imports():  # only for the import, because starting the engine collects garbage
-                    from vllm import LLM, PoolingParams
-            except ImportError as error:
-                raise MissingDependencyError(
-                    f"backend=vllm needs vllm ({error}); pip install 'rewardkit[vllm]'"
-                ) from None
-            try:
-                self._llm: Any = LLM(
+                self._llm: Any = vllm.LLM(
                     model=options.path,
                     runner="pooling",
                     hf_overrides=overrides,
@@ -53,9 +46,9 @@ class VllmClassifier:
                     enforce_eager=True,  # CUDA graphs help only generation, but each sequence is one pass
                 )
             except (ValueError, RuntimeError, OSError) as error:
-                reason = str(error).strip().partition("\n")[0]
-                raise InputError(f"vLLM cannot load the reward model {options.path}: {reason}") from None
-        self._raw = PoolingParams(use_activation=False)
+                why = message_of(error)
+                raise InputError(f"vLLM cannot load the reward model {options.path}: {why}") from None
+        self._raw = vllm.PoolingParams(use_activation=False)
         tokenizer = load_tokenizer(options.path)
         max_length = read_length(options.max_length, self._llm.model_config.hf_config, tokenizer)
         self.encoder = ModelEncoder(tokenizer, options.template, max_length)
