@@ -14,7 +14,7 @@ from omegaconf.errors import InterpolationResolutionError
 
 from rewardkit.field_docs import field_docs
 from rewardkit.trainer.config.allowed import allowed_of
-from rewardkit.trainer.config.load import flat_keys, merged, public_setting, read_layers
+from rewardkit.trainer.config.load import KINDS, flat_keys, merged, public_setting, read_layers
 from rewardkit.trainer.config.schema import PPO, Schema
 
 UNSET = "???"
@@ -93,9 +93,6 @@ def _meanings(section: Any, prefix: str, sections: Sequence[type]) -> Iterator[t
             yield prefix + f.name, meaning, _in_words(hints[f.name]), allowed_of(section, f.name)
 
 
-_WORDS = {bool: "true or false", int: "whole number", float: "number", str: "text", dict: "mapping"}
-
-
 def _in_words(hint: Any) -> str:
     """Return a type in words, such as `list of text, or null`."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
@@ -105,7 +102,7 @@ def _in_words(hint: Any) -> str:
         return f"list of {_in_words(arguments[0])}{'' if arguments[0] is str else 's'}"
     if origin is tuple:
         return f"list of {len(arguments)} {_in_words(arguments[0])}s"
-    return _WORDS.get(origin or hint, "text or list")
+    return KINDS.get(origin or hint, "text or list")
 
 
 def _sections(section: Any) -> Iterator[type]:

@@ -29,15 +29,15 @@ from rewardkit.trainer.verl.hydra import compose
 from rewardkit.trainer.verl.translation import Translation
 from rewardkit.verl_keys import flatten
 
-_KINDS = {
+KINDS = {
     bool: "true or false",
-    int: "a whole number",
-    float: "a number",
-    str: "a text",
-    list: "a list",
-    dict: "a mapping",
+    int: "whole number",
+    float: "number",
+    str: "text",
+    list: "list",
+    dict: "mapping",
 }
-_ITEMS = {int: "whole numbers", float: "numbers", str: "texts"}
+"""Types of settings in words, without an article."""
 BOUNDS = re.compile(r"[\d.]+_[\d._,]+")
 
 
@@ -164,9 +164,9 @@ def _type_of(defaults: Any, key: str, default: Any) -> tuple[Any, Any]:
 
 def _in_words(kind: Any, item: Any, found: Any, default: Any) -> str:
     """Return the type of a setting in words, with an example."""
-    what = _KINDS.get(kind, "a text or a list")
-    if kind is list and item in _ITEMS:
-        what = f"a list of {_ITEMS[item]}"
+    what = KINDS[bool] if kind is bool else f"a {KINDS[kind]}" if kind in KINDS else "a text or a list"
+    if kind is list and item in (int, float, str):
+        what = f"a list of {KINDS[item]}s"
     if kind is list and not isinstance(found, list | dict):
         return f"{what}, such as [{found}]"
     plain = kind is not bool and isinstance(default, int | float | list | tuple) and default != []
