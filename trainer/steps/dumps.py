@@ -31,15 +31,18 @@ def record(run: TrainingRun, scored: Sequence[ScoredRollout], step: int) -> dict
     config = run.config
     dump(run, config.trainer.rollout_data_dir, scored, config.actor_rollout_ref.rollout.n, step)
     if run.world.is_main and has_samples(step):
-        zeros = [
-            one.score for one in scored if one.score.ok and not earns(one.score.correct, one.score.score)
-        ]
-        run.logger.reasons(reason_lines((score.detail for score in zeros), len(scored)))
+        zeros = [one.score.detail for one in scored if one.score.ok and not earned(one)]
+        run.logger.reasons(reason_lines(zeros, len(scored)))
         chosen = few([one.score.score if one.score.ok else None for one in scored])
         run.logger.responses(
             [_with_pictures(_plain(scored[i], step), scored[i].row, run) for i in chosen], step
         )
     return part_means([one.score for one in scored], run.world)
+
+
+def earned(one: ScoredRollout) -> bool:
+    """Return True if a response is right or, if correctness is not decided, has a score above 0."""
+    return earns(one.score.correct, one.score.score)
 
 
 def part_means(scores: Sequence[Score], world: World) -> dict[str, float]:

@@ -13,7 +13,7 @@ from rewardkit.checks.which_reward import other_rewards
 from rewardkit.errors import RewardkitError
 from rewardkit.evaluation.metrics import group_metrics
 from rewardkit.evaluation.overoptimization import truth_metrics
-from rewardkit.evaluation.reasons import earns, reason_lines
+from rewardkit.evaluation.reasons import reason_lines
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.trainer.batch import PromptRow, ScoredRollout, pad_prompts
 from rewardkit.trainer.distributed import World
@@ -21,7 +21,7 @@ from rewardkit.trainer.logging.metrics import summarize
 from rewardkit.trainer.models.vision import PictureBook, pictures_of
 from rewardkit.trainer.rewards import RewardSource
 from rewardkit.trainer.rollout.base import RolloutEngine, Sampling, row_seed
-from rewardkit.trainer.steps.dumps import dump, gather_rows
+from rewardkit.trainer.steps.dumps import dump, earned, gather_rows
 from rewardkit.trainer.steps.episodes import play_rows, reward_by_turn
 from rewardkit.trainer.steps.scoring import PendingScores, wait_for_scores
 from rewardkit.trainer.training_run import TrainingRun
@@ -54,7 +54,7 @@ def validate(run: TrainingRun, step: int) -> dict[str, float]:
         # Every process sends its rows, but not more rows than are shown.
         rows = gather_rows(scored[: shown * given.n], given.n, step, run.world)
         run.logger.generations(rows[:shown], step)
-    earning = {one.row.data_source for one in scored if one.score.ok and _earns(one)}
+    earning = {one.row.data_source for one in scored if one.score.ok and earned(one)}
     everywhere = set().union(*run.world.to_main(earning))
     if run.world.is_main:
         for line in why_nothing(scored, everywhere):
@@ -98,10 +98,6 @@ def _by_source(scored: Sequence[ScoredRollout], n: int, world: World) -> dict[st
     return dict(sorted(groups.items()))
 
 
-def _earns(one: ScoredRollout) -> bool:
-    return earns(one.score.correct, one.score.score)
-
-
 def why_nothing(scored: Sequence[ScoredRollout], earning: Collection[str] = ()) -> list[str]:
     """Return lines of explanation for each data source without a single right response.
 
@@ -118,7 +114,7 @@ def why_nothing(scored: Sequence[ScoredRollout], earning: Collection[str] = ()) 
             by_source[one.row.data_source].append(one)
     lines = []
     for source, found in sorted(by_source.items()):
-        if source in earning or any(map(_earns, found)):
+        if source in earning or any(map(earned, found)):
             continue
         said = "; ".join(reason_lines((one.score.detail for one in found), len(found)))
         lines.append(f"validation of {source}: no response is right. Most frequent reasons: {said}")
