@@ -24,6 +24,7 @@ from functools import lru_cache
 from math import isinf
 from typing import Any, Literal
 
+from rewardkit.errors import message_of
 from rewardkit.fences import last_fence
 from rewardkit.json_objects import object_of_pairs
 from rewardkit.rewards.answers import reasons
@@ -99,7 +100,7 @@ def _score(sample: Sample, options: DataOptions, read: Callable[[str], Any]) -> 
     try:
         value = read(sample.response) if len(said) <= MAX_CHARS else _refuse("too long")
     except (ValueError, RecursionError) as error:
-        why = f"not well-formed: {str(error).partition(chr(10))[0]}; the response is {reasons.quoted(said)}"
+        why = f"not well-formed: {message_of(error)}; the response is {reasons.quoted(said)}"
         return _made(0.0, False, None, 0.0, 0.0, why)
     try:
         unfit = misfit(value, ground_truth.schema) if ground_truth.schema is not None else None

@@ -44,22 +44,26 @@ def exact(sample: Sample, options: ExactOptions) -> Score:
     if not accepted:
         return failure("invalid", "the ground truth is empty")
     text = reply(sample.response)
-    right = _is_accepted(text, accepted, options)
-    if right:
-        why = f"the response is one of the {len(accepted)} accepted texts"
-    else:
-        why = f"the response {reasons.quoted(text)} is not {reasons.quoted(accepted[0])}"
-        why += f" or another of the {len(accepted)} accepted texts" if len(accepted) > 1 else ""
-        other = replace(options, ignore_case=True, ignore_blanks=True)
-        if _is_accepted(text, accepted, other):
-            needed = [name for name in ("ignore_case", "ignore_blanks") if not getattr(options, name)]
-            enough = [one for one in needed if _is_accepted(text, accepted, replace(options, **{one: True}))]
-            why += f"; {' and '.join(f'{one}=true' for one in enough[:1] or needed)} would accept it"
-    return Score(float(right), "ok", right, _folded(text, options)[:200], detail=why)
+    said = _folded(text, options)
+    right = said in _all_folded(accepted, options)
+    why = f"one of the {len(accepted)} accepted texts" if right else _why_not_exact(text, accepted, options)
+    return Score(float(right), "ok", right, said[:200], detail=f"the response {'is ' * right}{why}")
 
 
-def _is_accepted(text: str, accepted: Sequence[str], options: ExactOptions) -> bool:
-    return _folded(text, options) in {_folded(one, options) for one in accepted}
+def _why_not_exact(text: str, accepted: Sequence[str], options: ExactOptions) -> str:
+    """Return what the response is and is not, and the options that would accept it."""
+    why = f"{reasons.quoted(text)} is not {reasons.quoted(accepted[0])}"
+    why += f" or another of the {len(accepted)} accepted texts" if len(accepted) > 1 else ""
+    unset = [name for name in ("ignore_case", "ignore_blanks") if not getattr(options, name)]
+    for names in [unset[:1], unset[1:], unset] if unset else ():
+        other = replace(options, **dict.fromkeys(names, True))
+        if names and _folded(text, other) in _all_folded(accepted, other):
+            return f"{why}; {' and '.join(f'{name}=true' for name in names)} would accept it"
+    return why
+
+
+def _all_folded(accepted: Sequence[str], options: ExactOptions) -> set[str]:
+    return {_folded(text, options) for text in accepted}
 
 
 def _folded(text: str, options: ExactOptions) -> str:
@@ -98,15 +102,19 @@ def contains(sample: Sample, options: ContainsOptions) -> Score:
     missing = _missing(said, wanted, options)
     right = not missing if options.need == "all" else len(missing) < len(wanted)
     why = f"{len(wanted) - len(missing)} of {len(wanted)} texts found"
-    if not right:
-        why += f"; {reasons.quoted(missing[0])} is missing, the response is {reasons.quoted(said)}"
-        others = {
-            "ignore_case=true": replace(options, ignore_case=True),
-            "words=false": replace(options, words=False),
-        }
-        enough = [name for name, one in others.items() if not _missing(said, missing[:1], one)]
-        why += f"; {enough[0]} would find it" if enough else ""
+    why += "" if right else f"; {_why_missing(said, missing[0], options)}"
     return Score(float(right), "ok", right, detail=why)
+
+
+def _why_missing(said: str, text: str, options: ContainsOptions) -> str:
+    """Return a missing text, the response, and the option that would find the text."""
+    why = f"{reasons.quoted(text)} is missing, the response is {reasons.quoted(said)}"
+    others = {
+        "ignore_case=true": replace(options, ignore_case=True),
+        "words=false": replace(options, words=False),
+    }
+    enough = [name for name, other in others.items() if not _missing(said, [text], other)]
+    return f"{why}; {enough[0]} would find it" if enough else why
 
 
 def _missing(said: str, wanted: Sequence[str], options: ContainsOptions) -> list[str]:
