@@ -214,9 +214,8 @@ class MlflowSink(Sink):
     def __init__(self, config: RunConfig, folder: Path) -> None:
         self._mlflow: Any = import_module("mlflow")
         if "MLFLOW_TRACKING_URI" not in os.environ:
-            self._mlflow.set_tracking_uri(
-                f"sqlite:///{folder.absolute() / 'mlflow.db'}"
-            )  # no longer mere files
+            # MLflow no longer accepts a folder of plain files.
+            self._mlflow.set_tracking_uri(f"sqlite:///{folder.absolute() / 'mlflow.db'}")
             if self._mlflow.get_experiment_by_name(config.trainer.project_name) is None:
                 place = (folder / "mlruns").absolute().as_uri()
                 self._mlflow.create_experiment(config.trainer.project_name, artifact_location=place)

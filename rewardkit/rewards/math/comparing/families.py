@@ -133,10 +133,8 @@ def _ratio(a: Node, b: Node) -> Fraction | None:
         return None
     if getattr(value, "imag", 0) or not abs(value) < 1e6:
         return None
-    real = getattr(
-        value, "real", value
-    )  # the quotient of two complex periods is complex, with no imaginary part
-    found = Fraction(str(real)).limit_denominator(1_000)
+    # The quotient of two complex periods is complex, although it has no imaginary part.
+    found = Fraction(str(getattr(value, "real", value))).limit_denominator(1_000)
     return found if same_constant(a, Mul((number(found), b))) else None
 
 
