@@ -1,7 +1,8 @@
-"""Undoes the changes that vLLM makes to a process when it starts, for every `vllm.LLM` in our processes."""
+"""Undoes the changes that vLLM makes to a process, for every `vllm.LLM` that starts and ends in our processes."""
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import random
@@ -78,6 +79,39 @@ def undisturbed(
         torch.set_num_threads(threads)
         random.setstate(states[0])
         np.random.set_state(states[1])
+
+
+def start_llm(model: str, **arguments: Any) -> Any:
+    """Start `vllm.LLM` such that its end destroys no process group of this process.
+
+    vLLM's finalizer destroys the default group, even if vLLM has only joined it. If there is a group already,
+    the finalizer is removed, and `end_llm` cleans up instead. Call this function within `undisturbed`.
+
+    Args:
+        model: Model folder or hub ID.
+        arguments: Keyword arguments of `vllm.LLM`.
+    """
+    from vllm import LLM
+
+    joins = torch.distributed.is_initialized()
+    llm = LLM(model, **arguments)
+    if joins:
+        llm.llm_engine.engine_core._finalizer.detach()
+    return llm
+
+
+def end_llm() -> None:
+    """Clean up after `start_llm`, so that a later engine can start. Delete the last reference to the LLM before."""
+    from vllm.distributed import parallel_state
+    from vllm.model_executor.layers import rotary_embedding
+
+    # vLLM reuses these tables in later engines, including tables that an aborted sync left without data.
+    rotary_embedding._ROPE_DICT.clear()
+    gc.unfreeze()  # vLLM has frozen all objects, which would otherwise never be freed
+    if parallel_state.model_parallel_is_initialized():
+        parallel_state.destroy_model_parallel()
+        parallel_state.get_world_group().destroy()
+        parallel_state._WORLD = None
 
 
 def no_compiling(eager: bool) -> Any:

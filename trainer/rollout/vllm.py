@@ -6,7 +6,6 @@ Each process has its own engine, or `tensor_model_parallel_size` neighbouring pr
 
 from __future__ import annotations
 
-import gc
 import math
 import os
 import shutil
@@ -57,7 +56,7 @@ from rewardkit.trainer.rollout.vllm_side_effects import (
     own_shared_memory,
     torchrun_variables,
 )
-from rewardkit.vllm_starts import no_compiling, undisturbed
+from rewardkit.vllm_starts import end_llm, import_vllm, no_compiling, start_llm, undisturbed
 
 E = TypeVar("E")
 R = TypeVar("R")
@@ -246,23 +245,18 @@ class VllmRollout:
             own_shared_memory() if shares else nullcontext(),
             large_imports(),
         ):
-            # The import has its own block, because starting an engine runs the garbage collector three times.
-            with large_imports():
-                from vllm import LLM
-
+            import_vllm(f"{KEY}.name=vllm needs vLLM")
             here = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
             arguments = engine_arguments(
                 config, model.config, on_cpu=not self._cuda, sharing=here, sees=vision is not None
             )
             try:
-                self.llm: Any = LLM(model_path, **arguments)
+                self.llm: Any = start_llm(model_path, **arguments)
             except (OSError, ValueError, RuntimeError, ImportError) as error:
                 raise ConfigError(
                     f"{KEY}.name=vllm: vLLM cannot start with {model_path}: {reason_of(error)}; "
                     f"fix this, or set {KEY}.name=hf"
                 ) from error
-        # vLLM's finalizer would destroy the process group of the training run. `close` cleans up instead.
-        self.llm.llm_engine.engine_core._finalizer.detach()
         self.release()
 
     def generate(
@@ -390,16 +384,8 @@ class VllmRollout:
 
     def close(self) -> None:
         """See `RolloutEngine.close`. Destroy vLLM's process groups, so that a later engine can start."""
-        from vllm.distributed import parallel_state
-        from vllm.model_executor.layers import rotary_embedding
-
         del self.llm
-        # vLLM reuses these tables in later engines, including tables that an aborted sync left without data.
-        rotary_embedding._ROPE_DICT.clear()
-        gc.unfreeze()  # vLLM has frozen all objects, which would otherwise never be freed
-        parallel_state.destroy_model_parallel()
-        parallel_state.get_world_group().destroy()
-        parallel_state._WORLD = None
+        end_llm()
 
 
 def sampling_parameters(

@@ -70,7 +70,7 @@ _OPTIONS = (
     click.option(
         "--max-tokens",
         type=_within("max_tokens"),
-        help="Maximum tokens per response or episode.  [default: 1024]",
+        help="Tokens per response or episode.  [default: 1024]",
     ),
     click.option(
         "--max-prompt-tokens",

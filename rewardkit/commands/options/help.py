@@ -26,8 +26,7 @@ GROUPS = {
     "rewards": "reward_files reward_model judge_file sources composition_files option_words "
     "options_file timeout_s",
     "gates": "limit_words fail_on junit markdown",
-    "run": "bad_rows workers address restart",
-    "verl": "config config_path config_name",
+    "run": "bad_rows workers address restart config config_path config_name",
 }
 """Names of parameters by group. Parameters in no group are shown in full."""
 

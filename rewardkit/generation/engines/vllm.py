@@ -35,7 +35,7 @@ from rewardkit.trainer.rollout.vllm_arguments import (
     vllm_prompt,
 )
 from rewardkit.trainer.rollout.vllm_limits import reason_of
-from rewardkit.vllm_starts import import_vllm, no_compiling, undisturbed
+from rewardkit.vllm_starts import end_llm, import_vllm, no_compiling, start_llm, undisturbed
 
 DEFAULT_PROMPT = 4096
 """Maximum number of tokens in a prompt if no setting limits it. Without a limit, vLLM would reserve memory
@@ -56,20 +56,20 @@ def open_engine(engine: EngineSettings, settings: GenerationSettings) -> VllmEng
     check_sampling_params("sampling_params", settings.sampling_params, owned, text=True, trained=False)
     on_cpu = not torch.cuda.is_available()
     given = arguments(engine, settings, on_cpu=on_cpu)
-    with undisturbed(), no_compiling(on_cpu):
-        vllm = import_vllm("cannot import vLLM", ", or pass --engine hf")
-        try:
-            llm = vllm.LLM(engine.model, **given)
-        except (OSError, ValueError, RuntimeError, ImportError) as error:
-            raise ConfigError(f"vLLM cannot load '{engine.model}': {reason_of(error)}") from None
-    player = None
-    if settings.episodes is not None:
-        context = llm.llm_engine.model_config.max_model_len
-        transcript = Transcript(tokenizer, eos_ids(engine.model, tokenizer))
-        longest = context - settings.max_tokens
-        player = Player(settings, transcript, longest_prompt=longest, context=context)
     vision = Vision.of(engine.model, tokenizer, trust_remote_code=engine.trust_remote_code)
-    return VllmEngine(llm, tokenizer, settings, player, on_cpu=on_cpu, vision=vision)
+    # No variable here holds the LLM, since an exception that an import has kept may keep this frame.
+    return VllmEngine(
+        _start(engine.model, given, on_cpu), engine.model, tokenizer, settings, on_cpu=on_cpu, vision=vision
+    )
+
+
+def _start(model: str, given: Mapping[str, Any], on_cpu: bool) -> Any:
+    with undisturbed(), no_compiling(on_cpu):
+        import_vllm("cannot import vLLM", ", or pass --engine hf")
+        try:
+            return start_llm(model, **given)
+        except (OSError, ValueError, RuntimeError, ImportError) as error:
+            raise ConfigError(f"vLLM cannot load '{model}': {reason_of(error)}") from None
 
 
 def arguments(engine: EngineSettings, settings: GenerationSettings, *, on_cpu: bool) -> dict[str, Any]:
@@ -117,9 +117,9 @@ class VllmEngine:
     def __init__(
         self,
         llm: Any,
+        model: str,
         tokenizer: Any,
         settings: GenerationSettings,
-        player: Player | None = None,
         *,
         on_cpu: bool,
         vision: Vision | None = None,
@@ -127,10 +127,14 @@ class VllmEngine:
         self._llm = llm
         self._tokenizer = tokenizer
         self._settings = settings
-        self._player = player
         self._on_cpu = on_cpu
         self._vision = vision
-        self._limit = llm.llm_engine.model_config.max_model_len - settings.max_tokens
+        context = llm.llm_engine.model_config.max_model_len
+        self._limit = context - settings.max_tokens
+        self._player: Player | None = None
+        if settings.episodes is not None:
+            transcript = Transcript(tokenizer, eos_ids(model, tokenizer))
+            self._player = Player(settings, transcript, longest_prompt=self._limit, context=context)
 
     def run(self, requests: Sequence[GenerationRequest], done: Done) -> None:
         """See `GenerationEngine.run`."""
@@ -153,6 +157,7 @@ class VllmEngine:
     def close(self) -> None:
         """See `GenerationEngine.close`."""
         del self._llm
+        end_llm()
 
     def _converse(self, player: Player, requests: Sequence[GenerationRequest], done: Done) -> None:
         """Run episodes, adding their turns to the batch between the engine's steps."""

@@ -19,7 +19,7 @@ from rewardkit.rewards.model.classifier import load_tokenizer, read_length
 from rewardkit.rewards.model.encode import ModelEncoder
 from rewardkit.rewards.model.heads import find_head
 from rewardkit.rewards.model.options import ModelOptions
-from rewardkit.vllm_starts import import_vllm, undisturbed
+from rewardkit.vllm_starts import import_vllm, start_llm, undisturbed
 
 
 class VllmClassifier:
@@ -36,8 +36,8 @@ class VllmClassifier:
         with undisturbed():
             vllm = import_vllm("backend=vllm needs vllm")
             try:
-                self._llm: Any = vllm.LLM(
-                    model=options.path,
+                self._llm: Any = start_llm(
+                    options.path,
                     runner="pooling",
                     hf_overrides=overrides,
                     dtype=options.dtype,
