@@ -1,4 +1,4 @@
-"""Undoes the changes that vLLM makes to a process, for every `vllm.LLM` that starts and ends in our processes."""
+"""Starts and ends every `vllm.LLM` in our processes, and undoes the changes that vLLM makes to a process."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def start_llm(model: str, **arguments: Any) -> Any:
 
 
 def end_llm() -> None:
-    """Clean up after `start_llm`, so that a later engine can start. Delete the last reference to the LLM before."""
+    """Clean up after `start_llm`, so that a later engine can start. Call this after deleting the LLM."""
     from vllm.distributed import parallel_state
     from vllm.model_executor.layers import rotary_embedding
 

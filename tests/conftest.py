@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import rewardkit.rewards  # noqa: F401  (ours are registered once, before the first test)
+from rewardkit.agents.resolving import AGENTS  # the loops that ship are offered before the first test
 from rewardkit.processes import unsearched_imports
 from rewardkit.registry import REGISTRY, Registry
 from tests.trainer.running import RUN
@@ -72,18 +73,22 @@ def needs(path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def registry() -> Iterator[Registry]:
-    """The global registry; what any test registers, a command's reward file too, is gone after it."""
+    """The global registry; what any test registers, a command's reward or agent file too, is gone after it."""
     with unchanged_registry():
         yield REGISTRY
 
 
 @contextmanager
 def unchanged_registry() -> Iterator[None]:
-    """Forget afterwards what is registered in this block."""
-    before = {name: copy.copy(value) for name, value in vars(REGISTRY).items()}
+    """Forget afterwards which rewards and agents are registered in this block."""
+    before = [
+        (owner, {name: copy.copy(value) for name, value in vars(owner).items()})
+        for owner in (REGISTRY, AGENTS)
+    ]
     yield
-    for name, value in before.items():
-        setattr(REGISTRY, name, value)
+    for owner, values in before:
+        for name, value in values.items():
+            setattr(owner, name, value)
 
 
 @pytest.fixture(autouse=True)

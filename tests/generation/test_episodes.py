@@ -65,15 +65,6 @@ def chat() -> Iterator[Chat]:
         yield server
 
 
-@pytest.fixture(autouse=True)
-def agents() -> Iterator[None]:
-    """The loops; what a test registers is gone after it."""
-    AGENTS.names()
-    before = dict(AGENTS._agents)
-    yield
-    AGENTS._agents = before
-
-
 def prompts_of(path: Path, **columns: Any) -> Path:
     number = len(QUESTIONS)
     given = {
