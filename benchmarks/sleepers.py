@@ -48,7 +48,9 @@ def measure(score: Score, program: str, many: int, cheap: int) -> str:
         said = score(sample(source))
         found[kind].append((time.perf_counter() - start, said))
 
-    score(sample(CHEAP))
+    with ThreadPoolExecutor(cheap) as threads:  # starts all workers
+        for warmed in [threads.submit(score, sample(f"{CHEAP} # before {i}")) for i in range(cheap)]:
+            warmed.result()
     begin = time.perf_counter()
     with ThreadPoolExecutor(many + cheap + 1) as threads:
         for i in range(many):

@@ -1,6 +1,6 @@
 """The jailed child, from fork to exit. It moves its descriptors, confines itself and runs the program.
 
-`prepare` does work in the server that each child would otherwise have to repeat. The child's own setup must
+`prepare` does work in the template that each child would otherwise have to repeat. The child's own setup must
 import and allocate little, because every page that it touches is copied for every run.
 """
 
@@ -15,6 +15,7 @@ import signal
 import sys
 import types
 from dataclasses import dataclass, field
+from functools import cache
 
 from . import calls, checks, execute, interpreter, kernel, limits, prelude, seccomp
 from .protocol import BUILD, CALL, CHECK, EXEC, SCRIPT, SERVE
@@ -25,7 +26,7 @@ _FIXED_LIMITS = {
     resource.RLIMIT_MEMLOCK: 0,
     resource.RLIMIT_MSGQUEUE: 0,
 }
-"""Limits that are set once in the server and inherited by its children."""
+"""Limits that are set once in the template and inherited by its children."""
 
 _MAIN = "main.py"
 """File name of the program in tracebacks."""
@@ -87,6 +88,16 @@ class Jail:
 
 _hard: dict[int, int] = {}
 """Hard limits in effect when the server started, by resource."""
+
+
+@cache
+def filter_of(profile: seccomp.Profile) -> kernel.Filter:
+    """Return the seccomp filter of a profile.
+
+    Raises:
+        OSError: There is no filter for this machine's architecture.
+    """
+    return kernel.Filter(seccomp.build(profile))
 
 
 def prepare() -> None:

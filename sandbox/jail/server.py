@@ -166,9 +166,7 @@ class _JailServer:
         self.jail = child.Jail(setup.level != "none", uid, counted_apart=self.warm)
         if self.jail.isolated:
             self.jail.ruleset = kernel.landlock_rules(version, _rules(setup))
-            self.jail.filters = {
-                profile: kernel.Filter(seccomp.build(profile)) for profile in _filters(setup)
-            }
+            self.jail.filters = {profile: child.filter_of(profile) for profile in _filters(setup.tools)}
             if uid is not None and not self.warm and not _can_import_as(uid, setup.path):
                 self.jail.uid = None  # only root can read the interpreter
         if setup.scratch and self.jail.uid is not None:
@@ -179,7 +177,6 @@ class _JailServer:
         self.driver = driver
         kernel.prctl(kernel.PR_SET_DUMPABLE, 0)
         os.environ.clear()
-        child.prepare()
         atexit._clear()
         self.jail.before = limits.MemoryUse.now()
 
@@ -369,9 +366,17 @@ def _rules(setup: Setup) -> list[tuple[str, int]]:
     return rules
 
 
-def _filters(setup: Setup) -> list[seccomp.Profile]:
+def prepare() -> None:
+    """Do what is the same for all servers. The template calls this once, before it forks servers."""
+    child.prepare()
+    with contextlib.suppress(OSError):  # an architecture without filters, at a level that needs none
+        for profile in _filters(tools=True):
+            child.filter_of(profile)
+
+
+def _filters(tools: bool) -> list[seccomp.Profile]:
     profiles = [seccomp.PYTHON, seccomp.FORKING, seccomp.NATIVE, seccomp.MANAGED]
-    return [*profiles, seccomp.SHELL] if setup.tools else profiles
+    return [*profiles, seccomp.SHELL] if tools else profiles
 
 
 def _can_import_as(uid: int, path: tuple[str, ...]) -> bool:

@@ -30,6 +30,7 @@ def boot(arguments: str) -> None:
     sys.path[:] = given["path"]
     for name in given["preload"]:
         importlib.import_module(name)
+    server.prepare()
     gc.freeze()  # a collection in a server would otherwise copy all pages with objects
     requests = socket.socket(fileno=given["socket"])
     driver = os.pidfd_open(given["driver"])
