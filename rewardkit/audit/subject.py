@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -19,21 +20,19 @@ from rewardkit.rewards.judge.file import spending_of
 from rewardkit.rewards.judge.options import JudgeOptions
 from rewardkit.scoring.scorer import Scorer
 
-_HALF = 60
 _FIRST = 24
 _SCREENED, _SCREENED_DEAR = 8, 3
 _CHEAP_S, _MODERATE_S, _DEAR_S = 1.5e-4, 1e-3, 0.02
-"""Prices of a score up to which every text is tried on many rows, up to which at least twice as many rows are
-used, and from which frames are tried on few rows."""
+"""Prices of a score, in seconds, that separate the scales below."""
+_SCALES = ((_CHEAP_S, 60, 2_000), (_MODERATE_S, 30, 600), (_DEAR_S, 8, 200), (math.inf, 8, 60))
+"""Upper bound of the price of a score, number of rows in each half, and number of texts to try in all rows.
+There are few scales, so that the figures rarely depend on how busy the machine is."""
 _TRIES_A_ROW, _TRIES = 80, 3_000
 """Approximate number of scores for one more row in each half, and for the texts that are screened."""
-_ROWS_S, _TEXTS_S = 2.0, 1.0
-"""Time that the rows and the screened texts may take at the price of the first scores."""
 _MOST_FRAMES = 24
 _MOST_OPTIONS = 10
 _MOST_RESPONSES = 4
 _TRIED_FIRST = 4
-_FEWEST_TEXTS, _FEWEST_TEXTS_DEAR = 200, 60
 _PAYS, _NEARLY = 0.75, 0.95
 
 
@@ -168,13 +167,11 @@ def prepare(
 def _choose_rows(subject: Subject, rows: Sequence[AuditRow]) -> None:
     """Set the numbers of rows and of texts by the price of a score."""
     bench = subject.bench
-    affordable = min(_ROWS_S, bench.left_s / 2) / bench.price_s
-    least = 2 * _SCREENED if bench.price_s < _MODERATE_S else _SCREENED
-    half = int(max(least, min(_HALF, (affordable - _TRIES) / _TRIES_A_ROW)))
+    _, half, subject.most_texts = next(scale for scale in _SCALES if bench.price_s < scale[0])
+    affordable = bench.left_s / 2 / bench.price_s
+    half = int(max(_SCREENED, min(half, (affordable - _TRIES) / _TRIES_A_ROW)))
     half = min(half, len(rows) // 2)
     subject.picked, subject.measured = list(rows[:half]), list(rows[half : 2 * half])
-    fewest = _FEWEST_TEXTS_DEAR if bench.price_s >= _DEAR_S else _FEWEST_TEXTS
-    subject.most_texts = max(fewest, int(_TEXTS_S / bench.price_s / _TRIED_FIRST))
 
 
 def _find_frames(subject: Subject, given: str | None, rows: Sequence[AuditRow]) -> list[AuditRow]:
@@ -217,7 +214,7 @@ def _find_frames(subject: Subject, given: str | None, rows: Sequence[AuditRow]) 
     first = given if given in right else asked or next(iter(good), None)
     subject.paying = list(dict.fromkeys((*filter(None, [first]), *good, *paying)))
     if not subject.paying:
-        _choose_responses(subject, rows[: 2 * _HALF])
+        _choose_responses(subject, rows[: 2 * _SCALES[0][1]])
     return list(rows)
 
 
