@@ -19,7 +19,7 @@ from rewardkit.errors import (
     with_columns,
 )
 from rewardkit.files.arrow_values import in_python
-from rewardkit.files.records import RawRow, parse_all
+from rewardkit.files.records import BadRowError, RawRow, parse_all
 from rewardkit.logs.candidates import said_in
 from rewardkit.logs.kind import LogKind
 from rewardkit.logs.kinds import by_name, recognise
@@ -229,8 +229,9 @@ def _tried(
     given = options.data_source
 
     def read(names: RowNames) -> Callable[[RawRow], Fields]:
-        read_row = reader_of(replace(layout, names=names))
-        return lambda row: _told_of(read_row(row), row, layout, names, given)
+        tried = replace(layout, names=names)
+        read_row = reader_of(tried)
+        return lambda row: completed(read_row(row), row, tried)
 
     # A joined file may be large, so the key only contains its id, which is unique while the trial exists.
     apart = replace(layout, join=None)
@@ -254,21 +255,6 @@ def _tried(
 
 def _is_guessed(reading: Reading, layout: RowLayout) -> bool:
     return reading.source not in (None, layout.data_source) or reading.names != layout.names
-
-
-def _told_of(fields: Fields, row: RawRow, layout: RowLayout, names: RowNames, given: str | None) -> Fields:
-    """Return the fields of a row with the values from the joined file and the given data source added."""
-    if layout.join is not None:
-        known = layout.join.rows.get(str(value_at(row, layout.join.key)), Fields(None))
-        source = known.data_source or fields.data_source
-        fields = fields._replace(ground_truth=known.ground_truth, data_source=source)
-        fields = fields._replace(
-            prompt=fields.prompt or known.prompt, extra_info=fields.extra_info or known.extra_info
-        )
-    elif layout.kind is not None and fields.ground_truth is None:
-        fields = fields._replace(ground_truth=value_at(row, names.ground_truth))
-    source = given or layout.data_source or fields.data_source
-    return fields._replace(data_source=source)
 
 
 def _as_taken(layout: RowLayout, reading: Reading, chosen: RowNames, said: Sequence[str]) -> RowLayout:
@@ -579,3 +565,27 @@ def _no_column(file: RowFile, name: str, option: str, columns: Collection[str], 
 def reader_of(layout: RowLayout) -> Callable[[RawRow], Fields]:
     """Return the function that extracts the fields of a row with this layout."""
     return by_name(layout.kind).read if layout.kind else layout.names.read
+
+
+def completed(fields: Fields, row: RawRow, layout: RowLayout) -> Fields:
+    """Return the fields, completed with values from the joined file and the layout.
+
+    Raises:
+        BadRowError: The joined file has no row with the key of this row.
+    """
+    if layout.kind is not None and fields.ground_truth is None:
+        fields = fields._replace(ground_truth=value_at(row, layout.names.ground_truth))
+    if layout.kind is not None and fields.data_source is None:
+        fields = fields._replace(data_source=value_at(row, layout.names.data_source))
+    if layout.join is not None:
+        key = value_at(row, layout.join.key)
+        known = layout.join.rows.get(str(key))
+        if known is None:
+            raise BadRowError(f"the joined file has no row with {layout.join.key} {key!r:.60}")
+        fields = fields._replace(
+            ground_truth=known.ground_truth,
+            data_source=known.data_source or fields.data_source,
+            prompt=known.prompt if fields.prompt is None else fields.prompt,
+            extra_info=known.extra_info if fields.extra_info is None else fields.extra_info,
+        )
+    return fields if layout.data_source is None else fields._replace(data_source=layout.data_source)

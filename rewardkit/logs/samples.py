@@ -15,7 +15,7 @@ from rewardkit.files.arrow_values import in_python
 from rewardkit.files.records import BadRowError, RawRow, Records, parse_all
 from rewardkit.logs.kind import SkippedRowError
 from rewardkit.logs.kinds import facts_of
-from rewardkit.logs.layout import RowLayout, reader_of
+from rewardkit.logs.layout import RowLayout, completed, reader_of
 from rewardkit.logs.lists import with_lists
 from rewardkit.pictures import is_there, marked
 from rewardkit.registry import REGISTRY
@@ -191,7 +191,7 @@ def _row_samples(
         row = with_lists(row, layout.names.response)
     if layout.filters is not None and row.get("filter") not in layout.filters:
         raise SkippedRowError
-    fields = _completed(_fields(row, read, layout), row, layout)
+    fields = completed(_fields(row, read, layout), row, layout)
     prompt = None
     if "prompt" in reads:
         prompt = marked(fields.prompt, any(is_there(row.get(name)) for name in layout.media))
@@ -261,26 +261,6 @@ def _text_of(response: Any, name: str | None) -> tuple[str | None, str | None]:
     except NoResponseError as error:
         return None, str(error)
     return text, f"'{name or 'response'}' is null" if text is None else None
-
-
-def _completed(fields: Fields, row: RawRow, layout: RowLayout) -> Fields:
-    """Return the fields, completed with values from the joined file and the layout."""
-    if layout.kind is not None and fields.ground_truth is None:
-        fields = fields._replace(ground_truth=value_at(row, layout.names.ground_truth))
-    if layout.kind is not None and fields.data_source is None:
-        fields = fields._replace(data_source=value_at(row, layout.names.data_source))
-    if layout.join is not None:
-        key = value_at(row, layout.join.key)
-        known = layout.join.rows.get(str(key))
-        if known is None:
-            raise BadRowError(f"the joined file has no row with {layout.join.key} {key!r:.60}")
-        fields = fields._replace(
-            ground_truth=known.ground_truth,
-            data_source=known.data_source or fields.data_source,
-            prompt=known.prompt if fields.prompt is None else fields.prompt,
-            extra_info=known.extra_info if fields.extra_info is None else fields.extra_info,
-        )
-    return fields if layout.data_source is None else fields._replace(data_source=layout.data_source)
 
 
 def _lacking(layout: RowLayout, source: Any, ground_truth: str | None) -> str | None:

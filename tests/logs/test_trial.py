@@ -138,6 +138,15 @@ def test_a_data_source_that_the_user_names_is_kept_and_compared(tmp_path: Path) 
     assert "gsm8k: agrees with 'score' in 2 of 4" in note
 
 
+def test_the_column_of_the_data_source_that_the_user_names_is_kept_in_a_known_log(tmp_path: Path) -> None:
+    """The trial read such rows without the column, and its guess replaced the data source in it."""
+    answers = [{"choices": [{"message": {"role": "assistant", "content": f"#### {i}"}}]} for i in range(4)]
+    rows = [row | {"ground_truth": str(i), "task": "openai/gsm8k"} for i, row in enumerate(answers)]
+    path = write(tmp_path / "api.jsonl", rows)
+    (batch,) = read_samples([path], ReadOptions(RowNames(data_source="task")))
+    assert [sample.data_source for sample in batch.samples] == ["openai/gsm8k"] * 4
+
+
 def test_options_of_rewards_count_in_the_trial(tmp_path: Path) -> None:
     path = put(tmp_path / "log", tools.last_numbers())
     strict = ReadOptions(RowNames(response="text", ground_truth="gold_final"), "gsm8k")
