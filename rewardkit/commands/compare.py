@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import click
 from rich.console import Console
@@ -19,6 +20,7 @@ from rewardkit.commands.options.gates import GateOptions, gate_options, gates_as
 from rewardkit.commands.options.given import REWARDS, SCORED, refuse_given
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.numbers import COUNT_OR_0
+from rewardkit.commands.options.outputs import OutputFile
 from rewardkit.commands.options.printing import interval, results_console, signed
 from rewardkit.commands.options.rewards import RewardOptions, given_to_run, reward_options
 from rewardkit.commands.options.run_options import note
@@ -53,6 +55,7 @@ from rewardkit.text import printable
     "Fail if SECOND is worse by more than N: if the whole 95 % interval of the difference in accuracy, or "
     "else in score, is below -N. Without SOURCE, for every data source. May be repeated.",
 )
+@click.option("--report", type=OutputFile(), help="Write an HTML report to this file.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @reward_options
 def command(
@@ -63,6 +66,7 @@ def command(
     prefix: str,
     allow_missing: bool,
     flips: int,
+    report: Path | None,
     as_json: bool,
     gates: GateOptions,
     rewards: RewardOptions,
@@ -88,6 +92,7 @@ def command(
             options=replace(read_options, score=score_key, reward_options=options),
             prefix=prefix,
             allow_missing=allow_missing,
+            report=report,
             given=given_to_run(),
             on_note=note,
         )
@@ -97,6 +102,8 @@ def command(
         click.echo(json.dumps(content, indent=2))
     else:
         _print(compared.found, flips)
+        if report is not None:
+            click.echo(f"report: {report}")
     return gates.report(compared.summary(tuple(results)))
 
 

@@ -33,8 +33,10 @@ from rewardkit.evaluation.listing import ORDERS, PromptSummary, by_prompt, in_or
 from rewardkit.evaluation.pictures import PromptPictures
 from rewardkit.evaluation.reasons import earns, frequent_reasons
 from rewardkit.evaluation.scored import ScoredRow, dumps_in, read_rows, status_of
+from rewardkit.files.inputs import STDIN
 from rewardkit.messages import message_text
 from rewardkit.offline import ReadOptions
+from rewardkit.offline.origins import head, merged, origin_of
 from rewardkit.rows import MEDIA
 from rewardkit.text import printable
 from rewardkit.types import STATUSES
@@ -146,7 +148,8 @@ def command(
         limit = 0
     matching = in_order(read, order, limit and limit + 1) if order else read()
     if page is not None:
-        write_report(matching, page, Path(files[0]).name)
+        facts = head(merged(origin_of(file) for file in files if file != STDIN))
+        write_report(matching, page, Path(files[0]).name, facts)
         click.echo(f"written: {page}")
         return
     if number is not None:

@@ -20,6 +20,8 @@ from rich.table import Table
 
 from rewardkit.demo.model import make_model, make_tokenizer, save
 from rewardkit.demo.warmup import STEPS, write_demonstrations
+from rewardkit.offline.origins import generation_of
+from rewardkit.offline.receipt import KEY, Receipt, encoded
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.trainer.batch import PromptRow, ScoredRollout
 from rewardkit.trainer.checkpoint.find import latest
@@ -165,11 +167,11 @@ def _evaluate(
     with Scorer(workers=1) as scorer:
         sampled = _respond(rows, rollout, scorer, tokenizer, SAMPLED, seed)
         greedy = _respond(rows, rollout, scorer, tokenizer, GREEDY, seed)
-    _write(sampled, out)
+    _write(sampled, out, Receipt({}, generated=[generation_of(str(model), "", {})]))
     return _accuracy(sampled), _accuracy(greedy)
 
 
-def _write(scored: ScoredResponses, out: Path) -> None:
+def _write(scored: ScoredResponses, out: Path, receipt: Receipt) -> None:
     """Write responses and their scores, in the columns that `rewardkit score` reads and writes."""
     table = pa.table(
         {
@@ -183,6 +185,7 @@ def _write(scored: ScoredResponses, out: Path) -> None:
             "extracted": [one.score.extracted for one in scored],
         }
     )
+    table = table.replace_schema_metadata({KEY: encoded(receipt)})
     pq.write_table(table, out, compression="zstd")
 
 

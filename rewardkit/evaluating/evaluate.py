@@ -18,6 +18,7 @@ from rewardkit.datasets_prep import DATASETS, find_dataset
 from rewardkit.errors import InputError, OptionsError, did_you_mean
 from rewardkit.evaluating.datasets import Benchmark, DatasetsRun, OnStep, run_datasets
 from rewardkit.evaluating.parts import dropped_sources, lost_rows, parts_of
+from rewardkit.evaluating.pooling import pooled_line
 from rewardkit.evaluating.result import Evaluation, unscored_problem
 from rewardkit.evaluation.evaluation import figures_by_flag, figures_by_source
 from rewardkit.evaluation.html.report import write_report
@@ -30,9 +31,13 @@ from rewardkit.logs.reader import PLAIN
 from rewardkit.offline.chunk import BadRowPolicy
 from rewardkit.offline.frame import as_file
 from rewardkit.offline.on_ray import RaySettings
+from rewardkit.offline.origins import head, merged, origin_of
 from rewardkit.offline.report import Report
 from rewardkit.offline.writing import scored_name
 from rewardkit.scoring.scorer import Scorer
+
+_TITLE = 3
+"""Maximum number of files in the title of a report."""
 
 
 def evaluate(
@@ -188,7 +193,8 @@ def _datasets(benchmarks: Sequence[Benchmark], shared: DatasetsRun, report: str 
     runs, figures, problems = run_datasets(benchmarks, shared)
     if report is not None:
         scored = [one.scored for one in runs.values()]
-        write_report(read_rows(scored, prefix=shared.run.prefix), Path(report), shared.out.name)
+        facts = head(merged(map(origin_of, scored)))
+        write_report(read_rows(scored, prefix=shared.run.prefix), Path(report), shared.out.name, facts)
     return Evaluation(figures, str(shared.out), tuple(problems), runs)
 
 
@@ -269,13 +275,18 @@ def _files(
         scored = _scored(made, files if kept and not had else None, how, kept=kept is not None)
         read = [*dict.fromkeys(made.get(part.word, part.word) for part in parts)]
         groups = read_groups(read, how.options, prefix)
+        origins = [origin_of(word) for word in files if word != STDIN]
+        if line := pooled_line(files, origins, groups):
+            how.on_note(f"warning: {line}")
         figures, by_flag = figures_by_source(groups), figures_by_flag(groups)
         problems = [line for name, one in figures.items() if (line := unscored_problem(name, one))]
         outputs = [*dict.fromkeys(made.values())]
         problems += lost_rows(groups, had, outputs, scored, how.options, prefix)
         problems += dropped_sources([*made], how.options, scored)
         if report is not None:
-            write_report(read_rows(read, how.options, prefix), Path(report), Path(files[0]).name)
+            facts = head(merged([*origins, *map(origin_of, outputs)]))
+            rows = read_rows(read, how.options, prefix)
+            write_report(rows, Path(report), " ".join(Path(file).name for file in files[:_TITLE]), facts)
     only = files[0] if not made and len(files) == 1 else None
     return Evaluation(figures, (kept or only) if how.keeps else None, tuple(problems), by_flag=by_flag)
 

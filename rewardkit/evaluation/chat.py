@@ -63,11 +63,11 @@ def heading(turn: Mapping[str, Any]) -> str:
     )
 
 
-def folded(text: str) -> str:
-    """Return the text, with its middle left out if it is longer than `FOLDED` characters."""
-    if len(text) <= FOLDED:
+def folded(text: str, longest: int = FOLDED) -> str:
+    """Return the text, with its middle left out if it is longer than `longest` characters."""
+    if len(text) <= longest:
         return text
-    half = FOLDED // 2
+    half = longest // 2
     return f"{text[:half]} [... {len(text) - 2 * half:,} characters ...] {text[-half:]}"
 
 

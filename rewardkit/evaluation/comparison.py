@@ -18,14 +18,17 @@ from rewardkit.evaluation.scored import Groups, ScoredResponse
 
 @dataclass(frozen=True, slots=True)
 class PromptFlip:
-    """Prompt whose share of correct responses differs between the two files."""
+    """Prompt with a different share of correct responses in the two files.
+
+    The mean scores differ instead if the reward does not report correctness.
+    """
 
     data_source: str
     prompt: str
     before: float
-    """Share of correct responses in the first file."""
+    """Share of correct responses, or mean score, in the first file."""
     after: float
-    """Share of correct responses in the second file."""
+    """Share of correct responses, or mean score, in the second file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +139,9 @@ def _correct(group: Sequence[ScoredResponse]) -> list[float]:
 def _flips(pairs: Sequence[PromptPair]) -> list[PromptFlip]:
     found = []
     for (source, prompt), a, b in pairs:
-        before = _correct(a)
-        after = _correct(b)
-        if before and after and fmean(before) != fmean(after):
+        before, after = _correct(a), _correct(b)
+        if not (before and after):
+            before, after = ([one.score or 0.0 for one in group] for group in (a, b))
+        if fmean(before) != fmean(after):
             found.append(PromptFlip(source, prompt, fmean(before), fmean(after)))
     return sorted(found, key=lambda flip: (flip.data_source, flip.after - flip.before))

@@ -69,6 +69,10 @@ class ScoredResponse(msgspec.Struct, frozen=True, gc=False):
     if the row has no ground truth."""
     flags: tuple[str, ...] = ()
     """Flags that an audit gave to the row of the prompt."""
+    model: str = ""
+    """Model that wrote the response, or empty if the row does not name it in a column `model`."""
+    row: int = 0
+    """Number of the response among all responses that were read, from 0."""
 
     @property
     def ok(self) -> bool:
@@ -97,8 +101,14 @@ def read_groups(
     prefix: str = "",
     scorer: Scorer | None = None,
     on_note: Callable[[str], None] = lambda line: None,
+    on_row: Callable[[ScoredRow], None] = lambda row: None,
 ) -> Groups:
-    """Return all responses in files by data source and prompt. The arguments are the same as for `read_rows`.
+    """Return all responses in files by data source and prompt.
+
+    The other arguments are the same as for `read_rows`.
+
+    Args:
+        on_row: Function called with each row, such as to keep its text.
 
     Raises:
         InputError: A file does not exist, cannot be read or has no responses.
@@ -106,7 +116,13 @@ def read_groups(
         UnknownDataSourceError: A file that is to be scored has an unknown data source.
     """
     paths = list(paths)
-    groups = grouped(scored_response(row) for row in read_rows(paths, options, prefix, scorer, on_note))
+
+    def responses() -> Iterator[ScoredResponse]:
+        for row in read_rows(paths, options, prefix, scorer, on_note):
+            on_row(row)
+            yield scored_response(row)
+
+    groups = grouped(responses())
     statuses = {one.status for prompts in groups.values() for group in prompts.values() for one in group}
     if "unscored" in statuses and "ok" not in statuses:
         names = " ".join(map(str, paths))
@@ -203,6 +219,8 @@ def scored_response(row: ScoredRow) -> ScoredResponse:
         truncated=None if finish is None else finish == "length",
         ground_truth=_short(row.get("ground_truth") or ""),
         flags=flags_of(row.get("extra_info")),
+        model=model if isinstance(model := row.get("model"), str) else "",
+        row=row.get("row") or 0,
     )
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
+from msgspec.structs import replace
 
 from rewardkit.errors import InputError
 from rewardkit.files.arrow_values import in_python, moment_text
@@ -15,9 +16,11 @@ from rewardkit.files.inputs import find_inputs
 from rewardkit.files.publishing import published
 from rewardkit.files.records import BadRowError, Records
 from rewardkit.logs.samples import parsed
+from rewardkit.offline.receipt import KEY, DigestingSink, Receipt, encoded, write_beside
 from rewardkit.offline.writing import parquet_table, schema_of, table_of
 
 FORMS = (".parquet", ".jsonl")
+NO_RECEIPT = Receipt({})
 
 
 def read_prompts_table(path: str | Path, limit: int | None) -> pa.Table:
@@ -67,20 +70,28 @@ def _table(records: Records, schema: pa.Schema, path: str) -> pa.Table:
     return table_of(rows, schema)
 
 
-def write_table(table: pa.Table, out: Path) -> None:
-    """Write a table atomically as parquet or jsonl, depending on the suffix of the file.
+def write_table(table: pa.Table, out: Path, receipt: Receipt = NO_RECEIPT) -> None:
+    """Write a table atomically as parquet or jsonl, depending on the suffix of the file, with its receipt.
+
+    The digest of the content is added to the receipt.
 
     Raises:
         InputError: The suffix is not supported, or the file cannot be written.
     """
     check_form(out)
     with published(out) as file:
+        sink = DigestingSink(file)
         if out.suffix == ".parquet":
-            pq.write_table(parquet_table(table), file, compression="zstd")
+            table = parquet_table(table)
+            with pq.ParquetWriter(sink, table.schema, compression="zstd") as writer:
+                writer.write_table(table)
+                receipt = replace(receipt, content=sink.digest)
+                writer.add_key_value_metadata({KEY: encoded(receipt)})
             return
         for batch in table.to_batches(max_chunksize=1024):
             rows = in_python(batch)
-            file.writelines(msgspec.json.encode(row, enc_hook=moment_text) + b"\n" for row in rows)
+            sink.writelines(msgspec.json.encode(row, enc_hook=moment_text) + b"\n" for row in rows)
+    write_beside(out, replace(receipt, content=sink.digest))
 
 
 def check_form(out: Path) -> None:

@@ -30,10 +30,13 @@ from rewardkit.generation.prompts import messages_of
 from rewardkit.generation.scoring_along import ScoringAlong, sources_to_answer
 from rewardkit.generation.settings import checked, to_settings
 from rewardkit.generation.types import Completion, EngineSettings, EpisodeSettings
+from rewardkit.identity.reward_identity import Identity, identities, known_sources
 from rewardkit.logs.reader import PLAIN
 from rewardkit.offline import ReadOptions, Report
 from rewardkit.offline.frame import as_file
 from rewardkit.offline.on_ray import RaySettings
+from rewardkit.offline.origins import generation_of
+from rewardkit.offline.receipt import Receipt
 from rewardkit.pictures import pictures_in
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.trainer.models.vision import why_no_pictures
@@ -200,13 +203,19 @@ def _generate(asked: _Prompts, out: Path, values: dict[str, Any], run: _PromptsR
         )
     table = with_responses(table, found, settings)
     scores: Report | None = None
-    if along is not None:
+    rewards: dict[str, Identity] = {}
+    if along is not None and run.scorer is not None:
         table, scores = along.into(table)
-    write_table(table, out)
+        rewards = identities(run.scorer, known_sources(scores.sources, run.scorer))
+    sampling = {name: getattr(settings, name) for name in _RECORDED}
+    generation = generation_of(engine.model, asked.system, sampling)
+    write_table(table, out, Receipt(rewards, generated=[generation]))
     journal.remove()
     return Generated(str(out), report, scores)
 
 
+_RECORDED = ("temperature", "top_p", "top_k", "max_tokens")
+"""Settings of sampling that the receipt of the output contains."""
 MULTI_TURN_ONLY = (
     "calls",
     "max_assistant_turns",

@@ -45,8 +45,9 @@ def _batch_facts(row: RawRow) -> Mapping[str, Any]:
     body = row["response"]["body"]
     reasons = [choice.get("finish_reason") for choice in sorted(body["choices"], key=choice_index)]
     if len(reasons) > 1:
-        return {"finish_reason": reasons}
+        return {"finish_reason": reasons, "model": body.get("model")}
     return {
+        "model": body.get("model"),
         "finish_reason": reasons[0],
         "response_tokens": (body.get("usage") or {}).get("completion_tokens"),
     }

@@ -1,8 +1,8 @@
-"""Receipt of a scored file, which identifies the rewards that computed its scores.
+"""Receipt of a file, which identifies the models that wrote its responses and the rewards of its scores.
 
 The receipt is in the metadata of a Parquet file, or in `FILE.receipt` beside any other file.
-`rewardkit.lock.replay` uses it to score the file again. It contains no facts about the machine, so that equal
-runs write equal bytes.
+`rewardkit.lock.replay` uses it to score the file again, and `origins.py` to tell files apart. It contains no
+facts about the machine, so that equal runs write equal bytes.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import hashlib
 import io
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -39,11 +40,15 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
     """Prefix of the score columns."""
     content: str = ""
     """`content_digest` of the file; empty for files from rewardkit 0.1."""
+    generated: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    """Models and sampling settings that wrote the responses, if rewardkit has generated them."""
 
 
-def receipt_of(rewards: dict[str, Identity], prefix: str, content: str) -> Receipt:
+def receipt_of(
+    rewards: dict[str, Identity], prefix: str, content: str, generated: Sequence[dict[str, Any]] = ()
+) -> Receipt:
     """Return the receipt for a file with this content digest."""
-    return Receipt(dict(sorted(rewards.items())), prefix, content)
+    return Receipt(dict(sorted(rewards.items())), prefix, content, list(generated))
 
 
 def encoded(receipt: Receipt) -> bytes:

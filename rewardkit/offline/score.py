@@ -41,6 +41,7 @@ from rewardkit.offline.chunk import (
 from rewardkit.offline.columns import carried_fields_of, score_fields
 from rewardkit.offline.file_workers import FileWorkers, Workers
 from rewardkit.offline.inline import ChunkScorer, FileSetup, Rewards
+from rewardkit.offline.origins import generations_in
 from rewardkit.offline.progress import Progress
 from rewardkit.offline.receipt import DigestingSink, receipt_of, write_beside
 from rewardkit.offline.report import FileOutcome, Report, SourceReport
@@ -403,7 +404,8 @@ class _FileRun:
         """Write the receipt to the file's metadata, or beside the file. Standard output has no receipt."""
         scorer = self.settings.scorer
         rewards = identities(scorer, known_sources(self.report.sources, scorer))
-        receipt = receipt_of(rewards, self.settings.prefix, content)
+        generated = generations_in(dict.fromkeys(file.source.path for file, _ in self.files))
+        receipt = receipt_of(rewards, self.settings.prefix, content, generated)
         if isinstance(writer, ParquetWriter):
             writer.add_receipt(receipt)
         elif self.out != STDIN:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import time
 from collections.abc import Iterable, Mapping
 from html import escape
 from importlib import resources
@@ -17,6 +18,7 @@ from typing import Any
 
 from rewardkit.assets import asset
 from rewardkit.files.publishing import published
+from rewardkit.version import __version__
 
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; font-src data:"
@@ -79,6 +81,14 @@ def cards(facts: Iterable[tuple[str, str, str]]) -> str:
         for name, value, note in facts
     )
     return f'<div class="cards">{"".join(items)}</div>'
+
+
+def facts_list(facts: Iterable[tuple[str, str]]) -> str:
+    """Return the markup for what a page is about: the facts, and the time and the version that wrote it."""
+    now = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
+    every = [*facts, ("written", f"{now} by rewardkit {__version__}")]
+    items = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in every)
+    return f'<dl class="facts">{items}</dl>'
 
 
 def _file(name: str) -> str:

@@ -37,7 +37,7 @@ def write_pair_report(
     failed = ", ".join(f"{n:,} {status}" for status, n in failures_of(pairs).items())
     drawn = (_reliability(whole), _confidence(whole))
     parts = {
-        "headline": _headline(whole, failed),
+        "headline": payload.head() + _headline(whole, failed),
         "table": table([_cells(name, one) for name, one in figures.items()]),
         "charts": "".join(map(draw, drawn))
         + _bars("By length of the chosen answer", by_length)
@@ -68,8 +68,10 @@ def _rows(i: int, pair: ScoredPair) -> Iterator[ScoredRow]:
 
 def _score_fields(score: Score) -> ScoredRow:
     if score.ok:
-        return {"score": round(score.score, 3), "status": score.status, "parts": score.parts}
-    return {"score": None, "status": score.status, "detail": score.detail}
+        said: ScoredRow = {"score": round(score.score, 3), "status": score.status, "parts": score.parts}
+    else:
+        said = {"score": None, "status": score.status, "detail": score.detail}
+    return said | {"scorer": score.scorer}
 
 
 def _headline(whole: PairFigures, failed: str) -> str:

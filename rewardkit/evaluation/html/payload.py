@@ -12,7 +12,7 @@ from typing import Any
 
 from rewardkit import types
 from rewardkit.evaluation.chat import heading, is_chat
-from rewardkit.evaluation.html.page import pack
+from rewardkit.evaluation.html.page import facts_list, pack
 from rewardkit.evaluation.pictures import PromptPictures
 from rewardkit.evaluation.scored import ScoredResponse, ScoredRow, scored_response
 
@@ -24,6 +24,8 @@ BUDGET = 28_000_000
 """Size of the packed texts in bytes above which further responses are shortened to `SHORT` characters."""
 SHORT = 400
 """Maximum number of characters of a response after `BUDGET` is reached."""
+NAMED = 10
+"""Maximum number of models or rewards in the head of a page."""
 STATUSES = (*types.STATUSES, "unscored")
 
 
@@ -37,6 +39,7 @@ class Payload:
         """Index of each data source."""
         self.shortened = 0
         """Number of texts that were shortened."""
+        self._named: defaultdict[str, dict[str, None]] = defaultdict(dict)
         self._columns: defaultdict[str, list[Any]] = defaultdict(list)
         self._prompts: dict[tuple[str, str, str], int] = {}
         self._pictures = PromptPictures()
@@ -44,6 +47,12 @@ class Payload:
         self._prompt_texts = _Blocks("p")
         for row in rows:
             self._add(row)
+
+    def head(self, facts: Sequence[tuple[str, str]] = ()) -> str:
+        """Return the markup of the facts, with the models and rewards that the rows name added."""
+        known = {name for name, _ in facts}
+        named = [(name, ", ".join([*values][:NAMED])) for name, values in self._named.items()]
+        return facts_list([*facts, *(one for one in named if one[0] not in known)])
 
     def packed(self) -> dict[str, str]:
         """Return the packed blocks by the ids that the script uses.
@@ -57,6 +66,9 @@ class Payload:
     def _add(self, row: ScoredRow) -> None:
         one = scored_response(row)
         self.responses.append(one)
+        for name, value in (("model", one.model), ("reward", row.get("scorer"))):
+            if value:
+                self._named[name][str(value)] = None
         source = self.sources.setdefault(one.data_source, len(self.sources))
         key = (one.data_source, one.prompt, one.ground_truth)
         prompt = self._prompts.get(key)

@@ -17,8 +17,17 @@ from rewardkit.evaluation.intervals import Estimate, ends
 from rewardkit.evaluation.scored import ScoredResponse, ScoredRow, grouped
 
 
-def write_report(rows: Iterable[ScoredRow], out: Path, title: str) -> dict[str, Figures]:
+def write_report(
+    rows: Iterable[ScoredRow], out: Path, title: str, facts: Sequence[tuple[str, str]] = ()
+) -> dict[str, Figures]:
     """Write a report of scored rows to `out`, atomically, and return the figures in the report.
+
+    Args:
+        rows: Rows with scores, from `read_rows`.
+        out: File to write.
+        title: Title of the page.
+        facts: Names and values of what is known about the rows, for the head of the page. The models and
+            rewards that the rows name are added.
 
     Raises:
         InputError: There are no rows, or the page cannot be written.
@@ -28,15 +37,15 @@ def write_report(rows: Iterable[ScoredRow], out: Path, title: str) -> dict[str, 
         raise InputError(f"no row matches the filters, so {out} was not written")
     figures = figures_by_source(grouped(payload.responses))
     about = {"sources": list(payload.sources), "statuses": STATUSES, "rows": len(payload.responses)}
-    write_page(out, "report", title, _parts(payload, figures), about, payload.packed())
+    write_page(out, "report", title, _parts(payload, figures, facts), about, payload.packed())
     return figures
 
 
-def _parts(payload: Payload, figures: dict[str, Figures]) -> dict[str, str]:
+def _parts(payload: Payload, figures: dict[str, Figures], facts: Sequence[tuple[str, str]]) -> dict[str, str]:
     whole = figures.get(OVERALL) or next(iter(figures.values()))
     drawn = (_scores(payload.responses), _over_k(whole), _accuracy_by_length(payload.responses))
     return {
-        "headline": _headline(whole, payload),
+        "headline": payload.head(facts) + _headline(whole, payload),
         "table": table([_cells(name, one) for name, one in figures.items()]),
         "charts": "".join(map(draw, drawn)) + _by_source(figures),
     }

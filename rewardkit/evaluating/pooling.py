@@ -1,0 +1,35 @@
+"""Detection of evaluations that pool the responses of several models or runs in one figure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+
+from rewardkit.evaluation.scored import Groups
+from rewardkit.offline.origins import Origin, changes_line, differences, reward_changes, some
+
+_FILES = 2
+"""Number of files that `rewardkit compare` reads."""
+
+
+def pooled_line(files: Sequence[str], origins: Sequence[Origin], groups: Groups) -> str:
+    """Return a line if the responses have different origins, or "" if no difference is known.
+
+    Args:
+        files: Files of the evaluation.
+        origins: Origin of each file.
+        groups: Responses in the files.
+    """
+    prompts = chain.from_iterable(one.values() for one in groups.values())
+    models = sorted({one.model for group in prompts for one in group} - {""})
+    found = differences(origins)
+    if len(models) > 1 and not any(one.startswith("model ") for one in found):
+        found.insert(0, f"model ({some(models)})")
+    what = f"differ in {', '.join(found)}" if found else ""
+    if scored := reward_changes(origins):
+        what += f"{' and ' * bool(what)}were scored differently ({changes_line(scored)})"
+    if not what:
+        return ""
+    two = " ".join(files) if len(files) == _FILES else "A B"
+    advice = "" if len(files) > 1 else ", with the rows of each in a file of its own"
+    return f"the responses {what}, and each figure pools them; run rewardkit compare {two}{advice}"
