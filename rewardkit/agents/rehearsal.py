@@ -6,9 +6,10 @@ a digit, since a short text is a valid action in most environments.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Any
 
 from rewardkit.agents.episode import Episode
 from rewardkit.agents.episode_row import EpisodeRow
@@ -17,6 +18,7 @@ from rewardkit.agents.runner import drive, run_episodes
 from rewardkit.agents.transcript import Transcript
 from rewardkit.agents.types import Reply
 from rewardkit.errors import InputError
+from rewardkit.types import Message
 
 _MOST = 8
 """Maximum number of episodes, since each row may name its own environment."""
@@ -24,17 +26,25 @@ _MOST = 8
 
 @dataclass
 class FixedReply:
-    """TokenModel whose every turn is the same text."""
+    """TokenModel and ChatModel whose every turn is the same text."""
 
-    transcript: Transcript
+    transcript: Transcript | None
+    """Tokenizer and chat template, or None if only messages are used."""
     text: str = "0"
 
     async def generate(
         self, token_ids: Sequence[int], *, seed: int, max_tokens: int, stop_token_ids: Sequence[int] = ()
     ) -> Reply:
         """Return the text and the token that ends a turn."""
+        assert self.transcript is not None
         ids = [*self.transcript.encoder.untrusted(self.text), *self.transcript.end_ids[:1]][:max_tokens]
         return Reply(self.text, ids, [0.0] * len(ids))
+
+    async def chat(
+        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]], *, seed: int, max_tokens: int
+    ) -> Reply:
+        """Return the text."""
+        return Reply(self.text)
 
 
 def rehearse(
@@ -45,7 +55,7 @@ def rehearse(
     Args:
         rows: Rows of the run.
         episodes: Episodes for the rows, in the same order.
-        setting: Settings of the run, with a transcript.
+        setting: Settings of the run. Without a transcript, the turns are messages.
 
     Raises:
         InputError: An episode failed before the model's first turn. The message gives the reason.
@@ -58,7 +68,6 @@ def rehearse(
     chosen = list(islice(first.values(), _MOST))
     if not chosen:
         return []
-    assert setting.transcript is not None
     short = replace(setting, limits=replace(setting.limits, assistant_turns=1))
     played = drive(run_episodes(chosen, FixedReply(setting.transcript), short, [0] * len(chosen)))
     return [note for one in played if (note := _note_on(one))]

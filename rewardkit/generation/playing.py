@@ -14,6 +14,7 @@ from rewardkit.agents.episode import Episode
 from rewardkit.agents.episode_row import EpisodeRow
 from rewardkit.agents.probe import check_template
 from rewardkit.agents.registry import AGENTS, SINGLE_TURN
+from rewardkit.agents.rehearsal import rehearse
 from rewardkit.agents.resolving import EpisodeSetup, notes_on, refuse_unused, resolve, resolve_rows
 from rewardkit.agents.runner import prompt_ids, run_episode
 from rewardkit.agents.transcript import Transcript
@@ -170,9 +171,12 @@ def check_episodes(
 ) -> CheckedEpisodes:
     """Resolve the episodes for all rows in a file before a model is loaded.
 
+    As in training, an episode of each environment and program is played with a fixed reply.
+
     Raises:
         InputError: A row names an agent, tool or interaction that the run does not have, or no row uses a
-            part that the settings specify. The error message contains the first such row.
+            part that the settings specify. The error message contains the first such row. Or an environment
+            or program cannot start.
         ConfigError: A tool, an interaction or the format of tool calls in the settings is unknown.
     """
     setting = setting_of(settings)
@@ -182,7 +186,8 @@ def check_episodes(
         raise InputError(f"{path}, {error}") from None
     refuse_unused(episodes, setting, GIVEN_BY)
     multi_turn = any(one.agent.name != SINGLE_TURN for one in episodes)
-    return CheckedEpisodes(multi_turn, notes_on(rows, episodes, setting))
+    notes = [*notes_on(rows, episodes, setting), *rehearse(rows, episodes, setting)]
+    return CheckedEpisodes(multi_turn, notes)
 
 
 def completion_of(request: GenerationRequest, episode: Episode, *, log_probs: bool) -> Completion:

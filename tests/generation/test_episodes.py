@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -424,9 +424,32 @@ def test_an_environment_is_played_and_scores_what_came_of_it(tmp_path: Path) -> 
     assert [row["score"] for row in rows] == [[0.0], [0.0], [1.0], [1.0], [0.5], [0.0]]
     assert [row["ended"][0] for row in rows].count("done") == 2
     assert rows[3]["turn_rewards"] == [[0.5, 1.0]]
-    gone = ["generate", str(prompts), "--out", str(tmp_path / "b.parquet"), "--env", f"ors:{game.url}"]
-    with closing(Player()) as chat:
+
+    class Last(Player):
+        def says(self, body: dict[str, Any]) -> dict[str, Any]:
+            stack.close()
+            return super().says(body)
+
+    with closing(Last()) as chat, ExitStack() as stack:
+        game = stack.enter_context(game_server())
+        gone = ["generate", str(prompts), "--out", str(tmp_path / "b.parquet"), "--env", f"ors:{game.url}"]
         assert run([*gone, *words[2:], "--url", chat.url]) == 1  # nothing could be scored
     lost = pq.read_table(tmp_path / "b.parquet").to_pylist()
     assert {row["status"][0] for row in lost} == {"error"}
     assert all(game.url in row["detail"][0] for row in lost)  # why the episode failed, not only how it ended
+
+
+@pytest.mark.parametrize("kind", ["ors", "openenv"])
+def test_an_environment_that_cannot_be_reached_is_found_before_the_model(
+    tmp_path: Path, kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The engine was started first, and each response then failed."""
+    tasks = [{"split": "train", "index": i} for i in range(6)]
+    prompts = prompts_of(tmp_path / "p.parquet", extra_info=tasks)
+    words = ["--model", "m", "--env", f"{kind}:http://127.0.0.1:9", "--out", str(tmp_path / "a.parquet")]
+    with closing(Chat()) as chat:
+        for command in ("generate", "eval"):
+            assert run([command, str(prompts), "--url", chat.url, *words]) == 2
+            assert "127.0.0.1:9" in capsys.readouterr().err
+        assert chat.asked == []
+    assert list(tmp_path.iterdir()) == [prompts]
