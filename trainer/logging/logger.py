@@ -89,8 +89,14 @@ class Logger:
         self._each(lambda sink: sink.log(metrics, step))
 
     def generations(self, rows: LoggedRows, step: int) -> None:
-        """Log some responses from a validation in the sinks that support text."""
-        self._each(lambda sink: sink.generations(rows, step))
+        """Log some responses from a validation in the sinks that support text.
+
+        Without responses, only the reasons are stored for the page.
+        """
+        if rows:
+            self._each(lambda sink: sink.generations(rows, step))
+        elif self._page is not None and "page" in self._sinks:
+            self._guard("page", self._page.generations, rows, step)
 
     def responses(self, rows: LoggedRows, step: int) -> None:
         """Log some responses from a training step in the sinks that support text."""

@@ -51,13 +51,18 @@ class PageSink:
     def responses(self, rows: Sequence[Mapping[str, Any]], step: int) -> None:
         """Store some responses from a training step, with thumbnails of the run's first pictures."""
         shown = [{**_cut(row), "prompt": self._pictures.prompt(row)} for row in rows]
-        reasons = {"reasons": self._reasons} if self._reasons else {}
-        self._reasons = []
-        self._keep({"step": step, **reasons, "rows": shown})
+        self._keep({"step": step, **self._taken_reasons(), "rows": shown})
 
     def generations(self, rows: Sequence[Mapping[str, Any]], step: int) -> None:
-        """Store some responses from a validation."""
-        self._keep({"step": step, "kind": "validation", "rows": [_cut(row) for row in rows]})
+        """Store some responses from a validation, and the reasons given for it."""
+        reasons = self._taken_reasons()
+        if rows or reasons:
+            self._keep({"step": step, "kind": "validation", **reasons, "rows": [_cut(row) for row in rows]})
+
+    def _taken_reasons(self) -> dict[str, list[str]]:
+        """Return the stored reasons, if there are any, and forget them."""
+        reasons, self._reasons = self._reasons, []
+        return {"reasons": reasons} if reasons else {}
 
     def alarms(self, begun: Mapping[str, str], step: int) -> None:
         """Store alarm messages, given by rule, and request an update of the page."""

@@ -31,13 +31,18 @@ def record(run: TrainingRun, scored: Sequence[ScoredRollout], step: int) -> dict
     config = run.config
     dump(run, config.trainer.rollout_data_dir, scored, config.actor_rollout_ref.rollout.n, step)
     if run.world.is_main and has_samples(step):
-        zeros = [one.score.detail for one in scored if one.score.ok and not earned(one)]
-        run.logger.reasons(reason_lines(zeros, len(scored)))
+        run.logger.reasons(why_zeros(scored))
         chosen = few([one.score.score if one.score.ok else None for one in scored])
         run.logger.responses(
             [_with_pictures(_plain(scored[i], step), scored[i].row, run) for i in chosen], step
         )
     return part_means([one.score for one in scored], run.world)
+
+
+def why_zeros(scored: Sequence[ScoredRollout]) -> list[str]:
+    """Return lines with the most frequent reasons why scored responses are not right."""
+    zeros = [one.score.detail for one in scored if one.score.ok and not earned(one)]
+    return reason_lines(zeros, len(scored))
 
 
 def earned(one: ScoredRollout) -> bool:

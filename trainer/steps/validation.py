@@ -21,7 +21,7 @@ from rewardkit.trainer.logging.metrics import summarize
 from rewardkit.trainer.models.vision import PictureBook, pictures_of
 from rewardkit.trainer.rewards import RewardSource
 from rewardkit.trainer.rollout.base import RolloutEngine, Sampling, row_seed
-from rewardkit.trainer.steps.dumps import dump, earned, gather_rows
+from rewardkit.trainer.steps.dumps import dump, earned, gather_rows, why_zeros
 from rewardkit.trainer.steps.episodes import play_rows, reward_by_turn
 from rewardkit.trainer.steps.scoring import PendingScores, wait_for_scores
 from rewardkit.trainer.training_run import TrainingRun
@@ -50,10 +50,11 @@ def validate(run: TrainingRun, step: int) -> dict[str, float]:
         book=run.book,
     )
     dump(run, config.trainer.validation_data_dir, scored, given.n, step)
-    if shown := config.trainer.log_val_generations:
-        # Every process sends its rows, but not more rows than are shown.
-        rows = gather_rows(scored[: shown * given.n], given.n, step, run.world)
-        run.logger.generations(rows[:shown], step)
+    run.logger.reasons(why_zeros(scored))
+    shown = config.trainer.log_val_generations
+    # Every process sends its rows, but not more rows than are shown.
+    rows = gather_rows(scored[: shown * given.n], given.n, step, run.world) if shown else []
+    run.logger.generations(rows[:shown], step)
     earning = {one.row.data_source for one in scored if one.score.ok and earned(one)}
     everywhere = set().union(*run.world.to_main(earning))
     if run.world.is_main:

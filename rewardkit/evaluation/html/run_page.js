@@ -52,7 +52,7 @@ function showStep(i) {
 }
 
 async function responses() {
-  samples = (await unpack("samples")).filter((one) => one.rows.length);
+  samples = (await unpack("samples")).filter((one) => one.rows.length || one.reasons);
   if (!samples.length) return;
   samples.forEach((one, i) => $("step").append(new Option(one.kind ? `${one.step}, ${one.kind}` : one.step, i)));
   $("step").onchange = () => showStep(+$("step").value);

@@ -140,6 +140,16 @@ def test_the_reasons_of_zeros_stand_with_the_responses_of_their_step(tmp_path: P
         logger.reasons(["3 of 4: no box"])
         logger.responses([ROW], 1)
         logger.responses([ROW], 2)
-    first, second = map(json.loads, (tmp_path / "samples.jsonl").read_text().splitlines())
-    assert first == {"step": 1, "reasons": ["3 of 4: no box"], "rows": [ROW]}
-    assert second == {"step": 2, "rows": [ROW]}
+        for rows in ([ROW], []):
+            logger.reasons(["2 of 4: no box"])
+            logger.generations(rows, 2)
+            logger.generations(rows, 3)
+    kept = [json.loads(line) for line in (tmp_path / "samples.jsonl").read_text().splitlines()]
+    validation = {"step": 2, "kind": "validation", "reasons": ["2 of 4: no box"]}
+    assert kept == [
+        {"step": 1, "reasons": ["3 of 4: no box"], "rows": [ROW]},
+        {"step": 2, "rows": [ROW]},
+        {**validation, "rows": [ROW]},
+        {"step": 3, "kind": "validation", "rows": [ROW]},
+        {**validation, "rows": []},  # nothing is kept of a validation with neither
+    ]

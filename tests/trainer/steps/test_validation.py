@@ -122,6 +122,9 @@ def test_val_only_trains_nothing(world: World, parquet: Path, model_folder: Path
     )
     assert [m["training/global_step"] for m in log] == [0]
     assert not list(tmp_path.glob("global_step_*"))
+    (kept,) = [json.loads(line) for line in (tmp_path / "samples.jsonl").read_text().splitlines()]
+    assert kept["kind"] == "validation" and kept["rows"] == []  # log_val_generations is 0
+    assert kept["reasons"][0].partition(":")[0].endswith(" of 6")
 
 
 def test_a_dump_that_cannot_be_written_ends_no_run(
