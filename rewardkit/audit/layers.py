@@ -36,6 +36,8 @@ PAID = 0.25
 _FORMAT = 0.15
 """Share of the span that authors often pay for the format alone, which is no hole."""
 _KNOWING = 0.25
+_VISIBLE = 0.005
+"""Smallest share that is not shown as 0 %."""
 _SWAPPED = 0.03
 _WRONG = 0.15
 _BLIND, _AMONG = 0.25, 0.45
@@ -64,7 +66,9 @@ class Findings:
     holes: list[Hole] = field(default_factory=list)
 
     def add(self, hole: Hole) -> None:
-        """Add a hole, unless it only follows from one that was found before."""
+        """Add a hole, unless it pays nothing or only follows from one that was found before."""
+        if hole.share < _VISIBLE and hole.layer != "contract":
+            return
         if not any(other.layer == "knowing" for other in self.holes) or hole.layer == "contract":
             self.holes.append(hole)
 

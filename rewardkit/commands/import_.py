@@ -36,6 +36,8 @@ _SAMPLE: dict[str, Any] = {
     "ground_truth": "72",
 }
 _PRODUCTS, _AUDIT_S = 40, 10.0
+_FILES = 5
+"""Maximum number of source files to print."""
 
 
 @click.command(
@@ -127,6 +129,8 @@ def command(
         _write(out, spec, given, reward)
     if as_json:
         content = {"scorer": reward.scorer, "on_exception": reward.running.on_exception, **facts}
+        if "from" in facts:
+            content["from"] = ", ".join(facts["from"])
         content["tried"] = score_fields(score)
         content["audit"] = audit
         click.echo(json.dumps(content, indent=2))
@@ -184,7 +188,7 @@ def _facts(spec: ForeignSpec) -> dict[str, Any]:
         "kind": seen.kind + (", async" if seen.is_async else ""),
         "function": f"{seen.name}{seen.signature}",
         "gets": {**seen.gives, **dict.fromkeys(seen.asks, "extra_info of that name"), **every},
-        "from": ", ".join([*filter(None, [seen.distribution]), *files]),
+        "from": [*filter(None, [seen.distribution]), *files],
         "python": seen.python,
     }
 
@@ -214,6 +218,9 @@ def _print(reward: Reward, facts: dict[str, Any], score: Score, *, given_row: bo
     shown = {"scorer": reward.scorer, "summary": reward.summary, **facts}
     shown["exception"] = means[reward.running.on_exception]
     shown["gets"] = ", ".join(f"{name}={field}" for name, field in facts.get("gets", {}).items())
+    origin = facts.get("from", [])
+    more = f" and {len(origin) - _FILES:,} more files; --json lists all" if len(origin) > _FILES else ""
+    shown["from"] = ", ".join(origin[:_FILES]) + more
     for name, value in shown.items():
         if value:
             click.echo(f"{name:>9}: {value}")

@@ -49,6 +49,12 @@ def test_the_gsm8k_reward_has_no_hole(options: dict[str, str]) -> None:
         assert audit_rows(gsm8k_rows(source="openai/gsm8k"), scorer, 60).holes == ()
 
 
+def test_a_frame_that_pays_nothing_is_no_hole() -> None:
+    """The right answer adds nothing in this frame, and no other response is paid either."""
+    with Scorer() as scorer:
+        assert audit_rows(gsm8k_rows(source="openai/gsm8k"), scorer, 60, "It is {}").holes == ()
+
+
 def test_an_empty_response_that_is_contained_in_the_truth_is_named(tmp_path: Path) -> None:
     found = hole(audited(reward_of(public_reports.INSIDE_THE_TRUTH, tmp_path)), "constant")
     assert (found.payments[0].text, found.share) == ("", 1.0)

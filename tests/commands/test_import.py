@@ -83,3 +83,20 @@ def test_the_worst_hole_is_shown_and_a_sound_reward_has_none(
         assert run(["import", f"{tmp_path}/theirs.py:{name}", "--json"]) == 0
         audits.append(json.loads(capsys.readouterr().out)["audit"])
     assert audits[0].startswith("the reward of 'inside' has a hole") and audits[1] is None
+
+
+def test_the_source_files_of_a_package_are_bounded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [f"m{i:02}" for i in range(20)]
+    for name in names:
+        (tmp_path / f"{name}.py").write_text("x = 1\n")
+    body = "def compute_score(data_source, solution_str, ground_truth, extra_info=None):\n    return 1.0\n"
+    (tmp_path / "theirs.py").write_text("".join(f"import {name}\n" for name in names) + body)
+    assert run(["import", str(tmp_path / "theirs.py")]) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.strip().startswith("from:")]
+    assert "m04.py and 16 more files" in line and "m05" not in line and "--json" in line
+    assert run(["import", str(tmp_path / "theirs.py"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["from"].split(", ") == [
+        f"{name}.py" for name in [*names, "theirs"]
+    ]
