@@ -91,7 +91,7 @@ def changed(d: Draw, values: Members, change: str) -> Members:
     """Return the members with a new value for one name, or with the values of two names exchanged."""
     if len(change) == 2:
         return values | {change[0]: values[change[1]], change[1]: values[change[0]]}
-    taken = [values[name] for name in "abcuvwmhj"]
+    taken = [values[name] for name in ("hj" if change in "hj" else "abcuvwmhj")]
     while (new := d.randrange(1, values["m"]) if change in "hj" else members(d)[change]) in taken:
         pass
     return values | {change: new}
@@ -336,7 +336,9 @@ DEVELOPMENT: dict[str, list[Maker]] = {
         Shape(r"\mathbf{a}\times\mathbf{b} ¦ \vec{a}\times\vec{b} ¦ -\vec b\times\vec a ¦ -(\mathbf{b}\times\mathbf{a})", wrong=r"\mathbf{b}\times\mathbf{a} ¦ \vec a\cdot\vec b ¦ \vec b\times\vec a")],
     "congruences": [Shape(r"x\equiv@h@\pmod{@m@} ¦ x \equiv @h@ \pmod {@m@} ¦ x\equiv @h+m@\pmod{@m@} ¦ x=@m@k+@h@, k\in\mathbb{Z} ¦ x = @h@ + @m@n, n \in \mathbb{Z} ¦ x\equiv@h@\ (\text{mod }@m@) ¦ x\equiv @h-m@ \pmod{@m@} ¦ x \equiv @h@ (\bmod @m@) ¦ x ≡ @h@ (mod @m@) ¦ x\equiv@h@\text{ modulo }@m@ ¦ x \bmod @m@ = @h@", r"@h@ \pmod{@m@}", wrong=r"x\equiv@h@\pmod{@2*m@} ¦ x\equiv@j@\pmod{@m@} ¦ x=@m@k+@j@, k\in\mathbb{Z}", change="h m"),
         Shape(r"@h@\pmod{@m@} ¦ @h+m@ \pmod{@m@} ¦ @h@ (mod @m@) ¦ @h@\ (\mathrm{mod}\ @m@)", wrong=r"@h@ ¦ @j@ (mod @m@) ¦ @h@ \pmod{@2*m@}", change="h"),
-        Shape(r"x\equiv@h@,@j@\pmod{@m@} ¦ x\equiv@j@, @h@\pmod{@m@} ¦ x\equiv@h@\pmod{@m@}\text{ or }x\equiv@j@\pmod{@m@}", wrong=r"x\equiv@h@\pmod{@m@}", change="h j")],
+        Shape(r"x\equiv@h@,@j@\pmod{@m@} ¦ x\equiv@j@, @h@\pmod{@m@} ¦ x\equiv@h@\pmod{@m@}\text{ or }x\equiv@j@\pmod{@m@} ¦ x\in\{@j@,@h@\}\pmod{@m@} ¦ x\in [@h@]_{@m@}\cup[@j@]_{@m@} ¦ \{@m@k+@h@ : k\in\mathbb{Z}\}\cup\{@m@k+@j@ : k\in\mathbb{Z}\} ¦ \text{all integers congruent to }@h@\text{ or }@j@\text{ modulo }@m@", wrong=r"x\equiv@h@\pmod{@m@} ¦ x\in\{@h@,@j@\} ¦ \{@m@k+@h@ : k\in\mathbb{N}\}\cup\{@m@k+@j@ : k\in\mathbb{N}\}", change="h j m"),
+        Shape(r"x\equiv@h@\pmod{@m@} ¦ x\in @h@+@m@\mathbb{Z} ¦ @m@\mathbb Z+@h@ ¦ \equiv @h@\pmod{@m@} ¦ [@h@]_{@m@} ¦ \{x\in\mathbb{Z}\mid x\equiv@h@\pmod{@m@}\} ¦ \text{all integers }x\text{ that leave remainder }@h@\text{ when divided by }@m@", wrong=r"x\in @h@+@2*m@\mathbb{Z} ¦ @h@ ¦ @m@\mathbb{N}+@h@", change="h m"),
+        Shape(r"n=2k+1, k\in\mathbb{Z} ¦ n\equiv1\pmod2 ¦ 1+2\mathbb{Z}", r"n\text{ is odd} ¦ \text{all odd integers}", wrong=r"n=2k, k\in\mathbb{Z} ¦ \text{all even integers} ¦ n\text{ is even} ¦ n=2k+1, k\in\mathbb{N}")],
     "sets": [Shape(r"[@p@,@q@) ¦ @p@\le x<@q@ ¦ x\in[@p@,@q@) ¦ x\ge @p@\text{ and }x<@q@ ¦ \{x\mid @p@\le x<@q@\} ¦ @q@>x\ge @p@", wrong=r"(@p@,@q@) ¦ [@p@,@q@] ¦ @p@<x\le @q@ ¦ x\ge @p@\text{ or }x<@q@ ¦ x\ge @p@"),
         Shape(r"\{@u@,@v@,@w@\} ¦ \{@w@, @u@, @v@\} ¦ \left\{@v@,@u@,@w@\right\} ¦ \lbrace @v@, @w@, @u@ \rbrace", wrong=r"\{\{@u@,@v@\},@w@\} ¦ \{@u@,\{@v@,@w@\}\} ¦ \{@u@,@v@\}", change="u v w"),
         Shape(r"\{x\in\mathbb Z : @p@\le x\le @p+3@\} ¦ \{@p@,@p+1@,@p+2@,@p+3@\} ¦ \{x\in\mathbb{Z}\mid @p@\leq x\leq @p+3@\} ¦ \{x \mid x\in\mathbb{Z}, @p@\leq x < @p+4@\} ¦ \{x\in\mathbb Z : @p-1@< x\le @p+3@\} ¦ [@p@,@p+3@]\cap\mathbb{Z}", wrong=r"\{x\in\mathbb Z : @p@<x\le @p+3@\} ¦ \{x\in\mathbb R : @p@\le x\le @p+3@\} ¦ [@p@,@p+3@] ¦ \{@p@,@p+3@\}"),

@@ -155,8 +155,9 @@ def _relation_value(a: Rel, b: Node, options: MathOptions, equal: Rule) -> objec
     if a.ops == ("mod", "modulus"):
         listed = b.items if isinstance(b, Seq) and b.opening in ("", "{") else (b,)
         items, integers = sequences.declared(listed)
-        counted = bool(integers) and all(integers.values())
-        return bool(sequences.same_families((a,), items, counted=counted))  # a number is not a residue class
+        if not all(integers.values()):
+            return False  # A residue class also has negative members.
+        return bool(sequences.same_families((a,), items, counted=bool(integers)))  # not for a number
     if a.ops == ("in",) and names.is_label(a.sides[0]):
         return equal(a.sides[1], b, options)
     return _NO_RULE

@@ -10,6 +10,7 @@ import functools
 
 from rewardkit.rewards.math.comparing import (
     conditions,
+    families,
     linear,
     names,
     piecewise,
@@ -42,6 +43,7 @@ from rewardkit.rewards.math.tree.nodes import (
     Percent,
     Pow,
     Ratio,
+    Rel,
     Seq,
     SetOp,
     Sym,
@@ -81,6 +83,8 @@ def _settled(node: Node) -> Node:
     """Return a tree with matrix arithmetic evaluated, names resolved and finite sets turned into lists."""
     if isinstance(node, Pow) and node.exponent == Sym("T"):
         return linear.transpose(node.base) or node
+    if isinstance(node, (SetOp, Rel, Add, Mul, Builder)) and (classes := families.congruences(node)):
+        return classes[0] if len(classes) == 1 else Seq("", "", classes)
     builder = realset.among_integers(node) if isinstance(node, SetOp) else node
     if isinstance(builder, Builder):
         return _members(builder) or node

@@ -14,14 +14,19 @@ from typing import NamedTuple
 from rewardkit.rewards.math.comparing.numeric import Undefined, evaluate
 from rewardkit.rewards.math.comparing.scalar import is_scalar, same_constant
 from rewardkit.rewards.math.guards import TooLarge
+from rewardkit.rewards.math.reading.listing import ANYTHING
 from rewardkit.rewards.math.tree.nodes import (
     Add,
+    Builder,
+    Const,
     Degree,
     Div,
+    Fn,
     Mul,
     Node,
     Num,
     Rel,
+    SetOp,
     Sym,
     negate,
     number,
@@ -47,11 +52,12 @@ def family(items: Sequence[Node], letter: str) -> ResidueFamily | None:
     """Return the classes of values counted by the integer `letter`, or None if they are not a family."""
     found: ResidueFamily = []
     for item in items:
-        if isinstance(item, Rel) and item.ops == ("mod", "modulus"):
-            if symbols(item.sides[1]) or symbols(item.sides[2]):
-                return None
-            found.append(ResidueClass(item.sides[1], item.sides[2]))
-            continue
+        match item:
+            case Rel(ops=("mod", "modulus"), sides=(_, value, period)) | Fn(name="mod", args=(value, period)):
+                if symbols(value) or symbols(period):
+                    return None
+                found.append(ResidueClass(value, period))
+                continue
         if not (is_scalar(item) or isinstance(item, Degree)) or symbols(item) != {letter}:
             return None
         classes = _linear(item, letter) or _by_parity(item, letter)
@@ -59,6 +65,49 @@ def family(items: Sequence[Node], letter: str) -> ResidueFamily | None:
             return None
         found += classes
     return found if 0 < len(found) <= _MOST_CLASSES else None
+
+
+def congruences(node: Node) -> tuple[Rel, ...]:
+    r"""Return a set of residue classes as congruences, or an empty tuple for any other node.
+
+    The set is a union of cosets `3+7\mathbb{Z}`, of set-builder forms and of congruences, or `x` is in it.
+    """
+    match node:
+        case Rel(ops=("mod", "modulus")):
+            return (node,)
+        case Rel(ops=("in",), sides=(Sym() as subject, members)):
+            return tuple(_congruence(subject, *one.sides[1:]) for one in congruences(members))
+        case SetOp(op="cup", parts=parts):
+            found = [congruences(part) for part in parts]
+            return tuple(one for classes in found for one in classes) if all(found) else ()
+        case Mul(factors=(Num() as period, domain)) if domain in _INTEGERS:
+            return (_congruence(ANYTHING, Num(0), period),)
+        case Add(terms=(first, second)):
+            for coset, value in ((first, second), (second, first)):
+                if isinstance(coset, Mul) and (found_one := congruences(coset)) and is_scalar(value):
+                    return (_congruence(ANYTHING, value, found_one[0].sides[2]),)
+        case Builder(head=head, condition=condition):
+            return _described(head, condition)
+    return ()
+
+
+_INTEGERS = (Const("Z"), Sym("Z"))
+
+
+def _congruence(subject: Node, value: Node, period: Node) -> Rel:
+    return Rel(("mod", "modulus"), (subject, value, period))
+
+
+def _described(head: Node, condition: Node) -> tuple[Rel, ...]:
+    r"""Return the classes of `\{7k+3 : k\in\mathbb{Z}\}` or `\{x\in\mathbb{Z} : x \equiv 3 \pmod 7\}`."""
+    match head, condition:
+        case Rel(ops=("in",), sides=(Sym() as name, domain)), Rel(ops=("mod", "modulus")):
+            fits = domain in _INTEGERS and condition.sides[0] == name
+            return (_congruence(ANYTHING, *condition.sides[1:]),) if fits else ()
+        case _, Rel(ops=("in",), sides=(Sym(name=letter), domain)) if domain in _INTEGERS:
+            single = is_scalar(head) and symbols(head) == {letter}
+            return tuple(_congruence(ANYTHING, *one) for one in (_linear(head, letter) if single else ()))
+    return ()
 
 
 def _linear(node: Node, letter: str) -> ResidueFamily:

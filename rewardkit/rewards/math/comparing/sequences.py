@@ -99,9 +99,9 @@ def is_restated(ground_truth: Node, answer: Node, options: MathOptions, equal: R
 
 
 def _family(a: Seq, b: Node, options: MathOptions, equal: Rule) -> bool | None:
-    r"""Compare `\frac{\pi}{4} + n\pi, n \in \mathbb{Z}` with a family whose letter is not declared."""
+    r"""Compare `\frac{\pi}{4} + n\pi, n \in \mathbb{Z}` with a formula whose letter is not declared."""
     rest, domains = declared(a.items)
-    if not domains or len(rest) != 1 or not symbols(b):
+    if not domains or not symbols(b):
         return False
     return _with_integers(rest, (b,), domains, {}, options, equal)
 

@@ -10,6 +10,7 @@ from math import gcd
 from rewardkit.rewards.math.guards import MAX_DIGITS, MAX_TERMS, TooLarge, Unparsable
 from rewardkit.rewards.math.reading import structures
 from rewardkit.rewards.math.reading.levels import Parser
+from rewardkit.rewards.math.reading.listing import ANYTHING, congruent
 from rewardkit.rewards.math.reading.spelled import spelled_number
 from rewardkit.rewards.math.reading.tokens import END, Token
 from rewardkit.rewards.math.reading.words import INVERSES
@@ -300,6 +301,9 @@ def _parentheses(parser: Parser, opening: str) -> Node:
         return Seq(opening, closing, ())
     inner = parser.listing()
     token = parser.advance()
+    if parser.at("op", "_") and _is_class(parser, opening, inner):
+        parser.advance()
+        return congruent(ANYTHING, inner, parser.argument())
     if parser.at("op", "_") and parser.position == start + 3 and parser.tokens[start + 1].kind == "num":
         return _based(parser, parser.tokens[start + 1].value)
     if token.value not in _CLOSERS[opening]:
@@ -316,6 +320,18 @@ def _parentheses(parser: Parser, opening: str) -> Node:
     if opening == "[" and token.value == "]":
         return Seq("[", "]", (inner,))
     raise Unparsable(f"{opening}...{token.value} around one value")
+
+
+def _is_class(parser: Parser, opening: str, inner: Node) -> bool:
+    """Return True if square brackets enclose a residue, as in `[3]_7`, rather than a numeral, as in `[12]_7`.
+
+    A residue is smaller than its modulus, or has a digit that is too large for a numeral in this base.
+    """
+    if opening != "[" or not isinstance(inner, Num) or inner.den != 1:
+        return False
+    modulus = parser.peek(2 if parser.peek(1) == ("open", "{") else 1).value
+    too_large = any(digit >= modulus for digit in str(abs(inner.num))) if len(modulus) == 1 else False
+    return modulus.isdigit() and (inner.num < int(modulus) or too_large)
 
 
 def _groups(parser: Parser, start: int, inner: Node) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 from rewardkit.rewards.math.reading.words import JOINTS
 from rewardkit.rewards.math.tree.nodes import (
     Add,
@@ -19,8 +21,26 @@ from rewardkit.rewards.math.tree.nodes import (
     Sym,
 )
 
+_CONGRUENT = ("mod", "modulus")
 ANYTHING = Sym("?")
 """Subject of a congruence without a stated subject, such as `1 (mod 4)`."""
+
+
+def congruent(subject: Node, value: Node, modulus: Node) -> Node:
+    r"""Return a congruence, or a list with one for each member of a set: `x \in \{1, 3\} \pmod 8`."""
+    if not (isinstance(value, Seq) and value.opening == "{" and value.items):
+        return Rel(_CONGRUENT, (subject, value, modulus))
+    found = tuple(Rel(_CONGRUENT, (subject, member, modulus)) for member in value.items)
+    return found[0] if len(found) == 1 else Seq("", "", found)
+
+
+def is_residues(node: Node) -> TypeGuard[Seq]:
+    """Return True if a node is a bare list of congruences."""
+    return isinstance(node, Seq) and node.opening == "" and all(map(_is_congruence, node.items))
+
+
+def _is_congruence(node: Node) -> bool:
+    return isinstance(node, Rel) and node.ops == _CONGRUENT
 
 
 def assemble(groups: list[list[Node]], joints: list[str], connectives: set[str]) -> Node:
@@ -29,6 +49,8 @@ def assemble(groups: list[list[Node]], joints: list[str], connectives: set[str])
     Args:
         connectives: All words between items, including words after a comma.
     """
+    if any(isinstance(item, Rel) and item.ops == ("mod",) for group in groups for item in group):
+        groups = [[_with_modulus(item) for item in group] for group in groups]
     names = [item for group in groups for item in group]
     joined = len(connectives) == 1 and connectives.isdisjoint(_SIGNS)
     if joined and len(names) > 1 and all(map(_is_proposition, names)):
@@ -63,9 +85,17 @@ def assemble(groups: list[list[Node]], joints: list[str], connectives: set[str])
     return Seq("", "", tuple(flat))
 
 
+def _with_modulus(node: Node) -> Node:
+    r"""Return the last residue of `x \equiv 1, 3 \bmod 8` as a congruence, and any other node unchanged."""
+    match node:
+        case Fn(name="mod", args=(value, modulus)):
+            return Rel(_CONGRUENT, (ANYTHING, value, modulus))
+    return node
+
+
 def _has_no_subject(node: Node) -> bool:
     """Return True if a node is a residue without a number that has it: `3 \\pmod 8`."""
-    return isinstance(node, Rel) and node.ops == ("mod", "modulus") and node.sides[0] == ANYTHING
+    return isinstance(node, Rel) and node.ops == _CONGRUENT and node.sides[0] == ANYTHING
 
 
 def _shared(items: list[Node]) -> list[Node]:
@@ -76,7 +106,7 @@ def _shared(items: list[Node]) -> list[Node]:
         if isinstance(item, Rel) and item.ops in _BOUNDS and isinstance(item.sides[0], Sym):
             names = [] if item.sides[0] in found else _trailing(found, Sym)
             found[len(found) - len(names) :] = [Rel(item.ops, (name, item.sides[1])) for name in names]
-        elif isinstance(item, Rel) and item.ops == ("mod", "modulus"):
+        elif isinstance(item, Rel) and item.ops == _CONGRUENT:
             found, item = _residues(found, item)
         elif isinstance(last, Rel) and last.ops == ("!=",) and isinstance(item, _VALUES):
             item = Rel(last.ops, (last.sides[0], item))

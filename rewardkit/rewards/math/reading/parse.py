@@ -13,7 +13,7 @@ from rewardkit.rewards.math import units
 from rewardkit.rewards.math.guards import MAX_DEPTH, MAX_TERMS, TooLarge, Unparsable
 from rewardkit.rewards.math.reading import atoms
 from rewardkit.rewards.math.reading.bold import inverted, is_vector, names_in_bold, with_products
-from rewardkit.rewards.math.reading.listing import ANYTHING, assemble
+from rewardkit.rewards.math.reading.listing import ANYTHING, assemble, congruent, is_residues
 from rewardkit.rewards.math.reading.postfixes import postfixed, with_words
 from rewardkit.rewards.math.reading.tokens import END, Token, tokenize
 from rewardkit.rewards.math.reading.words import LEADS, table
@@ -194,7 +194,8 @@ class _Descent:
         joints: list[str] = []
         connectives: set[str] = set()
         while True:
-            groups[-1].append(self.item())
+            item = self.item()
+            groups[-1].extend(item.items if is_residues(item) else (item,))
             start = self.position
             joint = self._joint()
             if joint is None:
@@ -234,9 +235,10 @@ class _Descent:
         """Parse one item of a list: a chain of relations or a single value."""
         if self.peek() in (("rel", "="), ("rel", "~")):
             self.advance()  # An answer may lack its left-hand side: `= 5`, `\\approx 5`.
-        first = self.side()
+        no_subject = self.at("rel", "mod")  # as in `\\equiv 5 \\pmod 7`
+        first = ANYTHING if no_subject else self.side()
         if self.at_modulus():
-            return Rel(("mod", "modulus"), (ANYTHING, first, self.modulus()))
+            return congruent(ANYTHING, first, self.modulus())
         operators: list[str] = []
         sides = [first]
         while self.kind() == "rel" or (self.kind() == "mid" and not self.in_builder):
@@ -247,6 +249,8 @@ class _Descent:
             sides.append(self.side())
         if not operators:
             return first
+        if operators == ["in"] and (residues := self._residues(sides[1])) is not None:
+            return congruent(first, *residues)
         if operators[-1] == "mod" and isinstance(last := sides[-1], Fn) and last.name == "mod":
             sides[-1], modulus = last.args  # as in `x \equiv 3 \bmod 7`
             return Rel((*operators, "modulus"), (*sides, modulus))
@@ -255,9 +259,16 @@ class _Descent:
             return Rel(("mod", "modulus"), (value, sides[1], modulus))
         tree: Node = Rel(tuple(operators), tuple(sides))
         if self.at_modulus():
-            congruent = ("mod" if operator == "=" else operator for operator in operators)
-            tree = Rel((*congruent, "modulus"), (*sides, self.modulus()))
+            signs = ("mod" if operator == "=" else operator for operator in operators)
+            tree = Rel((*signs, "modulus"), (*sides, self.modulus()))
         return tree
+
+    def _residues(self, node: Node) -> tuple[Node, Node] | None:
+        r"""Return a set of residues and their modulus, `\{1, 3\} \pmod 8` or `\{1, 3\} \bmod 8`, or None."""
+        if isinstance(node, Fn) and node.name == "mod":
+            value, modulus = node.args
+            return (value, modulus) if _is_set(value) else None
+        return (node, self.modulus()) if _is_set(node) and self.at_modulus() else None
 
     def side(self) -> Node:
         """Parse one side of a relation: ratios joined by set operations."""

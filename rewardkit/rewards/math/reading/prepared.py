@@ -15,6 +15,7 @@ from rewardkit.rewards.math.reading import text as words
 from rewardkit.rewards.math.reading.extraction import Extraction, extract
 from rewardkit.rewards.math.reading.normalise import clean
 from rewardkit.rewards.math.reading.parts import parts_of
+from rewardkit.rewards.math.reading.residues import congruence_in_words
 from rewardkit.rewards.math.reading.spelled import spelled_number
 from rewardkit.rewards.math.reading.words import is_formula
 from rewardkit.rewards.math.tree.nodes import (
@@ -116,6 +117,8 @@ class PreparedAnswer:
         special = _special(self.words, self.text)
         if special is not None:
             return special, ""
+        if _RESIDUES.search(self.words) and (congruence := congruence_in_words(self.words)):
+            return _tree(congruence)
         problem = ""
         own = self.text if self.kind == "list" else _spelled(self.text)
         for spelling in (*_worded_spellings(self.text, self.words), own):
@@ -202,6 +205,7 @@ def _plain_number(text: str) -> Num | None:
     return None
 
 
+_RESIDUES = re.compile(r"\b(?:odd|even|remainders?|congruent)\b", re.IGNORECASE)
 _THOUSANDS = re.compile(r"(?<![\d,.])\d{1,3}(?:,\d{3})+(?![\d,]\d)(?!\d)")
 _SPACED_THOUSANDS = re.compile(r"(?<![\d.])\d{1,3}(?: \d{3})+(?![\d.]*\d)")
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")

@@ -1,0 +1,56 @@
+"""Pairs of answers whose notations differ in kind, made from a seed: the same twice, and near misses.
+
+Each maker draws a value, spells it in two of its notations, and spells a neighbour that differs.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+
+Labelled = tuple[str, str, bool]
+"""Ground truth, answer, whether the answer is right."""
+Maker = Callable[[random.Random, int], Iterator[Labelled]]
+
+
+def residues(draw: random.Random, count: int) -> Iterator[Labelled]:
+    """Residue classes: congruences, sets, cosets, brackets, progressions and words."""
+    for _ in range(count):
+        modulus = draw.randint(3, 40)
+        values = draw.sample(range(modulus), min(draw.choice((1, 1, 2, 3)), modulus - 1))
+        name = draw.choice("xna")
+        yield _classes(draw, name, values, modulus), _classes(draw, name, values, modulus), True
+        other = (values[0] + draw.randrange(1, modulus)) % modulus
+        for near, size in (([other, *values[1:]], modulus), (values, 2 * modulus), (values[1:], modulus)):
+            if near and {v % modulus for v in near} | {size} != {*values, modulus}:
+                yield _classes(draw, name, values, modulus), _classes(draw, name, near, size), False
+
+
+def _classes(draw: random.Random, name: str, values: list[int], modulus: int) -> str:
+    several = draw.sample(values, len(values))
+    shifted = [value + draw.choice((0, 0, -1, 1)) * modulus for value in several]
+    listed, joined = ", ".join(map(str, shifted)), "\\text{ or }".join(map(str, several))
+    mark = draw.choice((f"\\pmod{{{modulus}}}", f"\\bmod {modulus}", f"\\ (\\text{{mod }}{modulus})"))
+    terms = [f"{modulus}k{value:+d}" for value in shifted]
+    cosets = draw.choice(("{0}+{1}\\mathbb{{Z}}", "{1}\\mathbb{{Z}}+{0}", "[{0}]_{{{1}}}"))
+    builder = draw.choice(
+        (
+            "\\{{{1}k+{0} : k\\in\\mathbb{{Z}}\\}}",
+            "\\{{n\\in\\mathbb{{Z}} \\mid n\\equiv {0}\\pmod{{{1}}}\\}}",
+        )
+    )
+    return draw.choice(
+        (
+            f"{name}\\equiv {listed} {mark}",
+            f"\\equiv {joined} {mark}",
+            f"{name}\\in\\{{{listed}\\}} {mark}",
+            f"{name}={', '.join(terms)},\\ k\\in\\mathbb{{Z}}",
+            f"{name}\\in " + " \\cup ".join(cosets.format(value, modulus) for value in several),
+            " \\cup ".join(builder.format(value, modulus) for value in several),
+            f"\\text{{all integers congruent to }}{joined}\\text{{ modulo }}{modulus}",
+            f"\\text{{integers }}{name}\\text{{ that leave remainder }}{joined}\\text{{ when divided by }}{modulus}",
+        )
+    )
+
+
+ALL: tuple[Maker, ...] = (residues,)
