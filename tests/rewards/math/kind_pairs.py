@@ -53,4 +53,50 @@ def _classes(draw: random.Random, name: str, values: list[int], modulus: int) ->
     )
 
 
-ALL: tuple[Maker, ...] = (residues,)
+def parts(draw: random.Random, count: int) -> Iterator[Labelled]:
+    """Answers to the parts of a question: labels in lines, lists, tables and fonts."""
+    for _ in range(count):
+        values = draw.sample(
+            ("3", "-\\frac{2}{5}", "x=4", "(1,5]", "\\text{yes}", "2n+1", "7\\text{ cm}", "\\sqrt{2}"),
+            draw.choice((2, 3)),
+        )
+        labels = draw.choice(("abc", "123", ("i", "ii", "iii"), "ABC"))
+        pairs = list(zip(labels, values, strict=False))
+        swapped = list(zip(labels, [values[1], values[0], *values[2:]], strict=False))
+        truth = _labelled(draw, pairs)
+        yield truth, _labelled(draw, draw.sample(pairs, len(pairs))), True
+        yield truth, _labelled(draw, draw.sample(swapped, len(pairs))), False
+        yield truth, _labelled(draw, [*pairs[:-1], (pairs[-1][0], "11")]), False
+
+
+def _labelled(draw: random.Random, pairs: list[tuple[str, str]]) -> str:
+    item, joint, frame = draw.choice(
+        (
+            ("({}) {}", ", ", "{}"),
+            ("\\text{{({}) }}{}", "\\quad ", "{}"),
+            ("(\\text{{{}}})\\ {}", ";\\ ", "{}"),
+            ("&\\text{{({}) }}{}", " \\\\ ", "\\begin{{aligned}}{}\\end{{aligned}}"),
+            ("({})\\; {}", "\\\\", "\\begin{{gathered}}{}\\end{{gathered}}"),
+            ("\\text{{({})}} & {}", "\\\\ ", "\\begin{{array}}{{ll}}{}\\end{{array}}"),
+        )
+    )
+    return frame.format(joint.join(item.format(label, value) for label, value in pairs))
+
+
+def extremes(draw: random.Random, count: int) -> Iterator[Labelled]:
+    """The greatest and the least value, named by commands or words."""
+    names = (
+        ("\\max={}", "\\min={}"),
+        ("\\text{{max}}={}", "\\text{{min}}={}"),
+        ("\\text{{Maximum: }}{}", "\\text{{Minimum: }}{}"),
+    )
+    for _ in range(count):
+        values = draw.sample(("7", "-2", "\\frac{1}{3}", "2\\sqrt{5}", "8.5"), 2)
+        first, second = draw.choice(names), draw.choice(names)
+        truth = ", ".join(name.format(value) for name, value in zip(first, values, strict=True))
+        for given, right in ((values, True), (values[::-1], False)):
+            items = [name.format(value) for name, value in zip(second, given, strict=True)]
+            yield truth, ", ".join(draw.sample(items, 2)), right
+
+
+ALL: tuple[Maker, ...] = (residues, parts, extremes)

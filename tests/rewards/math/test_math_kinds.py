@@ -49,6 +49,10 @@ def test_generated_notations_are_paid_as_labelled(pairs: Maker) -> None:
             "\\frac{5\\pi}4+k\\pi, k\\pi, k\\in\\mathbb{Z}",
             True,
         ),
+        ("(a,b)=(1,2)", "\\begin{array}{l}b=2\\\\a=1\\end{array}", True),
+        ("(a,b)=(1,2)", "\\begin{array}{l}a=2\\\\b=1\\end{array}", False),
+        ("\\max=5", "\\min=5", False),
+        ("(1,2)", "\\begin{array}{l}1\\\\2\\end{array}", True),
     ],
 )
 def test_values_in_other_notations(first: str, second: str, same: bool) -> None:

@@ -419,6 +419,8 @@ def function(parser: Parser) -> Node:
             power = parser.exponent()
         else:
             base = parser.argument() if parser.kind() != "num" else literal(parser.advance().value)
+    if power is base is None and parser.at("rel", "="):
+        return Text(name)  # The name of a result, as in `\\max = 5`.
     if power == MINUS_ONE and name in INVERSES:
         name = INVERSES[name]
         power = None

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from rewardkit.rewards.math.reading.macros import TEXT_COMMANDS
+from rewardkit.rewards.math.reading.macros import ENVIRONMENTS, TEXT_COMMANDS
 
 
 class LabelledPart(NamedTuple):
@@ -52,6 +52,15 @@ _WRAPPED = re.compile(
     rf"{_FONT} ?\{{ ?((?:[a-zA-Z]{{2,12}} ?)?(?:\((?:{_LABEL})\)|(?:{_LABEL})[).:]|(?<= )(?:{_LABEL}))[.:]?"
     rf"|[a-zA-Z]{{2,12}}(?= ?\}} ?\((?:{_LABEL})\))) ?\}}"
 )
+_FONT_WITHIN = re.compile(rf"\( ?{_FONT} ?\{{ ?({_LABEL}) ?\}} ?\)")
+"""Pattern of a label in a font within plain brackets, `(\\text{a})`."""
+_TABLES = ("align", "aligned", "split", "eqnarray", "array", "cases", *ENVIRONMENTS)
+_ROWS = re.compile(
+    rf"\\begin ?\{{(?P<name>{'|'.join(_TABLES)})\*?\}} ?(?:\[[ctb]\])? ?(?:\{{[lcr|@{{}} ]{{1,12}}\}})?"
+    r"(?P<rows>(?:(?!\\begin).)*)\\end ?\{(?P=name)\*?\}",
+    re.DOTALL,
+)
+r"""Pattern of a text that is one environment whose rows may be parts: `\begin{aligned} &(a)\ 3 \\ ...`."""
 _JOINT = re.compile(r"(?:[ ,;.]|\\\\|\\text ?\{[ ,;]*(?:and)?[ ,;]*\}|(?<=[ ,;])and)+\Z")
 _FORMS = ("round", "half", "dotted", "bare", "circled")
 _MOST = 20
@@ -63,8 +72,10 @@ def parts_of(text: str) -> tuple[LabelledPart, ...]:
     The result is empty unless the numbers of the labels run from 1 without a gap, each label has text after
     it, and no text comes before the first label.
     """
-    if text.startswith(_FONTS):
-        text = _WRAPPED.sub(r" \1 ", text).strip()
+    if text.startswith("\\begin"):
+        text = _rows(text)
+    if text.startswith(_FONTS) or _FONT_WITHIN.match(text):
+        text = _FONT_WITHIN.sub(r"(\1)", _WRAPPED.sub(r" \1 ", text)).strip()
     first = _PIECE.match(text)
     if first is None or first["open"]:
         return ()
@@ -86,6 +97,12 @@ def parts_of(text: str) -> tuple[LabelledPart, ...]:
         if sorted(numbers) == list(range(1, len(numbers) + 1)) and all(texts):
             return tuple(sorted(map(LabelledPart, numbers, texts)))
     return ()
+
+
+def _rows(text: str) -> str:
+    """Return the rows of a text that is one environment, without alignment marks, or any other text."""
+    found = _ROWS.fullmatch(text)
+    return text if found is None else found["rows"].replace("&", " ").strip()
 
 
 def _labels(text: str) -> Iterator[re.Match[str]]:

@@ -73,7 +73,8 @@ def environment(parser: Parser) -> Node:
     if parser.advance().kind != "end":
         raise Unparsable(f"the environment {name} is not closed")
     cells = tuple(tuple(row) for row in rows if row)
-    if name in _ALIGNED:
+    column_of_relations = name == "array" and all(len(row) == 1 and isinstance(row[0], Rel) for row in cells)
+    if name in _ALIGNED or (cells and column_of_relations):
         return _system(name, cells)
     if name not in _MATRICES or not cells or len({len(row) for row in cells}) != 1:
         raise Unparsable(f"the environment {name}")

@@ -41,6 +41,8 @@ _SYNONYMS = {
     "monday": "mon|星期一|周一", "tuesday": "tue|tues|星期二|周二", "wednesday": "wed|星期三|周三",
     "thursday": "thu|thur|thurs|星期四|周四", "friday": "fri|星期五|周五", "saturday": "sat|星期六|周六",
     "sunday": "sun|星期日|星期天|周日",
+    "max": "maximum",
+    "min": "minimum",
     "neither": "neither even nor odd|neither odd nor even|非奇非偶",
 }  # fmt: skip
 _CANONICAL = {variant: name for name, row in _SYNONYMS.items() for variant in (name, *row.split("|"))}

@@ -68,7 +68,9 @@ _PLAIN_LETTERS = frozenset(string.ascii_letters) - {"x"}
 """Letters whose meaning does not depend on the text after them."""
 _COMMAND = re.compile(r"\\(?:[a-zA-Z]+|.)", re.DOTALL)
 _COLUMNS = re.compile(r"\s*(?:\[[lcrtb]\]|\{[\s|:@{}]*[lcr][lcr|:@{}\s]{0,40}\}(?![a-zA-Z]))")
-r"""Pattern of the columns behind the name of an environment: `\begin{array}{c|c}`."""
+r"""Pattern of the columns behind the name of an environment: `\begin{aligned}[t]`."""
+_ARRAY_COLUMNS = re.compile(r"(?:\s*\[[ctb]\])?\s*\{[\s|:@{}]*[lcr][lcr|:@{}\s]{0,40}\}")
+r"""Pattern of the columns that every array has: `\begin{array}{c|c}`."""
 _BRACKET = re.compile(r"\s*\(")
 _BASE = re.compile(r"(\d{1,3})(?=\s*\()")
 _NUMBER_NEXT = re.compile(r"\s*[-+]?\s*[\d.]")
@@ -217,7 +219,8 @@ def _command(name: str, text: str, position: int, tokens: list[Token]) -> int:
         environment = ENVIRONMENTS.get(environment, environment)
         if environment not in OUTER:
             tokens.append(Token(name, environment))
-        if name == "begin" and (columns := _COLUMNS.match(text, position)) is not None:
+        columns = (_ARRAY_COLUMNS if environment == "array" else _COLUMNS).match(text, position)
+        if name == "begin" and columns is not None:
             position = columns.end()
         return position
     if name == "mathbb":
