@@ -14,6 +14,7 @@ from rewardkit.rewards.answers.reasons import no_answer, place, quoted
 from rewardkit.rewards.math.comparing.grade import MathVerdict, compare_prepared
 from rewardkit.rewards.math.guards import AnswerBudget, budget
 from rewardkit.rewards.math.policies import DEFAULT, Compat, MathOptions
+from rewardkit.rewards.math.reading import bases
 from rewardkit.rewards.math.reading.extraction import Extraction, extract
 from rewardkit.rewards.math.reading.phrases import is_prose
 from rewardkit.rewards.math.reading.prepared import PreparedAnswer, prepare, prepare_answer
@@ -120,12 +121,11 @@ def _in_unasked_base(found: Extraction, ground_truths: tuple[str, ...], kind: st
     if any(isinstance(prepare(ground_truth, kind).reading, Based) for ground_truth in ground_truths):
         return False
     question = question_of(prompt).casefold()
-    name = _BASE_NAMES.get(reading.base)
+    name = bases.NAMES.get(reading.base)
     return not ((name and name in question) or ("base" in question and str(reading.base) in question))
 
 
 _TEN = 10
-_BASE_NAMES = {2: "binary", 8: "octal", 16: "hexadecimal"}
 
 
 def _parts(in_format: float, undecided: bool = False) -> dict[str, float]:

@@ -99,4 +99,42 @@ def extremes(draw: random.Random, count: int) -> Iterator[Labelled]:
             yield truth, ", ".join(draw.sample(items, 2)), right
 
 
-ALL: tuple[Maker, ...] = (residues, parts, extremes)
+def numerals(draw: random.Random, count: int) -> Iterator[Labelled]:
+    """Numerals in a base: signs, fractions, names, groups of digits, and bases in words."""
+    words = {2: "two", 5: "five", 7: "seven", 8: "eight", 16: "sixteen"}
+    for _ in range(count):
+        base = draw.choice(tuple(words))
+        drawn = [draw.choice("0123456789ABCDEF"[:base]) for _ in range(8)]
+        digits, sign, name = "1" + "".join(drawn[1:]), draw.choice(("", "", "-")), draw.choice(("", "", "N="))
+        point = draw.choice((None, None, 6))
+        changed = digits[:-1] + draw.choice([d for d in "0123456789ABCDEF"[:base] if d != digits[-1]])
+        other = draw.choice([b for b in words if b > int(max(digits), 16) and b != base] or [32])
+        opposite = "" if sign else "-"
+        truth = _numeral(draw, name, sign, digits, point, base, words.get(base, ""))
+        yield truth, _numeral(draw, name, sign, digits, point, base, words[base]), True
+        for near, mark, size in ((changed, sign, base), (digits, opposite, base), (digits, sign, other)):
+            yield truth, _numeral(draw, name, mark, near, point, size, words.get(size, "thirty-two")), False
+
+
+def _numeral(
+    draw: random.Random, name: str, sign: str, digits: str, point: int | None, base: int, word: str
+) -> str:
+    if point is not None:
+        digits = f"{digits[:point]}.{digits[point:]}"
+    forms = [
+        f"{sign}{digits}_{{{base}}}",
+        f"({sign}{digits})_{{{base}}}",
+        f"{sign}{digits}\\text{{ (base {base})}}",
+        f"{sign}{digits}\\text{{ in base }}{base}",
+        f"{sign}{digits}_{{\\text{{{word}}}}}",
+    ]
+    if point is None:
+        forms += [
+            f"{sign}{digits[:4]}\\,{digits[4:]}_{{{base}}}",
+            f"({sign}{digits[:4]}\\ {digits[4:]})_{{{base}}}",
+        ]
+    # The digits after a letter, as in `N=1A_{16}`, may be a product of variables.
+    return (name if digits.replace(".", "").isdecimal() else "") + draw.choice(forms)
+
+
+ALL: tuple[Maker, ...] = (residues, parts, extremes, numerals)

@@ -52,6 +52,10 @@ def test_generated_notations_are_paid_as_labelled(pairs: Maker) -> None:
         ("(a,b)=(1,2)", "\\begin{array}{l}b=2\\\\a=1\\end{array}", True),
         ("(a,b)=(1,2)", "\\begin{array}{l}a=2\\\\b=1\\end{array}", False),
         ("\\max=5", "\\min=5", False),
+        ("EB_{\\text{sixteen}}", "\\text{EB (base 16)}", True),
+        ("5D45_{16}", "\\text{5D45}_{\\text{hex}}", True),
+        ("12_3, 21_3", "12\\text{ (base 3)}, 22\\text{ (base 3)}", False),
+        ("10110_2", "10, 110_2", False),
         ("(1,2)", "\\begin{array}{l}1\\\\2\\end{array}", True),
     ],
 )

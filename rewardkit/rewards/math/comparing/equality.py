@@ -7,6 +7,7 @@ True, False, or None if it cannot decide. The rules use no symbolic algebra.
 from __future__ import annotations
 
 import functools
+from fractions import Fraction
 
 from rewardkit.rewards.math.comparing import (
     conditions,
@@ -26,7 +27,6 @@ from rewardkit.rewards.math.comparing.rule import Rule, family
 from rewardkit.rewards.math.comparing.signs import has_pm, with_signs
 from rewardkit.rewards.math.guards import spend
 from rewardkit.rewards.math.policies import MathOptions
-from rewardkit.rewards.math.reading.atoms import literal
 from rewardkit.rewards.math.tree.nodes import (
     Add,
     Based,
@@ -144,13 +144,18 @@ def _based(a: Node, b: Node, options: MathOptions) -> bool | None:
     if any(int(digit, 36) >= a.base for digit in a.digits if digit.isalnum()):
         return False  # 72_2 is not a number
     if isinstance(b, Based):
-        return a.base == b.base and a.digits.upper().lstrip("0") == b.digits.upper().lstrip("0")
+        return a.base == b.base and _without_zeros(a.digits) == _without_zeros(b.digits)
     return (
         options.units == "optional"
-        and a.digits.isdecimal()
+        and a.digits.removeprefix("-").replace(".", "", 1).isdecimal()
         and isinstance(b, Num)
-        and b.value == literal(a.digits).value
+        and b.value == Fraction(a.digits)
     )
+
+
+def _without_zeros(digits: str) -> tuple[bool, str]:
+    """Return the sign and the digits of a numeral without zeros that do not count."""
+    return digits.startswith("-"), digits.upper().lstrip("-0")
 
 
 def _time(a: Node, b: Node, options: MathOptions) -> bool | None:

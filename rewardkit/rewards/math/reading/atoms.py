@@ -304,8 +304,9 @@ def _parentheses(parser: Parser, opening: str) -> Node:
     if parser.at("op", "_") and _is_class(parser, opening, inner):
         parser.advance()
         return congruent(ANYTHING, inner, parser.argument())
-    if parser.at("op", "_") and parser.position == start + 3 and parser.tokens[start + 1].kind == "num":
-        return _based(parser, parser.tokens[start + 1].value)
+    if parser.at("op", "_") and (digits := _digits(parser.tokens[start + 1 : parser.position - 1])):
+        numeral = _based(parser, digits.removeprefix("-"))
+        return negate(numeral) if digits.startswith("-") else numeral
     if token.value not in _CLOSERS[opening]:
         raise Unparsable(f"{opening} is closed by {token.value or token.kind}")
     many = isinstance(inner, Seq) and inner.opening == ""
@@ -320,6 +321,15 @@ def _parentheses(parser: Parser, opening: str) -> Node:
     if opening == "[" and token.value == "]":
         return Seq("[", "]", (inner,))
     raise Unparsable(f"{opening}...{token.value} around one value")
+
+
+_NUMERAL = re.compile(r"-?[A-F]{0,30}\d[\dA-F]*(?:\.[\dA-F]+)?")
+
+
+def _digits(tokens: list[Token]) -> str:
+    """Return the numeral that tokens within brackets spell, such as `-1A.8`, or "" if they are no numeral."""
+    text = "".join(token.value for token in tokens[:_CALL_TOKENS])
+    return text if len(tokens) <= _CALL_TOKENS and _NUMERAL.fullmatch(text) else ""
 
 
 def _is_class(parser: Parser, opening: str, inner: Node) -> bool:

@@ -11,6 +11,7 @@ import unicodedata
 
 from rewardkit.rewards.answers.signs import CharacterTable, plain_form, with_scripts
 from rewardkit.rewards.math.guards import MAX_ANSWER_CHARS
+from rewardkit.rewards.math.reading.bases import with_bases
 from rewardkit.rewards.math.reading.macros import CURRENCY, GAP, THIN, expand, is_command, spelling_of
 from rewardkit.rewards.math.reading.nouns import harmless
 from rewardkit.rewards.math.units import is_unit
@@ -103,7 +104,7 @@ def clean(text: str) -> str:
             text = _BRACED_THOUSANDS.sub(lambda m: "{" + m.group(1).replace(",", "") + "}", text)
         text = _BRACED_WORD.sub(_as_text, text)
     text = _SPACE_RUN.sub(" ", text)
-    return _strip_edges(text)
+    return _strip_edges(with_bases(text) if "base" in text.casefold() or "_" in text else text)
 
 
 def ascii_signs(text: str) -> str:

@@ -33,6 +33,7 @@ from rewardkit.rewards.math.tree.nodes import (
     Sym,
     Text,
     Time,
+    negate,
 )
 
 _CACHED_ANSWERS = 4_096
@@ -351,8 +352,8 @@ def _special(text: str, canonical: str) -> Node | None:
 
 
 _BASED = re.compile(
-    r"\(? ?(?P<digits>[0-9A-Fa-f]{1,30}) ?\)? ?(?:_ ?\(? ?(?:base[- ]?)?|\(?(?:in )?base[- ])"
-    r"(?P<base>[a-z]{3,11}|\d{1,2})\)?"
+    r"(?P<sign>-?) ?\(? ?(?P<inner>-?)(?P<digits>[0-9A-Fa-f]{1,30}(?:\.[0-9A-Fa-f]{1,30})?) ?\)? ?"
+    r"(?:_ ?\(? ?(?:base[- ]?)?|\(?(?:in )?base[- ])(?P<base>[a-z]{3,11}|\d{1,2})\)?"
 )
 """Pattern of a numeral in a stated base: `(1A)_{16}`, `1011 (base 2)`, `11_\\text{two}`."""
 
@@ -362,7 +363,7 @@ _PREFIXED = re.compile(r"0(?P<prefix>[bBoOxX])(?P<digits>[0-9A-Fa-f]{1,60})")
 _PREFIXES = {"b": 2, "o": 8, "x": 16}
 
 
-def _numeral(text: str) -> Based | None:
+def _numeral(text: str) -> Node | None:
     """Return a numeral whose base is stated by a subscript, in words or by a prefix, or None."""
     if (prefixed := _PREFIXED.fullmatch(text)) is not None:
         return Based(prefixed["digits"].upper(), _PREFIXES[prefixed["prefix"].lower()])
@@ -375,7 +376,9 @@ def _numeral(text: str) -> Based | None:
     digits = found["digits"].upper()
     # `EB_{16}` may be a variable.
     certain = in_words or "base" in text or any(map(str.isdigit, digits))
-    return Based(digits, base) if 2 <= base <= 36 and certain else None
+    numeral: Node = Based(digits, base)
+    numeral = negate(numeral) if (found["sign"] == "-") != (found["inner"] == "-") else numeral
+    return numeral if 2 <= base <= 36 and certain else None
 
 
 _TIMELY = re.compile(r":|m|clock|noon", re.IGNORECASE)

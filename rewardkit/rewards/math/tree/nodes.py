@@ -107,7 +107,7 @@ class Degree(_Node, frozen=True):
 
 
 class Based(_Node, frozen=True):
-    """Number in a stated base: `1010_2`."""
+    """Number in a stated base: `1010_2`. The digits may have a sign and a point: `-12.4`."""
 
     family = "based"
     digits: str
@@ -248,6 +248,8 @@ def negate(node: Node) -> Node:
         return Num(-node.num, node.den, node.places)
     if isinstance(node, (Percent, Degree)):
         return type(node)(negate(node.value))
+    if isinstance(node, Based):
+        return Based(node.digits[1:] if node.digits.startswith("-") else f"-{node.digits}", node.base)
     if isinstance(node, Quantity):
         return Quantity(negate(node.value), node.unit, node.bare)
     return Mul((MINUS_ONE, node))
