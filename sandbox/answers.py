@@ -41,7 +41,7 @@ class SolutionBudget:
     def spend(self, outcome: Outcome, *, failed: bool = False) -> None:
         """Subtract a run's CPU time, or its elapsed time if it was stopped for idling.
 
-        The time for which the run waited for its turn is added to the time that is left.
+        The deadline moves by the time that the run waited for its turn on the CPU.
         """
         self.ends += outcome.held_s
         spent_s = outcome.wall_s if outcome.status == "idle_timeout" else outcome.cpu_s

@@ -200,7 +200,7 @@ class Sandbox:
             if stop:
                 break
             if len(answers) == 1 and outcome.status == "runtime_error":
-                answers += answers * (len(cases) - 1)  # the program fails to load, so every case fails
+                answers += answers * (len(cases) - 1)  # every case fails if the program cannot be loaded
         return answers
 
     def check(
@@ -248,7 +248,7 @@ class Sandbox:
             again = [step for step in steps[:done] if step]
             prepared = "\n".join([setup, *again])
             rest = list(zip(steps[done:], tests[done:], strict=True))
-            # Repeated code does not count towards the tests' time.
+            # Setup code that a new process repeats does not count towards the time limit.
             budget.cpu_s += limits.cpu_s * len(again)
             ample = replace(limits, cpu_s=limits.cpu_s * (1 + len(again)))
             answers += self._check_some(source, prepared, rest, budget.within(ample), budget)
@@ -312,7 +312,7 @@ class Sandbox:
     ) -> list[Answer]:
         """Run tests until either child ends. If a child ends early, the last answer describes how."""
         request = json.dumps({"setup": setup, "tests": tests}).encode()
-        # Starting pytest does not count towards the tests' time.
+        # The start of pytest does not count towards the time limit of the tests.
         start_s = _PYTEST_S if RUN_TEST in request else 0.0
         budget.cpu_s += start_s
         budget.failures_s += start_s
@@ -327,7 +327,7 @@ class Sandbox:
                 answers = answers[:position]
                 ended = answered
                 break
-        # The test that was running is repeated with the full limits, unless it already had the full limits.
+        # An interrupted test is repeated with the full limits, unless it already had the full limits.
         all_done = len(answers) == count or (bool(answers) and ended.status in _USED_UP)
         budget.spend(checked, failed=not all_done)
         budget.spend(answered, failed=not all_done)
@@ -353,9 +353,9 @@ class Sandbox:
             self._begin(one, program)
             self._begin(two, tests)
             for end in ends:
-                end.close()  # otherwise a child would not notice that the other child has exited
+                end.close()  # an open copy would hide the exit of a child
             checked = two.finish(self.on_parked)
-            one.cancel()  # the program has no more calls to answer
+            one.cancel()  # the tests have ended and call no more functions
             answered = one.finish(self.on_parked)
         self._spend(program, answered)
         if answered.status == "cancelled" and not self._cancelled:
@@ -365,7 +365,7 @@ class Sandbox:
 
     @contextlib.contextmanager
     def _using(self, slot: str, job: Job) -> Iterator[Worker]:
-        """Yield a worker of the job's flavour for the block. If the block fails, close the worker."""
+        """Yield a worker of the kind that the job needs. If the block fails, close the worker."""
         key = (slot, job.flavour, job.readable)
         worker = self._workers.pop(key, None)
         if worker is None or worker.owner != os.getpid():
@@ -397,12 +397,12 @@ class Sandbox:
 
     def _begin(self, worker: Worker, job: Job) -> None:
         worker.begin(replace(job, used_s=self._used_s.get(job.program, 0.0)))
-        with self._lock:  # a cancellation before the run began did not reach the worker
+        with self._lock:  # an earlier cancellation did not reach the worker
             if self._cancelled:
                 worker.cancel()
 
     def arm(self) -> None:
-        """Forget an earlier cancellation and earlier programs, because new work begins."""
+        """Prepare for new work by forgetting earlier cancellations and programs."""
         with self._lock:
             self._cancelled = False
         self._used_s.clear()

@@ -1,4 +1,4 @@
-"""Builds a program in the jail, once for all of its tests, and turns each test into a run of the result.
+"""Builds a program once in the jail, and runs each of its tests with the result.
 
 A build consists of ordinary jailed runs, because the source code that a compiler reads may also be hostile.
 The result of a build is a byte string in the driver's memory, and is executed only in the jail.
@@ -134,7 +134,7 @@ class Builds:
                 return self._fulfil(key, future, make)
             made = future.result()
             if not (isinstance(made, Outcome) and made.status in _NO_VERDICT):
-                return made  # otherwise the build failed because of the host and must be repeated
+                return made  # a build that failed because of the host is repeated
 
     def _future(self, key: Any) -> tuple[Future[Build | Outcome], bool]:
         with self._lock:

@@ -47,7 +47,7 @@ class BudgetLeft(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class AnswersRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """Tests in a request, apart from the program and its limits.
+    """Tests in a request, without the program and its limits.
 
     If `call` and `check` are None, nothing runs.
     """

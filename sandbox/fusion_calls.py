@@ -2,8 +2,8 @@
 
 The service receives the program and the arguments of one call, but never the expected result.
 `jail/calls.py`, which is part of the whole program, makes the call. In the output, the result follows a mark
-that is random for each run, and all other output is ignored. A program gains nothing by writing the mark
-itself, because it could choose its answer just as well by returning a value.
+that is random for each run, and all other output is ignored. A program that writes the mark itself gains
+nothing, because it chooses its answer in any case.
 """
 
 from __future__ import annotations

@@ -204,7 +204,7 @@ class FusionClient:
         return [no_answer(replace(answer, status="sandbox_error") if answer.ok else answer)]
 
     def why_not_ours(self) -> str | None:
-        """Return None if the service is rewardkit's own, or a message which says that it is not.
+        """Return None if the service is rewardkit's own, or else an error message.
 
         Only rewardkit's own service hides expected values from the program.
 

@@ -132,7 +132,7 @@ def _raw_call(x86: int, arm: int, *arguments: object) -> str:
 def prove(level: IsolationLevel) -> list[Finding]:
     """Start a worker at `level` and run every escape in it.
 
-    If the first program, which is no escape, cannot be run, no other is tried.
+    The first program is harmless. If it cannot run, no escape is tried.
 
     Raises:
         SandboxUnavailable: The worker does not start.

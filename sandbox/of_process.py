@@ -1,4 +1,4 @@
-"""Keeps warm sandboxes for this process, and lends them to pieces of work that run at the same time."""
+"""Keeps warm sandboxes for this process, and lends them to concurrent pieces of work."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _KEPT = 4
 
 
 class _Stock:
-    """Sandboxes of one process that nobody uses, by level."""
+    """Idle sandboxes of one process, by level."""
 
     def __init__(self) -> None:
         self.loan = SandboxLoan()

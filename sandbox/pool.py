@@ -177,7 +177,7 @@ class Pool:
             raise
 
     def _serve(self, lasting: bool) -> None:
-        """Run tickets until the pool is closed or, for a thread that does not last, there are too many."""
+        """Run tickets until the pool is closed. A temporary thread ends earlier if threads are too many."""
         sandbox = Sandbox(self.level, allow_unsafe=self._allow_unsafe, builds=self._builds)
         with self._changed:
             self._sandboxes.add(sandbox)

@@ -20,7 +20,7 @@ _MEMORY_SHARE = 0.8
 
 @dataclass(frozen=True)
 class TurnTable:
-    """A table of turns. The table is closed with the object, and by then no sandbox may use it.
+    """A table of turns, which is closed with the object. No sandbox may use a closed table.
 
     Args:
         slots: Number of programs that may run at once.

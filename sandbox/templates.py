@@ -1,6 +1,6 @@
 """Starts the servers of this process by forking templates (`jail/template.py`), one for each set of modules.
 
-A template lives as long as servers that it has started. A forked process gets its own templates.
+A template lives as long as the servers that it has started. A forked process gets its own templates.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def _release(template: _Template, *, usable: bool = True) -> None:
 
 def _after_fork() -> None:
     global _lock
-    _lock = threading.Lock()  # another thread of the parent may have held it
+    _lock = threading.Lock()  # another thread of the parent may have held the old lock
     _templates.clear()
 
 

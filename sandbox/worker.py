@@ -291,7 +291,7 @@ class Worker:
             return
         self._closed = True
         self._process.close()
-        if os.getpid() != self.owner:  # this process is a fork of the driver
+        if os.getpid() != self.owner:  # a fork of the driver must not stop the server
             return
         if self._errors >= 0:
             os.close(self._errors)
@@ -346,7 +346,7 @@ class _Running:
         exit_code = os.waitstatus_to_exitcode(wait_status)
         status = _STOPPED.get(reason) or _status(exit_code, stderr, cpu_us / 1e6, self.job.limits)
         if (out_flood or err_flood or result_flood) and status not in ("cancelled", "sandbox_error"):
-            status = "output_limit"  # some runtimes continue to write until another limit stops them
+            status = "output_limit"  # a runtime may write until another limit stops it
         return Outcome(
             status,
             stdout,
@@ -375,7 +375,7 @@ def _files_plan(job: Job) -> bytes:
 
 
 def encoded(files: Sequence[tuple[str, bytes]]) -> dict[str, str]:
-    """Return files in the form that plans use, a mapping from path to base64 content."""
+    """Return a mapping from paths to base64 contents, as in execution plans."""
     return {name: base64.b64encode(content).decode() for name, content in files}
 
 
@@ -398,7 +398,7 @@ def _status(exit_code: int, stderr: bytes, cpu_s: float, limits: Limits) -> Outc
         return "output_limit"
     last = _last_line(stderr)
     if last.startswith("MemoryError") or exit_code == -signal.SIGKILL or _OUT_OF_MEMORY.search(stderr):
-        return "memory_limit"  # a run receives SIGKILL only from the kernel, when memory runs out
+        return "memory_limit"  # only the kernel sends SIGKILL, when memory runs out
     if "can't start new thread" in last:
         return "process_limit"
     return "runtime_error"

@@ -1,4 +1,4 @@
-"""Stand-ins for functions in C++. `program.h` carries their calls."""
+"""Stand-ins for functions in C++. `program.h` sends and answers the calls."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _carrier() -> str:
 
 
 def apart(program: str, declaration: str, tests: str) -> ApartSources:
-    """Return a C++ program that answers calls, and its tests."""
+    """Return a C++ program that answers function calls, and the tests that call it."""
     declared = Declaration(declaration)
     header = _STORAGE.sub("", declared.header).strip()
     names = ", ".join(map(_name, declared.parameters))
@@ -51,7 +51,7 @@ def _name(parameter: str) -> str:
 
 
 def _complete(program: str, declared: Declaration) -> str:
-    """Return a program with the function's header if it is only a body, and with the declared includes."""
+    """Add the declared includes to a program, and the function's header if the program is only a body."""
     if not _defines(program, declared.name):
         return declared.completed(program)
     helpers = re.findall(r"\b(\w+)\s*\([^;{}()]*\)\s*\{", code_only(declared.head))

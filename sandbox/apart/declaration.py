@@ -1,4 +1,4 @@
-"""Reads the declaration of a function in a language with braces, from trusted text of a dataset."""
+"""Parses a function declaration from a dataset, in a language with braces. The dataset is trusted."""
 
 from __future__ import annotations
 
@@ -33,24 +33,24 @@ class ApartSources:
 
 
 def code_only(source: str) -> str:
-    """Return a source with spaces in place of its comments and literals, so that positions stay the same."""
+    """Replace comments and literals in a source by spaces, so that all positions stay the same."""
     return _NOT_CODE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), source)
 
 
 def depth(source: str) -> int:
-    """Return the number of braces that a source opens and does not close."""
+    """Return the number of unclosed braces in a source."""
     code = code_only(source)
     return code.count("{") - code.count("}")
 
 
 def closed(source: str) -> str:
-    """Return a source with the closing braces that it lacks."""
+    """Append the missing closing braces to a source."""
     return source + "\n}" * max(depth(source), 0) + "\n"
 
 
 @dataclass(frozen=True)
 class Declaration:
-    """A text that ends with the header of a function, as `int f(int x) {` after includes and helpers."""
+    """A text that ends with the header of a function, such as `int f(int x) {` after includes and helpers."""
 
     text: str
     starts: str = ""
@@ -107,11 +107,11 @@ class Declaration:
         return text[:start], text[start:]
 
     def completed(self, body: str) -> str:
-        """Return the program of which a response contains only the body of the function."""
+        """Return a complete program, given a response that contains only the body of the function."""
         return closed(f"{self.text}\n{body}")
 
     def with_stand_in(self, body: str, tests: str) -> str:
-        """Return the tests after the declaration, whose function has this body.
+        """Return the declaration with `body` as the body of its function, followed by the tests.
 
         The tests may close the braces that the declaration opens.
         """

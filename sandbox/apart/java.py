@@ -1,4 +1,4 @@
-"""Stand-ins for methods in Java. `Program.java` carries their calls."""
+"""Stand-ins for methods in Java. `Program.java` sends and answers the calls."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _carrier() -> str:
 
 
 def apart(program: str, declaration: str, tests: str) -> ApartSources:
-    """Return a Java program that answers calls, and its tests."""
+    """Return a Java program that answers method calls, and the tests that call it."""
     if not _TUPLES.search(_IMPORT.sub("", declaration + tests)):
         declaration, program = (_TUPLE_IMPORT.sub("", text) for text in (declaration, program))
     declared = Declaration(declaration)
@@ -74,7 +74,7 @@ def _converted(call: str, result: str) -> str:
 
 
 def _complete(program: str, declared: Declaration, owner: str) -> str:
-    """Return a program with the class and the header that it may lack, and with the declared imports."""
+    """Add the declared imports to a program, and the class and the method header if they are missing."""
     code = code_only(program)
     imports = _IMPORT.findall(declared.head)
     missing = "\n".join(line for line in imports if line.strip() not in program)

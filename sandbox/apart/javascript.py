@@ -1,4 +1,4 @@
-"""Stand-ins for functions in JavaScript and TypeScript. `program.js` carries their calls."""
+"""Stand-ins for functions in JavaScript and TypeScript. `program.js` sends and answers the calls."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _carrier() -> str:
 
 
 def apart(program: str, declaration: str, tests: str) -> ApartSources:
-    """Return a JavaScript program that answers calls, and the calls to make."""
+    """Return a JavaScript program that answers function calls, and the tests that call it."""
     declared = Declaration(declaration, r"^(?:async\s+)?(?:function|const|let|var)\b")
     found = _DECLARED.search(code_only(declared.header))
     if found is None:

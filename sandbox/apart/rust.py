@@ -1,4 +1,4 @@
-"""Stand-ins for functions in Rust. `program.rs` carries their calls."""
+"""Stand-ins for functions in Rust. `program.rs` sends and answers the calls."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def _carrier() -> str:
 
 
 def apart(program: str, declaration: str, tests: str) -> ApartSources:
-    """Return a Rust program that answers calls, and its tests.
+    """Return a Rust program that answers function calls, and the tests that call it.
 
-    Declared imports of crates are left out, because there are no crates. HumanEval-X declares three in each
-    row.
+    Declared imports of crates are left out, because no crates are installed. HumanEval-X declares three
+    crates in each row.
     """
     crates = set(_CRATE.findall(declaration))
     declaration, program = (_without(text, crates) for text in (declaration, program))
@@ -84,9 +84,9 @@ def _read(name: str, kind: str) -> str:
 
 
 def _program(program: str, declared: Declaration, named: list[tuple[str, str]]) -> str:
-    """Return a program as a module with a function that answers one call.
+    """Wrap a program in a module with a function that answers one call.
 
-    The module may use what the declaration imports and defines, and may import and define the same names.
+    The module may use names from the declaration, or import and define the same names itself.
     """
     taken = given = back = ""
     for name, kind in named:

@@ -61,7 +61,7 @@ def own_name(module: types.ModuleType, name: str) -> bool:
         return False
     if not prelude.gave(name, vars(module)[name]):
         return True
-    import dis  # dis is rarely needed, and would take memory in every child
+    import dis  # `dis` is rarely needed, and would use memory in every child
 
     said = [(i.opname, i.argval) for i in dis.get_instructions(_code[0])]
     return ("STORE_NAME", name) in said or any("IMPORT_STAR" in (op, arg) for op, arg in said)
@@ -93,7 +93,7 @@ def _line(module: types.ModuleType, function: str, case: Any, keywords: dict[str
 
 
 class Borrowed:
-    """Stand-in, in the program's process, for one of the tests' objects. It sends operations to the tests."""
+    """Stand-in for an object of the tests in the program's process. It forwards operations to the object."""
 
     def __init__(self, channel: Channel, number: int, name: str = "") -> None:
         self._channel = channel
@@ -230,7 +230,7 @@ class ProgramChannel(Channel):
         return about
 
     def answer(self, request: dict[str, Any]) -> bytes:
-        """Answer a request in the surroundings that the tests have set up."""
+        """Answer a request while the tests' changes to streams, environment and random states apply."""
         if "around" not in request:
             return super().answer(request)
         with surroundings.as_in_tests(self.decode(request["around"])):
@@ -242,7 +242,7 @@ def _next(iterator: Any) -> Any:
 
 
 def _unlike(value: Any) -> bool:
-    """Return True if a value claims to be equal to objects that cannot be equal to it."""
+    """Return True if a value claims to equal objects of unrelated types."""
     return bool(value == object()) or bool(value == "\0unlike")
 
 

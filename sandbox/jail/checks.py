@@ -43,7 +43,7 @@ class _Names(dict[str, Any]):
 
 
 def _compared(left: ast.expr, op: ast.cmpop, right: ast.expr) -> ast.expr:
-    """Return a comparison, which is a call if it asks for identity."""
+    """Return a comparison, rewritten as a call if the operator is `is` or `is not`."""
     if not isinstance(op, ast.Is | ast.IsNot):
         return ast.Compare(left, [op], [right])
     asked = ast.Call(ast.Name("__is__", ast.Load()), [left, right], [])
@@ -51,7 +51,7 @@ def _compared(left: ast.expr, op: ast.cmpop, right: ast.expr) -> ast.expr:
 
 
 class _AcrossTheWall(ast.NodeTransformer):
-    """Transformer for operations that would behave differently with the program in another process."""
+    """AST transformer for operations that behave differently if the program runs in another process."""
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         """Rewrite `a is b` as a call, because one object of the program may have two stand-ins.
@@ -97,7 +97,7 @@ def check(source: bytes, module: types.ModuleType) -> None:
         sys.modules[name] = remote.Candidate(name)
     by_pytest = any(test.startswith("__run_test__(") for _, test in request["tests"])
     if by_pytest:
-        from . import pytesting  # the servers that run such tests have preloaded this module
+        from . import pytesting  # servers for pytest have preloaded this module
 
         pytesting.adapt()
     setup = _outcome(request["setup"], names)

@@ -1,4 +1,4 @@
-"""The jailed child, from fork to exit. It moves its descriptors, confines itself and runs the program.
+"""Runs a jailed child, which moves its descriptors, confines itself and then runs the program.
 
 `prepare` does work in the template that each child would otherwise have to repeat. The child's own setup must
 import and allocate little, because every page that it touches is copied for every run.
@@ -111,8 +111,8 @@ def prepare() -> None:
     interpreter.prepare()
     sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr  # type: ignore[misc]
     sys.argv = [_MAIN]
-    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # Python ignores this signal, but it must end the run
-    for name in ("exit", "quit"):  # the module `site`, which is not loaded, would have added these names
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # Python ignores SIGXFSZ, which must end the run
+    for name in ("exit", "quit"):  # these names usually come from the module `site`
         setattr(builtins, name, _sitebuiltins.Quitter(name, "Ctrl-D"))
     prelude.prepare()
     changing = (
@@ -188,7 +188,7 @@ def _enter(jail: Jail, job: JailJob, profile: seccomp.Profile) -> None:
     _set_limits(jail, job)
     if jail.isolated:
         _drop_rights(jail.uid)
-    kernel.die_with_parent()  # this must follow the change of uid, which would undo it
+    kernel.die_with_parent()  # a later change of the uid would undo this
     if os.getppid() != jail.server:
         os._exit(1)  # the server has already exited
     if jail.isolated:
@@ -204,11 +204,11 @@ def _drop_rights(uid: int | None) -> None:
         return
     os.setgroups([])
     os.setresgid(uid, uid, uid)
-    os.setresuid(uid, uid, uid)  # this also drops the capabilities of root
+    os.setresuid(uid, uid, uid)  # leaving root also drops its capabilities
 
 
 def _set_limits(jail: Jail, job: JailJob) -> None:
-    # This is a fallback. The server enforces the limit with a finer clock, but may be late.
+    # This limit is a fallback, because the server enforces the exact limit but may be late.
     _limit(resource.RLIMIT_CPU, int(job.cpu_s) + 2)
     for what, limit in job.profile.rlimits(job.memory, job.threads, jail.before):
         _limit(what, limit)

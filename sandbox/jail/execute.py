@@ -82,7 +82,7 @@ def run(plan: ExecutionPlan, program: int, entered: int, *, own_group: bool) -> 
     """
     own = not plan.file
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
-        # Python ignores these signals. Without this call, the program would ignore them too.
+        # Without this call, the program would inherit that Python ignores these signals.
         signal.signal(number, signal.SIG_DFL)
     if own_group:
         os.setsid()
@@ -137,7 +137,7 @@ def _open_regular(path: str) -> int | None:
 
 
 def _collect_classes(results: int) -> None:
-    import zipfile  # no other kind of run needs zipfile
+    import zipfile  # only this kind of run needs zipfile
 
     found = [
         os.path.join(folder, name)

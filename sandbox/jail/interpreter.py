@@ -66,14 +66,14 @@ def finish(play: Callable[[], object], source: bytes, module: types.ModuleType) 
         late = attempt(ending)
         code = code or late
     if _may_have_files(source):
-        module.__dict__.clear()  # files left open are flushed when they are freed
+        module.__dict__.clear()  # freeing a file that was left open flushes it
         gc.collect()
     return code
 
 
 def _may_have_files(source: bytes) -> bool:
     """Return True if the source may open files, whose output may still be buffered."""
-    # The words are tested one by one, because a pattern or a loop would touch more memory.
+    # A regular expression or a loop would touch more memory than these separate tests.
     if b"open" in source or b"detach" in source:
         return True
     return b"FileIO" in source or b"Writer" in source or b"TextIOWrapper" in source

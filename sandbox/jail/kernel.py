@@ -15,8 +15,9 @@ from collections.abc import Iterable
 from .seccomp import OWN_PID, BpfInstruction
 
 libc = ctypes.CDLL(None, use_errno=True)
-# `PyDLL` forks with the GIL held and without Python's after-fork hooks. The fork server has only one thread,
-# and the hooks of `random` and `threading` would touch (and so copy) hundreds of pages in every child.
+# `PyDLL` forks with the GIL held and without Python's after-fork hooks.
+# The hooks of `random` and `threading` would copy hundreds of memory pages in every child.
+# The fork server has only one thread, so it does not need these hooks.
 _fork = ctypes.PyDLL(None).fork
 
 _ARM = platform.machine() == "aarch64"
@@ -80,7 +81,7 @@ def prctl(option: int, argument: int) -> None:
 
 
 def die_with_parent() -> None:
-    """Have the kernel kill this process when its parent thread exits. A change of uid undoes this."""
+    """Ask the kernel to kill this process when its parent thread exits. A change of the uid undoes this."""
     _checked("prctl", _call(*_DIE_WITH_PARENT))
 
 
@@ -200,8 +201,7 @@ def no_new_privileges() -> None:
     _checked("prctl no_new_privs", _call(*_NO_NEW_PRIVS))
 
 
-# Arguments for the calls in every child, converted once because conversion takes longer than the calls
-# themselves.
+# These arguments are converted once, because converting them takes longer than the system calls.
 _ZERO, _ONE = ctypes.c_long(0), ctypes.c_long(1)
 _NO_NEW_PRIVS = (
     ctypes.c_long(167 if _ARM else 157),

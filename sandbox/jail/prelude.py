@@ -1,7 +1,7 @@
 """Names that model-written code often uses without importing them. A program gets these names on request.
 
-They are not inserted as text before the program, because that would shift line numbers and break
-`from __future__` imports. They never hide a builtin, and the program's own names override them.
+The names are not defined by text before the program, because this would shift line numbers and break `from
+__future__` imports. A prelude name never hides a builtin, and the program's own names take precedence.
 """
 
 from __future__ import annotations

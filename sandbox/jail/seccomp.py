@@ -92,21 +92,19 @@ _EXECUTES: dict[str, tuple[int | None, int | None]] = {
     "capget": (125, 90),
 }  # fmt: skip
 _GROUPS: dict[str, tuple[int | None, int | None]] = {"setpgid": (109, 154), "setsid": (112, 157)}
-# Landlock prevents neither changing a file's mode or times nor locking a readable file. Programs that copy
-# files or use a database make these calls on their own files, and only need them to report success.
+# Landlock cannot restrict changes of a file's mode or times, or locks on readable files.
+# Programs that copy files or use a database only need these calls to report success.
 _PRETENDED: dict[str, tuple[int | None, int | None]] = {
     "fsync": (74, 82), "fdatasync": (75, 83), "msync": (26, 227), "syncfs": (306, 267), "flock": (73, 32),
     "chmod": (90, None), "fchmod": (91, 52), "fchmodat": (268, 53), "utime": (132, None),
     "utimes": (235, None), "utimensat": (280, 88),
 }  # fmt: skip
-# These calls are reported as missing, so that libraries fall back to older calls, whose flags a filter can
-# check.
+# These calls are reported as missing. Libraries then use older calls, whose flags a filter can check.
 _ABSENT: dict[str, tuple[int | None, int | None]] = {
     "clone3": (435, 435), "openat2": (437, 437), "fchmodat2": (452, 452), "copy_file_range": (326, 285),
     "pkey_alloc": (330, 289), "io_uring_setup": (425, 425),
 }  # fmt: skip
-# These calls fail as they would on a file system without extended attributes, which programs that copy files
-# can handle.
+# These calls fail as on a file system without extended attributes.
 _UNSUPPORTED: dict[str, tuple[int | None, int | None]] = {
     "setxattr": (188, 5), "lsetxattr": (189, 6), "fsetxattr": (190, 7), "getxattr": (191, 8),
     "lgetxattr": (192, 9), "fgetxattr": (193, 10), "listxattr": (194, 11), "llistxattr": (195, 12),
@@ -114,7 +112,7 @@ _UNSUPPORTED: dict[str, tuple[int | None, int | None]] = {
 }  # fmt: skip
 
 _CLONE_THREAD = 0x0001_0000
-# Flags for new namespaces of any kind, and CLONE_PARENT, with which a child could avoid being reaped.
+# Flags for new namespaces of any kind, and CLONE_PARENT, which would prevent the server from reaping a child.
 _CLONE_NEVER = 0x7E02_0000 | 0x8000
 _FCNTL = (0, 1, 2, 3, 4, 1030)  # dup, and reading and setting flags, but no leases, owners or pipe sizes
 _FCNTL_LOCKS = (6, 7, 37, 38)
@@ -200,7 +198,7 @@ def _groups(
     yield (
         {"sendfile": (40, 71)},
         [_return(_ERRNO | errno.EINVAL)],
-    )  # this error means that the files are unsupported, and callers fall back to read and write
+    )  # callers then fall back to read and write
     yield _FORKS, [_return(_ALLOW if profile.fork else _DENY)]
     if profile.execute:
         yield _EXECUTES, [_return(_ALLOW)]

@@ -235,7 +235,7 @@ class _JailServer:
         if not self.jail.was_entered() and reason == ENDED:
             reason = NOT_STARTED
         if reason == ENDED and used.ru_maxrss << 10 > usage.most_resident(job, self.jail):
-            reason = MEMORY  # for less than the interval at which the server checks
+            reason = MEMORY  # the peak fell between two checks
         if job.collects and (job.mode != BUILD or (reason == ENDED and status == 0)):
             self._collect(job)
         _close(fds)
@@ -273,7 +273,7 @@ class _JailServer:
         turn = Turn(self.setup.table, own.memory)
         self._await(pid, SharedRun(turn, own, self.control, whole=False), time.monotonic(), _COLLECT_S)
         turn.end()
-        self.jail.was_entered()  # this resets the counter that the second child has incremented
+        self.jail.was_entered()  # reset the counter that the second child has incremented
 
     def _tidy(self) -> None:
         """Remove all files that a run left behind."""
@@ -315,8 +315,7 @@ class _JailServer:
         if usage.has_idled(pid, job, elapsed, cpu_s, held_s):
             return IDLE
         if elapsed - held_s - usage.held_by_other(job) >= wall_s:
-            # If the host does not report CPU waits, assume idling, because load rarely delays a run this
-            # long.
+            # Without data on CPU waits, assume idling, because load rarely delays a run this long.
             return IDLE if job.idle_s and usage.waited_for_cpu(pid) is None else WALL
         return ENDED if shared.is_asleep else usage.excess(pid, job, self.jail) or self._overfull()
 
@@ -367,9 +366,9 @@ def _rules(setup: Setup) -> list[tuple[str, int]]:
 
 
 def prepare() -> None:
-    """Do what is the same for all servers. The template calls this once, before it forks servers."""
+    """Do the preparation that all servers share. The template calls this once, before it forks servers."""
     child.prepare()
-    with contextlib.suppress(OSError):  # an architecture without filters, at a level that needs none
+    with contextlib.suppress(OSError):  # no filter exists for this architecture
         for profile in _filters(tools=True):
             child.filter_of(profile)
 

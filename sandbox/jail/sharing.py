@@ -1,8 +1,8 @@
 """Shares the CPU between a run and the other live programs, by stopping and continuing the run's processes.
 
-`turns.py` decides whose turn it is. A run needs a turn before it starts. It loses its turn when it sleeps,
-and when another program that has used less CPU time waits. No limit counts the time for which a run is held
-back.
+`turns.py` decides whose turn it is. A run needs a turn before it starts. A run loses its turn when it sleeps,
+or when a program that has used less CPU time is waiting. The time for which a run is held back does not count
+towards any limit.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class SharedRun:
         return not self.turn.has_slot and not self.turn.is_waiting
 
     def pause_s(self, cpu_s: float) -> float:
-        """Return the seconds until the next `update`, for a run that has used this much CPU time."""
+        """Return the seconds until the next `update`, given the CPU time that the run has used."""
         if self.turn.is_waiting:
             return _FIRST_POLL_S if self.turn.is_first else _LINE_POLL_S
         if self.is_asleep:
@@ -90,7 +90,7 @@ class SharedRun:
         return min(level_ends(level_at(used_s)) - used_s, _POLL_S)
 
     def update(self, cpu_s: float) -> None:
-        """Take, keep or give back the turn, for a run that has used this much CPU time."""
+        """Take, keep or give back the turn, given the CPU time that the run has used."""
         level = level_at(self.job.used_s + cpu_s)
         if self.turn.is_waiting:
             if self.turn.take(level):
@@ -111,11 +111,11 @@ class SharedRun:
             self._tell(PARKED)
 
     def _sleeps(self, cpu_s: float) -> bool:
-        """Return True if the run has been idle at the last checks."""
+        """Return True if the run was idle at the last few checks."""
         used_s = cpu_s - self._cpu_s
         self._cpu_s = cpu_s
         if self.is_asleep and not used_s and not self.job.processes:
-            return True  # /proc is not read, because many programs may be asleep
+            return True  # reading /proc would be slow if many programs sleep
         busy = used_s > _BUSY_S or usage.wants_cpu(self._pid, self.job)
         self._quiet = 0 if busy else self._quiet + 1
         return self._quiet >= _QUIET_POLLS
@@ -128,7 +128,7 @@ class SharedRun:
         return False
 
     def _tell(self, packet: bytes) -> None:
-        with contextlib.suppress(BlockingIOError):  # the driver is waiting for the other run of a pair
+        with contextlib.suppress(BlockingIOError):  # the driver may be waiting for another run
             self._control.send(packet, socket.MSG_DONTWAIT)
 
     def _signal(self, number: signal.Signals) -> None:

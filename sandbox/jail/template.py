@@ -1,4 +1,4 @@
-"""The template, a process that has loaded the modules of the servers and becomes a server with each fork.
+"""Runs the template, a process that has loaded the servers' modules and starts each server by forking.
 
 Starting an interpreter and loading its modules takes much longer than a fork. The template never has a run's
 data in memory. It exits when the driver exits or closes the socket.
@@ -31,7 +31,7 @@ def boot(arguments: str) -> None:
     for name in given["preload"]:
         importlib.import_module(name)
     server.prepare()
-    gc.freeze()  # a collection in a server would otherwise copy all pages with objects
+    gc.freeze()  # otherwise, a garbage collection in a server would copy all pages
     requests = socket.socket(fileno=given["socket"])
     driver = os.pidfd_open(given["driver"])
     poll = select.poll()
@@ -51,7 +51,7 @@ def boot(arguments: str) -> None:
 
 def _fork(packet: bytes, fds: list[int], requests: socket.socket) -> None:
     """Fork a server, and send its process ID and a descriptor of its process to the driver."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])  # the server must not be reaped yet
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])  # do not reap the server too early
     pid = os.fork()
     if pid == 0:
         _become_server(packet, fds, requests)
@@ -65,7 +65,7 @@ def _become_server(packet: bytes, fds: list[int], requests: socket.socket) -> No
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGCHLD])
-        os.setsid()  # only the driver receives Ctrl-C, and then stops the server
+        os.setsid()  # only the driver receives Ctrl-C, and stops the server
         requests.close()
         control, table, errors = fds
         os.dup2(errors, 2)

@@ -1,7 +1,7 @@
 """Turns of the live programs on the CPU and their claims on memory, shared by all servers with one table.
 
 A table is a file whose bytes are only locked, never written. The kernel releases the locks of a server that
-dies, so no process has to keep order. Three ranges of bytes are used:
+dies, so no process has to coordinate the turns. Three ranges of bytes are used:
 
 - slots: a program that wants to run holds one byte. The number of slots limits the programs that run at once.
 - line: a program that waits for a slot holds the byte of its place. Lower places come first. Programs that

@@ -28,11 +28,11 @@ def excess(pid: int, job: child.JailJob, jail: child.Jail) -> int:
     if used.threads > job.threads + job.profile.threads:
         return PROCESSES
     in_use = used.resident
-    if job.processes:  # add the child processes; this namespace has no other processes
+    if job.processes:  # all other processes in this namespace are the run's children
         everything = [_usage(each) for each in _pids(pid, job)]
         if sum(each.cpu_s for each in everything) > job.cpu_s:
             return CPU
-        # The processes of a Python program share most of their memory, so each has the limit for itself.
+        # For Python, the limit applies to each process separately, because forks share most of their memory.
         in_use = (sum if job.mode == EXEC else max)(each.resident for each in everything)
     return MEMORY if in_use > most_resident(job, jail) else ENDED
 
@@ -48,7 +48,7 @@ def wants_cpu(pid: int, job: child.JailJob) -> bool:
 
 
 def write_held(job: child.JailJob, held_s: float) -> None:
-    """Report for how long a run has been held back, for the other run of a pair."""
+    """Write how long a run has been held back, so that the other run of its pair can read it."""
     if job.role in _HELD:
         os.pwrite(job.idle, _SECONDS.pack(held_s), _HELD[job.role])
 
@@ -60,7 +60,7 @@ def held_by_other(job: child.JailJob) -> float:
 
 
 def _pids(pid: int, job: child.JailJob) -> list[int]:
-    """Return the processes of a run. If it may start processes, it has all others in this namespace."""
+    """Return a run's processes. If the run may start processes, these are all processes except the server."""
     if not job.processes:
         return [pid]
     return [int(name) for name in os.listdir("/proc") if name.isdigit() and name != "1"]

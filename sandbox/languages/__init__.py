@@ -91,8 +91,8 @@ def find(name: str) -> str | None:
     name = name.strip().casefold()
     if (known := _exactly(name)) is not None or (judges := _JUDGES.fullmatch(name)) is None:
         return known
-    # The number after C++ is the standard, which matters. After the name of any other language, the number is
-    # a release.
+    # The number after C++ is the standard, which matters.
+    # The number after any other language is a release, which is ignored.
     releases = judges["name"] not in _STANDARDS
     return _exactly(judges["name"] + judges["number"]) or (_exactly(judges["name"]) if releases else None)
 
@@ -104,7 +104,7 @@ def find_runner(name: str) -> str | None:
 
 
 def unknown(name: str, known: Iterable[str]) -> str:
-    """Return the message about a name that is not the name of a language."""
+    """Return the error message for the name of an unknown language."""
     if (standard := _CPP_STANDARD.fullmatch(name.strip().casefold())) is not None:
         return f"'{name}' is not a language; use 'cpp' with the option cpp_standard={standard[1]}"
     return f"unknown language '{name}'; expected one of {', '.join([PYTHON, *known])}"

@@ -1,4 +1,4 @@
-"""A program followed by its tests in the same file, run by pytest.
+"""Runs a program and its tests in one file with pytest.
 
 This is only for `/run_code`. The code reward runs such tests in a separate process (`jail/pytesting.py`).
 """
