@@ -69,8 +69,7 @@ def prepare(
             raise InputError(f"n_{split} must be from 1 to {most:,} at level {level}, not {wanted:,}")
     settings = settings or PrepSettings()
     settings.refuse("arithmetic", "raw", "split_name", "revision")
-    # The level `tiny` is meant for models with half a million parameters. They cannot follow instructions,
-    # and every token costs time.
+    # The level `tiny` is for models with half a million parameters, which cannot follow instructions.
     ours = "" if level == "tiny" else INSTRUCTION
     instruction = ours if settings.instruction is None else settings.instruction
     template = read_template(settings.template)
@@ -106,8 +105,7 @@ def capacity(level: str, split: str) -> int:
 
 def problems(level: str, split: str, seed: int) -> Iterator[tuple[Problem, bool]]:
     """Yield distinct problems indefinitely, each with True if its template is held out for testing."""
-    # `Random` hashes a string seed with SHA-512. Similar seeds therefore give unrelated streams, and the
-    # streams are the same on every platform.
+    # `Random` hashes string seeds with SHA-512, so similar seeds give unrelated streams on every platform.
     rng = random.Random(f"{DATA_SOURCE} {level} {split} {seed}")
     draw: Callable[[random.Random], tuple[Problem, str, bool]] = (
         _draw_tiny if level == "tiny" else lambda r: _draw_story(r, LEVELS[level])
@@ -139,8 +137,8 @@ def _rows(level: str, split: str, wanted: int, seed: int, instruction: str) -> I
 
 def _draw_story(rng: random.Random, level: Level) -> tuple[Problem, str, bool]:
     problem = tell(rng, level)
-    # One in eight templates is reserved for testing. For every other template, one in eight sets of numbers
-    # is reserved.
+    # One in eight templates is reserved for testing.
+    # For every other template, one in eight sets of numbers is reserved for testing.
     held_out = _hash(problem.template) % 8 == 0
     numbers_held_out = _hash(f"{problem.template} {problem.numbers}") % 8 == 1
     return problem, "test" if held_out or numbers_held_out else "train", held_out

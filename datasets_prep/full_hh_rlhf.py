@@ -135,11 +135,11 @@ class Preferences:
             out_dir,
             self.name,
             splits,
-            replace(settings, limit=None),  # the limit has already been applied to the pairs
+            replace(settings, limit=None),  # `_splits` has already limited the pairs
             source=source,
             arguments={"chosen_only": chosen_only, "limit": settings.limit},
             progress=progress,
-            bad=bad[forms[0]],  # the bad rows are the same for every form
+            bad=bad[forms[0]],  # every form has the same bad rows
         )
 
 
@@ -151,7 +151,7 @@ def _splits(form: str, source: Source, limit: int | None, distinct: bool) -> dic
     if form == "rm" and "test" not in pairs:
         whole = pairs["train"]
         pairs["train"] = lambda bad: filter(_held_out(False), whole(bad))
-        # The bad rows of `train` are counted when it is written, and must not be counted again.
+        # Both splits read the same rows, whose bad rows are counted only for `train`.
         pairs["test"] = lambda bad: filter(_held_out(True), whole(BadRows(skip=bad.skip)))
     return pairs
 
@@ -163,7 +163,7 @@ def _rows(pairs: Iterable[Pair], split: str, make: MakeRows) -> Iterator[AnyRow]
 def _formed(
     make: MakeRow, form: str, pairs: ReadPairs, split: str, chosen_only: bool, bad: BadRows
 ) -> Iterator[FormedRow]:
-    """Yield the rows of another project's script, which knows the form and the column of the answer."""
+    """Yield rows in the format of another project's script, which gets the form and the answer's column."""
     columns = ("chosen", "rejected") if form == "sft" and not chosen_only else ("chosen",)
     for pair in pairs(bad):
         for column in columns:
@@ -171,7 +171,7 @@ def _formed(
 
 
 def _held_out(wanted: bool) -> Callable[[Pair], bool]:
-    """Return a filter that accepts the pairs for every fourth prompt, or all other pairs if not `wanted`.
+    """Return a filter that accepts the pairs of every fourth prompt if `wanted`, or else all other pairs.
 
     Pairs with the same prompt are either all accepted or all rejected.
     """

@@ -65,7 +65,7 @@ def _open(raw: str | Path, layout: SplitLayout) -> Source:
 
 
 def _only(read: _FormReader, numbers: range, is_first: bool) -> _FormReader:
-    """Return a reader of the tasks with these numbers. Only the first of the splits counts bad rows."""
+    """Return a reader of the tasks with these numbers. Only the first split counts bad rows."""
 
     def chosen(bad: BadRows) -> Iterator[Record]:
         records = read(bad if is_first else BadRows(skip=bad.skip))

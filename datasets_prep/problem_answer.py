@@ -109,7 +109,7 @@ def _answer(family: Family, record: Record) -> str:
             return text
     columns = ("solution" if name == "boxed" else name.split(".")[0] for name in family.answer)
     if not any(name in record.values for name in columns):
-        record.value(family.answer[0])  # this raises an error that lists the existing columns
+        record.value(family.answer[0])  # raises an error that lists the existing columns
     raise LeftOutError("no answer found")
 
 

@@ -173,7 +173,7 @@ def _exchange(new: Path, out: Path, stale: set[Path]) -> bool:
         sync(new)
         _rename_exchange(new, out)
     except OSError:
-        for path in _files(new):  # remove the links, so that the new folder contains only new files
+        for path in _files(new):  # remove links to old files from the new folder
             there = out / path.relative_to(new)
             if there.exists() and path.samefile(there):
                 path.unlink()

@@ -31,8 +31,7 @@ SCHEMA = pa.schema(
         ("data_source", pa.string()),
         (
             "prompt",
-            # Parquet names the items of a list "element". With any other name, the schema that is read back
-            # would differ from the schema that was written.
+            # Parquet names list items "element", so any other name would change when the file is read back.
             pa.list_(pa.field("element", pa.struct([("role", pa.string()), ("content", pa.string())]))),
         ),
         ("ability", pa.string()),

@@ -85,7 +85,7 @@ class PrepSettings:
         if self.split_name is not None and not self.split_name.replace("_", "").isalnum():
             raise InputError(f"split_name must be a plain name such as test, not {self.split_name!r}")
         if self.like is not None:
-            # With --like, verl's script determines the prompts and columns.
+            # With `--like`, verl's script determines the prompts and columns.
             self.refuse(f"--like {self.like}", "instruction", "system", "template", "agent", "interaction")
 
     def refuse(self, dataset: str, *names: str) -> None:

@@ -59,7 +59,7 @@ class AskedAgain:
         """Yield the batches unchanged, and record a hash of the last message and images of each prompt."""
         for batch in batches:
             names = batch.schema.names
-            # Rows for SFT and for reward models have no data source. They repeat prompts by design.
+            # Rows without a data source, which are for SFT or reward models, repeat prompts by design.
             if {"data_source", "prompt"} <= {*names} and pa.types.is_list(batch.schema.field("prompt").type):
                 prompts = batch.column("prompt")
                 last = pc.subtract(prompts.offsets.slice(1), 1)

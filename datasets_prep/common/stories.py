@@ -141,8 +141,7 @@ class _Story:
         shown = f"{show(a)}*{show(b)}/100" if sign == "%" else f"{show(a)}{sign}{show(b)}"
         self.worked.append(sentence.replace("{}", f"{shown} = {show(value)}"))
         self.steps += 1
-        # "1 dollars" is wrong, and "1 dollar" would be a special case in every sentence, so `tell` drops
-        # stories with a value of 1.
+        # `tell` drops stories with a value of 1, because the sentences would need a singular form.
         self.awkward = self.awkward or value == 1
         return value
 
@@ -166,7 +165,8 @@ def _divisors(total: Fraction, largest: int) -> list[int]:
     return [d for d in range(2, largest + 1) if total % d == 0 and total > d]
 
 
-# Stories about a collection, which count one kind of thing. Each function adds a sentence and returns True.
+# These stories are about a collection and count one kind of thing.
+# Each function adds a sentence and returns True.
 # If the sentence does not fit, the function changes nothing and returns False.
 
 

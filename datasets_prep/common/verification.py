@@ -46,9 +46,9 @@ _ROWS = 64
 """Number of rows checked or scored together. It is small because a row may contain megabytes of tests."""
 
 
-# One of the published solutions becomes a row's answer. Without verification, this is the first solution.
-# With verification, this is the first solution that is scored as correct, because some collected datasets
-# contain programs that fail their own tests.
+# Without verification, the first published solution becomes a row's answer.
+# With verification, the first correct solution becomes the answer.
+# Some collected datasets contain programs that fail their own tests.
 
 
 @contextlib.contextmanager
@@ -106,9 +106,8 @@ def is_right(score: Score) -> bool:
     return score.ok and (score.score == 1.0 if score.correct is None else score.correct)
 
 
-# Check that responses to a row can be scored at all. The reward scores an empty response, and the status of
-# the score is `invalid` if the ground truth is malformed. A reward is not called if the call is expensive (a
-# model, a judge, a query) or needs more than the ground truth.
+# The reward scores an empty response. A malformed ground truth gives this score the status `invalid`.
+# Expensive rewards, and rewards that need more than the ground truth, are not called.
 
 _OF_ANSWERS = ("math", "math_dapo", "geometry3k")
 """Rewards that accept any text as the ground truth."""
@@ -181,7 +180,7 @@ def refused(
 
 
 def _can_be_tried(name: str) -> bool:
-    # This searches by name, because a composition's name is not a data source.
+    # The search is by reward name, because the name of a composition is not a data source.
     reward = REGISTRY.by_name(name)
     if reward is None:
         return False

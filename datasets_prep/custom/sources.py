@@ -150,7 +150,7 @@ def scored_by(data_source: str | None, reward: str | None) -> tuple[RowSource, d
     if data_source is None:
         return RowSource(reward, named), None
     known = _scoring(data_source)
-    if known is None:  # the data source is new, or an earlier run in this process has registered it
+    if known is None:  # the name is new, or composes this reward only
         composed = {"data_sources": [data_source], "reward": named}
         compose(data_source, composed)
         return RowSource(data_source, named), composed
