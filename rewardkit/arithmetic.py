@@ -51,7 +51,7 @@ def calculate(expression: str) -> str:
         BadExpression: The text is not an expression, or a value in it is too large or undefined.
     """
     text = expression.translate(_WRITTEN).strip()
-    if not re.search(r"[A-Za-z]", text):  # in a function call, commas separate the arguments
+    if not re.search(r"[A-Za-z]", text):  # commas also separate the arguments of functions
         text = _THOUSANDS.sub(lambda found: found[0].replace(",", ""), text)
     return _shown(Expression(text.removesuffix("=").replace("$", ""), _CONSTANTS).value())
 
@@ -321,5 +321,5 @@ def _shown(value: Number) -> str:
 
 
 def _decimal(value: float) -> str:
-    """Format an integer in full, and any other number with few enough digits to hide floating-point error."""
+    """Format an integer in full, and round any other number to hide floating-point errors."""
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else f"{value:.{_DIGITS}g}"

@@ -66,7 +66,7 @@ COMMANDS = {name: summary for commands in TASKS.values() for name, summary in co
 
 
 class _ReaderGoneError(Exception):
-    """Signal raised when the reader of the output (such as `| head`) has exited, which is not an error."""
+    """Signal that the reader of the output (such as `| head`) has exited. This is not an error."""
 
 
 @contextlib.contextmanager
@@ -132,7 +132,7 @@ class _LazyGroup(click.Group):
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Example: rewardkit prep arithmetic --out data && rewardkit check data/train.parquet",
 )
-# If another distribution has overwritten rewardkit's __init__.py, `doctor` must still run to report it.
+# `doctor` must run even if another distribution has overwritten rewardkit's __init__.py.
 @click.version_option(getattr(rewardkit, "__version__", "unknown"), prog_name="rewardkit")
 @click.option(
     "--debug",
@@ -164,13 +164,13 @@ def run(args: list[str]) -> int:
 
 def _run(args: list[str], *, debug: bool) -> int:
     forget_reports()
-    color = False if os.environ.get("NO_COLOR") else None  # rich obeys it too, but click does not
+    color = False if os.environ.get("NO_COLOR") else None  # click itself ignores NO_COLOR
     try:
         result: Any = cli.main(args=args, prog_name="rewardkit", standalone_mode=False, color=color)
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.Abort as stop:
-        if isinstance(stop.__cause__, EOFError):  # click takes it for Ctrl-D, but rewardkit never prompts
+        if isinstance(stop.__cause__, EOFError):  # not Ctrl-D, since rewardkit never prompts
             raise stop.__cause__ from None
         advice = str(stop.__cause__ or "")
         print(f"interrupted; {advice}" if advice else "interrupted", file=sys.stderr)

@@ -75,7 +75,7 @@ def _content(path: Path) -> bytes:
 def _text(file: Path) -> bytes:
     try:
         return file.read_bytes()
-    except OSError:  # if the file is ever imported, the import reports the error
+    except OSError:  # an import of this file reports the error
         return b""
 
 

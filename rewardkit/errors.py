@@ -193,13 +193,13 @@ MESSAGE = 290
 
 
 def reason_of(error: BaseException) -> str:
-    """Return a one-line reason for an error: the system's message, or else that of the error."""
+    """Return the reason for an error in one line: the system's message, or else the error's own message."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     if isinstance(error, FileNotFoundError):  # Arrow's exception contains only the path
         return os.strerror(errno.ENOENT)
     of_yaml = error if hasattr(error, "problem") else error.__context__  # msgspec wraps the YAML error
-    if problem := getattr(of_yaml, "problem", None):  # the first line of a YAML error is only context
+    if problem := getattr(of_yaml, "problem", None):  # a YAML error starts with context
         mark = getattr(of_yaml, "problem_mark", None)
         return f"line {mark.line + 1}: {problem}" if mark is not None else str(problem)
     return message_of(error)
@@ -208,7 +208,7 @@ def reason_of(error: BaseException) -> str:
 def message_of(error: BaseException) -> str:
     """Return an exception's own message in one line.
 
-    This is its first line or, if that ends with a colon, also the lines that it introduces.
+    If the first line ends with a colon, the lines that follow are included.
     """
     lines = [line.strip() for line in str(error).strip().splitlines()] or [type(error).__name__]
     if not lines[0].endswith(":"):

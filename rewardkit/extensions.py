@@ -97,8 +97,8 @@ def installed_rows() -> Mapping[str, tuple[AddedRow, ...]]:
             package = EXTRAS if extra else f"{distribution.name} {distribution.version}"
             table = entry.group.removeprefix(PREFIX)
             target = f"{entry.module}:{entry.attr}" if entry.attr else entry.module
-            # A distribution may be found twice: as installed, and as possibly outdated metadata that a build
-            # left next to the source. Python imports the distribution that comes first on the path.
+            # A build may leave outdated metadata next to the source, so a distribution can occur twice.
+            # Like Python, use the distribution that comes first on the path.
             found.setdefault(
                 (distribution.name.lower(), table, entry.name), AddedRow(table, entry.name, target, package)
             )

@@ -17,7 +17,7 @@ def total_bytes() -> int:
     """Return the memory of the machine, or of the container if its limit is lower."""
     found = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
     for limit, _ in CGROUPS:
-        with contextlib.suppress(OSError, ValueError):  # the file says "max" if there is no limit
+        with contextlib.suppress(OSError, ValueError):  # without a limit, the file contains "max"
             found.append(int(Path(limit).read_text()))
     return min(found)
 

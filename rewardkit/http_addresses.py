@@ -48,7 +48,7 @@ def _public(given: str) -> str:
     rest = given[scheme.end() :]
     host = re.split(r"[/?#]", rest, maxsplit=1)[0]
     port = host.rpartition("@")[2].rpartition("]")[2].partition(":")[2]
-    # A password may contain a slash or a question mark. The apparent port is then not a number.
+    # If a password contains a slash or a question mark, the apparent port is not a number.
     held = host if "@" in host or not port or port.isdecimal() else rest
     rest = rest[len(held.rpartition("@")[0]) + ("@" in held) :]
     return given[: scheme.end()] + re.split(r"[?#]", rest, maxsplit=1)[0]

@@ -34,7 +34,7 @@ class _KeptConnections:
         self.connections = connections
         self.loop = loop
         self.closing = _closing(connections)
-        with contextlib.suppress(StopIteration):  # run the generator to its yield to register it
+        with contextlib.suppress(StopIteration):  # the loop registers a generator that has started
             self.closing.__anext__().send(None)
 
 
@@ -65,7 +65,7 @@ async def _end(kept: _KeptConnections) -> None:
 def _close(kept: _KeptConnections) -> None:
     """Close connections from outside their loop, and finish their generator."""
     if kept.connections.closed or kept.loop.is_closed():  # no loop can run the generator, so step it by hand
-        with contextlib.suppress(StopIteration, RuntimeError):  # RuntimeError: the generator is being closed
+        with contextlib.suppress(StopIteration, RuntimeError):  # RuntimeError if it is being closed
             kept.closing.aclose().send(None)
     elif kept.loop.is_running():
         asyncio.run_coroutine_threadsafe(_end(kept), kept.loop).result(_EXIT_S)

@@ -1,6 +1,7 @@
-"""Mathematical answers by themselves: `parse` finds the answer in a text, `verify` compares two answers.
+"""Functions for mathematical answers: `parse` finds the answer in a text, and `verify` compares two answers.
 
-The functions have Math-Verify's signatures, and the rules of the reward `math` (docs/maths_alone.md).
+The functions have the signatures of Math-Verify and follow the rules of the reward `math`
+(docs/maths_alone.md).
 
     >>> from rewardkit.math import parse, verify
     >>> verify(parse("$\\\\frac{1}{2}$"), parse("So the answer is 0.5."))
@@ -50,7 +51,7 @@ _BARE = 200
 _TAG = re.compile(r"<[^<>]*>")
 
 Answers = str | int | float | MathAnswer | Sequence[str | int | float | MathAnswer]
-"""One answer or several; a text is an answer as it stands, or contains one."""
+"""One or more answers. A text may be an answer itself or contain an answer."""
 
 
 def parse(
@@ -63,7 +64,7 @@ def parse(
     *,
     preset: Preset = "default",
 ) -> list[MathAnswer]:
-    """Return the answer in a text, as a list of one; an empty list if there is none.
+    """Return a list with the answer in a text, or an empty list if the text contains no answer.
 
     Args:
         pred: A response, a ground truth or a bare expression.
@@ -172,7 +173,7 @@ def _is_short(text: str) -> bool:
 
 
 def _is_bare(text: str) -> bool:
-    """Return True if a line is an answer, with its unit or a few words, and not a sentence about one."""
+    """Return True if a line is an answer with its unit or a few words, not a sentence about an answer."""
     inner = text[1:-1] if text[0] == text[-1] == "$" else text
     words = [word.casefold() for word in prose_words(_TAG.sub("", text))]
     if not words or len(parts_of(clean(text))) > 1:

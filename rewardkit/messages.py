@@ -60,7 +60,7 @@ def plain_prompt(prompt: str | Sequence[Mapping[str, Any]] | None) -> Any:
     """Return a prompt with plain messages (see `plain_message`), or the prompt itself if all are plain."""
     if prompt is None or isinstance(prompt, str):
         return prompt
-    for one in prompt:  # a generator would take twice as long, and all prompts pass here
+    for one in prompt:  # a generator expression would take twice as long
         if not (isinstance(one, dict) and isinstance(one.get("content"), str)):
             break
     else:

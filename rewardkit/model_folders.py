@@ -101,11 +101,11 @@ def _folder_like(folder: Path) -> str:
 def _why_not_on_hub(name: str, tokenizer_only: bool) -> str | None:
     try:
         from huggingface_hub import constants
-    except ImportError:  # loading the model will report the missing package
+    except ImportError:  # loading reports the missing package
         return None
     limit = float(constants.HF_HUB_ETAG_TIMEOUT)
     answers: list[str | None] = []
-    # A separate thread enforces the limit, since the timeout of a request does not cover the DNS lookup.
+    # A thread enforces the limit, since the timeout of a request does not cover the DNS lookup.
     asking = Thread(target=lambda: answers.append(_ask_hub(name, limit, tokenizer_only)), daemon=True)
     asking.start()
     asking.join(limit + 1)

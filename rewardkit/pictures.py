@@ -2,8 +2,8 @@
 
 Rows contain pictures beside the prompt, in a column with one item for each mark `<image>`, or in the prompt,
 as content parts. `with_pictures` converts both to content parts `{"type": "image", "image": Picture}`. A
-picture keeps the bytes of its file, and is decoded where its pixels are needed. All users of pixels get the
-same ones.
+picture keeps the bytes of its file, and is decoded where its pixels are needed. All decoders produce the same
+pixels.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Picture:
     def load(self) -> Any:
         """Decode the picture to a `PIL.Image.Image` in RGB.
 
-        The first frame is used, turned as its EXIF data says. Transparent pixels are drawn on white.
+        The first frame is used and rotated according to its EXIF data. Transparent pixels are drawn on white.
 
         Raises:
             PictureError: The file is broken, is not a picture, or has too many pixels.
@@ -117,7 +117,7 @@ def _opened(data: bytes) -> Iterator[Any]:
     from PIL import Image
 
     try:
-        # The warnings are about metadata, and about large pictures, which are refused below.
+        # Pillow warns about metadata, and about large pictures, which are refused below.
         with (
             warnings.catch_warnings(action="ignore"),
             Image.open(io.BytesIO(data), formats=FORMATS) as image,
@@ -148,7 +148,7 @@ def _in_rgb(image: Any) -> Any:
     )
     turn = turns[_orientation(image)]
     turned = image if turn is None else image.transpose(turn)
-    if turned.mode.startswith("I"):  # 16 bits, which `convert` would clip at 255
+    if turned.mode.startswith("I"):  # `convert` would clip 16-bit values at 255
         turned = turned.convert("I").point(lambda value: value * (1 / 257) + 0.5).convert("L")
     if turned.mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in turned.info:
         drawn = turned.convert("RGBA")
@@ -234,10 +234,10 @@ def has_media(row: Mapping[str, Any], prompt: Any) -> bool:
 
 
 def is_there(value: Any) -> bool:
-    """Return True if a cell of a column of media contains any."""
+    """Return True if a cell of a media column is not empty."""
     if value is None:
         return False
-    if isinstance(value, Mapping):  # Arrow represents a missing struct as one of nulls in some files
+    if isinstance(value, Mapping):  # some files have a struct of nulls in place of null
         return any(one is not None for one in value.values())
     return not hasattr(value, "__len__") or len(value) > 0
 
@@ -328,10 +328,10 @@ def _described(part: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def marked(prompt: Any, row_has_media: bool) -> Any:
-    """Return a prompt for rewards: with the same text, and with an empty part `media` if the row has media.
+    """Return a prompt for rewards, with an added empty part `media` if the row has media.
 
-    Rewards of text see the same text as without pictures, and the part tells those that show the prompt to a
-    model that the text is not all of it. `with_pictures` ignores this part.
+    The text is the same as without pictures. The part tells rewards that show the prompt to a model that the
+    text is incomplete. `with_pictures` ignores this part.
     """
     asked = prompt_of(prompt)
     if not row_has_media or asked is None or has_parts(asked):
@@ -465,4 +465,4 @@ class StoredBytes:
         return os.pread(self.file.fileno(), self.length, self.start)
 
     def __reduce__(self) -> tuple[type[bytes], tuple[bytes]]:
-        return bytes, (self.read_bytes(),)  # processes on other machines do not have the file
+        return bytes, (self.read_bytes(),)  # other machines do not have the file

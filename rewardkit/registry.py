@@ -262,7 +262,7 @@ class Registry:
         return self._for_all[-1] if self._for_all else None
 
     def take_over(self, other: Registry) -> None:
-        """Register what another registry holds, in place of everything else."""
+        """Replace all entries by those of another registry."""
         vars(self).update(vars(other))
 
     def _refuse_taken_names(self, new: Reward) -> None:

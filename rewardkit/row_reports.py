@@ -165,7 +165,7 @@ def _of_error(name: str, value: Any) -> tuple[Status, str] | None:
     if value is True:
         return "error", f"the row failed: '{name}' is true"
     if not value or not isinstance(value, str | Mapping | list) or _is_placeholder(str(value)):
-        return None  # a number is not a failure but a measured error, as in a regression
+        return None  # a number is a measured error, as in a regression
     return "error", f"the row failed: {error_said(value[0] if isinstance(value, list) else value)}"
 
 

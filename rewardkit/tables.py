@@ -49,7 +49,7 @@ def _field(structs: pa.Array | pa.ChunkedArray, key: str) -> pa.Array | pa.Chunk
 
 def _item(lists: pa.Array | pa.ChunkedArray, place: int) -> pa.Array | pa.ChunkedArray:
     """Return one item of each list, or null for a list that is too short."""
-    import pyarrow.compute as pc  # a top-level import would take a tenth of a worker's start time
+    import pyarrow.compute as pc  # this import takes a tenth of a worker's start time
 
     padded = pc.list_slice(lists, place, place + 1, return_fixed_size_list=True)
     return pc.list_element(padded, 0)

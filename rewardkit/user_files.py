@@ -61,7 +61,7 @@ class _UserFileFinder:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if name not in self.held or target is not None:  # `target` is given when a module is reloaded
+        if name not in self.held or target is not None:  # a reload passes `target`
             found = self._beside(name) if path is None else self._within(name, path)
             if found is None:
                 return None

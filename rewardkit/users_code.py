@@ -104,7 +104,7 @@ def report(who: str, error: Raised) -> None:
     shown = f"{who} raised {error.text}"
     if os.environ.get(DEBUG) and error.trace:
         shown = f"{shown}\n{error.trace.rstrip()}"
-    before = _who.set("")  # the log line must not be marked as printed by the user's code
+    before = _who.set("")  # the log line is not output of the user's code
     logging.getLogger("rewardkit.users_code").error("%s", public_text(shown))
     _who.reset(before)
 
@@ -204,7 +204,7 @@ def running(who: str) -> Iterator[None]:
             if isinstance(stream, _NamedStream):
                 stream.end(who)
         _leave()
-        with contextlib.suppress(ValueError):  # a generator with this block was closed in another context
+        with contextlib.suppress(ValueError):  # the block may end in another context
             _who.reset(before)
 
 
@@ -272,6 +272,6 @@ class _NamedStream:
 def _write_named(who: str, lines: str) -> None:
     stream = _kept[1]
     if stream is not None:
-        with contextlib.suppress(OSError, ValueError):  # a full or closed stream must not make a reward fail
+        with contextlib.suppress(OSError, ValueError):  # a closed stream must not make a reward fail
             stream.write("".join(f"{who}: {line}\n" for line in lines.split("\n")))
             stream.flush()

@@ -1,4 +1,4 @@
-"""Starts and ends every `vllm.LLM` in our processes, and undoes the changes that vLLM makes to a process."""
+"""Starts and ends `vllm.LLM` engines, and undoes the changes that vLLM makes to the current process."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def import_vllm(needed: str, otherwise: str = "") -> Any:
         MissingDependencyError: vLLM is not installed.
     """
     try:
-        with large_imports():  # only around the imports, because starting an engine collects garbage
+        with large_imports():  # not around the start of an engine, which collects garbage
             import vllm
 
-            _ = vllm.LLM, vllm.PoolingParams  # the package imports its parts at their first use
+            _ = vllm.LLM, vllm.PoolingParams  # vLLM imports its parts at their first use
     except ImportError as error:
         raise MissingDependencyError(
             f"{needed} ({error}); pip install 'rewardkit[vllm]'{otherwise}"
@@ -61,7 +61,7 @@ def undisturbed(
     logging.getLogger("vllm").setLevel(level)  # vLLM logs before it reads VLLM_LOGGING_LEVEL
     os.environ.update(
         {
-            # The engine runs in this process, so that it ends with it.
+            # The engine runs in this process and therefore ends with this process.
             "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
             "VLLM_NO_USAGE_STATS": "1",
             "VLLM_LOGGING_LEVEL": level,
@@ -82,7 +82,7 @@ def undisturbed(
 
 
 def start_llm(model: str, **arguments: Any) -> Any:
-    """Start `vllm.LLM` such that its end destroys no process group of this process.
+    """Start `vllm.LLM`, and protect this process's groups from being destroyed when the engine ends.
 
     vLLM's finalizer destroys the default group, even if vLLM has only joined it. If there is a group already,
     the finalizer is removed, and `end_llm` cleans up instead. Call this function within `undisturbed`.
@@ -107,7 +107,7 @@ def end_llm() -> None:
 
     # vLLM reuses these tables in later engines, including tables that an aborted sync left without data.
     rotary_embedding._ROPE_DICT.clear()
-    gc.unfreeze()  # vLLM has frozen all objects, which would otherwise never be freed
+    gc.unfreeze()  # objects that vLLM has frozen would never be freed
     if parallel_state.model_parallel_is_initialized():
         parallel_state.destroy_model_parallel()
         parallel_state.get_world_group().destroy()

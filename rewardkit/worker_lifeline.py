@@ -48,7 +48,7 @@ class SharedOwner:
     def close(self) -> None:
         """Tell all shared servers to exit."""
         if self._held >= 0:
-            os.write(self._held, b".")  # closing is not enough if a forked process keeps the pipe open
+            os.write(self._held, b".")  # a forked process may keep the pipe open
             self.let_go()
 
     def let_go(self) -> None:

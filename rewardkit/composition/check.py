@@ -80,7 +80,7 @@ def _paid(root: CompositionNode, ends: Mapping[str, Ends], *, lowest: bool) -> I
 def _ends(node: Member, *, right: bool) -> Ends:
     """Return the extreme scores of a member, for right or for wrong answers.
 
-    They include a failure for wrong answers if `on_failure` tolerates it.
+    For wrong answers, the result includes a failure if `on_failure` tolerates failures.
     """
     failed = [] if right or node.on_failure == "fail" else [_FAILED]
     if not knows_right(node):

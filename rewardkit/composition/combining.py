@@ -1,8 +1,8 @@
 """Rules for combining the scores of a composition's members.
 
-This module looks scores up and does not run the members. A score that is not yet known is None. The scores of
-nodes that depend on an unknown score are None as well and are computed again later. The same rules thus work
-for a single sample and for a batch whose members run in workers.
+This module reads the members' scores and does not run the members. A score that is not yet known is None. The
+scores of nodes that depend on an unknown score are None as well and are computed again later. The same rules
+thus work for a single sample and for a batch whose members run in workers.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def combine(node: CompositionNode, lookup: Lookup) -> Score | None:
         found = _KINDS[node.kind](node, lookup)
     if found is not None and found.status != "ok" and not isinstance(node.on_failure, str):
         says = isinstance(node, Combine) or node.reward.name not in SPANS
-        correct = False if says else None  # an answer is not wrong because a shaping reward failed
+        correct = False if says else None  # a failed shaping reward does not make an answer wrong
         return Score(float(node.on_failure), correct=correct, detail=f"{node.path} failed: {found.status}")
     return found
 
@@ -41,12 +41,12 @@ def is_right(score: Score, threshold: float) -> bool:
 
 
 def is_decided(score: Score) -> bool:
-    """Return True if a score reports correctness, and not only because the answer could not be read."""
+    """Return True if a score reports correctness, and its answer could be read and compared."""
     return score.correct is not None and not score.parts.get(UNDECIDED)
 
 
 def _parts(correct: bool | None, found: Sequence[tuple[CompositionNode, Score]]) -> dict[str, float]:
-    """Return the part `undecided` if a node is wrong only because of items that could not decide."""
+    """Return the part `undecided` if a node is wrong only because some of its items are undecided."""
     wrong = [score for _, score in found if score.correct is False]
     return {UNDECIDED: 1.0} if correct is False and wrong and not any(map(is_decided, wrong)) else {}
 
@@ -59,7 +59,7 @@ def _below(
     Failed items whose `on_failure` is `drop` are left out. The result is a failure if an item whose
     `on_failure` is `fail` failed or if all items failed, and None if a score is not yet known.
     """
-    found = [(node, combine(node, lookup)) for node in nodes]  # requests all scores before waiting for any
+    found = [(node, combine(node, lookup)) for node in nodes]  # request all scores before waiting for one
     if any(score is None for _, score in found):
         return None
     kept = [(node, score) for node, score in found if score is not None]

@@ -188,7 +188,7 @@ def _look(
 def with_parts(found: Score, known: dict[str, Score], root: CompositionNode) -> Score:
     """Return a score whose parts are the members' scores by path and the costs of calling models.
 
-    Members that failed are left out, but their costs are included.
+    Failed members are left out, but their costs are included.
     """
     parts = {path: score.score for path, score in known.items() if score.status == "ok"}
     judged = [score.parts for score in known.values() if score.parts.keys() >= COSTS]
@@ -259,7 +259,7 @@ def _branches(node: Member | Combine, score: Score, depth: int = 0, role: str = 
 
 
 def _pickled(composition: Composition) -> tuple[list[UserFile], bytes]:
-    """Return a pickled composition for another process, and the reward files to import there first."""
+    """Return a pickled composition, and the reward files to import in another process before loading it."""
     files = [user_reward_file(member.reward.target) for member in composition.members]
     return [file for file in files if file], pickling.dumps(composition)
 

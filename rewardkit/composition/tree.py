@@ -166,7 +166,7 @@ def members_of(reward: Reward) -> tuple[Member, ...]:
 def scored_by(reward: Reward, options: Any = None) -> Iterator[tuple[Reward, Any]]:
     """Yield the rewards that score a response, with their options.
 
-    They are the members of a composition, and the members of those that are compositions, or the reward.
+    For a composition, these are its members and, recursively, the members of compositions among them.
     """
     if not (members := members_of(reward)):
         yield reward, options

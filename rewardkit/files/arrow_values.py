@@ -20,13 +20,13 @@ def in_python(data: pa.Table | pa.RecordBatch | pa.Array | pa.ChunkedArray) -> l
         found: list[Any] = data.to_pylist()
     except UnicodeDecodeError:
         raise
-    except (OverflowError, ValueError, LookupError):  # a year after 9999, or an unknown time zone
+    except (OverflowError, ValueError, LookupError):  # a date beyond year 9999, or an unknown time zone
         found = _dates_as_text(data).to_pylist()
     return found
 
 
 def moment_text(value: Any) -> str:
-    """Return a time in nanoseconds, for which Arrow uses a pandas type, as text. Serves as an `enc_hook`."""
+    """Return a time in nanoseconds as text. Arrow uses a pandas type for it. Serves as an `enc_hook`."""
     return str(value.isoformat() if hasattr(value, "isoformat") else value)
 
 

@@ -65,7 +65,7 @@ class RowFile(Protocol):
         ...
 
     def first_row(self) -> RawRow:
-        """Return the first readable row, which may have only names and null values."""
+        """Return the first readable row. Its values may all be null."""
         ...
 
     def first_rows(self, count: int) -> list[RawRow]:
@@ -109,7 +109,7 @@ class ParquetRows:
         if not far:  # Arrow reads local files itself, without holding the GIL
             binary.close()
         try:
-            # Pre-buffering of local files would keep whole row groups in memory, however large they are.
+            # Without this, Arrow would keep whole row groups of local files in memory.
             opened = pq.ParquetFile(
                 binary if far else source.path, pre_buffer=far, page_checksum_verification=True
             )
@@ -477,7 +477,7 @@ def _blocks(file: BinaryIO, path: str) -> Iterator[tuple[bytes, bool]]:
         InputError: The file is UTF-16.
         _BreaksOffError: The rest of the file cannot be read.
     """
-    read = getattr(file, "read1", file.read)  # `read1` keeps data decompressed before an error
+    read = getattr(file, "read1", file.read)  # `read1` returns the data before an error
     parts: list[bytes] = []
     size = 0
     try:

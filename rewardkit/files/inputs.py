@@ -125,7 +125,7 @@ def find_inputs(
     found: dict[tuple[str, str], Input] = {}
     for word in words:
         for one in _meant(word if isinstance(word, str) else str(word), on_note):
-            if not one.path.endswith(RECEIPT):  # a shell may expand `out.*` to include receipts
+            if not one.path.endswith(RECEIPT):  # a glob such as `out.*` also matches receipts
                 found.setdefault((one.path, one.member), one)
     if not found:
         raise InputError("no input files given; pass at least one file, folder or glob")

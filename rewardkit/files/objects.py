@@ -76,7 +76,7 @@ def _with_nulls(row: dict[str, Any]) -> dict[str, Any]:
 class _LinesOfRow:
     """Iterable over a CSV file's lines, which counts the lines and quotes read since the last row.
 
-    The counts reveal a quote that is never closed. Python's strict mode would reveal it too, but would also
+    The counts reveal a quote that is never closed. Python's strict mode is not used, because it would also
     reject a space after a closing quote.
     """
 

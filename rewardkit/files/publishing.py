@@ -85,7 +85,7 @@ def _lock(path: Path, until: float) -> int:
             time.sleep(0.1)
             continue
         except OSError:
-            # Some network file systems do not support locks. Writing without a lock is better than failing.
+            # On file systems without locks, writing without a lock is better than failing.
             return descriptor
         with contextlib.suppress(FileNotFoundError):
             if os.stat(path).st_ino == os.fstat(descriptor).st_ino:

@@ -1,7 +1,7 @@
 """Client for a host, which is the process that runs a third-party reward.
 
-The client starts the host and requests scores from it. A host belongs to one worker of a scorer and exits
-with the worker. If the host dies, the worker exits with the host's exit status, and the pool decides how to
+The client starts the host and requests scores from it. Each host belongs to one worker of a scorer and exits
+with this worker. If the host dies, the worker exits with the host's exit status, and the pool decides how to
 handle the worker's samples.
 """
 

@@ -1,7 +1,7 @@
-"""Extracts the model's text from API responses that are passed in place of a text.
+"""Extracts the model's text from API responses.
 
-The following are supported, all as plain data: OpenAI's chat completions, completions and responses (also
-from vLLM and SGLang), Anthropic's messages, Gemini's candidates, responses from Ollama, Cohere, Bedrock,
+These formats are supported as plain data: OpenAI's chat completions, completions and responses (also from
+vLLM and SGLang), Anthropic's messages, Gemini's candidates, responses from Ollama, Cohere, Bedrock,
 DashScope, TGI and SGLang, chat messages, and the parts of a message's content. `failures` handles errors that
 an API returns instead of a response.
 """
@@ -144,7 +144,7 @@ def _single(answer: Mapping[str, Any]) -> str | None:
         answer.get("meta_info"), Mapping
     ):  # SGLang's generate
         return str(answer["text"])
-    is_cut_off = answer.get("object") == "response" and output == []  # cut off before any output
+    is_cut_off = answer.get("object") == "response" and output == []  # the text was cut off at its start
     return "" if is_cut_off else None
 
 

@@ -1,7 +1,7 @@
 """Client for chat completions from OpenAI-compatible servers, based on the package `openai`.
 
-The judge, the simulated user and the engine share this client, but each builds its own requests and checks
-the responses itself. `openai` is imported at the first request. Connections are made with aiohttp, because
+Judges, simulated users and generation engines share this client, but build their own requests and check the
+responses themselves. `openai` is imported at the first request. Connections are made with aiohttp, because
 `openai`'s default connections use four times as much CPU time when a thousand connections are open.
 """
 
@@ -224,7 +224,7 @@ class _Connections:
 
         http = Client(
             verify=ssl.create_default_context(),  # the certificates that this machine trusts
-            limits=httpx2.Limits(max_connections=0),  # no limit in aiohttp, since callers have their own
+            limits=httpx2.Limits(max_connections=0),  # no limit here, since callers limit themselves
             follow_redirects=False,
             event_hooks={"request": [self._begin], "response": [self._check]},
         )
@@ -254,7 +254,7 @@ class _Connections:
             answer = await self._client.post(
                 endpoint.address.given,
                 cast_to=httpx2.Response,
-                content=json.dumps(body).encode(),  # ASCII, so that even lone surrogates can be sent
+                content=json.dumps(body).encode(),  # ASCII can also encode lone surrogates
                 options={
                     "headers": {"Authorization": endpoint.authorization or openai.omit},
                     "timeout": endpoint.request_timeout_s,

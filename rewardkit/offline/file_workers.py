@@ -25,7 +25,7 @@ from rewardkit.offline.inline import ChunkScorer, FileSetup
 from rewardkit.types import Score
 from rewardkit.user_files import user_reward_file
 
-if TYPE_CHECKING:  # Only for types, because workers import this module but do not need a Scorer.
+if TYPE_CHECKING:  # Workers import this module but do not need a Scorer, so this import is only for types.
     from rewardkit.scoring.jobs import WorkerJob
     from rewardkit.scoring.scorer import Scorer
 

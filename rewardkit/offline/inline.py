@@ -91,8 +91,7 @@ class ChunkScorer:
 def _uncollected() -> Iterator[None]:
     """Disable the garbage collector for the block.
 
-    While a chunk is scored, none of its rows is garbage, and repeated scans would take a twelfth of the
-    scoring time.
+    Repeated scans would take a twelfth of the scoring time and find no garbage among the rows of the chunk.
     """
     enabled = gc.isenabled()
     gc.disable()

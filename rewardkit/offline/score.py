@@ -289,7 +289,7 @@ class _FileRun:
     # --- checks before scoring -----------------------------------------------------------------------
 
     def _carried(self) -> tuple[str, ...]:
-        """Return the fields of a Sample that at least one file lacks as columns with the usual names."""
+        """Return the fields of a Sample for which at least one file has no column with the usual name."""
         layouts = [layout for _, layout in self.files]
         to_add = set().union(*(layout.to_add for layout in layouts))
         if self.kind == "csv" and any(layout.names.ground_truth == VERLS for layout in layouts):
@@ -369,7 +369,7 @@ class _FileRun:
         raise exists_already(out)
 
     def _fingerprint(self, rewards: dict[str, Any]) -> dict[str, Any]:
-        """Return all facts that must be the same for the results of an earlier run to be reused."""
+        """Return all facts that must be unchanged before results of an earlier run may be reused."""
         return {
             "inputs": [identity_of(file.source) for file, _ in self.files],
             "columns": [repr(layout) for _, layout in self.files],
@@ -457,7 +457,7 @@ class _FileRun:
                 yield self._finish(waiting.popleft(), progress)
         except BudgetSpentError:
             for chunk in waiting:
-                with contextlib.suppress(RewardkitError):  # keeps what was paid for the chunks in flight
+                with contextlib.suppress(RewardkitError):  # keep the paid scores of the chunks in flight
                     self._finish(chunk, progress)
             raise
 

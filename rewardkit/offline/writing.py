@@ -99,7 +99,7 @@ def scored_name(path: str) -> str:
     """Return the name of the scored file or folder beside an input file or folder."""
     place = Path(path)
     if place.is_dir():
-        folder = place if place.name not in ("", "..") else place.resolve()  # `.` has no name to extend
+        folder = place if place.name not in ("", "..") else place.resolve()  # the path `.` has no name
         return str(folder.with_name(f"{place.resolve().name}.scored"))
     name = Path(output_name(place.name))
     return str(place.with_name(f"{name.stem}.scored{name.suffix}"))
@@ -274,7 +274,7 @@ def parquet_table(table: pa.Table) -> pa.Table:
     return pa.table(columns, schema=schema)
 
 
-@functools.cache  # The test writes a file, and is needed for each column of each chunk.
+@functools.cache  # avoids a test file for each column of each chunk
 def _is_in_parquet(kind: pa.DataType) -> bool:
     try:
         pq.ParquetWriter(io.BytesIO(), pa.schema({"column": kind})).close()

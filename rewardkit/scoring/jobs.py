@@ -123,8 +123,8 @@ class WorkerJob:
     def learn_typical(self, seconds: float) -> None:
         """Update the expected worker time with a geometric mean, which a few very slow samples hardly raise.
 
-        While a slow program waits for its turn, it delays nobody, so a mean would say little about the next
-        sample. For samples that take equally long, both means are the same.
+        An arithmetic mean would say little about the next sample, because a slow program that waits for its
+        turn delays no other program. For samples that take equally long, both means are the same.
         """
         weight = _LEARNING_RATE if self.seen else 1.0
         self.seen = True
@@ -154,7 +154,7 @@ class ScoringJob(WorkerJob):
         self.concurrent = is_async(reward) and not reward.running.batch
         self.stream = not reward.running.batch and not self.concurrent
         self.costly = reward.running.runs == "model"
-        self.whole = self.costly or reward.running.by_group  # samples of a group can only be scored together
+        self.whole = self.costly or reward.running.by_group  # a group is always scored as a whole
         self.sandboxed = reward.running.runs == "sandbox"
         self.own_workers = reward.running.processes or int(self.costly)
         self.in_threads = self.sandboxed and self.stream and reward.running.each is None
@@ -318,7 +318,7 @@ def encode(sample: Sample) -> msgspec.Raw:
     """
     try:
         encoded = _encode(sample)
-        _decoder.decode(encoded)  # check that the worker will be able to decode the sample
+        _decoder.decode(encoded)  # fail here rather than in the worker
     except UNENCODABLE as error:
         raise InputError(misfit(sample) or str(error)) from None
     return msgspec.Raw(encoded)

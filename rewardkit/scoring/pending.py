@@ -172,7 +172,7 @@ class Pending:
             steps = chain(self._sort(), self._start())
             if await _in_turns(steps, deadline) and await self._finished(deadline):
                 await _in_turns(self._collect(), None)
-        except BaseException:  # most likely the calling task was cancelled
+        except BaseException:  # usually a cancellation of the calling task
             self.cancel()
             raise
         return self._in_time()
@@ -217,7 +217,7 @@ class Pending:
     def _start(self) -> Iterator[None]:
         for plan, _, mine in self._for_workers:
             yield from self._score_in_workers(plan, mine)
-        for plan, mine in self._here:  # these samples come last, so that the workers run at the same time
+        for plan, mine in self._here:  # the workers already run at this time
             yield from self._score_here(plan, mine)
 
     def _make_exact(self) -> Iterator[None]:

@@ -131,7 +131,7 @@ class WorkerPool:
             raise ScoringError("this Scorer is closed; create a new Scorer")
         if self._pid == os.getpid() and not self._thread.is_alive():
             raise ScoringError(f"the worker pool has stopped: {self._loop.stopped_by!r}")
-        if self._pid != os.getpid():  # after a fork, the thread and the workers belong to the parent
+        if self._pid != os.getpid():  # a fork cannot use its parent's workers
             self._start_thread()
         batch = IncomingScores(len(samples))
         encoded: list[msgspec.Raw | bytes] = []
@@ -184,10 +184,10 @@ class WorkerPool:
             self._wake()
 
     def _wake(self) -> None:
-        if self._woken:  # each write may have to wait for the interpreter lock
+        if self._woken:  # a write may wait for the interpreter lock
             return
         self._woken = True
-        with self._wake_lock, contextlib.suppress(BlockingIOError):  # a full pipe wakes the thread anyway
+        with self._wake_lock, contextlib.suppress(BlockingIOError):  # a full pipe wakes the thread as well
             if self._wake_write >= 0:
                 os.write(self._wake_write, b"x")
 
@@ -218,7 +218,7 @@ class _Loop:
             while self._take_inbox():
                 self._assign()
                 self._wait()
-        # This happens, for example, if no process can be started. Callers must not wait forever.
+        # If the thread fails, for example because no process can be started, callers must not wait forever.
         except Exception as error:
             self.stopped_by = error
         finally:
@@ -413,7 +413,7 @@ class _Loop:
 
     def _scored(self, worker: WorkerProcess, chunk: Chunk, message: Scored) -> None:
         if chunk.done + len(message.scores) == len(chunk.samples):
-            # The chunk must end before the last score is delivered, because the caller then continues.
+            # The chunk must end before its last score is delivered, because the caller then continues.
             chunk.end("ok")
         for answer in message.scores:
             if isinstance(answer, Score):
@@ -476,7 +476,7 @@ class _Loop:
             self.waiting.add_first(chunk)
 
     def _died(self, worker: WorkerProcess) -> None:
-        with contextlib.suppress(subprocess.TimeoutExpired):  # the worker may only have closed its pipe
+        with contextlib.suppress(subprocess.TimeoutExpired):  # a live worker may have closed its pipe
             worker.process.wait(_EXIT_S)
         self._discard(worker)
         self.pool.counts.died += 1
@@ -516,7 +516,7 @@ class _Loop:
             self.waiting.add_first(chunk)
 
     def _died_loading(self, chunk: Chunk, died: str) -> None:
-        """Retry with a new worker, up to a limit, because no sample caused the failure."""
+        """Retry with a new worker a limited number of times, because no sample caused the failure."""
         if chunk.job.load_deaths < chunk.job.max_load_deaths:
             self.waiting.add_first(chunk)
         else:

@@ -175,9 +175,9 @@ class RewardRunner:
     def _undecided(self, sample: Sample, error: BaseException) -> Score | None:
         """Score a response as wrong if it makes one of rewardkit's own rewards raise an exception.
 
-        Otherwise a response could choose its own status. The result is None if the response is not the cause,
-        which is the case if the reward is not part of rewardkit, if the machine lacks a resource, or if the
-        reward also raises an exception for harmless responses to the same row.
+        Otherwise a response could choose its own status. Return None if the response is not the cause: the
+        reward is not part of rewardkit, the machine lacks a resource, or the reward also raises an exception
+        for harmless responses to the same row.
         """
         ours = self.reward.target.__module__ == _OURS and self.reward.running.runs in ("inline", "process")
         if not ours or not isinstance(error, Exception) or isinstance(error, _OF_THE_MACHINE):
@@ -253,7 +253,7 @@ class RewardRunner:
                 with loan:
                     found = self.run_one(sample)
                     busy_s = loan.cpu_s + thread_time()
-            except BaseException:  # a reward that exits ends its worker, as it does in the main thread
+            except BaseException:  # as in the main thread, an exit ends the worker
                 os._exit(1)
             self._loans.pop(number, None)
             put(found, busy_s)
@@ -350,7 +350,7 @@ class RewardRunner:
 
     def _made(self, result: Any, seconds: float) -> Score:
         """Convert a result to a Score with the reward's name and version, or to a failure."""
-        if isinstance(result, Raised):  # the process that runs an imported function has reported an exception
+        if isinstance(result, Raised):  # the host of an imported reward reported an exception
             return self._raised(result, seconds)
         try:
             score = _to_score(result)

@@ -266,8 +266,8 @@ class Scorer:
     def typical_s(self, data_source: str) -> float | None:
         """Return the CPU time that a sample typically takes in seconds, or None if it is not measured.
 
-        It is measured for samples whose programs run in the sandbox, where elapsed time says little, because
-        a program that sleeps or waits for its turn needs no worker.
+        The CPU time is measured for samples whose programs run in the sandbox. Their elapsed time says
+        little, because a program that sleeps or waits for its turn needs no worker.
         """
         plan = self._plan(data_source)
         if not isinstance(plan, ScoringPlan) or not plan.job.in_threads or not plan.job.seen:
@@ -309,7 +309,7 @@ class Scorer:
             yield from pending.popleft().wait()
 
     def _next_batch(self, source: Peekable, batch_size: int) -> list[Sample]:
-        """Return the next samples, with a few more if the last group would otherwise be split."""
+        """Return the next samples, up to the end of the last group."""
         batch = list(islice(source, batch_size))
         if batch and self._fit(batch[-1:]) and self.scores_by_group(batch[-1].data_source):
             while source.next_belongs_to(batch[-1]):

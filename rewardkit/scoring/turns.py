@@ -214,7 +214,7 @@ class Waiting:
             for client in clients.queues():
                 chunk = client.first()
                 assert chunk is not None
-                cost_s = len(chunk.samples) * chunk.job.expected_s  # this uses the latest estimate
+                cost_s = len(chunk.samples) * chunk.job.expected_s  # the latest estimate
                 cheap = cost_s <= below_s if chunk.job.seen else unknown
                 if cheap and not chunk.job.dear and not chunk.cancelled():
                     self._addresses.take(chunk, cost=True)

@@ -143,9 +143,9 @@ def main(parent: int) -> None:
         os._exit(1)
     _own_pid = os.getpid()
     keep_reports()
-    # The whole group receives these signals, but only the parent may end workers.
+    # A terminal sends these signals to the whole process group, but only the parent may end workers.
     for sig in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(sig, lambda number, frame: None)  # child processes would inherit SIG_IGN
+        signal.signal(sig, lambda number, frame: None)  # SIG_IGN would be inherited by child processes
     requests, answers = processes.take_standard_streams()
     runners: dict[int, Runner] = {}
     while (message := _read(requests)) is not None:
@@ -169,7 +169,7 @@ def _read(requests: Any) -> Load | WorkerRun | WorkerFlight | None:
 
 def _send(answers: Any, message: Loaded | Scored | Landed | Parked) -> None:
     if os.getpid() != _own_pid:
-        os._exit(0)  # this is a child forked by the reward, which must not answer for the worker
+        os._exit(0)  # a child that the reward forked must not answer for the worker
     with _sending:
         if reports := take_reports():
             answers.write(frame(Reported(reports)))

@@ -102,7 +102,7 @@ def is_call(value: Any) -> bool:
     inner = value.get("function")
     inner = inner if isinstance(inner, dict) else value
     name, arguments = _name_and_arguments(inner)
-    told = "arguments" in inner or "parameters" in inner  # under another key, a string need not be arguments
+    told = "arguments" in inner or "parameters" in inner  # other keys may contain any string
     return isinstance(name, str) and (told or isinstance(arguments, dict))
 
 

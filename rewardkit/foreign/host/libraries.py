@@ -86,7 +86,7 @@ def _verifiers(request: LoadRequest) -> LibraryCall:
         module, of_type = load_object(request._replace(target="verifiers.v1.utils.loaders:task_type"))
         return TaskRewards(module.__name__, of_type(request.target), request)
     module, found = load_object(request)
-    if inspect.isfunction(found):  # the target is a factory, such as `load_environment`
+    if inspect.isfunction(found):  # a factory, such as `load_environment`
         found = found(**request.options)
     found = getattr(found, "rubric", found)
     if hasattr(found, "data_type") or hasattr(found, "task_type"):

@@ -90,7 +90,7 @@ class _TextLoader(SourceFileLoader):
         return self.text.encode("utf-8", "surrogateescape")
 
     def path_stats(self, path: str) -> Any:
-        raise OSError  # this prevents bytecode from being read or written
+        raise OSError  # prevents reading and writing of bytecode files
 
 
 def _spec(name: str, path: str, text: str) -> ModuleSpec:
@@ -184,7 +184,7 @@ def _read(path: str, shown: str) -> str:
 def file_module(path: str) -> str:
     """Return the name under which a file is imported as a separate module."""
     digest = hashlib.sha256(path.encode()).hexdigest()[:8]
-    stem = os.path.basename(path)[:-3].replace(".", "_")  # a dot would indicate a module in a package
+    stem = os.path.basename(path)[:-3].replace(".", "_")  # a dot would separate a package from its module
     return f"{MAIN}{stem}_{digest}"
 
 
@@ -202,7 +202,7 @@ def _has_relative_imports(source: str) -> bool:
     try:
         tree = ast.parse(source.encode("utf-8", "surrogateescape"))
     except (SyntaxError, ValueError):
-        return False  # importing the file will report the error
+        return False  # the import reports the error
     return any(isinstance(node, ast.ImportFrom) and node.level > 0 for node in ast.walk(tree))
 
 
@@ -222,7 +222,7 @@ def _import(name: str, shown: str) -> ModuleType:
 
 
 def _skip_broken_packages(name: str) -> bool:
-    """Replace the packages of a module whose `__init__` fails by empty packages, and return True if any does.
+    """Replace packages whose `__init__` fails by empty packages. Return True if a package was replaced.
 
     The `__init__` of a trainer's package often imports libraries that its reward functions do not need.
     """

@@ -76,7 +76,7 @@ def _described(call: Any, *, look: bool) -> dict[str, Any]:
 
 
 def _die_with(parent: int) -> None:
-    """Make the kernel kill this process when the client exits, and before the client if memory runs out."""
+    """Make the kernel kill this process when the client exits, or earlier if memory runs out."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as wish:
@@ -113,7 +113,7 @@ def _take_standard_streams() -> Any:
 
 def _write(answers: BinaryIO, message: Mapping[str, Any]) -> None:
     if os.getpid() != _own_pid:
-        os._exit(0)  # this is a child process that the function forked, and must not answer
+        os._exit(0)  # a child that the function forked must not answer
     answers.write(json.dumps(message).encode() + b"\n")
     answers.flush()
 
