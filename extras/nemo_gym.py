@@ -1,4 +1,4 @@
-"""Reward `nemo-gym:URL`, for which a NeMo-Gym resources server scores a response with its `/verify` endpoint.
+"""Reward `nemo-gym:URL`, which scores a response with the `/verify` endpoint of a NeMo-Gym resources server.
 
 The row's fields are sent with the response, as in the server's data sets. If the server masks a response or
 cannot score it, the status is `error`. A response without a reward is never scored as 0.

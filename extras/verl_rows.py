@@ -1,4 +1,4 @@
-"""Rows in the form that verl's own scripts produce, for `--like`. They have exactly verl's columns.
+"""Rows in the format of verl's own scripts, for `--like`. The rows have exactly verl's columns.
 
 The rows follow verl's data format (verl-project/verl, `examples/data_preprocess`, and the recipe ReTool),
 with verl's prompts and the settings for its tools and interactions. `verl` is the script named after the

@@ -62,7 +62,7 @@ class Box(Protocol):
         Args:
             command: Command, whose standard input is empty.
             cpu_s: Limit on CPU time in seconds.
-            wall_s: Limit on elapsed time in seconds. If None, the box derives it from `cpu_s`.
+            wall_s: Limit on elapsed time in seconds. If None, the box derives this limit from `cpu_s`.
             user: User that runs the command. If None, the system's default user is used.
         """
         ...
@@ -85,7 +85,7 @@ async def grade(box: Box, task: HarborTask) -> Score:
     lines = [f"export {name}={shlex.quote(value)}" for name, value in task.grader_env.items()]
     lines.append(f"{task.grader} > {_SAID} 2>&1; tail -c 2000 {_SAID}")
     try:
-        await box.put(LOGS, {})  # the model may have written a reward
+        await box.put(LOGS, {})  # the model may have written a reward file
         await box.put("/tests", dict(task.tests))
         ran = await box.exec("\n".join(lines), task.timeout_s, task.timeout_s, task.grader_user)
         if ran.status in TIMED_OUT:
@@ -100,8 +100,8 @@ async def grade(box: Box, task: HarborTask) -> Score:
 def read_reward(as_json: bytes | None, as_text: bytes | None, said: str = "") -> Score:
     """Read the score from a grader's files.
 
-    `reward.json` takes precedence over `reward.txt`. Its number named `reward`, or else its only number, is
-    the score.
+    `reward.json` takes precedence over `reward.txt`. The score is the number `reward` in `reward.json`, or
+    else the only number in that file.
     """
     if as_json is None and as_text is None:
         return failure("error", f"the grader wrote neither reward.json nor reward.txt; its output: {said}")

@@ -32,7 +32,7 @@ def box_for(task: HarborTask, run: RunJob, *, network: bool) -> Box:
 
 @functools.cache
 def _say_offline() -> None:
-    """Say once per process what Harbor does differently."""
+    """Print once per process that tasks, unlike in Harbor, have no network access by default."""
     print(
         "note: Harbor tasks that do not set environment.network_mode run without network access; if a grader "
         "downloads anything, add ?network=true to the spec, since it may otherwise write the reward 0",

@@ -39,7 +39,7 @@ _LABEL = "rewardkit=harbor"
 _READY = "rewardkit-container-ready"
 _WAIT = f"echo {_READY}; read -r _"
 _RUN = (
-    "{ echo 500 > /proc/self/oom_score_adj; } 2> /dev/null;"  # so that the main program is not killed first
+    "{ echo 500 > /proc/self/oom_score_adj; } 2> /dev/null;"  # the main program must not be killed first
     'IFS= read -rd "" command; eval "$command" < /dev/null'
 )
 _CALL_S = 60.0
@@ -73,7 +73,7 @@ async def image_of(task: HarborTask) -> str:
     tool, folder = container_tool(), task.folder / "environment"
     name = task.image or f"rewardkit-harbor:{_digest(folder)}"
     make = ["pull", name] if task.image else ["build", "-t", name, "--label", _LABEL, str(folder)]
-    async with _locked(task.folder):  # other episodes of the task wait for the image
+    async with _locked(task.folder):  # other episodes of this task wait for the image
         if (found := await _image_id(tool, name)) is None:
             _check(await _call([tool, "ps", "-q"], _CALL_S), f"cannot use {tool}")
             done = await _call([tool, *make], task.build_s)
@@ -125,7 +125,7 @@ class ContainerBox:
         """Run a command. Its CPU time limit is also its limit on elapsed time. See `Box.exec`.
 
         A command that exceeds the limit is killed with all other programs in the container except the main
-        program, since neither Docker nor Podman can kill a single command.
+        program, because Docker and Podman cannot kill a single command.
         """
         where = ["-w", self._task.workdir] if self._task.workdir else []
         who = ["-u", user] if user else []
@@ -195,7 +195,7 @@ class _Done:
 
 
 async def _call(command: Sequence[str], seconds: float, stdin: bytes = b"") -> _Done:
-    """Run a program and return its result. The program is killed at the time limit, or if this task is."""
+    """Run a program and return its result. At the time limit or on cancellation, the program is killed."""
     process = await _started(command, stdin=PIPE if stdin else DEVNULL)
     out, errors = bytearray(), bytearray()
     assert process.stdout is not None and process.stderr is not None
@@ -242,7 +242,7 @@ async def _kept(stream: asyncio.StreamReader, kept: bytearray) -> None:
 
 
 async def _killed(process: Process) -> None:
-    """Kill a program and its descendants, if it still runs. Steps of Podman's builds have own groups."""
+    """Kill a running program and its descendants. Podman's build steps have their own process groups."""
     if process.returncode is None:
         for pid in _with_descendants(process.pid):
             with contextlib.suppress(ProcessLookupError):
@@ -252,7 +252,7 @@ async def _killed(process: Process) -> None:
 
 def _with_descendants(pid: int) -> list[int]:
     found = [pid]
-    for one in found:  # the list grows
+    for one in found:  # the loop appends to this list
         for path in Path(f"/proc/{one}/task").glob("*/children"):
             with contextlib.suppress(OSError):
                 found += map(int, path.read_text().split())
@@ -297,7 +297,7 @@ def _check(done: _Done, what: str, seconds: float = _CALL_S) -> None:
 
 
 def _reason(stderr: bytes) -> str:
-    """Return the last line of an output that speaks of an error, or else the last line."""
+    """Return the last line of an output that mentions an error, or else the last line."""
     lines = [" ".join(line.split()) for line in stderr.decode("utf-8", "replace").splitlines()]
     lines = [line for line in lines if line] or ["no reason given"]
     return next((line for line in reversed(lines) if "error" in line.lower()), lines[-1])[:500]

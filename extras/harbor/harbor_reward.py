@@ -1,4 +1,4 @@
-"""Reward `harbor:FOLDER`, for which a Harbor task's own grader scores a response.
+"""Reward `harbor:FOLDER`, which scores a response with the grader of a Harbor task.
 
 The response is a shell script that solves the task, like the task's own `solve.sh`. The last fenced block of
 the response is used, or else the whole response. With the option `file`, the response is instead the text of

@@ -27,7 +27,7 @@ _OUTPUT = 48 << 20
 
 _UNPACK = "mkdir -p /box/w/app && if [ -e app.tar ]; then tar -xf app.tar -C app; fi; rm -f /box/w/app.tar"
 _PACK = "tar -cf app.tar -C app ."
-# The archive is removed by its path inside the jail, which does not exist outside.
+# The folder `/box/w` exists only inside the jail.
 
 
 class SandboxBox:
@@ -80,7 +80,7 @@ class SandboxBox:
         return self._found.get(path[1:])
 
     async def stop(self) -> None:
-        """Do nothing, since nothing outlives a command."""
+        """Do nothing, since no process outlives its command."""
 
     def _job(self, command: str, limits: Limits) -> Job:
         lines = [_UNPACK]
@@ -92,7 +92,7 @@ class SandboxBox:
                 lines.append(f"base64 -d > {path} <<< {base64.b64encode(content).decode()}")
         inner = f"bash -c {shlex.quote(command)} < /dev/null"  # a separate shell, so that `exit` is harmless
         lines.append(f"(cd /app && {inner})\ncode=$?\n{_PACK}\nexit $code")
-        # Bash reads a function in full before running it. Otherwise the archive could replace the script.
+        # Bash reads a function in full before running it, so the archive cannot replace the script.
         whole = "main() {\n" + "\n".join(lines) + "\n}\nmain; exit $?\n"
         return Job(
             whole.encode("utf-8", "replace"),

@@ -1,4 +1,4 @@
-"""Stand-ins for functions in Go. `program.go` carries their calls, and `prepare.go` puts them in."""
+"""Stand-ins for functions in Go. `program.go` sends and answers calls. `prepare.go` inserts stand-ins."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _DEFINED = re.compile(r"^(?:func|type)\s+(\w+)", re.MULTILINE)
 
 
 def apart(program: str, declaration: str, tests: str) -> ApartSources:
-    """Return a Go program that answers calls, and its tests."""
+    """Return a Go program that answers function calls, and the tests that call it."""
     declared = Declaration(declaration, _HEADER)
     source = _complete(program, declared)
     rest = _CLAUSE.sub("", tests)
@@ -28,7 +28,7 @@ def apart(program: str, declaration: str, tests: str) -> ApartSources:
 
 
 def _complete(program: str, declared: Declaration) -> str:
-    """Return a program with the header that it may lack, and with what the declaration defines besides."""
+    """Add the other declared definitions to a program, and the function's header if it is missing."""
     code = code_only(program)
     if not re.search(rf"^func\s+{declared.name}\b", code, re.MULTILINE):
         return closed(f"{declared.text}\n{program}")

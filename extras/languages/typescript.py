@@ -33,7 +33,7 @@ module.exports = {
 _JEST = {
     "rootDir": ".",
     "testEnvironment": "node",
-    "haste": {"forceNodeFilesystemAPI": True},  # otherwise Jest starts a process that searches for files
+    "haste": {"forceNodeFilesystemAPI": True},  # without this, Jest starts a process to search for files
     "watchman": False,
     "cacheDirectory": ".jest",
     "transform": {r"\.[jt]sx?$": "./.jest.transform.js"},

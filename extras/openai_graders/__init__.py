@@ -1,1 +1,1 @@
-"""OpenAI's graders as a reward. `grader` reads and runs their JSON with the help of the other files."""
+"""OpenAI's graders as a reward. The module `grader` reads and runs the JSON of a grader."""

@@ -1,4 +1,4 @@
-"""Reward `ors:URL`, for which an Open Reward Standard server scores a response as an episode's last turn.
+"""Reward `ors:URL`, which scores a response as the last turn of an episode on an Open Reward Standard server.
 
 The response is passed to the tool that the options name, or else to the server's tool for plain messages, or
 else to the server's only tool. If the tool is not for plain messages and the options do not name its

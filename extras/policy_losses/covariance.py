@@ -1,6 +1,6 @@
 """Selects the tokens that Clip-Cov and KL-Cov treat differently (Cui et al. 2025, arXiv:2505.22617).
 
-These are tokens with a high covariance between log-probability and advantage, whose updates reduce the
+The selected tokens have a high covariance between log-probability and advantage, and their updates reduce the
 entropy most. Tokens are selected once from a step's whole batch on all processes, with log-probabilities from
 the policy that generated the batch. The selection therefore does not depend on mini- and micro-batches. verl
 selects tokens in each micro-batch separately.

@@ -5,8 +5,8 @@
     [request id, "health", {}], [request id, "cancel", {"request_id"}] -> [request id, "reply", {"success"}]
 
 The messages are msgpack over ZeroMQ. A run is one turn: the server sends the prompt of the task to the model
-in `client`, and scores the response. The episode contains the token ids and log-probabilities that vLLM
-returns. The environment variable `REWARDKIT_VERIFIERS` contains the addresses to serve.
+in `client`, and scores the response. The episode contains the token ids and log-probabilities from vLLM. The
+environment variable `REWARDKIT_VERIFIERS` contains the addresses to serve.
 """
 
 from __future__ import annotations
@@ -325,7 +325,7 @@ def _said(message: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _tokens(completion: Completion, choice: Choice) -> dict[str, Any]:
-    """Return the tokens of a turn, which the node of the response carries together with those of the prompt.
+    """Return the tokens of a turn. The response's node contains them together with the tokens of the prompt.
 
     Raises:
         ServerError: The model's server returned no token ids, or no log-probability for each of them.
