@@ -66,8 +66,8 @@ def grpo(scores: Tensor, groups: Tensor, lengths: Tensor, norm_by_std: bool) -> 
 def grpo_passk(scores: Tensor, groups: Tensor, lengths: Tensor, norm_by_std: bool) -> Tensor:
     """Return Pass@k advantages (arXiv:2503.19595).
 
-    A group's best response gets its lead over the second-best response. All other responses get 0, and so do
-    equally good best responses and a response that is alone in its group.
+    A group's best response gets the difference to the second-best score. All other responses get 0. So do all
+    responses of a group with several best responses, and a response that is alone in its group.
     """
     advantages = torch.zeros_like(scores)
     inverse, sizes = _numbered(groups)
@@ -84,7 +84,7 @@ def grpo_passk(scores: Tensor, groups: Tensor, lengths: Tensor, norm_by_std: boo
 def rloo(scores: Tensor, groups: Tensor, lengths: Tensor, norm_by_std: bool) -> Tensor:
     """Return RLOO advantages (Ahmadian et al. 2024, arXiv:2402.14740).
 
-    Each is the response's score minus the mean score of the other responses in the group.
+    An advantage is the response's score minus the mean score of the other responses in the group.
     """
     centred, inverse, sizes = _centred(scores, groups)
     return centred * (sizes / (sizes - 1).clamp(min=1))[inverse]
@@ -93,7 +93,7 @@ def rloo(scores: Tensor, groups: Tensor, lengths: Tensor, norm_by_std: bool) -> 
 def opo(scores: Tensor, groups: Tensor, lengths: Tensor, norm_by_std: bool) -> Tensor:
     """Return OPO advantages (Hao et al. 2025, arXiv:2505.23585).
 
-    They are the score minus the group's length-weighted mean score.
+    An advantage is the score minus the group's length-weighted mean score.
     """
     inverse, sizes = _numbered(groups)
     total_length = _group_sum(lengths, inverse, sizes).clamp(min=1)
@@ -109,8 +109,8 @@ def group_centred(scores: Tensor, groups: Tensor, lengths: Tensor, norm_by_std: 
 def gpg(scores: Tensor, groups: Tensor, lengths: Tensor, norm_by_std: bool) -> Tensor:
     """Return GPG advantages (Chu et al. 2025, arXiv:2504.02546).
 
-    They are the score minus the group's mean, times the number of responses divided by the number of nonzero
-    scores.
+    An advantage is the score minus the group's mean, times the number of responses divided by the number of
+    nonzero scores.
     """
     return _centred(scores, groups)[0] * len(scores) / scores.count_nonzero().clamp(min=1)
 
@@ -165,8 +165,8 @@ def estimate_reinforce_plus_plus_baseline(given: Experience) -> tuple[Tensor, Te
 def estimate_gdpo(given: Experience) -> tuple[Tensor, Tensor]:
     """Return GDPO advantages (Liu et al. 2026, arXiv:2601.05242).
 
-    GRPO advantages are computed separately for each part of the score, so that no part dominates. Their
-    weighted sum is whitened over all tokens.
+    GRPO advantages are computed separately for each part of the score, so that no part dominates. The
+    weighted sum of these advantages is whitened over all tokens.
     """
     assert given.parts is not None
     of_parts = compared(grpo, given, given.parts)

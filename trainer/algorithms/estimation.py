@@ -87,8 +87,8 @@ def in_groups(estimator: GroupEstimator, *, by_turns: bool = False) -> Estimator
     """
 
     def estimate(given: Experience) -> tuple[Tensor, Tensor]:
-        # float64 sums of float32 rewards are exact, so equal scores have advantages of exactly 0. This lets
-        # `PolicyLoss.live` recognise rows without a gradient.
+        # float64 sums of float32 rewards are exact, so equal scores have advantages of exactly 0.
+        # `PolicyLoss.live` recognises rows without a gradient by these zeros.
         rewards = where_kept(given.mask, given.rewards).double()
         if given.turns is None:
             advantages = compared(estimator, given, rewards.sum(dim=1, keepdim=True)).expand_as(given.rewards)

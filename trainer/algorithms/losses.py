@@ -1,7 +1,7 @@
 """Actor losses per token, and the critic loss.
 
-Every loss and statistic is a piece's share of the value for the whole mini-batch (all micro-batches in all
-processes), so that the shares add up to the same value regardless of how the work is divided. `objective.py`
+Each loss or statistic is one micro-batch's share of the value for the whole mini-batch. The shares of all
+micro-batches in all processes add up to the same value regardless of how the work is divided. `objective.py`
 contains the common parts of the actor losses, and this module contains their table.
 """
 

@@ -105,7 +105,7 @@ class PolicyLoss:
     aggregation: str | None = None
     """Value of `loss_agg_mode` that is part of the loss's definition, or None for the configured value."""
     one_weight_per_sequence: bool = False
-    """If True, importance weights are averaged (geometric mean) over each response, like the loss."""
+    """If True, each response has one importance weight, the geometric mean over its tokens, like the loss."""
     at_zero: Literal["nothing", "chosen", "all"] = "nothing"
     """Tokens that have a gradient even if their advantage is 0: no tokens, chosen tokens, or all tokens."""
 

@@ -1,4 +1,4 @@
-"""Model card of an exported model, made of the run that trained it. It names files, but not their folders."""
+"""Writes the model card of an exported model from its training run. The card names files without folders."""
 
 from __future__ import annotations
 

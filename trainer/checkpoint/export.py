@@ -111,7 +111,7 @@ def as_classifier(adapter: AdapterParts, model_config: Any) -> AdapterParts:
 
 
 def export(checkpoint: Path, out: Path, dtype: str | None = None) -> Path:
-    """Write the model in a checkpoint, with a model card, to the new folder `out`, as a whole or not at all.
+    """Write the model in a checkpoint, with a model card, to the new folder `out` atomically.
 
     Args:
         checkpoint: Folder `global_step_N`, or a run's folder, whose last checkpoint is used.
@@ -134,7 +134,7 @@ def export(checkpoint: Path, out: Path, dtype: str | None = None) -> Path:
         with reading(found, "export another checkpoint"):
             options = ModelConfig(**_model_settings(read_facts(found)["config"]))
             if options.lora_adapter_path is not None:
-                # The original adapter may have been deleted, but the checkpoint has an adapter of its shape.
+                # The original adapter may have been deleted. The checkpoint's adapter has the same shape.
                 options.lora_adapter_path = str(found / "actor" / "lora_adapter")
             scores = (Path(described) / CARD).is_file()
             weights = _weights(found / "actor", model_config, options, wanted, scores=scores)
@@ -167,15 +167,15 @@ def _weights(
     folder: Path, model_config: Any, options: ModelConfig, dtype: torch.dtype, *, scores: bool
 ) -> dict[str, Tensor]:
     """Load a model with this config from a checkpoint, and return its full tensors by name."""
-    saved_tensors(folder)  # reports damage, for which torch would also log a traceback
+    saved_tensors(folder)  # torch would log a traceback for damaged files
     kind = AutoModel if scores else language_model_class(model_config)
-    with torch.device("meta"):  # avoids computing random initial weights
+    with torch.device("meta"):  # no random initial weights are computed
         body = kind.from_config(model_config, dtype=torch.float32)
     if has_adapter(options):
         add_lora(body, options, weights=False)
     body.to_empty(device="cpu").tie_weights()
     model = ValueModel(body, model_config.get_text_config().hidden_size) if scores else body
     state = {f"model.{name}": parameter.detach() for name, parameter in model.named_parameters()}
-    with warnings.catch_warnings(action="ignore"):  # torch warns that there is only one process
+    with warnings.catch_warnings(action="ignore"):  # torch warns about loading in a single process
         load(state, storage_reader=FileSystemReader(folder), no_dist=True)
     return dict(full_tensors(model, dtype))

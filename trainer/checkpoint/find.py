@@ -134,7 +134,7 @@ def put_in_place(folder: Path, step: int, keep: int | None) -> None:
     final = folder / f"global_step_{step}"
     for path in (*written.rglob("*"), written):
         sync(path)
-    # An existing folder is from an earlier run or was never marked as the latest (see `prepare`).
+    # A folder of this name is from an earlier run or was never marked as the latest (see `prepare`).
     if final.exists():
         _remove(final)
     written.rename(final)

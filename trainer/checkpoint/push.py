@@ -26,7 +26,7 @@ def push(folder: Path, repository: str) -> str:
     try:
         created = api.create_repo(repository, private=True, exist_ok=True)
         api.upload_folder(repo_id=created.repo_id, folder_path=folder)
-    except Exception as error:  # also connection, proxy and TLS errors
+    except Exception as error:  # includes connection, proxy and TLS errors
         raise InputError(
             f"cannot upload {folder} to {repository}: {reason_of(error)}; run `hf auth login` for a token "
             f"that may write, then `hf upload {repository} {folder}`"

@@ -145,7 +145,7 @@ def open_folder(config: RunConfig, world: World) -> Iterator[Path | None]:
 @contextmanager
 def _only_run_in(folder: Path) -> Iterator[None]:
     make_folder(folder)
-    # The system may take a moment to release a lock after the process that holds it dies.
+    # The system may release the lock of a dead process only after a moment.
     patience_s = RESTART_S if restarted() else 0.0
     instead = "set another trainer.default_local_dir"
     with sole_writer(folder, folder / LOCK, patience_s=patience_s, instead=instead):
@@ -340,7 +340,7 @@ class Checkpoints:
         folder = temporary(self._folder, content.step)
 
         def states() -> None:
-            for name, state in content.states.items():  # returns once all processes have written
+            for name, state in content.states.items():  # `save` returns when all processes have written
                 writer = FileSystemWriter(folder / name)
                 state_dict_saver.save(state, storage_writer=writer, process_group=self._world.group)
 
@@ -350,12 +350,12 @@ class Checkpoints:
                 put_in_place(self._folder, content.step, self._keep)
 
         try:
-            # A process that fails alone must still take part in the collective operations.
+            # A process that fails must still take part in the collective operations.
             for write in (lambda: _write_turns(content.turns, folder, self._world.rank), states, rest):
                 self._write_together(write, content.step)
         except RewardkitError:
             if self._world.is_main:
-                shutil.rmtree(folder, ignore_errors=True)  # the files may have filled the disk
+                shutil.rmtree(folder, ignore_errors=True)  # the disk may be full of these files
             raise
 
     def _write_together(self, write: Callable[[], None], step: int) -> None:
@@ -401,7 +401,7 @@ def _state(model: nn.Module, optimizer: torch.optim.Optimizer | None) -> dict[st
     """
     for module in model.modules():
         if isinstance(module, FSDPModule):
-            module.reshard()  # after a forward pass, the root still has a copy in the computing dtype
+            module.reshard()  # the root may still have a copy in another dtype
     state = {}
     for name, parameter in language_model(model).named_parameters():
         state[f"model.{name}"] = parameter.detach()
@@ -434,7 +434,7 @@ def _write_turns(turns: Mapping[int, pa.Table], checkpoint: Path, rank: int) -> 
 def _read_turns(checkpoint: Path, rank: int | None) -> dict[int, pa.Table]:
     """Return turns by step, from the process with this rank or, if `rank` is None, from all processes.
 
-    A process has turns only for the steps whose prompts it had begun.
+    A process has turns only for steps whose prompts it has begun to generate.
     """
     name = "" if rank is None else f"process_{rank}.parquet"
     folders = [folder for folder in (checkpoint / TURNS).glob("step_*") if (folder / name).exists()]

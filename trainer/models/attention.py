@@ -1,7 +1,7 @@
 """Attention within each sequence in a packed row, using torch's own kernels.
 
-This attention needs neither a mask for the whole row nor another package. If processes share a row's tokens,
-each process computes some of the heads. The module registers its functions for masks and attention with
+This attention needs no mask for the whole row and no other package. If processes share a row's tokens, each
+process computes some of the heads. The module registers its functions for masks and attention with
 transformers under the name `ATTENTION`.
 """
 

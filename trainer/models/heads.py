@@ -56,7 +56,7 @@ class PolicyModel(nn.Module):
             self._scale = _logit_scale(body, self._cap, body.device)
 
     def find_out(self, device: torch.device) -> None:
-        """Determine the body's properties by running it on `device`, once its weights have been read."""
+        """Determine the body's properties by running it on `device`. Its weights must have been read."""
         self._scale = _logit_scale(self.body, self._cap, device)
         if not keeps_apart(self.body, device):
             self.packing = "off"
@@ -108,7 +108,7 @@ class PolicyModel(nn.Module):
         All processes must call this method, while the weights are sharded.
         """
         if self._scale is None:
-            return lambda states: states  # the states that `more` receives are the logits
+            return lambda states: states  # `more` then receives logits in place of states
         head = self.body.get_output_embeddings()
         weight = gathered(head.weight.detach().to(dtype))
         bias = None if head.bias is None else gathered(head.bias.detach().to(dtype))
@@ -145,8 +145,7 @@ class PolicyModel(nn.Module):
         for start, end in pairwise([0, *range(first, len(states) + 1, size)]):
             at = slice(start, end)
             chunk = states[at], targets[at], numbers[at], temperature, entropy, head, more
-            # To save memory, the backward pass recomputes each chunk's logits. It starts with the last chunk,
-            # whose logits are kept.
+            # To save memory, the backward pass recomputes the logits of all chunks except the last.
             again = torch.is_grad_enabled() and end < len(states)
             pieces.append(
                 checkpoint(self._score, *chunk, use_reentrant=False) if again else self._score(*chunk)
@@ -183,7 +182,7 @@ class PolicyModel(nn.Module):
             else:
                 logits = nn.functional.linear(states, weight.to(states.dtype), head.bias)
             logits = self._scaled(logits)
-        if self.book is not None:  # as in the rollout engine, which never generates these tokens
+        if self.book is not None:  # the rollout engine never generates these tokens
             barred = torch.tensor(self.book.vision.placeholders, device=logits.device)
             logits = logits.index_fill(-1, barred, _BARRED)
         compute = compiled_log_probs() if self.compiled else log_probs_at
@@ -287,8 +286,8 @@ def _by_part(
 def keeps_apart(body: Any, device: torch.device) -> bool:
     """Return True if sequences packed into one row do not affect each other.
 
-    They may affect each other in recurrent layers. The model is run to test this, because configs do not
-    contain this information.
+    Recurrent layers may mix packed sequences. The model is run to test this, because configs do not contain
+    this information.
     """
     ids = torch.tensor([[1, 2, 1, 2]], device=device)
     positions = torch.tensor([[0, 1, 0, 1]], device=device)
@@ -300,9 +299,9 @@ def keeps_apart(body: Any, device: torch.device) -> bool:
 
 @torch.no_grad()
 def _logit_scale(model: Any, cap: float | None, device: torch.device) -> float | None:
-    """Return the ratio of the logits to the output layer's result, or None if the ratio is not constant.
+    """Return the factor from the output layer's result to the logits, or None if the factor is not constant.
 
-    The model is run to measure the ratio, because each model family has its own setting for it.
+    The model is run to measure the factor, because each model family has a different setting for it.
     """
     head = model.get_output_embeddings()
     body = model.base_model

@@ -107,7 +107,7 @@ def load_value_model(
 
 def _with_value_head(body: Any, path: str, dtype: torch.dtype, say: Callable[[str], None]) -> ValueModel:
     model = ValueModel(body, body.config.get_text_config().hidden_size)
-    model.head.to(dtype)  # not the whole model, because rotary frequencies are a buffer and need float32
+    model.head.to(dtype)  # rotary frequencies in the body need float32
     weight, said = read_value_head(path, model.head.in_features)
     if weight is not None:
         with torch.no_grad():

@@ -65,7 +65,7 @@ def add_lora(model: Any, options: ModelConfig, *, weights: bool = True) -> None:
         settings.exclude_modules = _all_but_text(model)
     try:
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(0)  # so that all processes create and shard the same adapter
+            torch.manual_seed(0)  # all processes must create the same adapter
             model.add_adapter(settings, ADAPTER)
     except (ValueError, TypeError, re.error) as error:
         raise ConfigError(f"target_modules={options.target_modules}: {reason_of(error)}") from None

@@ -64,7 +64,7 @@ def prepare(
         prepared.compiled = fsdp.use_torch_compile and device.type == "cuda" and _can_compile()
     if options.enable_gradient_checkpointing:
         for layer in decoder_layers(prepared, fsdp):
-            # transformers' own switch works only in training mode, in which the model's dropout is active.
+            # The switch of transformers requires training mode, which activates the model's dropout.
             again = partial(checkpoint, use_reentrant=False, preserve_rng_state=has_dropout(layer))
             layer.forward = partial(again, layer.forward)
     return prepared
@@ -114,9 +114,9 @@ def _attend_by(body: Any, attention: Any) -> None:
 
 
 def decoder_layers(model: nn.Module, config: FsdpConfig) -> list[nn.Module]:
-    """Return the layers, which are modules of a class that the config names or the model declares.
+    """Return the decoder layers, found by a class that the config names or the model declares.
 
-    Some vision towers declare the attention of a layer, which stands for the layer.
+    Some vision towers declare a layer's attention class. The whole layer is returned in this case.
     """
     declared = (getattr(m, "_no_split_modules", None) for m in model.modules())
     given = config.wrap_policy.transformer_layer_cls_to_wrap

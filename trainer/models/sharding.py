@@ -56,7 +56,7 @@ def shard(model: nn.Module, world: World, config: FsdpConfig, places: ShardPlace
     }
     for layer in decoder_layers(model, config):
         fully_shard(layer, reshard_after_forward=config.reshard_after_forward, **settings)
-    # The backward pass begins with the root's weights, so they stay gathered if the model is being trained.
+    # In training, the root's weights stay gathered, because the backward pass begins with them.
     trained = any(p.requires_grad for p in model.parameters())
     fully_shard(model, reshard_after_forward=None if trained else config.reshard_after_forward, **settings)
     if places is not None:

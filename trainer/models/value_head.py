@@ -12,8 +12,8 @@ def read_value_head(path: str, hidden_size: int) -> tuple[Tensor | None, str]:
     """Read the value head that is stored with a model's weights, in a folder or in the Hub's cache.
 
     Returns:
-        The weight, (1, hidden size), or None if the folder has no such head, and a message about the use of
-        the head, which is empty if the folder has no head.
+        The weight, (1, hidden size), or None if the folder has no such head. Also a message about the head,
+        which is empty if the folder has no head.
     """
     try:
         found = find_head(path)

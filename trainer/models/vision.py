@@ -1,8 +1,8 @@
 """Vision-language models: prompts with pictures as tokens, and the tensors of pictures for a forward pass.
 
 A prompt has two forms. The short ids contain one mark for each picture, and the long ids one placeholder for
-each vector that the vision tower computes. Models compute with long ids. vLLM gets short ids, in which it
-replaces each mark as this module does.
+each vector that the vision tower computes. Models compute with long ids. vLLM gets short ids, and replaces
+each mark in the same way as this module.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class PicturePrompt:
 def why_no_pictures(path: str) -> str | None:
     """Return the reason why a model cannot be given pictures, or None if it can.
 
-    Only the model's config.json is read. A model that is not stored locally counts as fit.
+    Only the model's config.json is read. A model that is not stored locally is accepted.
     """
     config = read_config(path)
     if config is None or config.get("model_type") in MODEL_TYPES:
@@ -275,7 +275,7 @@ def freeze_tower(model: Any) -> None:
     Raises:
         ConfigError: The model has no vision tower that is known.
     """
-    tower = model.get_encoder("image")  # which is the model itself if it has none
+    tower = model.get_encoder("image")  # the model itself if it has no tower
     if tower is model:
         raise ConfigError(
             f"actor.freeze_vision_tower=true: a model of type {model.config.model_type} has no vision tower"

@@ -68,7 +68,7 @@ def try_model(asked: TrialModel) -> TriedModel | None:
         ConfigError: The run would fail. The message names the setting and describes the first problem.
     """
     folder = model_folder(asked.options.path)
-    if folder is None:  # the run will download the model when it loads it
+    if folder is None:  # the run downloads the model later
         return None
     try:
         config = load_model_config(asked.options.path, asked.options)
@@ -123,7 +123,7 @@ def _built(kind: Any, options: ModelConfig) -> Any:
 
 
 def _check_weights(model: Any, kind: Any, options: ModelConfig, folder: Path) -> None:
-    """Check that the files contain every tensor in the right shape, as missing weights would be random."""
+    """Check that the files contain every tensor in the right shape. Missing weights would be random."""
     if not any(folder.glob("*.safetensors")):
         if not any(folder.glob("pytorch_model*.bin")):
             raise ConfigError(f"{options.path} has no weights: neither *.safetensors nor pytorch_model.bin")

@@ -134,7 +134,7 @@ class RolloutEngine(Protocol):
         """Play all episodes concurrently, each in its own coroutine, and return their results.
 
         All processes must call this method. Each process may pass any number of episodes, including zero. If
-        several processes share an engine, one of them plays all their episodes, so episodes and results must
+        several processes share an engine, one process plays all their episodes, so episodes and results must
         be picklable.
 
         Args:

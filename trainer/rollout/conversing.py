@@ -314,7 +314,7 @@ class Rounds:
 
     def _round(self) -> None:
         if not self._waiting or len(self._waiting) < self._playing:
-            return  # a request was withdrawn after scheduling, and its episode will either ask again or end
+            return  # a withdrawn request is repeated, or its episode ends
         asks = sorted(self._waiting, key=lambda ask: ask.place)
         self._waiting = []
         try:

@@ -89,7 +89,7 @@ class Fleet:
 
     @contextmanager
     def turn(self) -> Iterator[str]:
-        """Keep the current weights in use during the block, which generates a turn. Yield their name."""
+        """Keep the current weights in use for the block, which generates a turn. Yield the weights' name."""
         with self.lock:
             name = self.current
             self.begun[name] += 1
@@ -100,7 +100,7 @@ class Fleet:
                 self.begun[name] -= 1
 
     def in_use(self) -> set[str]:
-        """Return the names of the current weights and of all weights with which running turns began."""
+        """Return the names of the current weights and of all weights with which running turns started."""
         with self.lock:
             return {self.current, *(+self.begun)}
 
@@ -147,7 +147,7 @@ class Fleet:
 
     async def has_current(self, session: aiohttp.ClientSession, server: RolloutServer) -> bool:
         """Return True if a server answers and has the current weights, or is too busy to say so."""
-        wanted = self.since(self.current)  # during a sync, the next weights are valid too
+        wanted = self.since(self.current)  # the next weights are valid too during a sync
         path = "v1/models" if self.adapters else "weight_info"
         try:
             said = json.loads(await fetch(session, f"{server.url}/{path}", limit_s=CONNECT_S))
@@ -201,7 +201,7 @@ class TurnAnswer(msgspec.Struct):
 class Turns:
     """Implementation of `Answers` that requests the turns in one `converse` call from a fleet."""
 
-    constrains = False  # a server that takes token ids has no tokenizer, which vLLM needs for it
+    constrains = False  # constraints need a tokenizer in the server
 
     def __init__(
         self,
@@ -336,7 +336,7 @@ class Turns:
             server.lose(error)
 
     def _check(self, failures: Sequence[ServerError]) -> None:
-        """Raise an error if a turn, or the run, cannot go on after these failures of the turn."""
+        """Raise an error if the turn or the run cannot continue after these failures."""
         refusals = [one for one in failures if one.refused]
         mine = [one for one in failures if not one.busy]
         if len(refusals) > 1:
@@ -354,7 +354,7 @@ class Turns:
             )
 
     async def _pause(self, server: RolloutServer, failures: Sequence[ServerError]) -> None:
-        """Wait before the next attempt. A second one begins at once unless the only server is busy."""
+        """Wait before the next attempt. The second attempt does not wait, unless the only server is busy."""
         others = any(one.lives for one in self._fleet.servers if one is not server)
         last = failures[-1]
         if len(failures) == 1 and (others or not last.busy):
@@ -370,7 +370,7 @@ class Turns:
         group = ask.place // self._group
         home = self._homes.get(group)
         if home is None or home is without or not home.lives:
-            async with self._waiting:  # only one waiting turn polls the servers
+            async with self._waiting:  # only one turn at a time polls the servers
                 living = await self._fleet.living(self._session)
             others = [server for server in living if server is not without]
             home = self._homes[group] = min(others or living, key=lambda server: self._busy[server])

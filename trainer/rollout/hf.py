@@ -187,7 +187,7 @@ class HfRollout(TurnwiseEngine):
             if len(ended) == len(asks):
                 break
             kept = [row not in ended for row in rows]
-            if 4 * sum(kept) > 3 * len(kept):  # copying the cache would take longer
+            if 4 * sum(kept) > 3 * len(kept):  # copying the cache costs more than the ended turns
                 kept = [True] * len(rows)
             rows = [row for row, keep in zip(rows, kept, strict=True) if keep]
             logits = reading.go_on(tokens, kept)
@@ -348,10 +348,10 @@ def _find(probabilities: Tensor, uniforms: Tensor) -> Tensor:
     block = torch.searchsorted(running, target, right=True).clamp(max=sums.shape[1] - 1)
     within = blocks[torch.arange(rows, device=block.device), block[:, 0]].double().cumsum(-1)
     rest = target - (running - sums).gather(1, block)
-    # Rounding errors must not move the result before the block's first probability or past the last one.
+    # Rounding errors must not move the result out of the block.
     rest = rest.clamp(min=0.0).minimum(torch.nextafter(within[:, -1:], torch.zeros_like(rest)))
     place = torch.searchsorted(within, rest, right=True).clamp(max=BLOCK - 1)
-    # NaN probabilities would otherwise give an index that is too large.
+    # The limit is for NaN probabilities, which give an index that is too large.
     return (block * BLOCK + place).squeeze(-1).clamp(max=size - 1)
 
 
@@ -363,7 +363,7 @@ def restrict(logits: Tensor, top_k: int, top_p: float) -> Tensor:
     if top_p < 1.0:
         ordered, index = logits.sort(dim=-1, descending=True)
         probs = ordered.softmax(-1)
-        beyond = probs.cumsum(-1) - probs >= top_p  # keep the token that reaches top_p
+        beyond = probs.cumsum(-1) - probs >= top_p  # the token that reaches top_p is kept
         beyond[:, 0] = False
         logits = logits.masked_fill(beyond.scatter(-1, index, beyond), -torch.inf)
     return logits

@@ -95,7 +95,7 @@ class Calls:
             raise TransferError("; ".join(self.failed.values()))
 
     def abandon(self, why: str) -> None:
-        """Give servers some time to end their calls. Those that do not end them count as failed."""
+        """Give servers some time to end their calls. Servers that do not end their calls count as failed."""
         wait(self._pending.values(), GRACE_S)
         self.failed |= {url: why for url, one in self._pending.items() if not one.done()}
 
@@ -136,7 +136,7 @@ class Publisher:
         sizes = [tensor.nbytes for tensor in declared.values()]
         self._limit_s = CALL_S + max(bucket_bytes, *sizes) / BYTES_PER_S
         """Limit for a call in which a server loads a bucket, and for a broadcast."""
-        # The limit of a call that lasts for the whole transfer, so that a slow transfer is abandoned first.
+        # Limit for a call that lasts for the whole transfer. A slow transfer is abandoned before this limit.
         self._whole_s = 2 * self._limit_s + GRACE_S + sum(sizes) / BYTES_PER_S
         self._version = ""
         self._updating: set[str] = set()
@@ -305,7 +305,7 @@ class Publisher:
             self._updating.add(url)
 
     def _update(self, info: Mapping[str, Any], limit_s: float, url: str) -> None:
-        self._updating.discard(url)  # an update ends if this call fails
+        self._updating.discard(url)  # a failed call ends the update
         post(f"{url}/update_weights", {"update_info": info}, limit_s)
         self._updating.add(url)
 
@@ -360,7 +360,7 @@ class AdapterPublisher:
             errors.
         """
         in_use = set().union(*self._world.gather(self._in_use()))
-        here = self._world.is_main  # other processes iterate only to take part in the collectives
+        here = self._world.is_main  # the others only take part in the collectives
         mine = {name: tensor.detach().cpu() for name, tensor in tensors if here}
         failed = self._load(mine, version, urls, in_use) if here else {}
         return dict(self._world.gather(failed)[0])
@@ -372,7 +372,7 @@ class AdapterPublisher:
         self, tensors: Mapping[str, Tensor], version: str, urls: Sequence[str], in_use: Collection[str]
     ) -> dict[str, str]:
         for name in [one for one in self._kept if one not in in_use]:
-            # A restarted server does not have the version, so failures are ignored.
+            # Failures are ignored, because a restarted server does not have the version.
             errors_of(ask_each(urls, partial(_unload, name)))
             self._kept.pop(name).cleanup()
         if version not in self._kept:
@@ -421,7 +421,7 @@ def packed_buckets(named_tensors: Iterable[tuple[str, Tensor]], bucket_bytes: in
 
     tensors = iter(named_tensors)
     while True:
-        with warnings.catch_warnings(action="ignore"):  # about tensors that are larger than a bucket
+        with warnings.catch_warnings(action="ignore"):  # warns about tensors larger than a bucket
             chunk = pack_tensors(tensors, itemgetter(1), bucket_bytes)
         if chunk is None:
             return

@@ -246,7 +246,7 @@ class ServedRollout(TurnwiseEngine):
         work = turns.run(play, episodes, ended or (lambda place, result: None))
         if threading.current_thread() is threading.main_thread():
             found = drive_beside(work, self.attend)
-        else:  # only the main thread takes part in collectives, and attends to this work when it needs it
+        else:  # the main thread takes part in collectives and attends to this work
             found = drive(work)
         if turns.error is not None:
             raise turns.error
@@ -302,7 +302,7 @@ class ServedRollout(TurnwiseEngine):
             RewardkitError: No server accepted the weights. The error is raised in all processes.
         """
         name = f"{self._run}.{len(self.fleet.published) + 1}"  # this name is unique across runs
-        # The version is recorded first, because a turn may use it while it is being published.
+        # A turn may use the version while it is being published, so the version is recorded first.
         self.fleet.published[name] = version
         self._tensors = named_tensors
         self._publish(name)

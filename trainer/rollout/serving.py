@@ -241,7 +241,7 @@ class ServerError(Exception):
         """True if the server asks for a later attempt, which says nothing about the request."""
         self.closed = status in (401, 403)
         """True if the server does not accept any request of this run."""
-        # 404: the server was restarted and lacks the adapter.
+        # The status 404 means that the server was restarted and lacks the adapter.
         self.refused = 400 <= status < 500 and status != 404 and not (self.busy or self.closed)
         """True if the server refuses this request."""
 
@@ -330,14 +330,14 @@ def _switches(arguments: Mapping[str, Any]) -> list[str]:
 
 def _environment(config: RolloutConfig, number: int, *, on_cpu: bool) -> dict[str, str]:
     ours = child_environment() | {
-        "VLLM_SERVER_DEV_MODE": "1",  # this enables the routes for weights
+        "VLLM_SERVER_DEV_MODE": "1",  # enables the routes for weights
         "VLLM_NO_USAGE_STATS": "1",
-        "VLLM_ALLOW_RUNTIME_LORA_UPDATING": "1",  # this enables the routes for adapters
+        "VLLM_ALLOW_RUNTIME_LORA_UPDATING": "1",  # enables the routes for adapters
     }
     size = config.tensor_model_parallel_size
     if on_cpu:  # by default, every server would bind to the same cores
         threads = max(1, len(os.sched_getaffinity(0)) // (config.servers * size))
-        one_less = {"VLLM_ENABLE_V1_MULTIPROCESSING": "0"}  # this avoids a process that only binds threads
+        one_less = {"VLLM_ENABLE_V1_MULTIPROCESSING": "0"}  # no process only for binding threads
         return ours | one_less | {"VLLM_CPU_OMP_THREADS_BIND": "nobind", "OMP_NUM_THREADS": str(threads)}
     given = os.environ.get("CUDA_VISIBLE_DEVICES")
     training = 0 if config.share_gpu else int(os.environ.get("LOCAL_WORLD_SIZE", "1"))

@@ -161,7 +161,7 @@ class Stepper:
         finally:
             self._commands.put(End(error))
             thread.join()
-            if self._error is not None:  # episodes cannot distinguish this error from their own errors
+            if self._error is not None:  # episodes may have treated it as their own error
                 raise self._error.with_traceback(self._where)
 
     async def _play(self, play: Play[E, R], episodes: Sequence[E]) -> list[R]:
@@ -176,8 +176,8 @@ class Stepper:
 
     def _serve(self) -> None:
         """Run the engine's steps in the current thread, and wait for commands while there are no turns."""
-        # Querying the number of threads makes torch set it for OpenMP in this thread. Otherwise, a step would
-        # begin with OpenMP's default and end with torch's number, which vLLM's CPU attention rejects.
+        # This query makes torch set the number of OpenMP threads in the current thread.
+        # vLLM's CPU attention rejects a number of threads that changes during a step.
         torch.get_num_threads()
         try:
             with self._at_work():
@@ -240,7 +240,7 @@ class Stepper:
         except Exception as error:
             if not turn.constraint:
                 raise
-            # The program of an episode wrote the constraint. All processes refuse it alike.
+            # The constraint is from an episode's program, and all processes reject it.
             if self._loop is not None:
                 self._loop.call_soon_threadsafe(self._refuse, turn.name, str(error))
 
@@ -269,7 +269,7 @@ class Stepper:
 
     def _settle_all(self, settled: Sequence[tuple[str, Reply]]) -> None:
         for name, reply in settled:
-            ask = self._asks.pop(name, None)  # None if the episode has withdrawn the request
+            ask = self._asks.pop(name, None)  # None for a withdrawn request
             if ask is not None:
                 ask.settle(reply)
 

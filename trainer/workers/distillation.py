@@ -1,8 +1,8 @@
-"""Distances between the policy's and a teacher's distributions, and what is stored of the teacher's.
+"""Distances between the policy's and a teacher's distributions, and the stored outputs of the teacher.
 
-Of the teacher's most likely tokens, the log-probabilities are stored. For the whole vocabulary, they would
-need too much memory. Instead, the last hidden states are stored, from which the teacher's output layer
-computes the distributions of a few tokens at a time.
+For top-k distances, the log-probabilities of the teacher's most likely tokens are stored. Log-probabilities
+of the whole vocabulary would need too much memory. Instead, the last hidden states are stored, from which the
+teacher's output layer computes the distributions of a few tokens at a time.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def stored_tensors(given: DistillationLossConfig, figures: Tensor) -> dict[str, 
 def distance_figures(given: DistillationLossConfig, head: Head | None, temperature: float) -> TokenFigures:
     """Return the figures of the policy's loss, (N, 3).
 
-    They are the distance, and the probabilities that policy and teacher give to the compared tokens.
+    The figures are the distance, and the probabilities of the compared tokens under policy and teacher.
 
     Args:
         head: Output layer of the teacher, if the whole vocabulary is compared.

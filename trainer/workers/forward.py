@@ -99,7 +99,7 @@ def _in_one_row(batch: Batch, kept: Tensor, sharing: World | None) -> TokenLayou
     """Pack all sequences into one row, in which a prompt shared by several sequences is stored once."""
     lengths: list[int] = kept.sum(dim=1).tolist()
     families = rows_by_prompt(prompts_of(batch))
-    # For each sequence, the start of its prompt, and the start of its response minus the prompt's length.
+    # Each row contains the start of the prompt, and the start of the response minus the prompt's length.
     starts = torch.zeros(len(lengths), 2, dtype=torch.int64)
     width = 0
     for prompt, members in families.items():
@@ -128,8 +128,7 @@ def _arrange(lengths: list[int], packing: Packing) -> Arrangement:
     if packing == "off":
         return list(range(count)), [0] * count, count, width
     most = math.ceil(sum(lengths) / width)
-    # The candidates range from one sequence per row to rows twice as wide as the longest sequence. There are
-    # only a few, because each candidate takes time to evaluate.
+    # The few candidates range from one sequence per row to rows twice as wide as the longest sequence.
     heights = [count, *(max(most * k // 8, 1) for k in range(4, 9))]
     return min((_stack(lengths, height) for height in heights), key=_cost)
 
@@ -238,7 +237,7 @@ def _inputs(
     batch = _with_picture(batch, book)
     layout = lay_out(batch, model.packing, sharing)
     shown = book.tensors(layout.pictures, layout.ids.device)
-    lengths = batch["attention_mask"].sum(dim=1, keepdim=True)  # used if there is one sequence per row
+    lengths = batch["attention_mask"].sum(dim=1, keepdim=True)  # for one sequence per row
     mask = torch.arange(layout.ids.shape[1], device=lengths.device) < lengths
     positions = book.vision.positions(model.body, layout.ids, mask, shown)
     given = layout.positions if positions is None else positions
@@ -248,8 +247,8 @@ def _inputs(
 def _with_picture(batch: Batch, book: PictureBook) -> Batch:
     """Append a row with a picture and without a response, unless a row has a picture.
 
-    Every forward pass then computes the vision tower. If it is sharded, all processes must compute it, and
-    without a gradient, its weights would not be decayed.
+    Every forward pass then computes the vision tower. All processes must compute a sharded tower, and without
+    a gradient, the tower's weights would not be decayed.
     """
     if PICTURES in batch.tensors and (batch[PICTURES] >= 0).any():
         return batch

@@ -35,7 +35,7 @@ def check_optimizer(key: str, config: OptimConfig) -> None:
 
 
 def make_optimizer(named: Iterable[tuple[str, nn.Parameter]], config: OptimConfig) -> torch.optim.Optimizer:
-    """Create the optimizer for the trainable ones of these parameters.
+    """Create the optimizer for those of the parameters that are trainable.
 
     Parameters whose name contains one of `no_weight_decay` are in a group of their own without weight decay.
 
@@ -45,7 +45,7 @@ def make_optimizer(named: Iterable[tuple[str, nn.Parameter]], config: OptimConfi
     kind = _kind("optim", config)
     known = _parameters(kind)
     wanted = {"lr": config.lr, "betas": config.betas, "weight_decay": config.weight_decay}
-    # One kernel, as DTensor's dispatch would cost more than the arithmetic.
+    # A fused kernel avoids DTensor's dispatch, which would cost more than the arithmetic.
     wanted |= {"fused": True} if kind is torch.optim.AdamW else {}
     given = {name: value for name, value in wanted.items() if name in known}
     given |= {name: _plain(value) for name, value in (config.override_optimizer_config or {}).items()}

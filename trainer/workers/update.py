@@ -80,7 +80,7 @@ class Optimizer:
     def _move(self, device: str | None) -> None:
         for parameter, state in self.inner.state.items():
             for name, value in state.items():
-                if isinstance(value, Tensor) and value.dim():  # the number of steps stays where it is
+                if isinstance(value, Tensor) and value.dim():  # the step count is not moved
                     state[name] = value.to(device or parameter.device)
 
 
@@ -210,8 +210,8 @@ def _backward(
     for i, piece in enumerate(pieces, start=1):
         optimizer.accumulate(last=i == len(pieces))
         loss, stats = loss_of(mini.select(piece), of_mini)
-        # FSDP averages gradients over processes, but the shares must be summed. This includes processes that
-        # compute a loss together, because each has only the gradient for its own tokens.
+        # FSDP averages gradients over processes, but the shares must be summed.
+        # Processes that compute a loss together each have only the gradient for their own tokens.
         (loss * parallel.world.size).backward()  # type: ignore[no-untyped-call]
         for name, value in stats.items():
             totals[name] = totals.get(name, torch.zeros_like(value)) + value
