@@ -31,7 +31,8 @@ class AlarmRule:
     steps: int
     why: tuple[str, ...]
     """Parts of the sentence that explains the alarm. `{value}` is the metric beyond the threshold, and
-    `{m[<name>]}` is any other metric of the step. A part is omitted if the step lacks the metric."""
+    `{m[<name>]}` is any other metric of the step, or a text in `Alarms.texts`. A part is omitted if the step
+    lacks the metric."""
     what_to_do: str
     below: bool = False
     """True if the rule applies to values at or below the threshold."""
@@ -43,14 +44,14 @@ RULES = (
         ("ledger/failed",),
         1,
         (
-            (
-                "{value:.0%} of the responses could not be scored; they are masked, and the other "
-                "responses may be a biased sample"
-            ),
+            "{value:.0%} of the responses could not be scored",
+            "; {m[failures/handling]}",
             "; with zeros instead, {m[ledger/failures]:.0%} of the gradient would come from them",
+            "; most frequent failure, {m[failures/why]}",
         ),
-        "Find and remove the cause: `reward/failed/*` counts the failures by status, and the "
-        "run's page shows some",
+        "Remove the cause: correct a reward that raises exceptions or, if an exception only means that the "
+        "response is wrong, set reward.options.SOURCE.on_exception=0; after timeouts, raise "
+        "reward.timeout_s; for invalid rows, use `rewardkit check`",
     ),
     AlarmRule(
         "equal_rewards",
@@ -60,6 +61,7 @@ RULES = (
             "the responses to each prompt have equal rewards, so there is nothing to learn from",
             "; their mean is {m[critic/score/mean]:.3g}",
             ", and {m[ledger/right]:.0%} are right",
+            "; most frequent reason why they are not, {m[zeros/why]}",
         ),
         "If all are right, the prompts are too easy; if none is, they are too hard or the "
         "reward is wrong: `rewardkit explain` shows how a response is scored",
@@ -176,6 +178,10 @@ class Alarms:
         """Number of consecutive steps at or beyond the threshold, by rule name. Saved in checkpoints."""
         self.truths = TruthCurves()
         """Scores and validations for the rule `overoptimization`. Saved in checkpoints."""
+        self.texts: dict[str, str] = {}
+        """Texts on the current step, by name, which complete the messages: `failures/why` and
+        `failures/handling` on responses that could not be scored, and `zeros/why` on those that are not
+        right."""
 
     def look(self, metrics: Mapping[str, float]) -> dict[str, str]:
         """Return a message, by rule name, for each rule that starts to apply in this step.
@@ -185,7 +191,7 @@ class Alarms:
         begun = {}
         self.truths.add(metrics)
         metrics = {**metrics, **self.truths.metrics()}
-        named = {**metrics, f"{PREFIX}name": self.truths.fallen}
+        named = {**metrics, **self.texts, f"{PREFIX}name": self.truths.fallen}
         for rule, limit in ((rule, self._limits[rule.name]) for rule in RULES if rule.name in self._limits):
             value = _beyond(rule, limit, metrics)
             self.beyond[rule.name] = 0 if value is None else self.beyond[rule.name] + 1

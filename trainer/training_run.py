@@ -76,6 +76,8 @@ class TrainingRun(StageRun):
     """KL (estimate k3) in the first comparison of rollout engine and policy; see `steps/parity.py`."""
     scorers_without_verdict: set[str] = field(default_factory=set)
     """Rewards, such as `rm@2`, that have scored training responses without deciding their correctness."""
+    failure_shown: str = ""
+    """Reason for failed responses that was printed last; see `steps/failures.py`."""
     probe: Future[Batch] | None = None
     """Responses from the latest weights, if they are generated in the background; see `steps/parity.py`."""
     syncs: int = 0

@@ -125,7 +125,7 @@ def test_an_alarm_that_stops_saves_the_step_and_a_run_with_warnings_goes_on(
         with ended, open_run(load_config("tiny-cpu", [*given, "trainer.alarm=stop"]), world) as run:
             train(run)
         assert (out / f"global_step_{step}" / "actor" / "huggingface").is_dir()
-    capfd.readouterr()
+    assert "out of order" in capfd.readouterr().out, "a warning names the exception"
     with open_run(load_config("tiny-cpu", given), world) as run:
         train(run)
     said = capfd.readouterr().out
@@ -136,6 +136,7 @@ def test_an_alarm_that_stops_saves_the_step_and_a_run_with_warnings_goes_on(
     assert all(0 <= row[f"ledger/{name}"] <= 1 for row in log for name in ("failures", "length"))
     page = (out / "metrics.html").read_text()
     assert page.count("failures: 50% of the responses") == 2
+    assert "ValueError: out of order" in page and "on_exception" in page
     assert rewardkit(["view", str(out)]) == 0, "a page of a run that has ended shows them too"
     assert "failures: 50%" in (out / "metrics.html").read_text()
 

@@ -16,6 +16,7 @@ from rewardkit.files.publishing import published
 from rewardkit.messages import message_text
 from rewardkit.trainer.batch import PromptRow, ScoredRollout
 from rewardkit.trainer.distributed import World
+from rewardkit.trainer.steps.failures import alarm_texts, warn_of_failures
 from rewardkit.trainer.training_run import TrainingRun
 from rewardkit.types import Score
 
@@ -30,8 +31,11 @@ def record(run: TrainingRun, scored: Sequence[ScoredRollout], step: int) -> dict
     """
     config = run.config
     dump(run, config.trainer.rollout_data_dir, scored, config.actor_rollout_ref.rollout.n, step)
+    failed = warn_of_failures(run, scored, f"step {step}")
+    missed = why_zeros(scored)
+    run.alarms.texts = alarm_texts(failed, missed, config.reward)
     if run.world.is_main and has_samples(step):
-        run.logger.reasons(why_zeros(scored))
+        run.logger.reasons([*failed, *missed])
         chosen = few([one.score.score if one.score.ok else None for one in scored])
         run.logger.responses(
             [_with_pictures(_plain(scored[i], step), scored[i].row, run) for i in chosen], step

@@ -27,6 +27,7 @@ from rewardkit.trainer.logging.metrics import summarize
 from rewardkit.trainer.rewards import RewardSource, ScoreFuture, part_of, why_no_parts
 from rewardkit.trainer.rollout.base import TurnCosts
 from rewardkit.trainer.steps.episodes import Played, episode_metrics
+from rewardkit.trainer.steps.failures import REMEDIES
 from rewardkit.trainer.training_run import TrainingRun
 from rewardkit.types import STATUSES, Sample, Score, failure
 
@@ -281,12 +282,13 @@ def _refuse_failures(scores: Sequence[Score], world: World, on_error: str) -> No
     if first is None or (on_error != "raise" and n_ok):
         return
     why = f"{first.scorer or 'the reward'} gave status '{first.status}': {first.detail}"
+    remedy = REMEDIES[first.status]
     if n_ok:
         raise ScoringError(
-            f"{n - n_ok} of {n} responses could not be scored; {why}; set reward.on_error=mask to mask such "
-            "responses"
+            f"{n - n_ok} of {n} responses could not be scored; {why}. {remedy}, or set "
+            "reward.on_error=mask to mask such responses"
         )
-    raise ScoringError(f"none of the {n} responses could be scored; {why}")
+    raise ScoringError(f"none of the {n} responses could be scored; {why}. {remedy}")
 
 
 def place_parts(batch: Batch, scores: Sequence[Score], world: World, config: Config) -> None:

@@ -23,6 +23,7 @@ from rewardkit.trainer.rewards import RewardSource
 from rewardkit.trainer.rollout.base import RolloutEngine, Sampling, row_seed
 from rewardkit.trainer.steps.dumps import dump, earned, gather_rows, why_zeros
 from rewardkit.trainer.steps.episodes import play_rows, reward_by_turn
+from rewardkit.trainer.steps.failures import warn_of_failures
 from rewardkit.trainer.steps.scoring import PendingScores, wait_for_scores
 from rewardkit.trainer.training_run import TrainingRun
 from rewardkit.types import Sample, Score
@@ -60,6 +61,7 @@ def validate(run: TrainingRun, step: int) -> dict[str, float]:
     if run.world.is_main:
         for line in why_nothing(scored, everywhere):
             run.logger.warn(line)
+    warn_of_failures(run, scored, f"validation at step {step}")
     metrics = validation_metrics(scored, given.n, run.world)
     if run.scorers_without_verdict:
         metrics |= truths(scored, given.n, run.world, run.scorers_without_verdict)

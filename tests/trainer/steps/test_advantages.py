@@ -38,7 +38,12 @@ def run_of(*overrides: str, world: Any = ALONE) -> Any:
     required = ["data.train_files=x.parquet", "actor_rollout_ref.model.path=x", "data.max_response_length=6"]
     config = load_config(None, [*required, "algorithm.adv_estimator=rloo", *overrides])
     return SimpleNamespace(
-        config=config, world=world, kl=KlController(0.5), eos_ids=[7], scorers_without_verdict=set()
+        config=config,
+        world=world,
+        kl=KlController(0.5),
+        eos_ids=[7],
+        scorers_without_verdict=set(),
+        failure_shown="",
     )
 
 
