@@ -20,6 +20,7 @@ FAILED_ENDS: Mapping[str, Status] = {
     "tool_failed": "error",
     "interaction_failed": "error",
     "cancelled": "error",
+    "no_turn": "error",
     "error": "error",
 }
 """Status of an episode by the reason it ended, for reasons that are not the model's fault. For any other

@@ -170,6 +170,8 @@ class Episode:
     def end(self, reason: str, detail: str | None = None) -> None:
         """Mark the episode as ended. Further calls have no effect.
 
+        An episode without a turn of the model, an answer or a score is a failure with the reason `no_turn`.
+
         Args:
             reason: One of `ENDED`.
             detail: Description of the failure in one line.
@@ -181,10 +183,21 @@ class Episode:
             raise ValueError(
                 f"unknown reason '{reason}' for the end of an episode; expected one of {', '.join(ENDED)}"
             )
-        if self.ended is None:
-            self.ended = reason
-            self.status = FAILED_ENDS.get(reason, "ok")
-            self.detail = detail
+        if self.ended is not None:
+            return
+        if reason not in FAILED_ENDS and self._is_empty():
+            detail = detail or (
+                f"the agent {self.agent_name} ended the episode ({reason}) before the model's first turn; it "
+                "must await episode.generate()"
+            )
+            reason = "no_turn"
+        self.ended = reason
+        self.status = FAILED_ENDS.get(reason, "ok")
+        self.detail = detail
+
+    def _is_empty(self) -> bool:
+        """Return True if there is nothing to score, whatever the model can do."""
+        return not self.count("assistant") and self.chosen_answer is None and self.interaction_score is None
 
     def reward(self, value: float | None) -> None:
         """Add a value to the reward of the model's last turn. Do nothing if the value is None."""

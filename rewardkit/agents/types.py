@@ -26,6 +26,7 @@ ENDED = (
     "tool_failed",  # a tool failed after all retries, through no fault of the model
     "interaction_failed",
     "cancelled",
+    "no_turn",  # the loop, a tool or a limit ended the episode before the model's first turn
     "error",  # the loop or the model raised an exception
 )
 """Reasons why an episode ends. Each episode ends for exactly one reason, and its tokens are always kept."""

@@ -306,6 +306,36 @@ def test_names_are_known_and_taken_once(agents: Any) -> None:
         async def mine(episode: Episode) -> None: ...
 
 
+@pytest.mark.parametrize("how", ["returns", "ends", "appends", "has no tokens left"])
+def test_an_episode_without_a_turn_of_the_model_is_a_failure_and_no_wrong_answer(
+    agents: Any, how: str
+) -> None:
+    @agent("nothing", tools="none")
+    async def nothing(episode: Episode) -> None:
+        if how == "ends":
+            episode.end("done")
+        elif how == "appends":
+            await episode.append([{"role": "user", "content": "Well?"}])
+        elif how == "has no tokens left":
+            await episode.generate()
+
+    limits = EpisodeLimits(0 if how == "has no tokens left" else 1000)
+    setting = EpisodeSetup(limits, None, {}, default_agent="nothing")
+    episode = asyncio.run(run_episode(EpisodeRow(ASKED), Says("never"), setting))
+    assert (episode.ended, episode.status) == ("no_turn", "error")
+    assert "nothing" in str(episode.detail) and "generate" in str(episode.detail)
+
+
+def test_an_interaction_may_score_an_episode_in_which_the_model_had_no_turn(agents: Any) -> None:
+    @agent("asks_nobody", tools="none")
+    async def asks_nobody(episode: Episode) -> None:
+        episode.interaction_score = 0.5
+
+    setting = EpisodeSetup(EpisodeLimits(1000), None, {}, default_agent="asks_nobody")
+    episode = asyncio.run(run_episode(EpisodeRow(ASKED), Says("never"), setting))
+    assert (episode.ended, episode.status, episode.interaction_score) == ("answered", "ok", 0.5)
+
+
 def test_an_installed_package_adds_an_agent(
     agents: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,7 +26,8 @@ async def external(episode: Episode, program: HarnessProgram) -> None:
     result = session.completion
     if result is not None:  # what the program has reported counts, whatever happened afterwards
         episode.end("done" if result.status == "ok" else "error", result.detail)
-        episode.status = result.status
+        if result.status != "ok":
+            episode.status = result.status
     elif session.refused is not None:  # the limit ends the episode, even if the program handled the error
         episode.end(session.refused, session.drift if session.refused == "branches" else None)
         if session.refused == "branches" and session.drift is not None:
