@@ -30,6 +30,7 @@ from rewardkit.server.admission import Admission
 from rewardkit.server.exchanges import Exchange, Question, ServedRows
 from rewardkit.server.middleware import Guard
 from rewardkit.server.observability import health
+from rewardkit.server.observability.failures import FailureLog
 from rewardkit.server.observability.metrics import CONTENT_TYPE, Metrics
 from rewardkit.server.observability.traffic import Traffic
 from rewardkit.server.observability.watchdog import Watchdog
@@ -117,7 +118,7 @@ def create_app(
     watchdog = Watchdog()
     metrics = Metrics(request_scorer, watchdog, sandbox)
     traffic = Traffic()
-    request_scorer.observers += [metrics.observe, traffic.observe]
+    request_scorer.observers += [metrics.observe, traffic.observe, FailureLog().observe]
     state = health.Health(needs or {})
     context = ProtocolContext(request_scorer, processes)
     lifespan = _lifespan(state, metrics, watchdog, scorer_bytes)

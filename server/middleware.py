@@ -149,6 +149,8 @@ class Guard:
         was = CURRENT.set(request)
         try:
             await self.app(scope, receive, send)
+        except asyncio.CancelledError:
+            self._end_of_drain(request, scope)
         except WebSocketDisconnect:  # the client disconnected while a message was being sent
             pass
         except Exception:
@@ -190,12 +192,22 @@ class Guard:
                 return
             if request.status == 0:  # cancelled at the end of draining
                 await refusal(503, "stopping", "the server is stopping")(scope, receive, send)
-            raise
+            self._end_of_drain(request, scope)
         except Exception:
             _log.exception("the route failed", extra={"path": scope["path"]})
             if request.status == 0:
                 said = f"the server failed; see its log for request id {request.id}"
                 await refusal(500, "internal", said)(scope, receive, send)
+
+    def _end_of_drain(self, request: CurrentRequest, scope: Scope) -> None:
+        """Log that a request was cancelled at the end of draining, or raise the current cancellation again.
+
+        uvicorn would log a cancellation that is raised as an exception with a traceback.
+        """
+        if not self.health.draining:
+            raise
+        took_s = time.perf_counter() - request.started
+        _log.warning("--drain-s has passed: the request to %s was ended after %.1f s", scope["path"], took_s)
 
     def _record(self, request: CurrentRequest, scope: Scope) -> None:
         seconds = time.perf_counter() - request.started

@@ -81,6 +81,9 @@ class Serving:
     """Time limit in seconds for requests in flight after SIGTERM."""
     certfile: Path | None = None
     keyfile: Path | None = None
+    ignored_by_reload: Callable[[], str] = str
+    """Function that is called before a reload, with several processes. It returns a line about changed
+    settings that a reload cannot apply, or an empty string."""
 
     def url(self, port: int) -> str:
         """Return the URL of the server for clients."""
@@ -149,7 +152,7 @@ def supervise(wanted: Serving, socket_: socket.socket) -> int:
         os.environ[MULTIPROC_DIR] = folder  # shared by the metrics of all processes
         application = _Application(wanted.make_app, os.getpid(), folder)
         config = _config(application, wanted, workers=wanted.workers, factory=True)
-        workers = _Workers(config, [socket_], application)
+        workers = _Workers(config, [socket_], application, wanted.ignored_by_reload)
         _say_where(wanted, socket_)
         try:
             workers.run()
@@ -291,9 +294,14 @@ class _Workers(Multiprocess):
     """uvicorn's supervisor, extended with multi-process metrics, readiness checks and reaping of orphans."""
 
     def __init__(
-        self, config: uvicorn.Config, sockets: list[socket.socket], application: _Application
+        self,
+        config: uvicorn.Config,
+        sockets: list[socket.socket],
+        application: _Application,
+        ignored_by_reload: Callable[[], str],
     ) -> None:
         super().__init__(config, sockets)
+        self.ignored_by_reload = ignored_by_reload
         self.application = application
         self.living: set[int | None] = set()
         self.reloads: Any = None
@@ -305,6 +313,8 @@ class _Workers(Multiprocess):
         """Replace each process with a new process, once the new process is ready."""
         from prometheus_client import CollectorRegistry, Counter
 
+        if ignored := self.ignored_by_reload():
+            write_line(ignored)
         began = time.monotonic()
         before = {process.pid for process in self.processes}
         self.application.prepared = True

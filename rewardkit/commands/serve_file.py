@@ -11,7 +11,7 @@ import functools
 import importlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,8 +82,8 @@ def read_config(path: Path, command: click.Command) -> tuple[dict[str, Any], dic
         ConfigError: A key is unknown, or a value has the wrong type.
     """
     given = read_mapping(path, dict[str, Any], "options to values")
-    names = {
-        max(option.opts, key=len).lstrip("-"): option.name
+    options = {
+        max(option.opts, key=len).lstrip("-"): option
         for option in command.params
         if isinstance(option, click.Option) and option.expose_value  # neither --config nor --help-all
     }
@@ -93,13 +93,23 @@ def read_config(path: Path, command: click.Command) -> tuple[dict[str, Any], dic
         name = key.replace("_", "-")
         if key in _ONLY_IN_FILES:
             extras[key] = _converted(path, key, value)
-        elif name in names:
-            defaults[str(names[name])] = value
+        elif name in options:
+            defaults[str(options[name].name)] = _as_option(path, key, value, options[name])
         elif name in _GONE:
             raise ConfigError(f"{path}: {key}: {_GONE[name]}")
         else:
-            raise ConfigError(f"{path}: unknown key '{key}'{did_you_mean(name, [*names, *_ONLY_IN_FILES])}")
+            raise ConfigError(f"{path}: unknown key '{key}'{did_you_mean(name, [*options, *_ONLY_IN_FILES])}")
     return defaults, extras
+
+
+def _as_option(path: Path, key: str, value: Any, option: click.Option) -> Any:
+    """Return the value of an option. Options that may be repeated take one value or a list."""
+    if option.multiple and isinstance(value, str | int | float):
+        return [value]
+    if isinstance(value, dict) or (isinstance(value, list) and not option.multiple):
+        expected = "one value or a list of values" if option.multiple else "one value"
+        raise ConfigError(f"{path}: {key}: expected {expected}, found {value!r:.60}")
+    return value
 
 
 def _converted(path: Path, key: str, value: Any) -> Any:
@@ -160,9 +170,31 @@ def _supervise(command: ServingCommand, ctx: click.Context) -> None:
     kept = {name: ctx.params[name] for name in _KEPT}
     assert command.callback is not None
     make_app = functools.partial(application, command.callback.__module__, args)
-    wanted = serve.Serving(make_app, **kept)
+    ignored = functools.partial(ignored_by_reload, command, args, kept)
+    wanted = serve.Serving(make_app, **kept, ignored_by_reload=ignored)
     if exit_code := serve.supervise(wanted, serve.listen(wanted.host, wanted.port)):
         raise click.exceptions.Exit(exit_code)
+
+
+def ignored_by_reload(command: click.Command, args: list[str], kept: Mapping[str, Any]) -> str:
+    """Return a line about settings in the file that a reload does not apply, or an empty string.
+
+    Args:
+        command: Command that serves.
+        args: Arguments of the command.
+        kept: Settings that remain in effect, by parameter of the command.
+    """
+    try:
+        with command.make_context("serve", list(args)) as ctx:
+            now = {name: ctx.params[name] for name in kept}
+    except (RewardkitError, click.ClickException):  # the new processes report what is wrong with the file
+        return ""
+    changed = [
+        f"{name.replace('_', '-')} stays {kept[name]} (the file has {now[name]})"
+        for name in kept
+        if now[name] != kept[name]
+    ]
+    return f"needs a restart, not a reload: {', '.join(changed)}" if changed else ""
 
 
 @contextlib.contextmanager

@@ -100,6 +100,10 @@ def test_the_drain_ends_when_its_time_is_over(tmp_path: Path) -> None:
         until(lambda: not any(alive(pid) for pid in workers))
         thread.join()
         assert "stopping" in str(answers[0]) or "cannot reach" in str(answers[0])
+        assert server.process.stderr is not None
+        said = server.process.stderr.read()
+    assert "Traceback" not in said
+    assert [line for line in said.splitlines() if "--drain-s" in line and "/score" in line]
 
 
 SERVE = ["-m", "rewardkit", "serve", "--port", "0", "--no-sandbox", "--access-log"]

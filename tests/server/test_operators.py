@@ -16,7 +16,10 @@ from fastapi.testclient import TestClient
 from rewardkit import Client, Sample, Scorer
 from rewardkit.registry import Registry, Reward, Running
 from rewardkit.server.app import create_app
+from rewardkit.server.observability.failures import FailureLog
 from rewardkit.server.observability.metrics import OTHER_CLIENTS
+from rewardkit.server.tally import Outcome, Tally
+from rewardkit.types import Status, failure
 from rewardkit.users_code import DEBUG
 from tests.server.serving import serve, serving
 from tests.server.test_metrics import SUFFIX, value
@@ -192,6 +195,33 @@ def raises(sample):
 """
 
 
+def test_failures_are_one_line_a_minute_for_each_data_source_and_status(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    now = 0.0
+    log = FailureLog(lambda: now)
+
+    def scored(source: str, status: Status, n: int) -> None:
+        samples = [Sample(source, "x", "")] * n
+        scores = [failure(status, "ValueError: no brace (mine.py, line 3)", scorer="mine@1")] * n
+        log.observe(
+            Tally(n, [Outcome(source, source, 0.0, None, status, n)], samples=samples, scores=scores), 0
+        )
+
+    for _ in range(5):
+        scored("mine", "error", 2)
+    scored("mine", "timeout", 1)
+    scored("other", "error", 1)
+    log.observe(Tally(1, [Outcome("mine", "mine", 1.0, True, "ok", 1)]), 0)
+    assert len(caplog.messages) == 3
+    assert all(
+        one in caplog.messages[0] for one in ("2 samples of mine", "error, mine@1", "no brace", "line 3")
+    )
+    now = 61.0
+    scored("mine", "error", 1)
+    assert "9 samples of mine" in caplog.messages[3], "with those that were not logged"
+
+
 def test_what_rewards_print_and_raise_are_log_lines_like_any_other(tmp_path: Path) -> None:
     (tmp_path / "rewards.py").write_text(LOUD)
     with serve("--no-sandbox", "--reward", str(tmp_path / "rewards.py")) as server:
@@ -201,9 +231,12 @@ def test_what_rewards_print_and_raise_are_log_lines_like_any_other(tmp_path: Pat
         assert server.stop() == 0
         assert server.process.stderr is not None
         lines = [json.loads(line) for line in server.process.stderr.read().splitlines()]
-    assert {line["logger"] for line in lines} == {"rewardkit.output", "rewardkit.users_code"}
+    loggers = {"rewardkit.output", "rewardkit.users_code", "rewardkit.server"}
+    assert {line["logger"] for line in lines} == loggers
     said = "\n".join(line["message"] for line in lines)
     assert all(one in said for one in ("on stdout", "http://host", "from a worker")) and "s3cret" not in said
-    (raised,) = [line["message"] for line in lines if "nobody thought of this" in line["message"]]
+    (raised,) = [line["message"] for line in lines if line["logger"] == "rewardkit.users_code"]
+    (failed,) = [line["message"] for line in lines if line["logger"] == "rewardkit.server"]
+    assert "1 sample of test/raises" in failed and "KeyError: 'nobody" in failed
     assert "KeyError: 'nobody" in raised and raised.endswith("(rewards.py, line 14)")
     assert "prints: on stdout" in said and "raises: from a worker" in said

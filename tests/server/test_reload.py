@@ -16,6 +16,8 @@ import pytest
 
 from rewardkit import Client, Sample
 from rewardkit.cli import run
+from rewardkit.commands.serve import command as serve_command
+from rewardkit.commands.serve_file import ignored_by_reload
 from tests.living import descendants, until
 from tests.server.serving import serve
 
@@ -139,6 +141,11 @@ def test_a_file_that_cannot_be_served_leaves_the_server_as_it_was(tmp_path: Path
     path = write(tmp_path, 1.0)
     with serve("--config", str(path)) as server, Client(server.url, token="secret") as client:
         assert fixed(client) == 1.0
+        assert server.process.stderr is not None
+        write(tmp_path, 1.0, **{"drain-s": 7})
+        os.kill(server.process.pid, signal.SIGHUP)
+        assert "drain-s stays 30" in server.process.stderr.readline()
+        until(lambda: 'rewardkit_reloads_total{outcome="ok"} 1.0' in figures(server.url))
         (before,) = server.workers()
         write(tmp_path, 2.0, gsm9k=1)
         os.kill(server.process.pid, signal.SIGHUP)
@@ -161,6 +168,8 @@ def test_a_file_that_cannot_be_served_leaves_the_server_as_it_was(tmp_path: Path
         ("- a", "not a YAML mapping"),
         ("tokens: abc", "Expected `array`"),
         ("options: {gsm8k: {method: nowhere}}", "method"),
+        ("reward: {mine: x.py}", "reward: expected one value or a list"),
+        ("host: [a, b]", "host: expected one value, found"),
     ],
 )
 def test_what_is_wrong_in_a_file_is_one_line(
@@ -171,6 +180,39 @@ def test_what_is_wrong_in_a_file_is_one_line(
     err = capfd.readouterr().err
     assert message in err
     assert "Traceback" not in err
+
+
+def test_an_option_that_may_be_repeated_takes_one_value(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A reward's file as in `--reward x.py`: the value is read, so that what is missing is the file."""
+    (tmp_path / "serve.yaml").write_text(f"reward: {tmp_path}/nowhere.py\n")
+    assert run(["serve", "--config", str(tmp_path / "serve.yaml")]) == 2
+    assert "no such file" in (err := capfd.readouterr().err) and "nowhere.py" in err
+
+
+@pytest.mark.parametrize("command", ["serve", "train", "eval"])
+def test_a_second_file_is_refused(command: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    for name in ("a.yaml", "b.yaml"):
+        (tmp_path / name).write_text("{}\n")
+    words = [word for name in ("a.yaml", "b.yaml") for word in ("--config", str(tmp_path / name))]
+    assert run([command, *words]) == 2
+    assert "--config was given 2 times" in capfd.readouterr().err
+
+
+def test_a_reload_names_the_settings_that_it_does_not_change(tmp_path: Path) -> None:
+    path = tmp_path / "serve.yaml"
+    path.write_text("port: 8001\nrequest-timeout: 5\n")
+    kept = {"host": "127.0.0.1", "port": 8001, "workers": 1, "drain_s": 30.0}
+    arguments = ["--config", str(path)]
+    assert ignored_by_reload(serve_command, arguments, kept) == ""
+    path.write_text("port: 8002\nrequest-timeout: 6\ndrain_s: 5\n")
+    said = ignored_by_reload(serve_command, arguments, kept)
+    assert "port stays 8001 (the file has 8002)" in said and "drain-s stays 30" in said and "restart" in said
+    assert "host" not in said and "timeout" not in said and "\n" not in said
+    assert ignored_by_reload(serve_command, [*arguments, "--port", "8001", "--drain-s", "30"], kept) == ""
+    path.write_text("prot: 1\n")
+    assert ignored_by_reload(serve_command, arguments, kept) == "", "the new process says what is wrong"
 
 
 def test_an_option_that_has_another_name_now_is_refused_with_that_name(

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from rewardkit.commands.options.mistaken import refuse_mistaken
+from rewardkit.commands.options.mistaken import refuse_mistaken, refuse_second_config
 
 WIDTH = 100
 """Maximum width of help texts, if the terminal is wide enough."""
@@ -76,7 +76,9 @@ class GroupedCommand(click.Command):
         """Parse the arguments, and reject values that are mistakes in any command."""
         words = list(args)
         left = super().parse_args(ctx, args)
-        refuse_mistaken(ctx, self.make_parser(ctx).parse_args(words)[0])
+        values, _, order = self.make_parser(ctx).parse_args(words)
+        refuse_mistaken(ctx, values)
+        refuse_second_config(order)
         return left
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -1,12 +1,13 @@
 """Rejection of values that are mistakes in any command.
 
-These are empty values, such as those of unset shell variables, and outputs that would overwrite an input.
+These are empty values, such as those of unset shell variables, outputs that would overwrite an input, and a
+second configuration file.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,20 @@ def refuse_mistaken(context: click.Context, words: Mapping[str, Any]) -> None:
         out = given.pop(str(one.name)) if isinstance(one.type, OutputFile) else None
         if out is not None:
             refuse_overwriting(out, (word for found in given.values() for word in _values(found)))
+
+
+def refuse_second_config(order: Sequence[click.Parameter]) -> None:
+    """Check that a command line has at most one `--config`, since click would ignore all files but the last.
+
+    Args:
+        order: Parameters in the order of the command line, each as often as it was given.
+
+    Raises:
+        OptionsError: There are several.
+    """
+    number = sum("--config" in one.opts for one in order)
+    if number > 1:
+        raise OptionsError(f"--config was given {number} times; put all settings in one file")
 
 
 def refuse_overwriting(out: Path, words: Iterable[Any]) -> None:
