@@ -73,7 +73,7 @@ def test_a_broken_package_stops_only_those_who_use_its_kinds(tmp_path: Path) -> 
     for words in (
         ("prep", "arithmetic", "--level", "tiny", "--out", "data"),
         ("score", "sample://responses.jsonl", "--out", "scored.jsonl"),
-        ("train", "--explain", "--config", "tiny-cpu", *files, "algorithm.adv_estimator=grpo"),
+        ("train", "--explain", "--config", "tiny-cpu", *files, "algorithm.adv_estimator=remax"),
     ):
         found = tried(*words)
         assert "boom" not in found.stdout + found.stderr, found.stderr

@@ -45,6 +45,12 @@ def needing_packages(models: Callable[[Any], Sequence[ModelConfig]]) -> tuple[Ru
     )
 
 
+def _uses_scores(config: Config) -> bool:
+    """Return True if the loss contains advantages from scores, which distillation can replace."""
+    given = config.distillation
+    return not given.enabled or given.distillation_loss.use_task_rewards
+
+
 REFUSED: tuple[Rule, ...] = (
     *needing_packages(lambda c: (c.actor_rollout_ref.model, c.critic.model)),
     (
@@ -63,6 +69,17 @@ REFUSED: tuple[Rule, ...] = (
         lambda c: c.algorithm.filter_groups.enable and c.actor_rollout_ref.rollout.n == 1,
         "algorithm.filter_groups compares the responses to one prompt; set "
         "actor_rollout_ref.rollout.n above 1",
+    ),
+    (
+        lambda c: (
+            ESTIMATORS[c.algorithm.adv_estimator].groups
+            and c.actor_rollout_ref.rollout.n == 1
+            and _uses_scores(c)
+        ),
+        "algorithm.adv_estimator={c.algorithm.adv_estimator} compares the responses to one prompt, but "
+        "actor_rollout_ref.rollout.n is 1, so there is nothing to compare; set n above 1, such as "
+        "actor_rollout_ref.rollout.n=8, or algorithm.adv_estimator=reinforce_plus_plus, which needs one "
+        "response",
     ),
     (
         lambda c: c.algorithm.gdpo_reward_keys and not ESTIMATORS[c.algorithm.adv_estimator].parts,
@@ -272,14 +289,6 @@ SAID: tuple[Rule, ...] = (
         lambda c: c.actor_rollout_ref.ref.sync_steps and not needs_reference(c),
         "actor_rollout_ref.ref.sync_steps={c.actor_rollout_ref.ref.sync_steps} has no effect without "
         "algorithm.use_kl_in_reward or actor_rollout_ref.actor.use_kl_loss",
-    ),
-    (
-        lambda c: ESTIMATORS[c.algorithm.adv_estimator].groups and c.actor_rollout_ref.rollout.n == 1,
-        (
-            "algorithm.adv_estimator={c.algorithm.adv_estimator} compares the responses to one "
-            "prompt, but actor_rollout_ref.rollout.n is 1, so each score is used as the advantage, "
-            "as in verl; set n above 1"
-        ),
     ),
     (
         lambda c: trains_on_old(c.trainer) and not _corrects_old_weights(c),

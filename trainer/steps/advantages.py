@@ -80,8 +80,8 @@ def _turns(run: TrainingRun, batch: Batch) -> dict[str, torch.Tensor]:
 def leave_out_lone(run: TrainingRun, batch: Batch) -> dict[str, float]:
     """Exclude responses that are alone in their group due to failures, if the estimator compares responses.
 
-    Their advantage would be their raw score. With `rollout.n=1`, every response is alone by design, and none
-    is excluded.
+    Their advantage would be their raw score. With `rollout.n=1`, which only distillation without task rewards
+    allows, no response is excluded.
     """
     estimator = ESTIMATORS[run.config.algorithm.adv_estimator]
     if not estimator.groups or run.config.actor_rollout_ref.rollout.n == 1:

@@ -17,6 +17,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from rewardkit.errors import ConfigError, ScoringError
+from rewardkit.trainer.algorithms.advantages import ESTIMATORS
 from rewardkit.trainer.algorithms.kl import KlController
 from rewardkit.trainer.batch import Batch, PromptRow
 from rewardkit.trainer.config.load import load_config
@@ -32,6 +33,9 @@ from rewardkit.types import Sample, Score
 from tests.closeness import LOG_PROBS
 
 ALONE = World(0, 1, torch.device("cpu"))
+
+
+TWO = "actor_rollout_ref.rollout.n=2"
 
 
 def run_of(*overrides: str, world: Any = ALONE) -> Any:
@@ -269,8 +273,17 @@ def test_groups_are_dealt_like_prompts_whatever_processes_drew_them() -> None:
         (["reward_model.overlong_buffer.enable=true"], "overlong_buffer.len must be from 1 to"),
         (["algorithm.turn_advantages=per_turn"], "adv_estimator=gae; use grpo, rloo, opo or"),
         (
-            ["algorithm.turn_advantages=per_turn", "algorithm.adv_estimator=rloo"],
+            ["algorithm.turn_advantages=per_turn", "algorithm.adv_estimator=rloo", TWO],
             "set reward.mode=turn or mixed",
+        ),
+        *(
+            (
+                [f"algorithm.adv_estimator={name}", "algorithm.gdpo_reward_keys=[score]"][: 1 + one.parts],
+                message,
+            )
+            for name, one in ESTIMATORS.items()
+            if one.groups
+            for message in (f"adv_estimator={name} compares", "actor_rollout_ref.rollout.n is 1")
         ),
     ],
 )
