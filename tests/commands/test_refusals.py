@@ -115,6 +115,25 @@ def test_an_empty_value_as_of_a_variable_that_is_not_set_is_refused(
     assert sorted(folder.iterdir()) == before
 
 
+@pytest.mark.parametrize(
+    ("words", "pasted"),
+    [
+        ("python3 -m verl.trainer.main_ppo trainer.nnodes=1", "python3 -m verl.trainer.main_ppo"),
+        ("-m verl.trainer.main_ppo trainer.nnodes=1", "-m verl.trainer.main_ppo"),
+        ("torchrun --nproc_per_node=2 -m a.b x=1", "torchrun --nproc_per_node=2 -m a.b"),
+        ("/usr/bin/python3.11 train.py x=1", "/usr/bin/python3.11 train.py"),
+        ("train.sh x=1", "train.sh"),
+    ],
+)
+@pytest.mark.parametrize("command", ["train", "sft"])
+def test_a_pasted_program_of_another_trainer_is_named(
+    command: str, words: str, pasted: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert run([command, *words.split()]) == 2
+    said = capfd.readouterr().err
+    assert f"'{pasted}'" in said and f"rewardkit {command}" in said
+
+
 def test_a_text_may_be_empty(folder: Path) -> None:
     assert run(["explain", "--reward", "qa", "--gold", "a", "--response", "", "--prompt", ""]) == 0
 

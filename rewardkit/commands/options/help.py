@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from rewardkit.commands.options.mistaken import refuse_mistaken, refuse_second_config
+from rewardkit.commands.options.mistaken import refuse_mistaken, refuse_pasted, refuse_second_config
 
 WIDTH = 100
 """Maximum width of help texts, if the terminal is wide enough."""
@@ -75,6 +75,8 @@ class GroupedCommand(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments, and reject values that are mistakes in any command."""
         words = list(args)
+        if any(one.name == "overrides" for one in self.params):
+            refuse_pasted(f"rewardkit {ctx.info_name}", words)
         left = super().parse_args(ctx, args)
         values, _, order = self.make_parser(ctx).parse_args(words)
         refuse_mistaken(ctx, values)

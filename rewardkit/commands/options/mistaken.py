@@ -1,12 +1,13 @@
 """Rejection of values that are mistakes in any command.
 
-These are empty values, such as those of unset shell variables, outputs that would overwrite an input, and a
-second configuration file.
+These are pasted commands of other trainers, empty values, such as those of unset shell variables, outputs
+that would overwrite an input, and a second configuration file.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ import click
 from rewardkit.commands.options.outputs import OutputFile
 from rewardkit.errors import InputError, OptionsError
 
+_PROGRAM = re.compile(r"(.*/)?(python[\d.]*|torchrun|accelerate|ray|deepspeed)|[^=]+\.(py|sh)")
+"""Programs that run other trainers, at the beginning of a pasted command."""
 _MAY_BE_EMPTY = ("ground_truth", "response", "prompt", "system", "instruction", "template", "prefix")
 """Parameters that may be empty, because their values are texts."""
 
@@ -40,6 +43,27 @@ def refuse_mistaken(context: click.Context, words: Mapping[str, Any]) -> None:
         out = given.pop(str(one.name)) if isinstance(one.type, OutputFile) else None
         if out is not None:
             refuse_overwriting(out, (word for found in given.values() for word in _values(found)))
+
+
+def refuse_pasted(command: str, words: Sequence[str]) -> None:
+    """Check that the settings of a command do not begin with the program of another trainer.
+
+    Args:
+        command: Command whose settings these are, such as `rewardkit train`.
+        words: Words of the command line after the command.
+
+    Raises:
+        OptionsError: The words contain a module to run (`-m`), a Python program or a script.
+    """
+    if "-m" in words:
+        end = words.index("-m") + 2
+    elif words and _PROGRAM.fullmatch(words[0]):
+        end = 1 + (len(words) > 1 and words[1].endswith(".py"))
+    else:
+        return
+    raise OptionsError(
+        f"leave out '{' '.join(words[:end])}': {command} is the program; put only the settings after it"
+    )
 
 
 def refuse_second_config(order: Sequence[click.Parameter]) -> None:
