@@ -1,7 +1,7 @@
 """Converts raw datasets to parquet files with a common schema.
 
 Each dataset or family of datasets has its own module, which is imported only when it is used. `DATASETS`
-contains all datasets. Its entries are in `tables/`, grouped by kind. The shared code is in `common/`, where
+contains all datasets. The entries are in `tables/`, grouped by kind. The shared code is in `common/`, where
 `recipe` is the best module to read first.
 """
 

@@ -1,4 +1,4 @@
-"""Command line of rewardkit. It finds a command, runs it, and prints each error on one line.
+"""Command line of rewardkit. This module finds and runs a command, and prints each error on one line.
 
 Each command is a file in `rewardkit/commands/` that is imported only when the command is called.
 """

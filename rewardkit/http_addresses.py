@@ -55,7 +55,7 @@ def _public(given: str) -> str:
 
 
 class Address(str):
-    """Address of a service or a remote file. Its string form shows only scheme, host, port and path.
+    """Address of a service or a remote file. The string form shows only scheme, host, port and path.
 
     Comparisons include the secrets. A text without `://`, such as a path, is kept unchanged.
     """

@@ -1,4 +1,4 @@
-"""Registry of rewards. It maps a `data_source` to a `Reward` with its options, time limit and place to run.
+"""Registry that maps a `data_source` to a `Reward` with its options, time limit and place to run.
 
 The registry does not depend on any particular reward. Rewards are run by `rewardkit.scoring.scorer`. All
 rewards are registered with `@reward`: rewardkit's own rewards in `rewardkit.rewards.declarations`, and users'
@@ -394,11 +394,11 @@ def reward(
 
     The function takes `(sample)` or `(sample, options)`, with a list of samples if `batch`. Alternatively it
     takes any of the parameters `data_source`, `response` (also `solution_str`, as in verl), `ground_truth`,
-    `prompt` and `extra_info`, in the plural if `batch`. It may be `async`. It returns a Score, a float, a
-    bool, or a dict with at least `score`. Every Score gets the name and version passed to the decorator. The
-    function runs in a worker process with a time limit. `runs="inline"` runs it in the current process, for
-    pure functions that are always fast. The other arguments are the fields of `Reward` and `Running`. The
-    summary is the first line of the function's docstring.
+    `prompt` and `extra_info`, in the plural if `batch`. The function may be `async`. The function returns a
+    Score, a float, a bool, or a dict with at least `score`. Every Score gets the name and version passed to
+    the decorator. The function runs in a worker process with a time limit. `runs="inline"` runs it in the
+    current process, for pure functions that are always fast. The other arguments are the fields of `Reward`
+    and `Running`. The summary is the first line of the function's docstring.
 
     A function without parameters is a declaration: it is called when the reward is first needed and returns
     the function to use. Put slow imports there, so that `rewardkit list` stays fast.

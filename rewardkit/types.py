@@ -1,8 +1,8 @@
 """The two central data types: a response to score (`Sample`) and its result (`Score`).
 
-Both are plain immutable data. They are msgspec structs rather than dataclasses because every row of every
-batch needs one of each. Creating a struct takes a fifth of the time, and structs are sent over a pipe or HTTP
-without first being copied into dicts.
+Both are plain immutable data. Samples and Scores are msgspec structs rather than dataclasses because every
+row of every batch needs one of each. Creating a struct takes a fifth of the time, and structs are sent over a
+pipe or HTTP without first being copied into dicts.
 """
 
 from __future__ import annotations

@@ -135,8 +135,8 @@ def take_reports() -> list[tuple[str, Raised]]:
 def told(who: str, error: BaseException) -> str:
     """Report an exception, and return a one-line description with its place but without secrets of addresses.
 
-    rewardkit's own exceptions, such as an unreachable server, are self-explanatory. They are described
-    without a place and are not reported.
+    rewardkit's own exceptions, such as an unreachable server, are self-explanatory. Such exceptions are
+    described without a place and are not reported.
     """
     from rewardkit.http_addresses import public_text
 

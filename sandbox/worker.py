@@ -437,6 +437,6 @@ def module_path() -> list[str]:
 
 
 def readable_paths(path: list[str]) -> list[str]:
-    """Return the paths that runs may read. They contain modules and shared libraries, but no user data."""
+    """Return the paths that runs may read, which contain modules and shared libraries, but no user data."""
     base = os.path.join(os.path.realpath(sys.base_prefix), "lib")
     return list(dict.fromkeys([*(p for p in path if os.path.isdir(p)), base, *_LIBRARIES]))

@@ -43,7 +43,7 @@ def read_template(path: Path | None) -> str | None:
 
 
 def fields_of(template: str) -> list[str]:
-    """Return the names in braces in a template. Some may be arguments of LaTeX commands, not fields."""
+    """Return the names in braces in a template. Some names may be arguments of LaTeX commands."""
     return [match[1] for match in _FIELD.finditer(template)]
 
 

@@ -186,7 +186,7 @@ def publish(
 ) -> PrepResult:
     """Apply the requested steps to the batches of each split and publish the splits with their provenance.
 
-    The provenance records the source, the version and the settings. It contains no paths or times, so that
+    The provenance records the source, the version and the settings. Paths and times are not recorded, so that
     the same input produces the same bytes on every machine.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Settings that all datasets share. They are the common options of the subcommands of `rewardkit prep`."""
+"""Settings that all datasets share. Each setting is an option of all subcommands of `rewardkit prep`."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class Notes:
 
 @dataclass(slots=True)
 class AskedAgain:
-    """Counter of repeated prompts across all splits. It stores eight bytes per row."""
+    """Counter of repeated prompts across all splits. The counter stores eight bytes per row."""
 
     _seen: array[int] = field(default_factory=lambda: array("q"))
 

@@ -17,7 +17,7 @@ _SHORT = 256
 
 
 class Dedup:
-    """Stage that finds rows that repeat an earlier row. It stores about 700 bytes per row.
+    """Stage that finds rows that repeat an earlier row. The stage stores about 700 bytes per row.
 
     Exact duplicates have the same words, numbers and operators. Near duplicates have the same numbers and
     ground truth, and share most pairs of adjacent words. A row is compared only with rows that were kept.

@@ -83,7 +83,7 @@ class NearIndex:
 
 
 class _LargeBlock:
-    """Block of many questions with the same numbers. It stores one byte of each MinHash value."""
+    """Block of many questions with the same numbers. The block stores one byte of each MinHash value."""
 
     def __init__(self, rensa: Any) -> None:
         self._index = rensa.RMinHashLSH(0.5, _PERMUTATIONS, _BANDS)

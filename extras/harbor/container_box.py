@@ -122,7 +122,7 @@ class ContainerBox:
     async def exec(
         self, command: str, cpu_s: float, wall_s: float | None = None, user: str | None = None
     ) -> Ran:
-        """Run a command. Its CPU time limit is also its limit on elapsed time. See `Box.exec`.
+        """Run a command. The limit on CPU time is also the limit on elapsed time. See `Box.exec`.
 
         A command that exceeds the limit is killed with all other programs in the container except the main
         program, because Docker and Podman cannot kill a single command.

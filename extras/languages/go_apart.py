@@ -17,7 +17,7 @@ def apart(program: str, declaration: str, tests: str) -> ApartSources:
     declared = Declaration(declaration, _HEADER)
     source = _complete(program, declared)
     rest = _CLAUSE.sub("", tests)
-    imports = "\n".join(_IMPORTS.findall(rest))  # which must come before all declarations
+    imports = "\n".join(_IMPORTS.findall(rest))  # imports must come before all declarations
     begun = Declaration(f"package main\n{imports}\n{_CLAUSE.sub('', declaration)}", _HEADER)
     asking = begun.with_stand_in('panic("")', _IMPORTS.sub("", rest))
     return ApartSources(

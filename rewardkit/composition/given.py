@@ -77,7 +77,7 @@ class GivenRewards:
         self._add(word, f"the options of '{key}'", lambda source, reward: _applies(key, source, reward))
 
     def add_timeout(self, word: str) -> None:
-        """Add a time limit. It does not apply to compositions, whose members have their own time limits."""
+        """Add a time limit. The limit does not apply to compositions, whose members have their own limits."""
         what = "the time limit, since compositions have one for each member"
         self._add(word, what, lambda source, reward: not members_of(reward))
 

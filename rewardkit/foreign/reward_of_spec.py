@@ -26,7 +26,7 @@ def made(
     running: Mapping[str, Any] | None = None,
     **more: Any,
 ) -> Reward:
-    """Create the Reward for a spec. Its version is a checksum of the kind, the options and the source.
+    """Create the Reward for a spec. The version is a checksum of the kind, the options and the source.
 
     Args:
         spec: Spec of the reward.

@@ -93,7 +93,7 @@ class AttemptMeter:
         """Record that the attempt did not reach the server."""
 
     def answered(self, answer: Mapping[str, Any]) -> None:
-        """Record the server's answer, whether or not it is usable. It is empty if the server sent an error.
+        """Record the server's answer, usable or not. The answer is empty if the server sent an error.
 
         This method is not called if the answer did not arrive or the caller was cancelled.
         """
@@ -141,7 +141,7 @@ async def complete(
     """Request a completion whose first choice has a message and was not aborted by the server.
 
     Requests are retried after an overload, a server error, a lost connection or an invalid response. The
-    pauses between attempts double and have jitter. They are at least as long as a Retry-After header
+    pauses between attempts double and have jitter. Each pause is at least as long as a Retry-After header
     requires, and the header delays all requests to the server. Callers must set their own deadline.
 
     An answer that the server's filter withheld is not requested again at temperature 0, since the filter

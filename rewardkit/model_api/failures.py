@@ -104,7 +104,7 @@ def why_broken(reason: Any) -> str | None:
 
 
 def error_said(error: Any) -> str:
-    """Return the message in an error as one line. It may be nested, as in `{"error": {"message": ...}}`."""
+    """Return the message in an error as one line. Messages may be nested: `{"error": {"message": ...}}`."""
     said = error
     while isinstance(said, Mapping):
         deeper = said.get("message") or said.get("error") or said.get("msg")

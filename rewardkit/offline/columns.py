@@ -73,7 +73,7 @@ _FIELDS: dict[str, Callable[[Sample], Any]] = {
 
 
 def carried_fields_of(names: Sequence[str], *, many: bool) -> list[pa.Field]:
-    """Return the columns for the fields. They contain text, or lists of text as in `carried_values`."""
+    """Return the columns for the fields, with text, or with lists of text as in `carried_values`."""
     kinds = (pa.list_(pa.string()) if many and name in OF_RESPONSES else pa.string() for name in names)
     return [pa.field(name, kind) for name, kind in zip(names, kinds, strict=True)]
 

@@ -333,7 +333,7 @@ class RewardRunner:
         for result, seconds in results:
             if (
                 type(result) is Score
-                # The fields have their exact types (NumPy types could not be sent), and the texts are ASCII.
+                # All fields have exact types, because NumPy types cannot be sent. All texts are ASCII.
                 and type(result.score) is float
                 and isfinite(result.score)
                 and result.status in STATUSES

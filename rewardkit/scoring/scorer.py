@@ -333,8 +333,8 @@ class Scorer:
     def explain(self, sample: Sample) -> object | None:
         """Return an explanation of how a sample is scored, or None if its reward provides no explanation.
 
-        The explanation can be printed as text, and its public fields contain the same facts as data. It is
-        created in the calling thread.
+        The explanation can be printed as text, and its public fields contain the same facts as data. The
+        explanation is created in the calling thread.
 
         Raises:
             UnknownDataSourceError: The data source has no reward.

@@ -1,6 +1,6 @@
 """Worker process of `rewardkit.scoring.pool`, which runs rewards on samples, or other jobs on pieces of work.
 
-The worker reads frames from its parent and answers with frames. It always exits when its parent dies.
+The worker reads frames from its parent and answers with frames. The worker always exits when its parent dies.
 """
 
 from __future__ import annotations

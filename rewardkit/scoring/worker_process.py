@@ -118,7 +118,7 @@ class WorkerProcess:
     def dear_from(self) -> float:
         """Return the monotonic time from which the current sample counts as expensive.
 
-        This is the start of the sample if it is expected to be expensive.
+        A sample that is expected to be expensive counts as expensive from its start.
         """
         assert self.chunk is not None
         job = self.chunk.job

@@ -82,7 +82,7 @@ def run(plan: ExecutionPlan, program: int, entered: int, *, own_group: bool) -> 
     """
     own = not plan.file
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
-        # Without this call, the program would inherit that Python ignores these signals.
+        # Python ignores these signals, and without this call the program would ignore them too.
         signal.signal(number, signal.SIG_DFL)
     if own_group:
         os.setsid()

@@ -1,9 +1,9 @@
 """Defines the limits of each kind of process in one table, `PROFILES`. `child.py` sets them before a run.
 
 The server measures the memory in use every 20 ms and when a run ends. These measurements decide the outcome.
-RLIMIT_DATA bounds the memory that a run can reach between two measurements. It must leave room for thread
-stacks, which count in full when a thread starts. RLIMIT_AS is set much higher, because runtimes, allocators
-and libraries reserve far more address space than they use.
+RLIMIT_DATA bounds the memory that a run can reach between two measurements. This limit must leave room for
+thread stacks, which count in full when a thread starts. RLIMIT_AS is set much higher, because runtimes,
+allocators and libraries reserve far more address space than they use.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Moves the fork server into its own namespaces and a minimal root file system, for level `warm`.
 
-This is done once, when the server starts, because creating namespaces costs more than a fork. A run can leave
+The server does this once at its start, because creating namespaces costs more than a fork. A run can leave
 files only in its working directory, which `fresh_box` replaces.
 """
 
@@ -94,7 +94,7 @@ def _unshare_user() -> None:
 def build_root(readable: Sequence[str], box_mb: int) -> None:
     """Replace the root file system with a minimal one.
 
-    It contains the absolute paths in `readable` (read-only), a few devices and `WORK`.
+    The new root contains the absolute paths in `readable` (read-only), a few devices and `WORK`.
     """
     os.umask(0o022)  # the program runs as another user and must be able to read the folders created below
     kernel.mount("none", "/", "", kernel.MS_REC | kernel.MS_PRIVATE)

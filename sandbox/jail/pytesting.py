@@ -70,7 +70,7 @@ def play(
         run_all: Function that makes these calls.
     """
     own = {name: value for name, value in names.items() if not isinstance(value, proxies.Proxy)}
-    # The tests exist only in memory, but pytest needs a file that they appear to come from.
+    # pytest needs a file path for the tests, which exist only in memory.
     vars(module).update(own, __file__=os.path.abspath(_FILE))
     with open(_FILE, "w"):
         pass

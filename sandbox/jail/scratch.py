@@ -55,7 +55,7 @@ def empty(folder: str) -> None:
 
 
 def _remove(name: str, top: int) -> None:
-    """Remove an entry of the top folder. Its subfolders are first moved to the top, so paths stay short."""
+    """Remove an entry of the top folder. Subfolders are first moved to the top, so that paths stay short."""
     if not _is_left(name, top):
         return
     folder = _open_folder(name, top)

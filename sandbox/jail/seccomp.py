@@ -138,8 +138,8 @@ _PROT_WRITE = 0x2
 class Profile:
     """Set of system calls that a run may make, in addition to those that every Python program may make.
 
-    The profiles below are the only instances. They are compared by identity, so that each child can look up
-    its filter quickly.
+    The profiles below are the only instances. Profiles are compared by identity, so that each child can look
+    up its filter quickly.
     """
 
     fork: bool = False

@@ -1,8 +1,8 @@
 """The fork server, which forks a child for each run, enforces limits and reports how the run ended.
 
-The server handles one run at a time, in one thread. It never has a run's data in memory, because programs and
-inputs arrive as descriptors that only the child reads. When the driver closes the socket or dies, the server
-exits with all its children.
+The server handles one run at a time, in one thread. The server never has a run's data in memory, because
+programs and inputs arrive as descriptors that only the child reads. When the driver closes the socket or
+dies, the server exits with all its children.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ class SharedRun:
         self._pidfd = pidfd
 
     def may_start(self) -> bool:
-        """Return True if the run may start now. Otherwise it waits in the line."""
+        """Return True if the run may start now. Otherwise the run waits in the line."""
         return self.turn.take(level_at(self.job.used_s)) or self._still_held()
 
     @property

@@ -1,7 +1,7 @@
 """Runs the template, a process that has loaded the servers' modules and starts each server by forking.
 
 Starting an interpreter and loading its modules takes much longer than a fork. The template never has a run's
-data in memory. It exits when the driver exits or closes the socket.
+data in memory. The template exits when the driver exits or closes the socket.
 """
 
 from __future__ import annotations

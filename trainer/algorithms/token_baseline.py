@@ -12,8 +12,8 @@ from rewardkit.trainer.algorithms.reductions import Reduce
 def energies(log_probs: Tensor, squares: Tensor, mask: Tensor, weights: Tensor | None) -> Tensor:
     """Return the gradient variance that a response has accumulated up to each token, (B, T).
 
-    The squared norm of the gradient of log p(token) with respect to the logits is 1 - 2 p + sum p^2. It is
-    multiplied by the square of the importance weight, if given.
+    The squared norm of the gradient of log p(token) with respect to the logits is 1 - 2 p + sum p^2. The norm
+    is multiplied by the square of the importance weight, if given.
     """
     each = 1 - 2 * log_probs.double().exp() + squares.double()
     if weights is not None:
@@ -26,9 +26,9 @@ def token_baselines(
 ) -> Tensor:
     """Return the baseline for each token, (B, T) float64.
 
-    The baseline is the group's mean return from the token onwards, weighted by energy. It is 0 if no other
-    response in the group has a token at this position, because the baseline would be the response's own
-    return.
+    The baseline is the group's mean return from the token onwards, weighted by energy. The baseline is 0 if
+    no other response in the group has a token at this position, because it would otherwise be the response's
+    own return.
 
     Args:
         members: Number of each response's group, (B,).

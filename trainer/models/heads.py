@@ -56,7 +56,7 @@ class PolicyModel(nn.Module):
             self._scale = _logit_scale(body, self._cap, body.device)
 
     def find_out(self, device: torch.device) -> None:
-        """Determine the body's properties by running it on `device`. Its weights must have been read."""
+        """Determine the body's properties by running it on `device`. All weights must have been read."""
         self._scale = _logit_scale(self.body, self._cap, device)
         if not keeps_apart(self.body, device):
             self.packing = "off"

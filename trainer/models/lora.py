@@ -136,7 +136,7 @@ def _saved_name(name: str) -> str:
 
 
 def drop_out(model: nn.Module, *, active: bool) -> None:
-    """Turn the dropout of adapters on or off. It is on only in updates."""
+    """Turn the dropout of adapters on or off. Dropout is only on in updates."""
     for layer in model.modules():
         if isinstance(dropout := getattr(layer, "lora_dropout", None), nn.Module):
             dropout.train(active)

@@ -22,7 +22,7 @@ from rewardkit.trainer.models.vision import Vision
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """Sampling settings. They are passed with every call, because training and validation may differ."""
+    """Sampling settings, which are passed with every call, because training and validation may differ."""
 
     n: int = 1
     """Number of responses per prompt."""
@@ -94,7 +94,7 @@ class RolloutEngine(Protocol):
     """Engine that generates with its own copy of the policy's weights.
 
     The trainer calls `sync_weights`, then `generate` and `converse` any number of times, and then `release`
-    before the policy trains. It repeats this cycle until the run ends.
+    before the policy trains. The trainer repeats this cycle until the run ends.
     """
 
     @property
@@ -190,7 +190,7 @@ class EngineSetup:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """Entry in the table in `engines.py`. Its module must import quickly, because preflight imports it."""
+    """Entry in the table in `engines.py`. The engine's module must be fast to import in preflight checks."""
 
     check: Callable[[Config, int], list[str]]
     """Function that takes the config and the number of processes. It returns a message about each setting

@@ -228,7 +228,7 @@ class Reading(Protocol):
 
 
 class CachedReading:
-    """Implementation of `Reading` with a cache. It reads a prompt only once if several rows have it."""
+    """Implementation of `Reading` with a cache. A prompt in several rows is read only once."""
 
     def __init__(
         self,

@@ -148,7 +148,7 @@ class JournaledModel:
 
 @dataclass(frozen=True)
 class JournaledEngine(TurnwiseEngine):
-    """Rollout engine that stores its turns in a journal. It supports only `generate` and `converse`."""
+    """Rollout engine that stores its turns in a journal and supports only `generate` and `converse`."""
 
     engine: RolloutEngine
     journal: TurnJournal

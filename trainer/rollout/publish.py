@@ -2,8 +2,8 @@
 
 All processes gather the weights, one tensor at a time, and the first process sends them. `shm` sends them as
 files in shared memory (`worker_side.py`), to servers on this machine with or without a GPU. `nccl` sends them
-from GPU to GPU by broadcasts. A broadcast waits for all servers without a limit. It therefore runs in a
-thread, which is abandoned if a server fails or does not answer.
+from GPU to GPU by broadcasts. A broadcast waits for all servers without a limit. A broadcast therefore runs
+in a thread, which is abandoned if a server fails or does not answer.
 """
 
 from __future__ import annotations
