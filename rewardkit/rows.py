@@ -232,8 +232,8 @@ def response_text(value: Any) -> str | None:
     """Return the text that the model wrote, or None for None and NaN.
 
     The value may be a text, a message's content, chat messages (all texts from the assistant are returned) or
-    an API response. Tool calls are returned as JSON, but only those in the last message, since earlier calls
-    have been answered.
+    an API response. Tool calls in the last message are returned as JSON. Earlier calls are left out, since
+    they have been answered.
 
     Raises:
         NoResponseError: The value contains nothing that the model wrote. It is an API error, has only

@@ -35,7 +35,7 @@ class UserFile:
 
 
 class _UserFileLoader(SourceFileLoader):
-    """Loader that creates a module from source text read earlier, whatever the file contains now."""
+    """Loader that creates a module from source text that was read earlier, even if the file has changed."""
 
     def __init__(self, name: str, path: str, source: bytes) -> None:
         super().__init__(name, path)

@@ -80,7 +80,7 @@ class PrepResult:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recipe:
-    """Definition of a dataset, with everything that distinguishes it from other datasets."""
+    """Definition of a dataset, with all properties in which datasets differ."""
 
     name: str
     """Name of the dataset in `rewardkit prep`."""

@@ -217,7 +217,7 @@ def _no_answer(reward: str, ground_truth: str, expected: str) -> str:
 
 
 class UnreadTruths:
-    """Rows, among those that are written, whose ground truths a reward for maths cannot read."""
+    """Written rows whose ground truths a reward for maths cannot read."""
 
     def __init__(self) -> None:
         self._done: Counter[str] = Counter()

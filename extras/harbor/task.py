@@ -118,7 +118,7 @@ def task_folder(root: Path, name: Any) -> Path:
 
 
 def _why_not_here(folder: Path, said: Mapping[str, Any]) -> str | None:
-    """Return why neither the sandbox nor one container can run a task, or None if one of them can."""
+    """Return why a task can run neither in the sandbox nor in a single container, or None if it can run."""
     environment, verifier = _table(said, "environment"), _table(said, "verifier")
     if (folder / "steps").is_dir() or said.get("steps"):
         return "the task has several steps"

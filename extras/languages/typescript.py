@@ -1,4 +1,4 @@
-"""TypeScript, and Jest tests in TypeScript, on a Node.js that removes the types itself.
+"""TypeScript programs, and Jest tests in TypeScript, run by a version of Node.js that strips types.
 
 Types are not checked. Jest is an npm package that must be installed for all users.
 """

@@ -190,7 +190,7 @@ class Client(NamedTuple):
 
 
 def address_of(client: Hashable) -> Hashable:
-    """Return a client's address. Any other key of a client is an address itself."""
+    """Return a client's address. A key that is not a Client is itself an address."""
     return client.address if isinstance(client, Client) else client
 
 

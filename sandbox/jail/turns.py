@@ -91,7 +91,7 @@ class Turn:
         return self._waited_s + (time.monotonic() - self._since if self.is_waiting else 0.0)
 
     def take(self, level: int) -> bool:
-        """Take a slot if one is free and nobody comes first. Otherwise keep a place in the line."""
+        """Take a slot if one is free and no other run comes first. Otherwise keep a place in the line."""
         if self.has_slot:
             return True
         if not self.is_waiting:

@@ -131,7 +131,7 @@ def _executable(name: str) -> str:
 
 
 def run(source: str, limits: Limits) -> LanguageCommand:
-    """Return the command that runs a compiled program, which is the program itself."""
+    """Return the command that executes a compiled program."""
     return LanguageCommand(tools=False)
 
 

@@ -81,7 +81,7 @@ def _named(path: str) -> str:
 
 
 def _section(title: str, heads: Iterable[str], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
-    """Yield a section with a table, or nothing without rows."""
+    """Yield a section with a table, or nothing if there are no rows."""
     if lines := ["| " + " | ".join(row) + " |" for row in rows]:
         heads = list(heads)
         yield "\n".join([f"## {title}\n", f"| {' | '.join(heads)} |", "|---" * len(heads) + "|", *lines, ""])

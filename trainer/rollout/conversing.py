@@ -72,7 +72,7 @@ class Answers(Protocol):
         ...
 
     def withdraw(self, ask: Ask) -> None:
-        """Cancel a request for which its episode is no longer waiting."""
+        """Cancel a request that its episode no longer needs."""
         ...
 
     def idle(self) -> AbstractContextManager[None]:

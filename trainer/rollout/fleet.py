@@ -273,7 +273,7 @@ class Turns:
             task.cancel()
 
     def idle(self) -> AbstractContextManager[None]:
-        """See `Answers.idle`. Requests are answered one by one, so nothing waits for the episode."""
+        """See `Answers.idle`. Requests are answered one by one, so no request waits for an idle episode."""
         return nullcontext()
 
     async def _serve(self, ask: Ask) -> None:

@@ -47,7 +47,7 @@ class AddTurn:
 
 @dataclass(frozen=True, slots=True)
 class Abort:
-    """Command to abort a turn for which its episode is no longer waiting."""
+    """Command to abort a turn that its episode no longer needs."""
 
     name: str
 
@@ -146,7 +146,7 @@ class Stepper:
             self._commands.put(Abort(name))
 
     def idle(self) -> AbstractContextManager[None]:
-        """See `Answers.idle`. Requests are answered one by one, so nothing waits for the episode."""
+        """See `Answers.idle`. Requests are answered one by one, so no request waits for an idle episode."""
         return nullcontext()
 
     def _lead(self, play: Play[E, R], episodes: Sequence[E]) -> list[R]:

@@ -232,8 +232,8 @@ class Exchange:
 def share_out(lengths: Sequence[int], shares: int, *, equally_many: bool = False) -> list[int]:
     """Assign items to shares of about equal total length, and return the index of each item's share.
 
-    With `equally_many`, all shares have the same number of items. The longest remaining item always goes to
-    the lightest share that has room (LPT, Graham 1969).
+    With `equally_many`, all shares have the same number of items. The longest remaining item is always added
+    to the lightest share that has room (LPT, Graham 1969).
     """
     room = [len(lengths) // shares if equally_many else len(lengths)] * shares
     lightest = [(0, share) for share in range(shares)]  # heap of (load, share)
