@@ -26,7 +26,7 @@ from rewardkit.commands.options.numbers import COUNT_OR_0, NUMBER
 from rewardkit.commands.options.outputs import OutputFile
 from rewardkit.commands.options.printing import counted
 from rewardkit.errors import InputError
-from rewardkit.evaluation.chat import chat_lines, is_chat
+from rewardkit.evaluation.chat import chat_lines, is_chat, with_calls
 from rewardkit.evaluation.html.report import write_report
 from rewardkit.evaluation.html.run_page import METRICS, write_run_page
 from rewardkit.evaluation.listing import ORDERS, PromptSummary, by_prompt, in_order
@@ -280,7 +280,8 @@ def _print_in_full(row: ScoredRow) -> None:
 def _messages(value: Any) -> str:
     """Return a prompt or response as text, with the messages of a chat on successive lines."""
     if isinstance(value, list) and all(isinstance(m, dict) and "content" in m for m in value):
-        return "\n".join(f"[{printable(str(m.get('role')))}] {printable(message_text(m))}" for m in value)
+        shown = with_calls(value)
+        return "\n".join(f"[{printable(str(m.get('role')))}] {printable(message_text(m))}" for m in shown)
     return printable(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
 
 

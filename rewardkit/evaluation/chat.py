@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeGuard
 
+from rewardkit.json_objects import NOT_JSON
 from rewardkit.messages import message_text
 from rewardkit.text import printable
 
@@ -28,10 +29,10 @@ def is_chat(turns: Any) -> TypeGuard[list[Mapping[str, Any]]]:
 def chat_lines(turns: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the turns of an episode as text, without control characters that could affect a terminal."""
     lines = []
-    for turn in turns:
+    for head, turn in zip(headings(turns), turns, strict=True):
         own = turn["role"] == "assistant"
         text = printable(str(turn["text"]))
-        lines.append(f"{heading(turn)} {text if own else folded(text)}".rstrip())
+        lines.append(f"{head} {text if own else folded(text)}".rstrip())
     return lines
 
 
@@ -45,14 +46,48 @@ def shown_prompt(key: str) -> str:
         isinstance(one, Mapping) and "role" in one for one in messages
     ):
         return key
-    turns = [f"[{one['role']}] {message_text(one)}" for one in messages]
+    turns = [f"[{one['role']}] {message_text(one)}" for one in with_calls(messages)]
     return "  ".join(turns) + key[end:]
 
 
-def heading(turn: Mapping[str, Any]) -> str:
+def with_calls(messages: Sequence[Any]) -> list[Any]:
+    """Return chat messages whose roles also name the tools that they call, or whose results they contain."""
+    known: dict[Any, str] = {}
+    shown = []
+    for one in messages:
+        if not isinstance(one, Mapping):
+            shown.append(one)
+            continue
+        calls = []
+        for given in one.get("tool_calls") or ():
+            if isinstance(given, Mapping):
+                calls.append(_call(given.get("function") or given))
+                known[given.get("id")] = calls[-1]
+        role = str(one.get("role"))
+        if calls:
+            role = f"{role} calls {', '.join(calls)}"
+        elif role in ("tool", "function"):
+            role = " ".join([role, *filter(None, [known.get(one.get("tool_call_id")) or one.get("name")])])
+        named = {name: value for name, value in one.items() if name not in ("tool_calls", "tool_call_id")}
+        shown.append({**named, "role": role})
+    return shown
+
+
+def headings(turns: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the heading of each turn of an episode. A tool's turn names the calls of the turn before."""
+    found = []
+    before: Sequence[Any] = ()
+    for turn in turns:
+        found.append(_heading(turn, before if turn["role"] == "tool" else ()))
+        before = turn.get("calls") or ()
+    return found
+
+
+def _heading(turn: Mapping[str, Any], answered: Sequence[Any]) -> str:
     """Return the heading of a turn, with its role, the statuses of tool calls, the calls and the reward."""
     about = ", ".join(str(status) for status in turn.get("statuses") or ())
-    head = f"[{printable(str(turn['role']))}{f': {about}' if about else ''}]"
+    role = " ".join([printable(str(turn["role"])), *filter(None, [", ".join(map(_call, answered))])])
+    head = f"[{role}{f': {about}' if about else ''}]"
     calls = [_call(one) for one in turn.get("calls") or ()]
     reward = turn.get("reward")
     return (
@@ -77,7 +112,9 @@ def _call(one: Any) -> str:
         call = json.loads(one) if isinstance(one, str) else one
         name = call.get("name")
         arguments = call.get("arguments")
-    except (ValueError, AttributeError):
+        if isinstance(arguments, str) and arguments.startswith("{"):
+            arguments = json.loads(arguments)
+    except (*NOT_JSON, AttributeError):
         return printable(folded(str(one)))
     shown = folded(json.dumps(arguments, ensure_ascii=False, default=str))
     error = f" [{call['error']}]" if call.get("error") else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from rewardkit.evaluation.chat import with_calls
 from rewardkit.pictures import Picture, PictureError, has_media, with_pictures
 
 THUMBNAILS = 50
@@ -21,8 +22,12 @@ class PromptPictures:
         self._left = thumbnails
 
     def prompt(self, row: Mapping[str, Any]) -> Any:
-        """Return a row's prompt, with parts of type `image` with a data URL, and texts for other pictures."""
+        """Return a row's prompt, with parts of type `image` with a data URL, and texts for other pictures.
+
+        The roles of messages name the tools that they call.
+        """
         prompt = row.get("prompt")
+        prompt = with_calls(prompt) if isinstance(prompt, list) else prompt
         if not has_media(row, prompt):
             return prompt
         try:

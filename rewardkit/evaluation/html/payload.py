@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rewardkit import types
-from rewardkit.evaluation.chat import heading, is_chat
+from rewardkit.evaluation.chat import headings, is_chat
 from rewardkit.evaluation.html.page import facts_list, pack
 from rewardkit.evaluation.pictures import PromptPictures
 from rewardkit.evaluation.scored import ScoredResponse, ScoredRow, scored_response
@@ -97,7 +97,8 @@ class Payload:
         if not is_chat(turns) or len(turns) < 2:
             return None
         return [
-            (heading(turn), self._fitting(str(turn["text"])), turn["role"] == "assistant") for turn in turns
+            (head, self._fitting(str(turn["text"])), turn["role"] == "assistant")
+            for head, turn in zip(headings(turns), turns, strict=True)
         ]
 
     def _fitting(self, response: str) -> str:
