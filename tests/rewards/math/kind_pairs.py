@@ -137,4 +137,62 @@ def _numeral(
     return (name if digits.replace(".", "").isdecimal() else "") + draw.choice(forms)
 
 
-ALL: tuple[Maker, ...] = (residues, parts, extremes, numerals)
+def vectors(draw: random.Random, count: int) -> Iterator[Labelled]:
+    """Vectors: tuples, columns, sums of unit vectors in any letters, and components by name."""
+    for _ in range(count):
+        values = draw.sample([n for n in range(-9, 15) if n], draw.choice((2, 3)))
+        name = draw.choice("vFa")
+        truth = _vector(draw, name, values, forms=3)
+        yield truth, _vector(draw, name, values), True
+        nears = (
+            [-values[0], *values[1:]],
+            [values[1], values[0], *values[2:]],
+            [*values[:-1], values[-1] + 20],
+        )
+        for near in nears:
+            yield truth, _vector(draw, name, near), False
+
+
+def _vector(draw: random.Random, name: str, values: list[int], forms: int = 5) -> str:
+    units = draw.choice(
+        ("ijk", ("\\hat{x}", "\\hat{y}", "\\hat{z}"), ("\\mathbf{i}", "\\mathbf{j}", "\\mathbf{k}"))
+    )
+    listed = ", ".join(map(str, values))
+    column = "\\\\".join(map(str, values))
+    named = [f"{name}_{axis}={value}" for axis, value in zip("xyz", values, strict=False)]
+    written = (
+        f"({listed})",
+        f"\\langle {listed}\\rangle",
+        f"\\begin{{pmatrix}}{column}\\end{{pmatrix}}",
+        "".join(f"{value:+d}{unit}" for value, unit in zip(values, units, strict=False)).removeprefix("+"),
+        ", ".join(draw.sample(named, len(named))),
+    )
+    form = draw.randrange(forms)
+    return written[form] if form == 4 else f"\\vec{{{name}}}={written[form]}"
+
+
+def lists(draw: random.Random, count: int) -> Iterator[Labelled]:
+    """Finite sets of integers: members, dots, conditions and images."""
+    for _ in range(count):
+        first, step, size = draw.randint(-9, 9), draw.choice((1, 2, 3)), draw.randint(5, 12)
+        truth = _listed(draw, first, step, size)
+        yield truth, _listed(draw, first, step, size), True
+        for near in ((first, step, size + 1), (first + 1, step, size), (first, step + 1, size)):
+            yield truth, _listed(draw, *near), False
+
+
+def _listed(draw: random.Random, first: int, step: int, size: int) -> str:
+    values = [first + place * step for place in range(size)]
+    shown = draw.choice((2, 3))
+    return draw.choice(
+        (
+            "\\{" + ", ".join(map(str, values)) + "\\}",
+            "\\{" + ",".join(map(str, values[:shown])) + f",\\dots,{values[-1]}\\}}",
+            f"\\{{{step}k{first:+d} \\mid k=0,1,\\ldots,{size - 1}\\}}",
+            f"\\{{{step}k{first:+d} : k\\in\\{{{','.join(map(str, range(size)))}\\}}\\}}",
+            f"\\{{{step}k{first:+d} : k\\text{{ is an integer and }}0\\le k<{size}\\}}",
+        )
+    )
+
+
+ALL: tuple[Maker, ...] = (residues, parts, extremes, numerals, vectors, lists)

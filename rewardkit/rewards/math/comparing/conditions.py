@@ -47,6 +47,8 @@ def named(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None:
             return sequences.matched((a,), b.items, options, equal)
         if sequences.declared(b.items)[1]:
             return sequences.sequence(b, a, options, equal)
+        if (vector := names.joined_components(a.name, b.items)) is not None:
+            return equal(names.value_of(a), vector, options)
         own = names.names_of(a)
         if len(b.items) == len(own) > 1:  # as in x = y = z = 1 and (1, 1, 1)
             value = names.value_of(a)

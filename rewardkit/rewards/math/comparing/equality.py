@@ -74,15 +74,20 @@ def equal(a: Node, b: Node, options: MathOptions) -> bool | None:
 
 def _by_components(a: Node, b: Node, options: MathOptions) -> Node:
     """Return a sum of unit vectors as a tuple if the other side is a tuple or column, or else the tree."""
-    if not vectors.has_units(a) or vectors.has_units(b):
+    if isinstance(a, _TUPLES) or vectors.has_units(b):
         return a
-    return vectors.components(a, b, lambda x, y: scalar.equal(x, y, options)) or a
+    sum_of_units = vectors.in_units(a)
+    if not vectors.has_units(sum_of_units):
+        return a
+    return vectors.components(sum_of_units, b, lambda x, y: scalar.equal(x, y, options)) or a
 
 
 def _settled(node: Node) -> Node:
     """Return a tree with matrix arithmetic evaluated, names resolved and finite sets turned into lists."""
     if isinstance(node, Pow) and node.exponent == Sym("T"):
         return linear.transpose(node.base) or node
+    if isinstance(node, Seq) and node.opening in ("", "{") and (every := realset.enumerated(node.items)):
+        return Seq(node.opening, node.closing, every)
     if isinstance(node, (SetOp, Rel, Add, Mul, Builder)) and (classes := families.congruences(node)):
         return classes[0] if len(classes) == 1 else Seq("", "", classes)
     builder = realset.among_integers(node) if isinstance(node, SetOp) else node
@@ -98,6 +103,8 @@ def _members(node: Builder) -> Seq | None:
         return Seq("{", "}", realset.integers(node))
     except realset.NotASet:
         pass
+    if (listed := realset.images(node)) is not None:
+        return Seq("{", "}", listed)
     if not isinstance(node.head, Sym):
         family_of = (node.head, node.condition)  # as in 2k, k in Z for the even numbers
         return Seq("", "", family_of) if sequences.declared(family_of)[1] else None

@@ -39,6 +39,8 @@ def is_label(node: Node) -> bool:
     match node:
         case Sym() | App() | Text() | BigOp():
             return True
+        case Mul(factors=(Sym(name="nabla"), field)):
+            return is_label(field)
         case Mul(factors=factors):
             names = [f.name for f in factors if isinstance(f, Sym)]
             named = len(names) == len(factors) and (all(n[:1].isupper() for n in names) or " " in names[-1])
@@ -242,6 +244,19 @@ def _spread(items: tuple[Node, ...]) -> tuple[Node, ...]:
 def labels(items: Iterable[Node]) -> set[Node]:
     """Return the names in a list."""
     return {found[0] for item in items if (found := assignment(item)) is not None}
+
+
+def joined_components(label: Node, items: Sequence[Node]) -> Seq | None:
+    """Return the values of `v_x = 1, v_y = 2` in the order of the axes, as the vector `v`, or None."""
+    if not (isinstance(label, Sym) and 1 < len(items) <= len(_AXES)):
+        return None
+    values = dict(found for item in items if (found := assignment(item)) is not None)
+    parts = [values.get(Sym(f"{label.name}_{axis}")) for axis in _AXES[: len(items)]]
+    known = tuple(part for part in parts if part is not None)
+    return Seq("(", ")", known) if len(known) == len(items) else None
+
+
+_AXES = "xyz"
 
 
 def names_of(node: Node) -> list[Node]:

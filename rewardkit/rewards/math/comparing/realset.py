@@ -22,10 +22,12 @@ from rewardkit.rewards.math.tree.nodes import (
     Div,
     Logic,
     Node,
+    Num,
     Rel,
     Seq,
     SetOp,
     Sym,
+    Text,
     negate,
     number,
     symbols,
@@ -142,6 +144,43 @@ def integers(node: Builder) -> tuple[Node, ...]:
     if domain == "N" and 0 in members:
         raise NotASet("0 may be in it")
     return tuple(substitute(head, name, number(n)) for n in dict.fromkeys(members))
+
+
+def enumerated(items: tuple[Node, ...]) -> tuple[Node, ...] | None:
+    """Return the members of a list of integers with dots, `1, 3, 5, ..., 99`, or None for other lists.
+
+    At least two members with one step come before the dots, and exactly one after them.
+    """
+    if len(items) < 4 or items[-2] != Text("..."):
+        return None
+    known = [item.num for item in items if isinstance(item, Num) and item.den == 1 and item.places is None]
+    if len(known) != len(items) - 1:
+        return None
+    *shown, last = known
+    step = shown[1] - shown[0]
+    if not step or shown != list(range(shown[0], shown[0] + len(shown) * step, step)):
+        return None
+    hidden, rest = divmod(last - shown[-1], step)
+    if rest or not 0 < hidden < _MOST_MEMBERS:
+        return None
+    return tuple(number(shown[0] + place * step) for place in range(len(shown) + hidden))
+
+
+def images(node: Builder) -> tuple[Node, ...] | None:
+    r"""Return the values of an expression on a listed set: `\{k^2 : k \in \{1,2,3\}\}`, `k=1,2,\ldots,5`."""
+    match node.condition:
+        case Rel(ops=("in",), sides=(Sym(name=name), Seq(opening="{", items=items))):
+            values = enumerated(items) or items
+        case Logic(op="and", parts=(Rel(ops=("=",), sides=(Sym(name=name), first)), *rest)):
+            found = enumerated((first, *rest))
+            if found is None:
+                return None
+            values = found
+        case _:
+            return None
+    if symbols(node.head) != {name} or any(map(symbols, values)) or Text("...") in values:
+        return None
+    return tuple(substitute(node.head, name, value) for value in values)
 
 
 def among_integers(node: SetOp) -> Builder | None:

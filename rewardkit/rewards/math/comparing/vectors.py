@@ -10,6 +10,7 @@ from rewardkit.rewards.math.comparing.rational import Irrational, exact
 from rewardkit.rewards.math.guards import spend
 from rewardkit.rewards.math.tree.nodes import (
     Add,
+    Const,
     Div,
     Fn,
     Linear,
@@ -33,6 +34,7 @@ _MAX_POWER = 12
 _DIGITS = 60
 _TOLERANCE = Fraction(1, 10**30)
 _UNITS = ("hat i", "hat j", "hat k")
+_AXES = ("hat x", "hat y", "hat z")
 Grid = tuple[tuple[Fraction, ...], ...]
 """Matrix of Fractions. A scalar has one cell, and a vector one column."""
 
@@ -248,6 +250,32 @@ def _inverse(grid: Grid) -> Grid:
 
 
 # --- components ---
+
+
+def in_units(node: Node) -> Node:
+    r"""Return a formula with its unit vectors named i, j and k: `3\hat{x}+4\hat{y}` or `3i+4j+k`.
+
+    Plain letters are unit vectors only if they are the only letters and there are two of them.
+    """
+    if not isinstance(node, (Add, Mul, Div, Linear)):
+        return node
+    names = symbols(node)
+    letters: tuple[Node, ...]
+    if not names.isdisjoint(_AXES) and names.isdisjoint(_UNITS):
+        letters = tuple(map(Sym, _AXES))
+    elif names in ({"j"}, {"k"}, {"j", "k"}) and (len(names) > 1 or Const("i") in walk(node)):
+        letters = (Const("i"), Sym("j"), Sym("k"))
+    else:
+        return node
+    return _renamed(node, dict(zip(letters, map(Sym, _UNITS), strict=True)))
+
+
+def _renamed(node: Node, units: dict[Node, Sym]) -> Node:
+    if isinstance(node, (Sym, Const)):
+        return units.get(node, node)
+    return (
+        rebuild(node, tuple(_renamed(child, units) for child in children(node))) if children(node) else node
+    )
 
 
 def has_units(node: Node) -> bool:

@@ -257,6 +257,14 @@ def wrapped(parser: Parser) -> Node:
         raise Unparsable("an accent without a letter")
     if mark == "bar" and name.isalnum() and name[0].isdigit() and parser.at("op", "_"):
         return _based(parser, name)  # as in `\\overline{1011}_2`
+    if (
+        mark == "vec"
+        and parser.at("open", "(")
+        and parser.peek(1).kind == "sym"
+        and parser.peek(2) == ("close", ")")
+    ):
+        inner = bracketed(parser)  # as in `\\vec{r}(t)`
+        return App(name, (inner,))
     return Sym(f"{mark} {name}" if mark != "vec" else name)
 
 

@@ -51,7 +51,8 @@ _DOUBLED = re.compile(r"(?<!\\)\\(?=\\([a-zA-Z]{2,}))")
 _GROUPED_DIGITS = re.compile(r"(?<=\d)\u2009(?=\d{3}(?!\d))")
 _SINGLE_BACKSLASH = re.compile(r"\\(?=[-+\d\s.(])")
 _BRACED_WORD = re.compile(r"(?<=\d) ?\{([a-zA-Z]{2,12})\}")
-_REPEATING = re.compile(r"(\d{0,20})\.(\d{0,20}) ?\\(?:overline|bar|dot) ?\{(\d{1,20})\}")
+_REPEATING = re.compile(r"(\d{0,20})\.(\d{0,20}) ?\\(?:overline|bar|dot) ?(?:\{(\d{1,20})\}|(\d))")
+_RAISED_PRIMES = re.compile(r"\^ ?(?:\{ ?((?:\\prime ?){1,3})\}|(\\prime(?![a-zA-Z])))")
 _COMMA_GROUP = re.compile(r"(?<=\d) ?(?:\\text ?)?\{ ?, ?\} ?(?=\d{3})")
 _BRACED_POINT = re.compile(r"(?<=\d) ?(?:\\text ?)?\{ ?\. ?\} ?(?=\d)")
 _BRACED_THOUSANDS = re.compile(r"(?<!\\)\{(\d{1,3}(?:,\d{3})+)\}")
@@ -80,9 +81,11 @@ def clean(text: str) -> str:
     if text.isascii() and text.isalnum():
         return text
     if not text.isascii():
-        text = _CURRENCY_BEHIND.sub(r"\1\3\2", ascii_signs(text))
+        text = ascii_signs(text)
     if "\\" in text:
         text = _clean_commands(text)
+    if not text.isascii():
+        text = _CURRENCY_BEHIND.sub(r"\1\3\2", text)
     if ">" in text and "<" in text:
         text = _ANGLES.sub(r"\1\\langle \2\\rangle \3", text)
     if CURRENCY in text or "$" in text:
@@ -121,6 +124,8 @@ def _clean_commands(text: str) -> str:
         text = _SINGLE_BACKSLASH.sub(r"\\\\", text)  # Unescaping left one backslash between rows.
     if "\\overline" in text or "\\dot" in text or "\\bar" in text:
         text = _REPEATING.sub(_repeating_fraction, text)
+    if "\\prime" in text:
+        text = _RAISED_PRIMES.sub(lambda primes: "'" * primes.group().count("prime"), text)
     if "\\b" in text:
         text = _SWITCHED.sub(r"{\\mathbf ", text)
     if "quad" in text:
@@ -133,7 +138,8 @@ def _clean_commands(text: str) -> str:
 
 def _repeating_fraction(found: re.Match[str]) -> str:
     r"""Return a repeating decimal, such as `0.1\overline{6}`, as a fraction."""
-    whole, fixed, repeated = found.groups()
+    whole, fixed, group, digit = found.groups()
+    repeated = group or digit
     top = int(whole + fixed + repeated) - int((whole + fixed) or 0)
     return f"\\frac{{{top}}}{{{(10 ** len(repeated) - 1) * 10 ** len(fixed)}}}"
 

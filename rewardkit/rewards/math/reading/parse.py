@@ -387,7 +387,7 @@ class _Descent:
                     factors.append(self.unary())
             elif token.kind == "op" and token.value == "/":
                 self.advance()
-                factors = [Div(_product(factors), self.unary())]
+                factors = [_quotient_of(_product(factors), self.unary())]
             elif token.kind == "binary":
                 self.advance()
                 factors = [App(token.value, (_product(factors), self.unary()))]
@@ -479,6 +479,13 @@ class _Descent:
 
 def _product(factors: list[Node]) -> Node:
     return factors[0] if len(factors) == 1 else Mul(tuple(factors))
+
+
+def _quotient_of(top: Node, bottom: Node) -> Node:
+    """Return a quotient. A percent sign behind two numbers applies to their quotient: `55/3 %`."""
+    if isinstance(bottom, Percent) and isinstance(top, Num) and isinstance(bottom.value, Num):
+        return Percent(Div(top, bottom.value))
+    return Div(top, bottom)
 
 
 def _is_set(node: Node) -> bool:

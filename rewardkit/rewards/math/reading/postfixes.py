@@ -15,6 +15,7 @@ from rewardkit.rewards.math.reading.nouns import SCALES
 from rewardkit.rewards.math.tree.nodes import (
     Add,
     App,
+    Const,
     Degree,
     Div,
     Fn,
@@ -24,6 +25,8 @@ from rewardkit.rewards.math.tree.nodes import (
     Percent,
     Pow,
     Quantity,
+    Rel,
+    Seq,
     Sym,
 )
 from rewardkit.rewards.math.units import ORDINALS
@@ -66,6 +69,8 @@ def _raise(parser: Parser, base: Node) -> Node:
     if exponent.kind in ("degree", "prime") or (exponent == ("open", "{") and _marks_only(parser)):
         return _mark(parser, base)
     power = parser.exponent()
+    if isinstance(base, Seq) and base.opening == "{" and len(base.items) == 1:
+        base = base.items[0]  # Braces that group: `\\{x-1\\}^2`.
     if isinstance(base, Sym) and parser.at("op", "_"):
         parser.advance()
         base = Sym(f"{base.name}_{raw_group(parser)}")  # v^2_0 is v_0^2
@@ -123,6 +128,8 @@ def with_words(parser: Parser, value: Node) -> Node:
     if parser.kind() == "letters":
         return Quantity(value, parser.advance().value, bare=True)
     unit = _unit(parser)
+    if isinstance(value, Sym) and (domain := _domain(unit)):
+        return Rel(("in",), (value, Const(domain)))
     first, _, rest = unit.partition(" ")
     while first.casefold() in SCALES:
         value = _times(value, Num(SCALES[first.casefold()]))
@@ -131,6 +138,15 @@ def with_words(parser: Parser, value: Node) -> Node:
     if unit in ORDINALS:
         return _ordinal(value, unit)
     return Quantity(value, unit) if unit else value
+
+
+_DOMAINS = {"integer": "Z", "natural number": "N", "rational number": "Q", "real number": "R"}
+
+
+def _domain(words: str) -> str | None:
+    """Return the named set of which words state that something is a member, such as "is an integer"."""
+    article, _, noun = words.casefold().removeprefix("is ").partition(" ")
+    return _DOMAINS.get(noun) if article in ("a", "an") else None
 
 
 def _ordinal(value: Node, ending: str) -> Node:

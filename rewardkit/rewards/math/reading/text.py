@@ -89,8 +89,8 @@ _DATE_FORMS = (
 def unwrap(text: str) -> str:
     """Return the words of an answer without LaTeX text commands, braces or surrounding punctuation."""
     if "\\" in text:
-        text = _SPACE.sub(" ", _COMMAND.sub(" ", text)).replace("~", " ")
-    text = text.replace("{", " ").replace("}", " ").replace("$", " ")
+        text = _SPACE.sub(" ", _COMMAND.sub(" ", text))
+    text = text.replace("~", " ").replace("{", " ").replace("}", " ").replace("$", " ")
     joined = " ".join(text.split())
     edges = ' .,;:!。，；：*`"' if _PRIMED.fullmatch(joined) else " .,;:!。，；：*`\"'"
     return joined.strip(edges).rstrip("\\")

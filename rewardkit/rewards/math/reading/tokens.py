@@ -71,6 +71,7 @@ _COLUMNS = re.compile(r"\s*(?:\[[lcrtb]\]|\{[\s|:@{}]*[lcr][lcr|:@{}\s]{0,40}\}(
 r"""Pattern of the columns behind the name of an environment: `\begin{aligned}[t]`."""
 _ARRAY_COLUMNS = re.compile(r"(?:\s*\[[ctb]\])?\s*\{[\s|:@{}]*[lcr][lcr|:@{}\s]{0,40}\}")
 r"""Pattern of the columns that every array has: `\begin{array}{c|c}`."""
+_RAISED = re.compile(r"\s*\^")
 _BRACKET = re.compile(r"\s*\(")
 _BASE = re.compile(r"(\d{1,3})(?=\s*\()")
 _NUMBER_NEXT = re.compile(r"\s*[-+]?\s*[\d.]")
@@ -210,6 +211,8 @@ def _command(name: str, text: str, position: int, tokens: list[Token]) -> int:
             tokens.extend(tokenize(expand(f"\\{inner}")))
         elif name == "mathbf" and inner.isupper() and inner.isalpha() and inner.isascii():
             tokens.extend(map(_letter, inner))  # The letters are a product of matrices.
+        elif inner == "e" and _RAISED.match(text, position):
+            tokens.append(_letter(inner))
         else:
             _text(inner, tokens, bare=name != "text")
         return position
