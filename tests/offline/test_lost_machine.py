@@ -19,6 +19,7 @@ from rewardkit.offline import score_file
 from rewardkit.offline.on_ray import RaySettings, RayWorkers
 from rewardkit.registry import Registry, load_reward_file
 from tests.generation.endpoints import Server
+from tests.living import until
 
 if find_spec("ray") is None:  # importing it takes a second, in each process that collects
     pytest.skip("Ray is not installed: pip install 'rewardkit[ray]'", allow_module_level=True)
@@ -42,7 +43,7 @@ def cluster() -> Iterator[Any]:
     from ray.cluster_utils import Cluster
 
     size = 100 << 20
-    head = {"num_cpus": 1, "object_store_memory": size, "include_dashboard": False}
+    head = {"wait": False, "num_cpus": 1, "object_store_memory": size, "include_dashboard": False}
     made = Cluster(initialize_head=True, head_node_args=head)
     ray.init(address=made.address, log_to_driver=False, logging_level="ERROR")
     yield made
@@ -52,8 +53,12 @@ def cluster() -> Iterator[Any]:
 
 @pytest.fixture
 def second(cluster: Any) -> Any:
-    added = cluster.add_node(num_cpus=1, object_store_memory=100 << 20)
-    cluster.wait_for_nodes()
+    import ray
+
+    before = {node["NodeID"] for node in ray.nodes()}
+    # Ray's own waits end after 30 s, however busy the machine is.
+    added = cluster.add_node(wait=False, num_cpus=1, object_store_memory=100 << 20)
+    until(lambda: any(one["Alive"] and one["NodeID"] not in before for one in ray.nodes()), seconds=600)
     return added
 
 
