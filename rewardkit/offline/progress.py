@@ -107,6 +107,6 @@ def _check_same(about: Path, fingerprint: dict[str, Any], out: Path, resume: boo
     changed = [key for key in now if before.get(key) != now[key]]
     if changed:
         raise InputError(
-            f"cannot resume {out}: {', '.join(changed)} changed since the interrupted run; "
-            "pass --restart to discard the results of that run"
+            f"cannot resume {out}: {', '.join(changed)} changed since the interrupted run; use the earlier "
+            "values, or pass --restart to discard the results of that run"
         )

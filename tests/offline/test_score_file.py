@@ -168,7 +168,7 @@ def test_progress_of_a_version_that_kept_other_counts_is_refused(tmp_path: Path)
 def test_progress_of_a_different_run_is_refused(tmp_path: Path) -> None:
     file, out = _interrupted(tmp_path)
     with Scorer(options={"gsm8k": {"format_score": 0.5}}) as other:
-        with pytest.raises(InputError, match=r"cannot resume.*rewards changed.*--restart"):
+        with pytest.raises(InputError, match=r"cannot resume.*rewards changed.*earlier values.*--restart"):
             score_file(file, out, scorer=other, resume=True)
         score_file(file, out, scorer=other, restart=True)
     assert pq.read_table(out)["score"].to_pylist()[1] == 0.5

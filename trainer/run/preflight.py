@@ -114,7 +114,9 @@ def _check_lock(config: Config, rewards: RewardSource, data_sources: set[str]) -
     if moved:
         more = f" (and {len(moved) - 1} more)" if len(moved) > 1 else ""
         raise ConfigError(
-            f"reward.lock={path}: a reward has changed since the lock file was written: {moved[0]}{more}"
+            f"reward.lock={path}: a reward has changed since the lock file was written: {moved[0]}{more}; "
+            "undo the change, write the file again with `rewardkit lock FILE` to accept it, or unset "
+            "reward.lock"
         )
 
 

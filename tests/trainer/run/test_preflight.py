@@ -371,7 +371,7 @@ def test_a_run_does_not_begin_where_a_reward_is_not_that_of_its_lock(
     assert run(["lock", str(parquet), "--lock", str(lock)]) == 0
     check(settings(parquet, model_folder, tmp_path, f"reward.lock={lock}"))
     other = (f"reward.lock={lock}", "reward.options.gsm8k.format_score=0.5")
-    with pytest.raises(ConfigError, match=r"format_score: .* 0\.5"):
+    with pytest.raises(ConfigError, match=r"format_score: .* 0\.5.*rewardkit lock.*unset reward\.lock"):
         check(settings(parquet, model_folder, tmp_path, *other))
 
 
