@@ -16,6 +16,7 @@ from torch import Tensor
 from rewardkit.trainer.algorithms.advantages import ESTIMATORS
 from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.config.root import masks_late
+from rewardkit.trainer.logging.console import CRITIC_ONLY
 from rewardkit.trainer.logging.metrics import Clock, batch_metrics
 from rewardkit.trainer.logging.utilization import peak_flops, utilization
 from rewardkit.trainer.models.sharding import language_model
@@ -160,6 +161,8 @@ def update_models(run: TrainingRun, batch: Batch, step: int, clock: Clock) -> di
     if run.critic is None or step > run.config.trainer.critic_warmup:
         with clock("update_actor"):
             metrics |= _named("actor", run.actor.update(batch, step, seed))
+    else:
+        metrics[CRITIC_ONLY] = 1.0
     given = run.config.actor_rollout_ref.ref
     if run.reference is not None and given.sync_steps and step % given.sync_steps == 0:
         with clock("update_ref"):

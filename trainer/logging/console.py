@@ -24,6 +24,8 @@ COLUMNS: Mapping[str, str] = {
     "tokens/s": "perf/throughput",
     "s/step": "timing_s/step",
 }
+CRITIC_ONLY = "training/critic_warmup"
+"""Metric that a step has if it trained only the critic, because of `trainer.critic_warmup`."""
 SHOWN_STEPS = 15
 
 
@@ -56,7 +58,8 @@ class ConsoleSink:
             self._recent.append(metrics)
             if self._live is None:
                 shown = (f"{name} {_cell(metrics.get(key))}" for name, key in list(self._columns.items())[1:])
-                line = f"step {step}/{self._total}  {'  '.join(shown)}"
+                only = "  (critic only: trainer.critic_warmup)" if CRITIC_ONLY in metrics else ""
+                line = f"step {step}/{self._total}  {'  '.join(shown)}{only}"
                 self._console.print(line, highlight=False, soft_wrap=True)
         self._print_validation(metrics, step)
         self._progress.update(self._task, completed=step)
@@ -82,7 +85,8 @@ class ConsoleSink:
         for name in self._columns:
             table.add_column(name, justify="right", min_width=8)
         for metrics in self._recent:
-            table.add_row(*(_cell(metrics.get(key)) for key in self._columns.values()))
+            step, *cells = (_cell(metrics.get(key)) for key in self._columns.values())
+            table.add_row(f"{step} critic only" if CRITIC_ONLY in metrics else step, *cells)
         return Group(table, self._progress) if self._recent else Group(self._progress)
 
     def _print_validation(self, metrics: dict[str, float], step: int) -> None:

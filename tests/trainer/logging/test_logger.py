@@ -19,7 +19,7 @@ from rewardkit.errors import ConfigError
 from rewardkit.text import printable
 from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.logging import logger as logger_module
-from rewardkit.trainer.logging.console import ConsoleSink
+from rewardkit.trainer.logging.console import CRITIC_ONLY, ConsoleSink
 from rewardkit.trainer.logging.logger import Logger
 from rewardkit.trainer.run import checks
 
@@ -220,6 +220,15 @@ def test_the_console_has_a_live_table_on_a_terminal() -> None:
     assert "tokens/s" in said
     assert "1/10" in said
     assert "\x1b[31mred" not in said, "a response cannot steer the terminal"
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_a_step_that_trains_only_the_critic_is_marked(terminal: bool) -> None:
+    file = io.StringIO()
+    sink = ConsoleSink(Console(file=file, force_terminal=terminal, width=120), 10)
+    sink.log({**STEP, CRITIC_ONLY: 1.0}, 1)
+    sink.close()
+    assert "critic only" in file.getvalue() and "critic only" not in shown(terminal)
 
 
 def test_control_characters_are_shown_as_signs() -> None:
