@@ -18,7 +18,7 @@ from rewardkit.datasets_prep import DATASETS, find_dataset
 from rewardkit.errors import InputError, OptionsError, did_you_mean
 from rewardkit.evaluating.datasets import Benchmark, DatasetsRun, OnStep, run_datasets
 from rewardkit.evaluating.parts import dropped_sources, lost_rows, parts_of
-from rewardkit.evaluating.pooling import pooled_line
+from rewardkit.evaluating.pooling import NamelessRows, pooled_line
 from rewardkit.evaluating.result import Evaluation, unscored_problem
 from rewardkit.evaluation.evaluation import figures_by_flag, figures_by_source
 from rewardkit.evaluation.html.report import write_report
@@ -274,7 +274,10 @@ def _files(
         }
         scored = _scored(made, files if kept and not had else None, how, kept=kept is not None)
         read = [*dict.fromkeys(made.get(part.word, part.word) for part in parts)]
-        groups = read_groups(read, how.options, prefix)
+        alone = NamelessRows()
+        groups = read_groups(read, how.options, prefix, on_row=alone.see)
+        if alone.line:
+            how.on_note(alone.line)
         origins = [origin_of(word) for word in files if word != STDIN]
         if line := pooled_line(files, origins, groups):
             how.on_note(f"warning: {line}")

@@ -1,15 +1,37 @@
-"""Detection of evaluations that pool the responses of several models or runs in one figure."""
+"""Remarks on how an evaluation groups responses: by models that it pools, and by rows that name no prompt."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
 
-from rewardkit.evaluation.scored import Groups
+from rewardkit.evaluation.scored import Groups, ScoredRow, named_prompt, status_of
 from rewardkit.offline.origins import Origin, changes_line, differences, reward_changes, some
 
 _FILES = 2
 """Number of files that `rewardkit compare` reads."""
+
+
+class NamelessRows:
+    """Counter of rows without a prompt, each of which counts as a prompt of its own."""
+
+    def __init__(self) -> None:
+        self._places: set[int] = set()
+
+    def see(self, row: ScoredRow) -> None:
+        """Count a row of `read_rows`, unless it names its prompt. Rows that cannot be read do not count."""
+        if named_prompt(row) is None and status_of(row) != "invalid":
+            self._places.add(row["place"])
+
+    @property
+    def line(self) -> str:
+        """Line about the counted rows, or "" if there are none."""
+        if not self._places:
+            return ""
+        return (
+            f"rows without a prompt: {len(self._places):,}; each counts as a prompt of its own in pass@k and "
+            "intervals; name the column of the prompt or of its id with --prompt-key"
+        )
 
 
 def pooled_line(files: Sequence[str], origins: Sequence[Origin], groups: Groups) -> str:

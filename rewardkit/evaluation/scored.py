@@ -244,6 +244,12 @@ def prompt_key(row: ScoredRow) -> str:
     The key is the group of the row if it has one, otherwise the text of the prompt with a digest of its
     pictures, an id, or the number of the row, in this order of preference.
     """
+    named = named_prompt(row)
+    return f"row {row['place']}" if named is None else named
+
+
+def named_prompt(row: ScoredRow) -> str | None:
+    """Return the key of the prompt that a row names by a group, a text or an id, or None."""
     if row.get(GROUP) is not None:
         return str(row[GROUP])
     prompt = row.get("prompt")
@@ -256,7 +262,7 @@ def prompt_key(row: ScoredRow) -> str:
     for name in PROMPT_IDS:
         if row.get(name) is not None:
             return str(row[name])
-    return f"row {row['place']}"
+    return None
 
 
 # --- rows with rewardkit's column names ------------------------------------------------------------------

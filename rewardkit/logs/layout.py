@@ -434,7 +434,7 @@ def _no_response(file: RowFile, names: RowNames, first: RawRow, found: TrialResu
         many = "several columns hold responses" if found.parallel else "no response column found"
         return InputError(with_columns(f"{path}: {many}; pass {which}", first))
     if names.prompt and isinstance(value_at(first, names.prompt), list):
-        what = ", only prompts; pass --model or --url, or begin with `rewardkit generate`"
+        what = ", only prompts; write responses with `rewardkit generate` or `rewardkit eval --model`"
         return _no_column(file, "response", "--response-key", list(first), what)
     what = ", and no column contains text" if not any(map(_is_said, first.values())) else ""
     return _no_column(file, "response", "--response-key", list(first), what)

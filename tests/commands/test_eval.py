@@ -232,5 +232,8 @@ def test_a_file_without_rows_and_a_file_of_prompts_are_named(
     assert "empty.jsonl is empty" in capsys.readouterr().err
     row = {"data_source": "gsm8k", "prompt": [{"role": "user", "content": "2+2?"}], "ground_truth": "4"}
     (tmp_path / "prompts.jsonl").write_text(json.dumps(row))
-    assert run(["eval", str(tmp_path / "prompts.jsonl")]) == 2
-    assert "only prompts; pass --model or --url" in capsys.readouterr().err
+    for command in ("eval", "score"):
+        assert run([command, str(tmp_path / "prompts.jsonl")]) == 2
+        said = capsys.readouterr().err
+        assert "`rewardkit generate`" in said and "`rewardkit eval --model`" in said
+        assert said.count("--") == 1  # no option of the command itself, since score has no --model

@@ -11,6 +11,8 @@ import pytest
 
 import rewardkit
 from rewardkit.cli import run
+from rewardkit.offline import ReadOptions
+from rewardkit.rows import RowNames
 from tests.evaluating.test_evaluate import rows, written
 from tests.generation.endpoints import Server
 
@@ -59,6 +61,21 @@ def test_rows_that_name_their_models_are_told(tmp_path: Path) -> None:
     assert warnings(first) == []
     (line,) = warnings(first, second)
     assert "large; small" in line
+
+
+def test_rows_without_a_prompt_are_told_with_the_option_that_names_it(tmp_path: Path) -> None:
+    bare = [row | {"prompt": None, "question number": i // 2} for i, row in enumerate(rows(*[True] * 4))]
+    file = written(tmp_path / "bare.jsonl", bare)
+    notes: list[str] = []
+    found = rewardkit.evaluate(file, on_note=notes.append)
+    assert found.figures["gsm8k"].prompts == 4
+    (line,) = [line for line in notes if "--prompt-key" in line]
+    assert "4" in line and "pass@k" in line
+    notes.clear()
+    options = ReadOptions(RowNames(prompt="question number"))
+    found = rewardkit.evaluate(file, options=options, out=tmp_path / "out.jsonl", on_note=notes.append)
+    assert found.figures["gsm8k"].prompts == 2
+    assert not [line for line in notes if "--prompt-key" in line]
 
 
 def test_a_receipt_of_other_content_is_not_believed(tmp_path: Path) -> None:
