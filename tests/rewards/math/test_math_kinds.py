@@ -80,6 +80,7 @@ def test_generated_notations_are_paid_as_labelled(pairs: Maker) -> None:
         ("\\{5,6,7\\}", "\\{k: k\\text{ is a real number and }5\\le k\\le 7\\}", False),
         ("(5,4)", "5+4i", False),
         ("(0,1)", "j", False),
+        ("\\vec{F}=(8,14)", "F_x=8, F_z=14", False),
         ("(5,4)", "5x+4y", False),
         ("\\nabla f=\\langle yz, xz, xy\\rangle", "yz\\,\\vec{i} + xz\\,\\vec{j} + xy\\,\\vec{k}", True),
         ("\\nabla f=\\langle yz, xz, xy\\rangle", "yz\\,\\vec{i} - xz\\,\\vec{j} + xy\\,\\vec{k}", False),

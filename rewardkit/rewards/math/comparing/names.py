@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from rewardkit.rewards.math.comparing.scalar import equal, is_scalar
 from rewardkit.rewards.math.policies import DEFAULT
+from rewardkit.rewards.math.reading.listing import ANYTHING
 from rewardkit.rewards.math.reading.text import fold
 from rewardkit.rewards.math.reading.words import LEADS, table
 from rewardkit.rewards.math.tree.nodes import (
@@ -247,13 +248,20 @@ def labels(items: Iterable[Node]) -> set[Node]:
 
 
 def joined_components(label: Node, items: Sequence[Node]) -> Seq | None:
-    """Return the values of `v_x = 1, v_y = 2` in the order of the axes, as the vector `v`, or None."""
+    """Return the values of `v_x = 1, v_y = 2` in the order of the axes, as the vector `v`, or None.
+
+    A missing component before the last one equals nothing.
+    """
     if not (isinstance(label, Sym) and 1 < len(items) <= len(_AXES)):
         return None
-    values = dict(found for item in items if (found := assignment(item)) is not None)
-    parts = [values.get(Sym(f"{label.name}_{axis}")) for axis in _AXES[: len(items)]]
-    known = tuple(part for part in parts if part is not None)
-    return Seq("(", ")", known) if len(known) == len(items) else None
+    named = dict(found for item in items if (found := assignment(item)) is not None)
+    axes = [Sym(f"{label.name}_{axis}") for axis in _AXES]
+    if len(named) < len(items) or not named.keys() <= set(axes):
+        return None
+    values = [named.get(axis, ANYTHING) for axis in axes]
+    while values[-1] == ANYTHING:
+        values.pop()
+    return Seq("(", ")", tuple(values))
 
 
 _AXES = "xyz"
