@@ -1,6 +1,6 @@
-"""Access control, which checks the tokens of requests and the origins of the web pages that send them.
+"""Access control. It checks the token of each request, and the origin of requests sent by web pages.
 
-Decisions depend only on the headers, and are made before the body is read. Limits on load are in `admission`.
+Access is decided from the headers alone, before the server reads the body. Load limits are in `admission`.
 """
 
 from __future__ import annotations
@@ -75,10 +75,10 @@ class Access:
 
     def _has_token(self, headers: Headers) -> bool:
         same = [hmac.compare_digest(sent, token) for sent in _credentials(headers) for token in self._tokens]
-        return any(same)  # compares all tokens, so that the duration reveals nothing
+        return any(same)  # Comparing with every token makes the duration independent of which token matched.
 
     def _may_call(self, origin: bytes, headers: Headers) -> bool:
-        if headers.get(b"sec-fetch-site") in (b"same-origin", b"none"):  # pages cannot set this header
+        if headers.get(b"sec-fetch-site") in (b"same-origin", b"none"):  # Web pages cannot set this header.
             return True
         if origin in self._origins or b"*" in self._origins:
             return True
@@ -87,7 +87,8 @@ class Access:
     def _is_ours(self, host: bytes) -> bool:
         """Return True if `Host` is a name of this server.
 
-        A malicious page can make its own host name resolve to this server, but then `Host` is that name.
+        A malicious page can make its own host name resolve to this server, but such requests carry the page's
+        host name in `Host`.
         """
         if host in self._good_hosts:
             return True

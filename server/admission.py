@@ -1,12 +1,11 @@
-"""Admission of work to the server, in one place for all routes, with a share for each client.
+"""Admission control for all routes, with a fair share for each client.
 
-If a limit is exceeded, the server immediately responds with "try again in n seconds". It limits the bytes of
-request bodies in memory, and the samples that are being scored or waiting for a worker. A client that is
-within its share of a limit is admitted even if another client has used up the limit. Addresses get equal
-shares, and so do the clients at an address, so that a client gains nothing from many names. Because these
-numbers say little about time, admission also estimates when a request would be done, and refuses the request
-if that would be too late for the client. The order in which workers process requests is in
-`rewardkit.scoring.turns`.
+If a limit is exceeded, the server immediately responds with "try again in n seconds". The limits cover the
+bytes of request bodies in memory, and the samples that are being scored or waiting for a worker. A client
+that is within its share of a limit is admitted even if another client has used up the limit. Addresses get
+equal shares, and the clients at an address divide its share equally. A client therefore gains nothing by
+using many names. Admission also estimates when a request would be done, and refuses the request if the client
+would have given up by then. The order in which workers process requests is in `rewardkit.scoring.turns`.
 """
 
 from __future__ import annotations
@@ -27,14 +26,17 @@ from rewardkit.scoring.jobs import UNKNOWN_S, Client, address_of
 from rewardkit.server.request import CurrentRequest
 
 RESERVE_SHARE = 0.1
-"""Share of a request's time limit that must be left when the request is expected to be done. This reserve is
-needed because the estimate may be wrong."""
+"""Share of a request's time limit that must be left when the request is expected to be done.
+
+The reserve allows for errors in the estimate.
+"""
 
 RESERVE_S = 6.0
-"""Minimum reserve in seconds, limited to `MOST_RESERVE_SHARE` of the time limit."""
+"""Minimum time in seconds to leave before a request's time limit, but at most `MOST_RESERVE_SHARE` of the
+limit."""
 
 MOST_RESERVE_SHARE = 0.6
-"""Maximum share of a time limit that is reserved because of `RESERVE_S`."""
+"""Maximum share of a request's time limit that `RESERVE_S` may reserve."""
 
 BODY_TIMEOUT_S = 60.0
 """Time limit in seconds for each piece of a body to arrive."""
@@ -53,10 +55,10 @@ AT_ONCE = 4
 """Number of small requests that the event loop handles for one address before it turns to other addresses."""
 
 _TURN_BYTES = 2_048
-"""Size of a body from which a request takes another turn."""
+"""Number of bytes in a request body that cost one turn in the event loop."""
 
 _SEVERAL_S = 1.0
-"""Seconds after a request from another address for which addresses take turns."""
+"""Number of seconds for which addresses take turns after requests from different addresses have arrived."""
 
 _LEARNING_RATE = 0.1
 """Weight of the newest batch in the moving average of seconds per sample."""
@@ -151,7 +153,8 @@ class Admission:
         if self.samples and self._exceeds(n, self.samples, self.max_samples, self._samples, client):
             raise self._full(f"{self.samples} samples are being scored", max(1.0, self.wait_s / 2))
         done_s = self._done_in_s(counts, client)
-        if done_s > latest_s(timeout_s) and self._clients:  # not applied to a lone request
+        # The check does not apply if the server is otherwise idle.
+        if done_s > latest_s(timeout_s) and self._clients:
             why = f"scoring would take {done_s:.1f} s, and the time limit is {timeout_s:.0f} s"
             raise self._full(why, done_s / 4)
         self.samples += n
@@ -170,10 +173,10 @@ class Admission:
         self._mean_s[label] = before + _LEARNING_RATE * (seconds - before)
 
     def _exceeds(self, n: int, held: int, limit: int, by_client: Counter[Hashable], client: Hashable) -> bool:
-        """Return True if `n` more exceed the limit, and the shares of the client and its address.
+        """Return True if `n` more samples or bytes would exceed the total limit as well as the fair share.
 
-        A client within its share of its address is admitted although others at the address use more, until
-        the address uses twice its share.
+        If a client is within its share but other clients at its address use too much, the client is still
+        admitted until the address uses twice its share.
         """
         if held + n <= limit:
             return False
@@ -192,10 +195,10 @@ class Admission:
     def _done_in_s(self, counts: Mapping[str, int], client: Hashable) -> float:
         """Return the estimated number of seconds until a new request would be done.
 
-        By that time, every earlier request from the same client has received at most as much worker time as
-        the new request, every other client at the address at most as much as this client in total, and every
-        other address at most as much as this address. Samples whose cost is unknown never cause the refusal
-        of their own request, because the cost would then stay unknown.
+        When a request is done, every earlier request from the same client has received at most as much worker
+        time as the new request, every other client at the address at most as much as this client in total,
+        and every other address at most as much as this address. A request is never refused because of samples
+        with an unknown cost, because the server could then never measure the cost.
         """
         own_s = sum(self._mean_s.get(label, 0.0) * count for label, count in counts.items())
         if not own_s:
@@ -243,11 +246,11 @@ class Admission:
 
 
 class LoopTurns:
-    """Turns of the clients in the event loop, which handles small requests itself.
+    """Scheduler of small requests, which the event loop handles itself. Clients take turns.
 
-    While several addresses send requests, an address gets `AT_ONCE` turns before the others get theirs. The
-    clients at an address take its turns one after another. A large request takes several turns. An address
-    that is alone never waits.
+    While several addresses send requests, each address in turn gets `AT_ONCE` turns. The clients at one
+    address share the address's turns in rotation. A large request takes several turns. An address that is
+    alone never waits.
     """
 
     def __init__(self) -> None:
@@ -256,7 +259,7 @@ class LoopTurns:
         self._taken: Counter[Hashable] = Counter()
         """Number of turns that each address has taken since the last round."""
         self._waiting: dict[Hashable, dict[Hashable, deque[tuple[asyncio.Future[None], int]]]] = {}
-        """Requests that wait, by address and client, each with its number of turns."""
+        """Waiting requests by address and client, each with the number of turns that the request needs."""
         self._round: asyncio.Handle | None = None
 
     async def take(self, client: Client, now: float, size: int = 0) -> None:
@@ -284,7 +287,10 @@ class LoopTurns:
         await begins
 
     def _next_round(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Give each waiting address its turns. The loop then handles the requests, and calls this again."""
+        """Give each waiting address its turns.
+
+        The event loop then handles the requests and calls this method again.
+        """
         self._taken.clear()
         self._round = loop.call_soon(self._next_round, loop) if self._waiting else None
         for address, clients in list(self._waiting.items()):
@@ -293,7 +299,7 @@ class LoopTurns:
                 begins, turns = requests.popleft()
                 del clients[client]
                 if requests:
-                    clients[client] = requests  # behind the other clients at this address
+                    clients[client] = requests  # The client goes behind the other clients at its address.
                 if not begins.done():  # the request may have been cancelled
                     begins.set_result(None)
                     self._taken[address] += turns
@@ -314,15 +320,15 @@ def latest_s(timeout_s: float) -> float:
 
 
 class Body:
-    """Body of a request, with limits on its size and speed. Bytes are counted when they arrive.
+    """Request body with limits on its size and arrival rate. Bytes are counted when they arrive.
 
     Args:
         request: Request to which the body belongs.
         admission: Admission control in which the bytes of the body are counted.
         headers: Headers of the request.
         max_bytes: Maximum size. Larger bodies get status 413, even without a Content-Length.
-        streamed: True if the body is scored line by line while it arrives. The size of such a body is not
-            limited, since it is never in memory as a whole.
+        streamed: True if the body is scored line by line while it arrives. The size of a streamed body is not
+            limited, because the body is never in memory as a whole.
     """
 
     def __init__(

@@ -61,7 +61,7 @@ _ELSEWHERE = {
     "/run_code": "start the server with --run-code",
     "/get_reward": "OpenRLHF's rewards are at /openrlhf/SOURCE",
 }
-"""Advice for paths that users may expect but that do not exist, by path."""
+"""Advice by path, for paths that do not exist but that users may expect."""
 
 REFRESH_S = 1.0
 """Seconds between updates of the gauges. Other server processes include these gauges in their metrics."""
@@ -87,7 +87,9 @@ def create_app(
     tasks: Mapping[str, TaskSet] | None = None,
     begin_trace: BeginTrace | None = None,
 ) -> FastAPI:
-    """Create the application. The caller must close the scorer and the sandbox after the server has stopped.
+    """Create the application.
+
+    After the server has stopped, the caller must close the scorer and the sandbox.
 
     Args:
         scorer: Scorer that scores the samples.
@@ -104,7 +106,8 @@ def create_app(
             thread.
         ground_truths: Index of ground truths by prompt, for protocols that do not send ground truths.
         on_failure: Reward for samples that could not be scored, for protocols that need a number.
-        scorer_bytes: Maximum memory of a scoring process, or None for no limit. Larger ones are replaced.
+        scorer_bytes: Maximum memory of a scoring process, or None for no limit. A process that uses more is
+            replaced.
         processes: Number of server processes. The limits apply to each process.
         tasks: Task sets for environment protocols, by name. Without task sets, the protocols have no routes.
         begin_trace: Function that begins a span for each request, such as `traces.Traces.begin`, or None to
@@ -144,7 +147,7 @@ def create_app(
         access_log=access_log,
         begin_trace=begin_trace,
     )
-    if cors_origins:  # wraps the guard; handles only requests with an Origin header
+    if cors_origins:  # This middleware wraps the guard, and handles only requests with an Origin header.
         app.add_middleware(
             CORSMiddleware,
             allow_origins=cors_origins,
@@ -223,7 +226,7 @@ def _add_run_code(app: FastAPI, sandbox: Pool, metrics: Metrics, requests: Reque
             return reply(sandbox_error(asked))
         current = CURRENT.get()
         client = current.client if current is not None else Client()
-        timeout_s = (current and current.timeout_s) or math.inf  # clients have no time limit by default
+        timeout_s = (current and current.timeout_s) or math.inf  # Clients have no time limit by default.
         began = time.monotonic()
         with (
             requests.admission.room_for({"/run_code": 1}, timeout_s, client),
@@ -253,7 +256,10 @@ def _pickled_program(rows: ServedRows, question: Question, scores: Sequence[Scor
 
 
 RUN_CODE = Exchange(_read_program, _pickled_program, has_status=True)
-"""Exchange that decodes a program for the sandbox. The reply is pickled, and is for the server itself."""
+"""Exchange that decodes a program for the sandbox.
+
+Its pickled reply is read by the server itself, not by a client.
+"""
 
 
 def _answer_errors(app: FastAPI) -> None:

@@ -1,7 +1,7 @@
-"""Parses chat-templated text to find its turns, its template, and the start of the response.
+"""Parses chat-templated text: finds the turns, the template, and the start of the response.
 
-This module handles only text. `ground_truths` finds the row for a prompt. A response may contain anything,
-including template markers, so text after the prompt is never trusted.
+This module handles only text. The module `ground_truths` finds the row for a prompt. A response may contain
+anything, including template markers, so text after the prompt is never trusted.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ which makes the search fast."""
 _BARE_MARKER = re.compile(
     r"(?m)^(?:(?P<bare>system|user|assistant|model)\n|(?P<named>System|Human|User|Assistant):)"
 )
-"""Pattern for the beginning of a turn if special tokens were lost in decoding, or the template has none."""
+"""Pattern for the beginning of a turn in text without special tokens.
+
+They may have been removed in decoding, or the template may have none.
+"""
 
 _SPECIALS_FIRST = re.compile(rf"(?:\s*(?:{SPECIAL.pattern}))*")
 
@@ -43,7 +46,10 @@ _OWN_FAMILY = frozenset({"chatml", "llama3", "gemma", "phi", "harmony"})
 """Groups of the pattern that identify a template. All other groups are for Llama 2 and Mistral."""
 
 _TAIL = 200
-"""Number of characters at the end of a truncated prompt to search for. At most half of the prompt is used."""
+"""Number of characters at the end of a truncated prompt to search for.
+
+The search uses at most the last half of the prompt.
+"""
 
 _ROLES = {
     "model": "assistant",
@@ -68,8 +74,8 @@ class ChatTurn(NamedTuple):
 def turns(text: str, *, bare: bool = False) -> list[ChatTurn]:
     """Split a text into turns at its role markers. A text without markers is one user turn.
 
-    Text before the first marker is a system turn, as in DeepSeek's template. Empty turns are left out, except
-    for assistant turns.
+    Text before the first marker becomes a system turn, because DeepSeek's template puts the system prompt
+    there. Empty turns are left out, except for assistant turns.
 
     Args:
         text: Text of a conversation.
@@ -90,7 +96,7 @@ def plain(text: str) -> str:
 
 
 def message_turns(messages: Iterable[Mapping[str, Any]]) -> list[ChatTurn]:
-    """Convert chat messages to turns. Parts of a message that are not text are left out."""
+    """Convert chat messages to turns. Message parts other than text, such as pictures, are left out."""
     return [ChatTurn(str(m.get("role", "user")), message_text(m)) for m in messages]
 
 
@@ -115,12 +121,13 @@ def messages_of(prompt: str) -> str | list[Message]:
 
 
 def split(text: str) -> tuple[str, str]:
-    """Split a text into prompt and response, if nothing else is known about them.
+    """Split a text into prompt and response, if neither of them is known from another source.
 
     The response is everything after the first assistant marker of the template with which the text begins, or
-    the whole text if there is no such marker. Later markers may be part of the response. If they were used, a
-    response could choose which part of itself is scored. A prompt with several turns is therefore cut at its
-    first reply. Such prompts must be sent separately, sent as messages, or indexed.
+    the whole text if there is no such marker. Later markers may be part of the response. If the split used
+    later markers, a response could choose which part of itself is scored. A prompt with several turns is
+    therefore cut at the first reply of the assistant. Clients must send such a prompt separately or as
+    messages, or the server must index the prompt.
     """
     start = _first_reply(text, _template(text))
     return text[:start], strip_end(text[start:])
@@ -130,9 +137,9 @@ def response_in(query: str, prompt: str) -> str | None:
     """Return the response in a text with prompt and response, or None if the response cannot be found.
 
     If the text starts with the prompt, ignoring white space and leading special tokens, the rest is the
-    response. If the prompt was truncated, the response begins after the first occurrence of the prompt's end,
-    or else at the position that `split` finds. The prompt is also found if the tokenizer normalised it to
-    Unicode NFC.
+    response. If the prompt was truncated, the response begins after the first occurrence of the prompt's last
+    characters. If these do not occur, `split` finds the position. The prompt is also found if the tokenizer
+    normalised it to Unicode NFC.
     """
     if query.startswith(prompt):
         return strip_end(query[len(prompt) :])

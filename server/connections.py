@@ -21,7 +21,7 @@ REQUEST_TIMEOUT_S = 10.0
 limit, since a busy client may open thousands of connections before it sends the first request."""
 
 _GRACE_S = 1.0
-"""Additional seconds for reading bytes that arrived in time but while this process was busy."""
+"""Additional seconds for reading bytes that arrived in time while this process was busy."""
 
 _CLOSED_TOGETHER = 100
 """Number of allowed connections per idle connection that is closed when the maximum number of connections is
@@ -80,17 +80,17 @@ class LimitedHeaders(HttpToolsProtocol):
             super().on_headers_complete()
         elif not self.transport.is_closing():
             self._close(f"{MAX_PIPELINED} requests on it wait for an answer")
-            raise ConnectionAbortedError  # stops the parser, which may have many more requests
+            raise ConnectionAbortedError  # The error stops the parser, which may hold many more requests.
 
     def on_body(self, body: bytes) -> None:
-        """Handle a piece of a body. It does not count towards the size of headers."""
+        """Handle a piece of a body. Bytes of a body do not count towards the size of the headers."""
         self._unread = 0
         super().on_body(body)
 
     def shutdown(self) -> None:
-        """Close the connection. If its first request may still be arriving, wait for the request instead.
+        """Close the connection, unless its first request may still be arriving.
 
-        The response to that request closes the connection.
+        In that case, the connection closes after the response to the request.
         """
         asked = self.cycle is not None
         if asked:
@@ -124,6 +124,7 @@ class LimitedHeaders(HttpToolsProtocol):
         idle = [other for other in others if other._is_idle() and not other._unread and other is not self]
         silent = heapq.nsmallest(places, idle, key=lambda other: other._heard)
         for other in silent:
-            self.connections.discard(other)  # immediately, so that the next connection counts correctly
+            # The connection is removed immediately, so that the next connection counts correctly.
+            self.connections.discard(other)
             other.transport.abort()
         _log.warning("closed idle connections: %d (the limit of open connections is reached)", len(silent))

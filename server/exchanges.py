@@ -1,7 +1,8 @@
-"""Exchanges, each of which reads the samples of a kind of request and makes the answer from their Scores.
+"""Exchanges, each with a pair of functions for one kind of request.
 
-Both functions of an exchange are pure, so that a request can be handled in the event loop or, if it is large,
-in a scoring process (`request_runner`). Nothing in this module depends on HTTP.
+One function reads the samples, and the other converts their Scores to the answer. Both functions are pure, so
+the event loop can handle a small request, and a scoring process (`request_runner`) can handle a large
+request. Nothing in this module depends on HTTP.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from rewardkit.server.ground_truths import GroundTruthIndex
 
 SEND_GROUP = "send all responses to the prompt in one list to POST /score"
-"""Advice for a response that was sent alone, although its reward compares the responses to a prompt."""
+"""Advice for a single response whose reward compares several responses to a prompt."""
 
 NO_DATA_SOURCE = (
     "no data source given: put it in the path, send a label "
@@ -31,7 +32,7 @@ NO_DATA_SOURCE = (
 
 @dataclass(frozen=True)
 class ServedRows:
-    """Rows and settings that exchanges use. Scoring processes get a copy."""
+    """Rows and settings that exchanges use. Each scoring process gets a copy."""
 
     ground_truths: GroundTruthIndex | None = None
     tasks: Mapping[str, TaskSet] = field(default_factory=dict)
@@ -41,7 +42,7 @@ class ServedRows:
 
 
 class SampleOrProblem(NamedTuple):
-    """A sample, and the problem that prevents scoring the sample, or None."""
+    """A sample, with the problem that prevents scoring it, or None if there is no problem."""
 
     sample: Sample
     problem: str | None = None
@@ -63,7 +64,7 @@ class Question:
 
 
 Read = Callable[[ServedRows, bytes, str | None], Question]
-"""Function that reads a request: (rows, body, data source in the path or another fact) -> question."""
+"""Function that reads a request: (rows, body, data source from the path or another value) -> question."""
 
 Answer = Callable[[ServedRows, Question, Sequence[Score]], Reply]
 """Function that makes an answer: (rows, question, a Score for each sample) -> reply."""
@@ -77,11 +78,11 @@ class Exchange:
         read: Function that reads a request.
         answer: Function that makes the answer.
         timeout_s: Time limit for scoring in seconds, unless the request sets one, or None for the default.
-        has_status: True if the answer can report that a sample could not be scored. Otherwise a request
-            without any usable sample is refused, since the number that stands for a failure would look like a
+        has_status: True if the answer can report that a sample could not be scored. If False, a request
+            without any usable sample is refused, because the number returned for a failure would look like a
             score.
-        whole_groups: True if the samples in a request include all responses to their prompts. Trainers send
-            single responses, which are part of a larger group rather than a group of one.
+        whole_groups: True if the samples in a request include all responses to their prompts. This is False
+            for trainers that send each response of a group separately.
     """
 
     read: Read
@@ -107,7 +108,7 @@ def read_question(exchange: Exchange, rows: ServedRows, body: bytes, named: str 
         exchange: Kind of the request.
         rows: Rows and settings of the server.
         body: Body of the request.
-        named: Data source in the path, or another fact that is not in the body, or None.
+        named: Data source from the path, or another value that is not in the body, or None.
 
     Raises:
         InputError: The body cannot be read, the request has no data source, or all its rewards compare groups
@@ -137,7 +138,7 @@ def _scorable(question: Question) -> list[Sample]:
 
 
 class Answered(NamedTuple):
-    """Answer to a request."""
+    """Answer to a request, with its Scores and the problems to log."""
 
     reply: Reply
     scores: Sequence[Score]
@@ -196,7 +197,7 @@ def _refuse_misaddressed(rows: ServedRows, question: Question) -> None:
 
 
 def _refuse_alone(question: Question, *, all_of_them: bool) -> None:
-    """Add a problem to each lone sample whose reward compares groups.
+    """Add a problem to each sample that is alone in its group although its reward compares groups.
 
     Raises:
         InputError: All samples have this problem, and `all_of_them` is true.
@@ -221,7 +222,7 @@ def _refuse_alone(question: Question, *, all_of_them: bool) -> None:
 def _without_truths(rows: ServedRows, question: Question, scores: Sequence[Score]) -> str | None:
     """Return an error message if a request needs ground truths but has none, else None.
 
-    A sample without a ground truth is only `invalid` if its reward needs a ground truth.
+    A sample without a ground truth gets the status `invalid` only if its reward needs a ground truth.
     """
     if rows.ground_truths is not None or not question.samples or question.problems:
         return None

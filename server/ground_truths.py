@@ -1,7 +1,7 @@
-"""An index from prompts to rows, for trainers whose protocols have neither data source nor ground truth.
+"""Index from prompts to rows, for trainers that send neither a data source nor a ground truth.
 
-The index stores the rows in Arrow format and, for each prompt, a hash of eight bytes and a row number. Chat
-text is parsed by `chat`.
+The index stores the rows in Arrow format. It also stores an eight-byte hash and a row number for each prompt.
+Chat text is parsed by `chat`.
 """
 
 from __future__ import annotations
@@ -33,15 +33,16 @@ _SHOWN = 3
 class GroundTruthIndex:
     """Index of the rows in parquet files, by prompt.
 
-    A prompt is identified by the text of its turns. Special tokens, role markers and white space are ignored,
-    so a prompt is found as plain text and in any common chat template, even if the template adds or drops a
-    system prompt. The index needs memory for the rows without their prompts, plus about 30 bytes per row.
+    A prompt is identified by the text of its turns. Special tokens, role markers and white space are ignored.
+    The index therefore finds a prompt as plain text and in any common chat template, even if the template
+    adds or drops a system prompt. The index needs memory for the rows without their prompts, plus about 30
+    bytes per row.
 
     Args:
         paths: Parquet files with the columns `prompt` and `data_source`, and with a ground truth column that
             `rewardkit.rows` recognises.
-        tokenizer: Folder or hub id of a tokenizer. Prompts are also indexed as rendered by its chat template,
-            which is needed only for uncommon templates. Requires transformers.
+        tokenizer: Folder or hub id of a tokenizer. If set, prompts are also indexed as the tokenizer's chat
+            template renders them. Only uncommon templates need this. Requires transformers.
 
     Raises:
         InputError: A file cannot be read, or lacks one of the columns.
@@ -99,9 +100,8 @@ class GroundTruthIndex:
     def split(self, text: str) -> tuple[KnownRow | Ambiguous, str, str] | None:
         """Find the indexed prompt with which a text begins.
 
-        If several indexed prompts match, the longest one is used. A response cannot gain anything by
-        imitating turns, since the whole text before an assistant turn is looked up, including the true
-        prompt.
+        If several indexed prompts match, the longest one is used. A response gains nothing by imitating
+        turns, because each lookup uses the whole text before an assistant turn, including the true prompt.
 
         Returns:
             The row for the prompt or two conflicting rows, the prompt, and the response. None if no prompt
@@ -110,7 +110,7 @@ class GroundTruthIndex:
         for bare in (False, True):
             reading = turns(text, bare=bare)
             replies = [i for i, turn in enumerate(reading) if turn.role == "assistant" and i]
-            replies = replies[: self._most_replies + 1]  # no indexed prompt has more replies
+            replies = replies[: self._most_replies + 1]  # No indexed prompt has more assistant turns.
             before = reading[: replies[-1]] if replies else []
             wholes = list(_keys_after(before))
             lesser = list(_keys_after(before, system=False))
@@ -124,8 +124,8 @@ class GroundTruthIndex:
     def _find(self, whole: int, without_system: int) -> KnownRow | Ambiguous | None:
         """Find a prompt by the hashes of its turns with and without the system prompt.
 
-        The lookup first tries rows with the same system prompt, then rows without a system prompt, and then
-        rows with a different system prompt or one that the text lacks.
+        The lookup first tries rows with the same system prompt, then rows without a system prompt, and
+        finally rows with a system prompt that differs from the text's or that the text lacks.
         """
         tries = (
             (self._whole, whole),
@@ -186,7 +186,7 @@ class _Keys:
     def __setstate__(self, state: tuple[pa.Array, pa.Array, dict[int, Ambiguous]]) -> None:
         keys, rows, self.ambiguous = state
         self._arrays = keys, rows
-        self._keys = _view(keys, "Q")  # views cannot be sent to another process
+        self._keys = _view(keys, "Q")  # Views of an array cannot be sent to another process.
         self._rows = _view(rows, "q")
 
     def find(self, key: int) -> int | Ambiguous | None:
@@ -242,7 +242,7 @@ def check_files(paths: Sequence[Path]) -> None:
 
 
 def _open(path: Path) -> tuple[pq.ParquetFile, list[str], str]:
-    """Open a file, and return it with the names of its columns (see `_columns`)."""
+    """Open a parquet file. Return the opened file and the names of its columns (see `_columns`)."""
     try:
         file = pq.ParquetFile(path)
     except (OSError, pa.ArrowException) as error:
@@ -251,7 +251,7 @@ def _open(path: Path) -> tuple[pq.ParquetFile, list[str], str]:
 
 
 def _columns(path: Path, schema: pa.Schema) -> tuple[list[str], str]:
-    """Return the names of the other columns to read, and the name of the ground truth column."""
+    """Return the names of the columns to read besides the prompt, and the name of the ground truth column."""
     for name in ("prompt", "data_source"):
         if name not in schema.names:
             raise InputError(f"{path} has no column '{name}'{did_you_mean(name, schema.names)}")
@@ -311,7 +311,10 @@ def _key(reading: Sequence[ChatTurn]) -> int:
 
 
 def _keys_after(reading: Sequence[ChatTurn], *, system: bool = True) -> Iterator[int]:
-    """Yield, for each turn, the key of all turns up to this turn. Without `system`, ignore system turns."""
+    """Yield, for each turn, the key of all turns up to this turn.
+
+    If `system` is False, ignore system turns.
+    """
     hashed = blake2b(digest_size=8)
     for turn in reading:
         if (system or turn.role != "system") and (text := plain(turn.content)):

@@ -1,4 +1,7 @@
-"""Result types for lookups in the index of ground truths, which is in `ground_truths` and needs Arrow."""
+"""Result types for lookups in the index of ground truths.
+
+The index itself is in `ground_truths`, which needs Arrow.
+"""
 
 from __future__ import annotations
 

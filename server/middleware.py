@@ -95,7 +95,7 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        if scope["method"] == "HEAD":  # handled as GET; uvicorn drops the response body
+        if scope["method"] == "HEAD":  # A HEAD request is handled as GET. uvicorn drops the response body.
             scope = {**scope, "method": "GET"}
         headers: dict[bytes, bytes] = dict(scope["headers"])
         id_ = self._id(headers)
@@ -151,7 +151,7 @@ class Guard:
             await self.app(scope, receive, send)
         except asyncio.CancelledError:
             self._end_of_drain(request, scope)
-        except WebSocketDisconnect:  # the client disconnected while a message was being sent
+        except WebSocketDisconnect:  # The client disconnected while a message was being sent.
             pass
         except Exception:
             _log.exception("the route failed", extra={"path": scope["path"]})
@@ -190,7 +190,7 @@ class Guard:
         except asyncio.CancelledError:
             if request.gone:
                 return
-            if request.status == 0:  # cancelled at the end of draining
+            if request.status == 0:  # The request was cancelled because the server has finished draining.
                 await refusal(503, "stopping", "the server is stopping")(scope, receive, send)
             self._end_of_drain(request, scope)
         except Exception:
@@ -202,7 +202,7 @@ class Guard:
     def _end_of_drain(self, request: CurrentRequest, scope: Scope) -> None:
         """Log that a request was cancelled at the end of draining, or raise the current cancellation again.
 
-        uvicorn would log a cancellation that is raised as an exception with a traceback.
+        If the cancellation were raised, uvicorn would log it with a traceback.
         """
         if not self.health.draining:
             raise
@@ -231,7 +231,7 @@ class Guard:
 
 
 def _route(scope: Scope) -> str:
-    """Return the template of the path. It is suitable as a metric label, since there are few templates."""
+    """Return the template of the request's path. Templates are few, so they are suitable as metric labels."""
     path: str = getattr(scope.get("route"), "path", "unmatched")
     return path
 

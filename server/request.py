@@ -58,7 +58,7 @@ class CurrentRequest:
     started: float = field(default_factory=time.perf_counter)
     """Arrival time, on the clock of `time.perf_counter`."""
     clock: float = 0.0
-    """Time at which the time limit starts: when the request or, for a stream, the current lines arrived."""
+    """Start of the time limit: the arrival of the request or, for a stream, of the current lines."""
     trace: Trace | None = None
     """Trace span of the request, or None without tracing."""
 
@@ -70,7 +70,10 @@ class CurrentRequest:
         return CurrentRequest(self.id, disconnected, self.client, trace=self.trace)
 
     def let_go(self) -> None:
-        """Release the connection, because a timer started during the request may keep this object alive."""
+        """Release the connection.
+
+        A timer that was started during the request may keep this object alive for longer.
+        """
         self.receive = disconnected
 
     @contextmanager
@@ -94,7 +97,10 @@ class CurrentRequest:
 
 
 async def disconnected() -> Message:
-    """Return a disconnect message. This is `receive` for requests that no longer depend on their client."""
+    """Return a disconnect message.
+
+    This function replaces `receive` for requests that no longer depend on their client.
+    """
     return {"type": "http.disconnect"}
 
 

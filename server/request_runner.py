@@ -1,9 +1,9 @@
-"""Handles large requests in a scoring process: reads, scores and answers them.
+"""Handles large requests in a scoring process, which reads, scores and answers them.
 
-The server process sends the body of a request and receives the encoded answer. Samples whose rewards need
-workers of their own come back encoded. The server process sends them to these workers, and then sends the
-body again together with the Scores. Reading a request twice costs less than sending its samples back and
-forth, and only requests whose scoring is expensive anyway need it.
+The server process sends the body of a request and receives the encoded answer. If samples have rewards with
+workers of their own, the scoring process returns these samples encoded. The server process sends them to
+these workers, and then sends the body again together with the Scores. Reading a request twice costs less than
+sending its samples back and forth. Only requests with expensive scoring are read twice.
 """
 
 from __future__ import annotations
@@ -47,7 +47,10 @@ class RequestWork(msgspec.Struct):
     given: list[list[Score | None]] = []
     """Scores from the workers, in the order of `RequestDone.needs`."""
     instead: Score | None = None
-    """Score for all samples without a Score, because scoring has failed. They are not scored again."""
+    """Score given to all samples without a Score if scoring has failed.
+
+    These samples are not scored again.
+    """
 
 
 class ForWorkers(msgspec.Struct):
@@ -99,12 +102,12 @@ class RequestRunner:
 
     def __init__(self, rows: ServedRows, arguments: Mapping[str, Any]) -> None:
         self.rows = rows
-        REGISTRY.take_over(arguments["registry"])  # reading a request looks up rewards there
-        self.scorer = Scorer(**arguments, workers=1)  # it never starts a worker
+        REGISTRY.take_over(arguments["registry"])  # Reading a request looks up rewards in this scorer.
+        self.scorer = Scorer(**arguments, workers=1)  # This scorer never starts a worker.
         self.labels = SourceLabels(self.scorer)
 
     def load(self) -> None:
-        """Do nothing, since rewards are imported when they are first used."""
+        """Do nothing. Rewards are imported when they are first used."""
 
     def run(self, work: Sequence[bytes]) -> list[bytes]:
         """Handle requests, and return the encoded outcome of each."""
@@ -119,7 +122,8 @@ class RequestRunner:
         except Exception as error:
             try:
                 sent = pickle.dumps(error)
-                pickle.loads(sent)  # an exception with arguments of its own may be unreadable
+                # An exception class with its own constructor arguments may fail to unpickle.
+                pickle.loads(sent)
             except Exception:
                 return RequestDone(crash=traceback.format_exc())
             known = isinstance(error, RewardkitError) or hasattr(error, "status_code")
@@ -155,7 +159,7 @@ class RequestRunner:
 
 
 def _sendable(score: Score | None) -> Score | None:
-    """Return a Score without lone surrogates, which a Score that came with the request may contain."""
+    """Return a Score without lone surrogates. The original Score may contain text from the request."""
     if score is None or all(text is None or text.isascii() for text in (score.detail, score.extracted)):
         return score
     texts = {name: writable(text) for name in ("detail", "extracted") if (text := getattr(score, name))}

@@ -1,9 +1,8 @@
 """The interface between all routes and the Scorer, with admission control, deadlines and score observers.
 
-Small requests are read and answered in the event loop, which they share with other requests. The event loop
-does no work in proportion to the size of a larger request: a scoring process reads, scores and answers it
-(`request_runner`), and the server process only passes the bytes on. Scoring for a request is stopped when the
-request's deadline passes or its client disconnects.
+Small requests are read and answered in the event loop, which they share with other requests. A larger request
+is read, scored and answered by a scoring process (`request_runner`). The server process only passes the bytes
+on. Scoring for a request is stopped when the request's deadline passes or its client disconnects.
 """
 
 from __future__ import annotations
@@ -43,7 +42,10 @@ SMALL_SAMPLES = 64
 """Maximum number of samples of a request that the event loop handles itself."""
 
 _LARGE = "large requests"
-"""Label of requests that scoring processes read. They take one place for each `SMALL_BYTES`."""
+"""Label for requests that scoring processes read.
+
+Admission counts one sample for each `SMALL_BYTES` of such a request.
+"""
 
 _ANSWER_S = 10.0
 """Time limit in seconds for a scoring process to encode the answer after the deadline of a request."""
@@ -63,7 +65,7 @@ _log = logging.getLogger("rewardkit.server")
 
 
 class RequestScorer:
-    """Scorer of samples for the current request, if there is one.
+    """Scorer of samples, which applies the limits of the current request if there is one.
 
     Args:
         scorer: Scorer that scores the samples.
@@ -146,7 +148,7 @@ class RequestScorer:
             work.given = await self._given(done.needs, deadline)
             work.begun = done.begun
             done = await self._run(work, max(_ANSWER_S, deadline - time.perf_counter()))
-        if isinstance(done, Score):  # the process was too slow, or it died
+        if isinstance(done, Score):  # The process was too slow, or it died.
             work.instead = done
             done = await self._run(work, _ANSWER_S)
         if isinstance(done, Score):
@@ -159,7 +161,7 @@ class RequestScorer:
         return Reply(done.body, done.headers)
 
     async def _run(self, work: RequestWork, timeout_s: float) -> RequestDone | Score:
-        """Handle a request in a scoring process. Return a Score that says why if this fails."""
+        """Handle a request in a scoring process. If that fails, return a Score with the reason."""
         request = CURRENT.get()
         future = self.scorer.submit_piece(self._job, _encoder.encode(work), _turn(request))
         watching = request.cancelled_with_client() if request else contextlib.nullcontext()
@@ -190,7 +192,7 @@ class RequestScorer:
             watching = request.cancelled_with_client() if request else contextlib.nullcontext()
             try:
                 with watching:
-                    # In a thread, since the work is in proportion to the number of samples.
+                    # This runs in a thread, because the work grows with the number of samples.
                     await asyncio.to_thread(self._submit, needs, turn, futures)
                     left_s = max(0.0, deadline - time.perf_counter())
                     await asyncio.wait([asyncio.wrap_future(one) for one in futures], timeout=left_s)
@@ -213,7 +215,8 @@ class RequestScorer:
         return self.scorer.job_of_pieces("requests", MAX_TIMEOUT_S, make_runner, files)
 
     def prepare(self) -> None:
-        """Serialise the rows for the scoring processes, so that the first large request need not wait."""
+        """Serialise the rows for the scoring processes in advance, so that the first large request need not
+        wait."""
         assert self._job is not None
 
     def log_once(self, problem: str) -> None:
@@ -290,7 +293,8 @@ class RequestScorer:
     def _learn(self, data_source: str, scores: Sequence[Score | None]) -> None:
         """Report the worker time of samples to `admission`."""
         seconds = [score.seconds for score in scores if score is not None and score.seconds]
-        if seconds and not is_async(self.scorer.reward_for(data_source)):  # these overlap in a worker
+        # Samples of async rewards overlap in a worker.
+        if seconds and not is_async(self.scorer.reward_for(data_source)):
             typical_s = self.scorer.typical_s(data_source)
             mean_s = sum(seconds) / len(seconds)
             self.admission.learn(self.label(data_source), mean_s if typical_s is None else typical_s)

@@ -1,7 +1,8 @@
 """The server's own routes: `/score` (one sample, a list, or a stream of lines) and `/rewards`.
 
 `/score` is a plain ASGI application rather than a FastAPI endpoint, since it can respond while the body is
-still arriving. This module therefore also contains the OpenAPI description of `/score`.
+still arriving. FastAPI cannot describe such a route, so this module also contains the OpenAPI description of
+`/score`.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ SCORE_PATHS = ("/score", "/v1/score")
 """Paths of the score route: the newest version, and version 1."""
 
 EACH_QUERY = b"each=1"
-"""Query string of a request whose samples do not form groups, such as a client's batch of single samples."""
+"""Query string for requests whose samples do not form groups, such as batches of single samples."""
 
 STREAM_BATCH = 256
 """Maximum number of lines in a stream that are scored together, except for groups that must stay whole."""
@@ -84,9 +85,12 @@ class ScoreRoute:
         await send({"type": "http.response.body", "body": body})
 
     async def _stream(self, receive: Receive, send: Send) -> None:
-        """Score lines as they arrive, and respond to each with a line. Bad lines get an `invalid` score.
+        """Score lines as they arrive, and respond to each with a line.
 
-        No lines are read while others are being scored, so the client waits and the queue does not grow.
+        Invalid lines get a score with the status `invalid`.
+
+        No lines are read while earlier lines are being scored. The client therefore has to wait, and the
+        queue does not grow.
         """
         begun = False
 
@@ -118,7 +122,8 @@ class ScoreRoute:
         exchange = LINES if more else LAST_LINES
         while True:
             if request is not None:
-                request.clock = time.perf_counter()  # the limit applies to these lines, not the whole stream
+                # The time limit applies to these lines, not to the whole stream.
+                request.clock = time.perf_counter()
             try:
                 return await self.requests.respond(exchange, b"\n".join(lines))
             except OverloadedError as error:
@@ -127,7 +132,7 @@ class ScoreRoute:
                 await asyncio.sleep(error.retry_after_s)
 
     async def _lines(self, receive: Receive) -> AsyncIterator[tuple[list[bytes], bool]]:
-        """Yield lines in batches as they arrive, without empty lines, and True if there may be more."""
+        """Yield batches of non-empty lines as they arrive, each with True if more lines may follow."""
         admission = self.requests.admission
         request = CURRENT.get()
         client = request.client if request is not None else None
@@ -142,7 +147,8 @@ class ScoreRoute:
                 more = message.get("more_body", False)
                 admission.take_bytes(len(piece), client)
                 rest += piece
-                if more and b"\n" not in piece:  # searching the whole line again would be quadratic
+                # Searching the whole line again for each piece would take quadratic time.
+                if more and b"\n" not in piece:
                     lines = []
                 else:
                     *lines, last = bytes(rest).split(b"\n")
@@ -199,7 +205,7 @@ EACH = Exchange(partial(_read, True), _answer, has_status=True, whole_groups=Tru
 
 
 def _read_lines(more: bool, rows: ServedRows, body: bytes, named: str | None) -> Question:
-    """Read lines, without those at the end that must wait for the rest of their group."""
+    """Read lines, except the lines at the end that must wait for the rest of their group."""
     lines = [decode_line(line) for line in body.split(b"\n")] if body else []
     start = len(lines)
     if more and lines and lines[-1].known is None and REGISTRY.looks_at_groups(lines[-1].data_source):

@@ -1,6 +1,8 @@
-"""Runs the application: opens its socket, sets up TLS, stops without losing requests, and manages processes.
+"""Runs the application.
 
-The processes are uvicorn's workers. On SIGHUP, they are replaced one by one. Each process calls a function
+This module opens the socket, sets up TLS, manages the processes, and stops without losing requests.
+
+The processes are uvicorn's workers. SIGHUP replaces them one by one. Each process calls a function
 that creates its application. Nothing in this module depends on rewards.
 """
 
@@ -36,18 +38,26 @@ from rewardkit.server.observability.health import Health
 from rewardkit.server.observability.logs import write_line
 
 LAME_DUCK_S = 1.0
-"""Seconds after SIGTERM during which requests are still accepted. Each response asks the client to close its
-connection, so that no request arrives on a connection that the server is closing."""
+"""Seconds after SIGTERM during which requests are still accepted.
+
+Each response during this time asks the client to close the connection. No request then arrives on a
+connection that the server is closing.
+"""
 
 SAME_SIGNAL_S = 2.0
-"""Seconds after a signal during which further signals count as duplicates. When a user presses Ctrl-C or a
-control group is stopped, every process gets the signal, and a supervisor also forwards it."""
+"""Seconds after a signal during which further signals count as duplicates.
+
+For example, Ctrl-C sends a signal to every process, and the supervisor forwards the same signal again.
+"""
 
 BACKLOG = 4096
 """Maximum number of connections waiting to be accepted."""
 
 _KEEP_ALIVE_S = 75
-"""Seconds for which idle connections stay open. Clients have shorter limits, so they close them first."""
+"""Seconds for which idle connections stay open.
+
+Clients have shorter limits, so clients close idle connections first.
+"""
 
 _ANSWERS_WITHIN_S = 60
 """Seconds after which a worker that does not respond to its supervisor is replaced."""
@@ -129,7 +139,8 @@ def check_certificate(certfile: Path | None, keyfile: Path | None) -> None:
 
 def serve(wanted: Serving, socket_: socket.socket) -> None:
     """Serve from this process until SIGTERM or SIGINT. A later second signal stops the server immediately."""
-    for sig in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises the signal again after it has stopped
+    # uvicorn raises the signal again after the server has stopped.
+    for sig in (signal.SIGTERM, signal.SIGINT):
         signal.signal(sig, lambda sig, frame: sys.exit(0))
     _say_where(wanted, socket_)
     with wanted.make_app() as app:
@@ -149,7 +160,7 @@ def supervise(wanted: Serving, socket_: socket.socket) -> int:
         socket_: Listening socket.
     """
     with tempfile.TemporaryDirectory(prefix="rewardkit-serve-") as folder:
-        os.environ[MULTIPROC_DIR] = folder  # shared by the metrics of all processes
+        os.environ[MULTIPROC_DIR] = folder  # All processes store their metrics in this folder.
         application = _Application(wanted.make_app, os.getpid(), folder)
         config = _config(application, wanted, workers=wanted.workers, factory=True)
         workers = _Workers(config, [socket_], application, wanted.ignored_by_reload)
@@ -164,7 +175,8 @@ def supervise(wanted: Serving, socket_: socket.socket) -> int:
 def _say_where(wanted: Serving, socket_: socket.socket) -> None:
     """Print the server's address.
 
-    Signal handlers must already be installed, since a reader of the line may stop the server immediately.
+    The signal handlers must already be installed, because a program that reads the address may stop the
+    server immediately.
     """
     url = wanted.url(socket_.getsockname()[1])
     write_line(f"rewardkit serves at {url} (docs: {url}/docs); stop it with Ctrl-C")
@@ -221,7 +233,7 @@ class _Stop:
             self.first = time.monotonic()
             self.loop.call_soon_threadsafe(self.loop.call_later, LAME_DUCK_S, self.uvicorn, sig, None)
         elif time.monotonic() - self.first > SAME_SIGNAL_S:
-            for _ in range(2):  # uvicorn stops immediately on its second SIGINT
+            for _ in range(2):  # uvicorn stops immediately on its second SIGINT.
                 self.uvicorn(signal.SIGINT, None)
 
 
@@ -271,7 +283,7 @@ class _Application:
     """True to accept requests only after all preparations are done."""
 
     def __call__(self) -> FastAPI:
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # only the supervisor handles SIGHUP
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # Only the supervisor handles SIGHUP.
         if not die_with_parent(self.supervisor, signal.SIGTERM):
             sys.exit(1)
         holding = ExitStack()
@@ -285,7 +297,7 @@ class _Application:
         return app
 
     def _clean_up(self) -> None:
-        """Remove the metrics folder if the supervisor was killed and can no longer remove it."""
+        """Remove the metrics folder if the supervisor was killed before it could do so."""
         if os.getppid() != self.supervisor:
             shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -306,7 +318,8 @@ class _Workers(Multiprocess):
         self.living: set[int | None] = set()
         self.reloads: Any = None
         """Counter of reloads, in the metrics folder that all processes share."""
-        for sig in (signal.SIGTERM, signal.SIGINT):  # at once, not after all SIGHUPs that came before
+        # These signals take effect at once, even if earlier SIGHUPs are still pending.
+        for sig in (signal.SIGTERM, signal.SIGINT):
             signal.signal(sig, lambda sig, frame: self.should_exit.set())
 
     def handle_hup(self) -> None:
@@ -346,7 +359,8 @@ class _Workers(Multiprocess):
 
 
 def _reap_orphans(ours: set[int | None]) -> None:
-    """Reap exited processes that were reparented to this process. `ours` are joined elsewhere."""
+    """Reap exited processes that were reparented to this process, except the processes in `ours`, which are
+    joined elsewhere."""
     with contextlib.suppress(ChildProcessError):
         while ended := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT):
             if ended.si_pid in ours:

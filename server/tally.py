@@ -1,7 +1,7 @@
 """Counts the outcomes of a request, for the metrics and the page.
 
-The size of a tally is limited, however many samples and data sources the request has, because the tally of a
-large request is sent from a scoring process to the server process.
+A scoring process sends the tally of a large request to the server process. The size of a tally is therefore
+limited, however many samples the request has.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ OTHERS = "(others)"
 """Name for all data sources beyond a limit, since clients can choose any names."""
 
 STOPPED = ("timed_out", "over_limit")
-"""Parts of a score that count the program runs stopped by the sandbox, by reason."""
+"""Names of the score parts that count the runs stopped by the sandbox, by reason."""
 
 _MAX_LABELS = 4_096
 """Maximum number of data sources whose labels are cached."""
@@ -34,7 +34,8 @@ _BINS = 20
 """Number of groups of similar scores per unit."""
 _SHOWN = 120
 _SHOWN_CHARACTERS = 500_000
-"""Maximum number of samples, and of characters in them, that are kept of a large request for the page."""
+"""Maximum number of samples from a large request that are kept for the page, and their maximum number of
+characters."""
 
 
 class Outcome(msgspec.Struct, frozen=True, array_like=True):
@@ -43,7 +44,7 @@ class Outcome(msgspec.Struct, frozen=True, array_like=True):
     label: str
     """Label of the data source, from a limited set of names."""
     source: str
-    """Beginning of the data source, or `(others)`."""
+    """Beginning of the data source's name, or `(others)`."""
     score: float
     correct: bool | None
     status: Status
@@ -140,7 +141,8 @@ def shortened(tally: Tally) -> Tally:
     kept: list[tuple[Sample, Score]] = []
     for i in sorted(chosen.union(failed)):
         try:
-            encoded = encode(tally.samples[i])  # without lone surrogates, which cannot be sent
+            # Lone surrogates are removed, because they cannot be sent between processes.
+            encoded = encode(tally.samples[i])
             msgspec.msgpack.encode(tally.scores[i])
         except (InputError, UnicodeEncodeError):
             continue

@@ -34,8 +34,7 @@ def open_task_sets(words: Iterable[str]) -> dict[str, TaskSet]:
 def open_task_set(name: str, path: Path) -> TaskSet:
     """Read a task set from a parquet file, or from a folder of parquet files.
 
-    Raises:
-        InputError: There is no file, or a file cannot be read, or a column of prepared rows is missing.
+    Raises: InputError: There is no file, a file cannot be read, or a required column is missing.
     """
     files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
     if not files:

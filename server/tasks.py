@@ -1,6 +1,6 @@
 """Prepared rows as tasks for environment protocols, whose clients do not see all fields of a row.
 
-`task_files` reads the rows, so that a server without tasks does not need Arrow.
+The rows are read by `task_files`, a separate module, because a server without tasks does not need Arrow.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Task(NamedTuple):
     prompt: list[Message]
     data_source: str
     ground_truth: str
-    """Ground truth, which is never sent to clients."""
+    """Ground truth of the row. It is never sent to clients."""
     extra_info: dict[str, Any]
     """Extra info of the row. It is never sent to clients, since it often contains the reference solution."""
 

@@ -93,7 +93,10 @@ class BodyDecoder(Generic[T]):
 
 
 def _rows(value: Any) -> Any:
-    """Convert rows to samples, accept other types and fields, and recognise reports of failures."""
+    """Convert the values of a body to samples.
+
+    The body may contain dataset rows, other field types, and failure reports.
+    """
     return [_row(one) for one in value] if isinstance(value, list) else _row(value)
 
 
@@ -136,7 +139,7 @@ def _one_response(value: dict[str, Any] | list[Any]) -> str | None:
 
 
 def _with_plain_prompt(sample: Sample) -> Sample:
-    """Return the sample with its prompt in the same form as prompts from files."""
+    """Return the sample with its prompt in the same format as prompts from files."""
     plain = plain_prompt(sample.prompt)
     return sample if plain is sample.prompt else msgspec.structs.replace(sample, prompt=plain)
 

@@ -1,7 +1,7 @@
 """Logs why samples could not be scored, since only clients see the scores.
 
-There is at most one line a minute for each data source and status, with the number of samples since the line
-before it.
+Each data source and status gets at most one line per minute. The line contains the number of failed samples
+since the previous line.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class FailureLog:
             for sample, score in zip(tally.samples, tally.scores, strict=True)
             if score.status == status and (sample.data_source in sources or label == sample.data_source)
         )
-        score = next(found, None)  # a large request has only a few of its samples here
+        score = next(found, None)  # For a large request, only a few of its samples are available here.
         scorer, detail = (score.scorer, score.detail or "") if score is not None else ("", "")
         _log.warning(
             "%d sample%s of %s could not be scored: %s: %s",

@@ -1,7 +1,7 @@
 """Writes logs to stderr, as one JSON object per line. Logging never fails or delays a request.
 
-A separate thread writes the lines. If stderr is slow, some lines are dropped. If it is full or closed, all
-lines are dropped.
+A separate thread writes the lines. If stderr is slow, some lines are dropped. If stderr is closed or its disk
+is full, all lines are dropped.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _MAX_OUTPUT = 64 << 10
 """Maximum number of bytes of printed output in one log line."""
 
 MAX_EQUAL = 10
-"""Maximum number of warnings per second with the same text before its values are inserted."""
+"""Maximum number of warnings per second with the same format string."""
 
 _MAX_TEXTS = 1_000
-"""Maximum number of texts whose omitted records are counted."""
+"""Maximum number of format strings for which omitted records are counted."""
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message"}
 
@@ -61,8 +61,8 @@ class JsonFormatter(logging.Formatter):
 class RateLimit(logging.Filter):
     """Filter that limits how often a warning is logged, since clients can cause some warnings at any rate.
 
-    The next record with the same text has the number of omitted records in the field `left_out`. Printed
-    output is not limited, since it has no fixed text.
+    The next record with the same format string reports the number of omitted records in the field `left_out`.
+    Printed output is not limited, because it has no format string.
     """
 
     def __init__(self) -> None:
@@ -94,14 +94,15 @@ class _Writer(logging.Handler):
 
     def __init__(self, fd: int) -> None:
         super().__init__()
-        self._fd = os.dup(fd)  # a copy, since the number may be reused while lines are still written
+        # The descriptor is duplicated, because its number may be reused while lines are still written.
+        self._fd = os.dup(fd)
         self._given_up = False
         self._lines: queue.Queue[str | None] = queue.Queue(_MAX_WAITING)
         self._thread = threading.Thread(target=self._write, name="rewardkit-log", daemon=True)
         self._thread.start()
 
     def emit(self, record: logging.LogRecord) -> None:
-        with contextlib.suppress(Exception):  # drop lines that cannot be formatted or queued
+        with contextlib.suppress(Exception):  # Lines that cannot be formatted or queued are dropped.
             self._lines.put_nowait(self.format(record))
 
     def _write(self) -> None:
@@ -151,13 +152,14 @@ def output_logged() -> Iterator[None]:
     try:
         yield
     finally:
-        for stream in filter(None, (sys.stdout, sys.stderr)):  # None if closed when Python started
+        # A stream is None if it was closed when Python started.
+        for stream in filter(None, (sys.stdout, sys.stderr)):
             with contextlib.suppress(OSError, ValueError):
                 stream.flush()
         for fd, before in kept.items():
             os.dup2(before, fd)
             os.close(before)
-        reader.join(1.0)  # the reader stops once no process can print any more
+        reader.join(1.0)  # The reader stops once no process can print any more.
 
 
 def _log_output(read_end: int) -> None:
@@ -175,7 +177,10 @@ def _log_output(read_end: int) -> None:
 
 
 def write_line(line: str, fd: int = 2) -> None:
-    """Write a line to `fd` directly, since Python's buffers would report a failed write again at exit."""
+    """Write a line to `fd` directly.
+
+    If Python's buffers were used, a failed write would be reported again at exit.
+    """
     with contextlib.suppress(OSError):
         os.write(fd, (line + "\n").encode("utf-8", "backslashreplace"))
 

@@ -42,7 +42,10 @@ Child = TypeVar("Child")
 
 
 class _Children(dict[tuple[str, ...], Child], Generic[Child]):
-    """Children of a metric by their labels. Looking up a child in the metric itself takes much longer."""
+    """Cache of a metric's labelled series by their labels.
+
+    Looking up a series in the metric itself takes much longer.
+    """
 
     def __init__(self, labels: Callable[..., Child]) -> None:
         super().__init__()
@@ -56,8 +59,8 @@ class _Children(dict[tuple[str, ...], Child], Generic[Child]):
 class Distribution:
     """Histogram to which any number of equal values can be added at once.
 
-    It has the series of a Prometheus histogram, in gauges that only increase. A `Histogram` would need an
-    update for each value.
+    It has the series of a Prometheus histogram, in gauges that only increase. With a Prometheus `Histogram`,
+    each value would need its own update.
 
     Args:
         name: Name of the metric.
@@ -241,7 +244,10 @@ class Metrics:
         self._sandbox_kills.labels(reason).inc(runs)
 
     def refresh(self) -> None:
-        """Update the metrics that other objects count. Call this regularly and before metrics are read."""
+        """Copy the counts of other objects to the metrics.
+
+        Call this method regularly and before metrics are read.
+        """
         self._count_new()
         admission = self.request_scorer.admission
         workers = self.request_scorer.scorer.worker_counts

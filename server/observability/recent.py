@@ -1,4 +1,6 @@
-"""The latest scored responses, for the page: a list to browse, and whole samples to score again by hand.
+"""The latest scored responses, which the web page lists.
+
+Users can open a whole sample and score it again by hand.
 
 Responses are kept in memory, with limits on their number and size. A few responses are kept for each data
 source and verdict, so that frequent verdicts do not displace rare ones. If traffic is heavy, only some
@@ -18,13 +20,15 @@ from rewardkit.types import Sample, Score
 
 Verdict = Literal["right", "wrong", "scored", "failed"]
 VERDICTS: tuple[Verdict, ...] = ("right", "wrong", "scored", "failed")
-"""Verdicts on responses. `scored` is for rewards that do not decide between right and wrong."""
+"""Verdicts on responses. `scored` is the verdict for rewards that do not decide between right and wrong."""
 
 KEPT = 20
 """Number of samples that are kept for each data source and verdict."""
 PER_SECOND = 100
-"""Maximum number of samples to record per second. Failures are recorded beyond this limit, since they are
-either few or important."""
+"""Maximum number of samples to record per second.
+
+The limit does not apply to failures, because they are either few or important.
+"""
 MAX_BYTES = 16 << 20
 """Maximum total size of all samples that are kept."""
 LONGEST = 256 << 10
@@ -90,12 +94,15 @@ class Recent:
     def record(
         self, samples: Sequence[Sample], scores: Sequence[Score], name_of: Callable[[str], str], now: float
     ) -> None:
-        """Record evenly spaced samples from a batch, up to the limit per second, and the latest failures.
+        """Record evenly spaced samples from a batch, up to the limit per second.
+
+        Also record the latest failures.
 
         Args:
             samples: Samples in the batch.
             scores: Score of each sample.
-            name_of: Function that returns the name under which a data source is kept, from a limited set.
+            name_of: Function that returns the name under which a data source is stored. The set of names is
+                limited.
             now: Current time, in seconds.
         """
         for i in self._chosen(scores, int(now)):

@@ -1,4 +1,4 @@
-"""OpenTelemetry spans for requests, and for their time in the queue, their scoring and their sandbox runs.
+"""OpenTelemetry spans for requests. Child spans show the time in the queue, the scoring and the sandbox runs.
 
 This module needs the extra `otel`, and is imported only by `serve --otel`. The rest of the server uses the
 interface `request.Trace`. OpenTelemetry's own environment variables, `OTEL_*`, configure export and sampling.

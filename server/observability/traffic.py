@@ -29,7 +29,7 @@ class _Source:
     scored: int = 0
     sum: float = 0.0
     decided: int = 0
-    """Number of scored samples that are right or wrong. Some rewards do not decide this."""
+    """Number of scored samples with a right or wrong verdict. Some rewards give no such verdict."""
     correct: int = 0
     failed: int = 0
     scores: dict[float, int] = field(default_factory=dict)
@@ -48,7 +48,8 @@ class _Source:
         self.decided += n * (correct is not None)
         self.correct += n * bool(correct)
         rounded = round(score * BINS) / BINS
-        if rounded in self.scores or len(self.scores) < 2 * BINS:  # limited, since scores may be unbounded
+        # The number of bins is limited, because scores may be unbounded.
+        if rounded in self.scores or len(self.scores) < 2 * BINS:
             self.scores[rounded] = self.scores.get(rounded, 0) + n
 
     def take(self, other: _Source) -> None:

@@ -1,4 +1,4 @@
-"""Notices when the event loop is held, so that no request was handled, and says which route held it."""
+"""Detects when a route blocks the event loop, so that no other request is handled, and logs the route."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import threading
 import time
 
 HELD_S = 0.1
-"""Seconds without a tick from which the event loop counts as held."""
+"""Seconds without a tick after which the event loop counts as blocked."""
 
 _TICK_S = 0.05
 """Seconds between two ticks."""
@@ -21,11 +21,17 @@ _log = logging.getLogger("rewardkit.server")
 
 
 class Watchdog:
-    """Watchdog of an event loop. The loop ticks, and a thread looks at what runs when the loop does not."""
+    """Watchdog of an event loop.
+
+    The loop ticks regularly. If a tick is late, a thread records which route is running.
+    """
 
     def __init__(self) -> None:
         self.held_s = 0.0
-        """Total number of seconds for which the event loop was held, in pieces of at least `HELD_S`."""
+        """Total number of seconds for which the event loop was blocked.
+
+        Only blocks of at least `HELD_S` count.
+        """
         self._ticked = 0.0
         self._holder: str | None = None
         """Route that ran while the loop did not tick."""
@@ -48,7 +54,8 @@ class Watchdog:
                 before_s, spent_s = spent_s, time.thread_time()
                 if late_s >= HELD_S:
                     self.held_s += late_s
-                    if spent_s - before_s >= HELD_S:  # otherwise the machine was busy with other processes
+                    # If this process used little CPU time, the machine was busy with other processes.
+                    if spent_s - before_s >= HELD_S:
                         self._log(late_s)
                 self._ticked, self._holder = now, None
         finally:
@@ -75,7 +82,7 @@ def _route_in(thread_id: int) -> str | None:
     """Return the route of the request that a thread handles at this moment, or None."""
     frame = sys._current_frames().get(thread_id)
     while frame is not None:
-        scope = frame.f_locals.get("scope")  # ASGI applications give their argument this name
+        scope = frame.f_locals.get("scope")  # ASGI applications use this argument name.
         if isinstance(scope, dict) and scope.get("type") in ("http", "websocket"):
             path: str = getattr(scope.get("route"), "path", "unmatched")
             return path

@@ -51,8 +51,8 @@ def router(scorer: Scorer, traffic: Traffic | None, *, guarded: bool = False) ->
     Args:
         scorer: Scorer that explains scores.
         traffic: Recent scoring activity, or None if it is divided among several server processes.
-        guarded: True if requests need a token. Otherwise, only clients on this machine may list responses,
-            since the list contains ground truths, which the producer of the responses must not read.
+        guarded: True if requests need a token. If False, only clients on this machine may list responses. The
+            list contains ground truths, which the process that generates responses must not read.
     """
     routes = APIRouter(include_in_schema=False)
     _add_files(routes)
@@ -66,7 +66,10 @@ def router(scorer: Scorer, traffic: Traffic | None, *, guarded: bool = False) ->
 
     @routes.post("/explain")
     async def explain(request: Request) -> Response:
-        """Return an explanation of a score: {"text", "fields"}, both null if the reward cannot explain it."""
+        """Return an explanation of a score as {"text", "fields"}.
+
+        Both are null if the reward cannot explain scores.
+        """
         nonlocal waiting
         if waiting >= _MAX_EXPLAINING:
             raise OverloadedError(

@@ -1,9 +1,11 @@
-"""Background scoring, which continues after a request has ended, with limits on number, bytes and time.
+"""Background scoring, which continues after a request has ended.
+
+The number, size and lifetime of submissions are limited.
 
 Clients of ROLL's protocol poll for the result. Clients of the Open Reward Standard fetch the result if a
 connection breaks.
 
-A submission's body is kept while the submission is being scored. After that, only the encoded answer is kept.
+A submission's body is kept until the submission has been scored. Afterwards, only the encoded answer is kept.
 """
 
 from __future__ import annotations
@@ -28,7 +30,10 @@ KEPT_S = 900.0
 """Seconds for which a result can be fetched. ROLL gives up after 300 s."""
 
 ASKED_KEPT_S = 60.0
-"""Seconds for which a result is kept after it was fetched, since the response may have been lost."""
+"""Seconds for which a result is kept after a client fetched it.
+
+The client may fetch it again if the response was lost.
+"""
 
 ELSEWHERE = "behind a load balancer, a client must always reach the same server"
 """Hint for error messages about unknown ids."""
@@ -147,7 +152,7 @@ class Store:
         if kept is None:
             return
         if kept.task is not None:
-            kept.task.cancel()  # the task releases the bytes
+            kept.task.cancel()  # The cancelled task releases the bytes.
         else:
             self._admission.give_back_bytes(kept.held, kept.client)
             kept.held = 0

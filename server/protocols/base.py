@@ -1,4 +1,5 @@
-"""Code shared by all protocols: their context, creation of samples from requests, rewards for failures."""
+"""Code shared by all protocols: the context, the creation of samples from requests, and the rewards for
+failures."""
 
 from __future__ import annotations
 
@@ -27,7 +28,10 @@ FAILED_HEADER = "X-Rewardkit-Failed"
 """Header with the number of samples that could not be scored, for protocols that have no field for it."""
 
 _TRUTHS = ("ground_truth", "reward_model.ground_truth")
-"""Keys of the ground truth in a label that is an object. Without them, the object is the ground truth."""
+"""Keys under which a label that is an object may contain the ground truth.
+
+If the label has none of these keys, the whole object is the ground truth.
+"""
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,10 @@ class ProtocolContext:
 
     requests: RequestScorer
     processes: int = 1
-    """Number of server processes. If there are several, clients cannot rely on data kept by one process."""
+    """Number of server processes.
+
+    With several processes, a client's next request may reach a process without the client's data.
+    """
 
     @property
     def rows(self) -> ServedRows:
@@ -63,12 +70,12 @@ def ask(
     if said is None and rows.ground_truths is not None and prompt:
         said = rows.ground_truths.lookup(prompt)
     if isinstance(said, Ambiguous) and data_source and label is not None:
-        said = None  # the request is unambiguous, unlike the rows
+        said = None  # The request has an unambiguous label, although the indexed rows conflict.
     return _asked(response, prompt, said or _plain_row(data_source, label))
 
 
 def ask_text(rows: ServedRows, text: str, *, data_source: str | None = None) -> SampleOrProblem:
-    """Create a sample as `ask` does, from a text that contains prompt and response."""
+    """Create a sample from a text that contains prompt and response. Otherwise, see `ask`."""
     known = rows.ground_truths.split(text) if rows.ground_truths is not None else None
     if known is not None:
         said, prompt, response = known
@@ -98,7 +105,10 @@ def ask_messages(
 
 
 def _envelope(label: object) -> KnownRow | None:
-    """Return the row in a label with data source and ground truth, like a prepared or verl row, else None."""
+    """Return the row in a label that has a data source and a ground truth, like a prepared or verl row.
+
+    Return None for other labels.
+    """
     label = _object(label)
     if label is None or not isinstance(label.get("data_source"), str):
         return None
@@ -118,7 +128,10 @@ def _plain_row(data_source: str | None, label: object) -> KnownRow | None:
 
 
 def _object(label: object) -> Mapping[str, Any] | None:
-    """Return a label that is an object or the JSON of an object as a mapping, and any other label as None."""
+    """Return a label as a mapping if the label is an object or the JSON of an object.
+
+    Return None for other labels.
+    """
     if isinstance(label, str) and label.lstrip()[:1] == "{":
         with contextlib.suppress(ValueError, RecursionError):
             label = json.loads(label)
@@ -153,7 +166,10 @@ def reward_of(rows: ServedRows, score: Score) -> float:
 
 
 def parts_of(sample: Sample, score: Score) -> dict[str, float]:
-    """Return the parts of a score. All samples from a data source have the same keys, scored or not."""
+    """Return the parts of a score.
+
+    All samples from a data source have the same keys, whether or not they were scored.
+    """
     reward = REGISTRY.find(sample.data_source)
     declared = reward.parts if reward is not None else ()
     return dict.fromkeys(declared, 0.0) | score.parts
@@ -211,7 +227,7 @@ def add_routes(
     method: str = "POST",
     note: str | None = None,
 ) -> None:
-    """Add routes as `mount` does, for a function that handles the request."""
+    """Add the same routes as `mount`, but handle requests with a function."""
 
     async def endpoint(request: Request) -> Response:
         named = request.path_params.get("data_source")

@@ -76,7 +76,7 @@ def _add(
     answer: MakeAnswer,
     summary: str,
 ) -> None:
-    """Add a route for requests with their texts in `field`."""
+    """Add a route for requests whose texts are in the body field `field`."""
     example = {"model": "gsm8k", field: _TEXT}
     exchange = Exchange(partial(_read, field), partial(_answer, answer))
     mount(context, routes, paths, exchange, summary, example, note=CARRIES_NO_TRUTH)

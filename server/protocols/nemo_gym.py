@@ -135,7 +135,10 @@ def _named(row: Mapping[str, Any]) -> str | None:
 
 
 def _label(row: Mapping[str, Any]) -> Any:
-    """Return a row's ground truth. If the row names a data source, the result is an object with both."""
+    """Return a row's ground truth.
+
+    If the row names a data source, return an object with the data source and the ground truth.
+    """
     ground_truths = (value_at(row, name) for name in _GROUND_TRUTHS)
     ground_truth = next((value for value in ground_truths if value is not None), None)
     source = _named(row)
@@ -145,7 +148,7 @@ def _label(row: Mapping[str, Any]) -> Any:
 
 
 def _response_text(response: Any) -> str:
-    """Return the text of all assistant messages, and of the tool calls that have no output.
+    """Return the text of all assistant messages, and of all tool calls without an output.
 
     Raises:
         InputError: The value is not an object of the Responses API.
@@ -180,7 +183,7 @@ def _verdict(rows: ServedRows, sample: Sample, score: Score) -> dict[str, Any]:
 def _aggregate(answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Compute statistics of all top-level numbers in the answers, per task and for all tasks together.
 
-    Masked answers count only towards the share of masked answers.
+    Masked answers are left out of all statistics except their share.
     """
     tasks: dict[Any, list[Mapping[str, Any]]] = {}
     for answer in answers:
@@ -215,7 +218,7 @@ def _statistics(answers: Sequence[Mapping[str, Any]]) -> dict[str, float]:
 
 
 def _is_number(value: Any) -> bool:
-    """Return True for a number (not NaN) that is small enough for sums not to overflow."""
+    """Return True if a number is not NaN and is small enough that sums do not overflow."""
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _LARGEST
 
 

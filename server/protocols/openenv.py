@@ -212,7 +212,7 @@ async def _answer(
         raise _RefusedMessage("SESSION_ERROR", "the episode is over; send a reset")
     request = CURRENT.get()
     if request is not None:
-        request.clock = time.perf_counter()  # each step on a connection has its own deadline
+        request.clock = time.perf_counter()  # Each step on a connection has its own deadline.
     named = encode([task_set.name, episode.split, episode.index]).decode()
     made = await context.requests.respond(STEP, body, named)
     episode.done = True
@@ -220,7 +220,10 @@ async def _answer(
 
 
 def _drawn(task_set: TaskSet, given: dict[str, Any]) -> _Episode:
-    """Return an episode with the requested row, or with a random row, chosen by the seed if there is one."""
+    """Return an episode with the requested row.
+
+    If no row is requested, choose a random row, with the seed if the request has one.
+    """
     split = given.get("split") or ("train" if "train" in task_set.splits else next(iter(task_set.splits)))
     if split not in task_set.splits:
         raise _RefusedMessage(

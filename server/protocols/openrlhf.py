@@ -30,7 +30,10 @@ from rewardkit.types import Score
 
 
 class OpenRlhfRequest(msgspec.Struct):
-    """Request for rewards. In practice, it has one sample. Old versions send only `query`."""
+    """Request for rewards.
+
+    In practice, a request has one sample. Old versions of OpenRLHF send only `query`.
+    """
 
     query: list[str] | str
     prompts: list[str | None] | str | None = None
@@ -88,8 +91,8 @@ def _ask_query(
 ) -> SampleOrProblem:
     """Return the sample for a query.
 
-    If the beginning of the response cannot be found, the sample has a problem and is not scored, since an
-    answer in the prompt might be rewarded otherwise.
+    If the beginning of the response cannot be found, the sample is not scored. Otherwise, an answer in the
+    prompt might be rewarded.
     """
     if prompt is None:
         prompt, said = split(query)

@@ -87,7 +87,7 @@ class OrsCall(msgspec.Struct):
     name: str
     input: dict[str, Any]
     task_id: str | None = None
-    """Id of an earlier call whose connection broke, sent to fetch the outcome of that call."""
+    """Id of an earlier call whose connection broke. The client sends the id to fetch the outcome."""
 
 
 _decode_which: BodyDecoder[Which] = BodyDecoder(Which, "a question for tasks")
@@ -259,7 +259,7 @@ class _Environments:
             if call.task_id is not None:
                 return _events(self._answered(call.task_id))
             problem = _problem(call)
-        else:  # a large call must be an answer, which a scoring process decodes
+        else:  # A large call must be an answer, which a scoring process decodes.
             problem = None
         if problem is None and not self._sessions.finish(session_id):
             problem = _refused("the answer has already been submitted", "episode_finished")
@@ -299,7 +299,10 @@ class _Environments:
             yield _event("end" if start + _CHUNK >= len(text) else "chunk", text[start : start + _CHUNK])
 
     async def _outcome(self, call_id: str) -> dict[str, Any] | None:
-        """Return the outcome of a call, waiting briefly if it is running, or None for an unknown call."""
+        """Return the outcome of a call, or None for an unknown call.
+
+        If the call is still running, wait briefly.
+        """
         kept = self._calls.get(call_id)
         if kept is None:
             return None

@@ -1,4 +1,4 @@
-"""Sessions for environment protocols, each with its task and a flag for a submitted answer."""
+"""Sessions for environment protocols. A session has a task, and records whether its answer was submitted."""
 
 from __future__ import annotations
 
@@ -58,7 +58,10 @@ class Sessions:
         return session
 
     def finish(self, session_id: str) -> bool:
-        """Mark the answer as submitted. Return False if it already is, or if the session does not exist."""
+        """Mark the answer as submitted.
+
+        Return False if the session already has an answer or does not exist.
+        """
         session = self._open.get(session_id)
         if session is None or session.finished:
             return False
@@ -66,7 +69,7 @@ class Sessions:
         return True
 
     def reopen(self, session_id: str) -> None:
-        """Allow another answer, because the last answer could not be scored."""
+        """Allow the client to submit another answer, because the last answer could not be scored."""
         if session_id in self._open:
             self._open[session_id].finished = False
 
