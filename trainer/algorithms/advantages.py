@@ -45,7 +45,7 @@ def gae(rewards: Tensor, values: Tensor, mask: Tensor, *, gamma: float, lam: flo
 
 
 def discounted_returns(rewards: Tensor, mask: Tensor, gamma: float) -> Tensor:
-    """Return the discounted sum of the rewards from each step onwards, (B, T), 0 where masked."""
+    """Return the discounted sum of the rewards from each step to the end, (B, T), and 0 where masked."""
     return gae(rewards, torch.zeros_like(rewards), mask, gamma=gamma, lam=1.0)[0]
 
 
@@ -66,8 +66,8 @@ def grpo(scores: Tensor, groups: Tensor, lengths: Tensor, norm_by_std: bool) -> 
 def grpo_passk(scores: Tensor, groups: Tensor, lengths: Tensor, norm_by_std: bool) -> Tensor:
     """Return Pass@k advantages (arXiv:2503.19595).
 
-    A group's best response gets the difference to the second-best score. All other responses get 0. So do all
-    responses of a group with several best responses, and a response that is alone in its group.
+    A group's best response gets the difference to the second-best score. All other responses get 0. If
+    several responses share the best score, or if a group has only one response, all advantages are 0.
     """
     advantages = torch.zeros_like(scores)
     inverse, sizes = _numbered(groups)

@@ -78,11 +78,11 @@ REJECTIONS = (
 
 
 def read_rejections(names: str, thresholds: object) -> list[Rejection]:
-    """Parse comma-separated names and thresholds, with one threshold per name or one for all names.
+    """Parse comma-separated names and thresholds. There is one threshold per name, or one for all names.
 
-    As k1 has a sign, its bounds apply to the ratio p_rollout / p_trainer. `0.6_1.6` is a lower and an upper
-    bound, and `1.6` bounds both the ratio and its reciprocal. For k2 and k3, a threshold is an upper bound on
-    the divergence.
+    k1 may be negative, so its bounds apply to the ratio p_rollout / p_trainer. `0.6_1.6` is a lower and an
+    upper bound, and `1.6` bounds both the ratio and its reciprocal. For k2 and k3, a threshold is an upper
+    bound on the divergence.
 
     Raises:
         ValueError: A name or threshold is invalid. The message explains why.

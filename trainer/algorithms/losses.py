@@ -1,6 +1,6 @@
 """Actor losses per token, and the critic loss.
 
-Each loss or statistic is one micro-batch's share of the value for the whole mini-batch. The shares of all
+Each function returns one micro-batch's share of the mini-batch's loss or statistic. The shares of all
 micro-batches in all processes add up to the same value regardless of how the work is divided. `objective.py`
 contains the common parts of the actor losses, and this module contains their table.
 """

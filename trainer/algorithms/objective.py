@@ -80,7 +80,7 @@ statistic of that name."""
 
 @dataclass(frozen=True, slots=True)
 class StepTokens:
-    """This process's responses in a whole step, from which a loss chooses tokens."""
+    """Responses of this process in a whole step. A loss chooses tokens from these responses."""
 
     log_probs: Tensor
     """(B, T): log-probabilities under the policy that generated the responses."""
@@ -105,12 +105,14 @@ class PolicyLoss:
     aggregation: str | None = None
     """Value of `loss_agg_mode` that is part of the loss's definition, or None for the configured value."""
     one_weight_per_sequence: bool = False
-    """If True, each response has one importance weight, the geometric mean over its tokens, like the loss."""
+    """If True, each response has a single importance weight, which is the geometric mean over its tokens."""
     at_zero: Literal["nothing", "chosen", "all"] = "nothing"
-    """Tokens that have a gradient even if their advantage is 0: no tokens, chosen tokens, or all tokens."""
+    """Which tokens have a gradient even if their advantage is 0: no tokens, chosen tokens, or all tokens."""
 
     def live(self, advantages: Tensor, mask: Tensor, chosen: Tensor | None) -> Tensor:
-        """Return a mask of the responses that have a gradient, (B,) bool. Other gradients are exactly 0.
+        """Return a mask of the responses that have a gradient, (B,) bool.
+
+        The gradients of all other responses are exactly 0.
 
         Args:
             advantages, mask: Advantages and mask of the tokens, (B, T).

@@ -22,7 +22,7 @@ _VALIDATION = ("val-core/", "val/")
 _ELSEWHERE = tuple(
     f"trainer.{name}" for name in ("default_local_dir", "experiment_name", "project_name", "logger")
 )
-"""Settings that say nothing about the model."""
+"""Settings that do not affect the model."""
 
 
 def write_card(checkpoint: Path, folder: Path, pipeline: str = "text-generation") -> None:

@@ -97,7 +97,7 @@ def classifier_names(model_config: Any) -> Callable[[str], str]:
 
 
 def as_classifier(adapter: AdapterParts, model_config: Any) -> AdapterParts:
-    """Return a `ValueModel`'s adapter, including its head, as an adapter of a sequence classifier."""
+    """Convert a `ValueModel`'s adapter, including the head, to an adapter for a sequence classifier."""
     settings, tensors = adapter
     name = classifier_names(model_config)
     settings = copy.copy(settings)
@@ -167,15 +167,15 @@ def _weights(
     folder: Path, model_config: Any, options: ModelConfig, dtype: torch.dtype, *, scores: bool
 ) -> dict[str, Tensor]:
     """Load a model with this config from a checkpoint, and return its full tensors by name."""
-    saved_tensors(folder)  # torch would log a traceback for damaged files
+    saved_tensors(folder)  # This check comes first, because torch would log a traceback for damaged files.
     kind = AutoModel if scores else language_model_class(model_config)
-    with torch.device("meta"):  # no random initial weights are computed
+    with torch.device("meta"):  # This context skips the random initial weights.
         body = kind.from_config(model_config, dtype=torch.float32)
     if has_adapter(options):
         add_lora(body, options, weights=False)
     body.to_empty(device="cpu").tie_weights()
     model = ValueModel(body, model_config.get_text_config().hidden_size) if scores else body
     state = {f"model.{name}": parameter.detach() for name, parameter in model.named_parameters()}
-    with warnings.catch_warnings(action="ignore"):  # torch warns about loading in a single process
+    with warnings.catch_warnings(action="ignore"):  # torch warns if a single process loads the checkpoint.
         load(state, storage_reader=FileSystemReader(folder), no_dist=True)
     return dict(full_tensors(model, dtype))

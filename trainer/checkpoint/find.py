@@ -23,12 +23,12 @@ TRACKER = "latest_checkpointed_iteration.txt"
 FACTS = "trainer.json"
 """File in a checkpoint that contains all values except tensors."""
 RESTARTED = "REWARDKIT_RESTARTED"
-"""Environment variable that is set in a process that replaces a process that died."""
+"""Environment variable that marks a process as the replacement for a process that died."""
 RESUME_ANOTHER = (
     "set trainer.resume_mode=resume_path and trainer.resume_from_path to another checkpoint, or "
     "trainer.resume_mode=disable to start from scratch"
 )
-"""Advice in errors about a checkpoint from which a run cannot resume."""
+"""Advice in error messages about a checkpoint that cannot be resumed."""
 
 
 def to_export(checkpoint: Path, out: Path) -> Path:
@@ -94,7 +94,7 @@ def latest(folder: Path) -> Path | None:
 
 
 def prepare(folder: Path, start: Path | None) -> None:
-    """Remove incomplete checkpoints and log lines after `start` from a run's folder, before resuming."""
+    """Before a run resumes, remove incomplete checkpoints and all log lines after `start` from its folder."""
     for leftover in folder.glob(".global_step_*"):
         shutil.rmtree(leftover)
     if start is not None and start.parent.resolve() == folder.resolve():

@@ -20,13 +20,13 @@ def push(folder: Path, repository: str) -> str:
     Raises:
         InputError: The hub cannot be reached, or refuses the upload. The folder stays as it is.
     """
-    from huggingface_hub import HfApi  # transformers depends on it
+    from huggingface_hub import HfApi  # transformers depends on this package.
 
     api = HfApi()
     try:
         created = api.create_repo(repository, private=True, exist_ok=True)
         api.upload_folder(repo_id=created.repo_id, folder_path=folder)
-    except Exception as error:  # includes connection, proxy and TLS errors
+    except Exception as error:  # OSError includes connection, proxy and TLS errors.
         raise InputError(
             f"cannot upload {folder} to {repository}: {reason_of(error)}; run `hf auth login` for a token "
             f"that may write, then `hf upload {repository} {folder}`"

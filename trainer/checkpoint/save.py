@@ -96,7 +96,7 @@ class Learned:
     """Function for the model card, or None if the model is a language model."""
 
     def models(self) -> Iterator[tuple[str, nn.Module, torch.optim.Optimizer | None]]:
-        """Yield the name, model and optimizer, if any, for each model that changes."""
+        """For each model that changes, yield its name, the model, and its optimizer or None."""
         yield "actor", self.actor.model, self.actor.optimizer.inner
         if self.critic is not None:
             yield "critic", self.critic.model, self.critic.optimizer.inner
@@ -192,7 +192,7 @@ def _check_fits(start: Path, loader: PromptLoader[Any], models: Mapping[str, nn.
 
 
 NEEDED_BY = {"critic": "algorithm.adv_estimator", "reference": "actor_rollout_ref.ref.sync_steps"}
-"""Setting because of which a checkpoint contains a model."""
+"""Setting that makes a checkpoint contain the model."""
 
 
 def _part(checkpoint: Path, name: str) -> Path:
@@ -340,7 +340,8 @@ class Checkpoints:
         folder = temporary(self._folder, content.step)
 
         def states() -> None:
-            for name, state in content.states.items():  # `save` returns when all processes have written
+            # `save` returns after all processes have written their files.
+            for name, state in content.states.items():
                 writer = FileSystemWriter(folder / name)
                 state_dict_saver.save(state, storage_writer=writer, process_group=self._world.group)
 
@@ -355,14 +356,15 @@ class Checkpoints:
                 self._write_together(write, content.step)
         except RewardkitError:
             if self._world.is_main:
-                shutil.rmtree(folder, ignore_errors=True)  # the disk may be full of these files
+                shutil.rmtree(folder, ignore_errors=True)  # These files may have filled the disk.
             raise
 
     def _write_together(self, write: Callable[[], None], step: int) -> None:
         error: RewardkitError | None = None
         try:
             write()
-        except (CheckpointException, Exception) as failed:  # all processes must learn of any error
+        # All processes must raise an error if one process fails.
+        except (CheckpointException, Exception) as failed:
             error = RewardkitError(
                 f"cannot write the checkpoint of step {step} to {self._folder}: "
                 f"{why_not_written(self._folder, failed)}; fix the cause and start again to resume from "
@@ -401,7 +403,7 @@ def _state(model: nn.Module, optimizer: torch.optim.Optimizer | None) -> dict[st
     """
     for module in model.modules():
         if isinstance(module, FSDPModule):
-            module.reshard()  # the root may still have a copy in another dtype
+            module.reshard()  # The root may still have a copy in another dtype.
     state = {}
     for name, parameter in language_model(model).named_parameters():
         state[f"model.{name}"] = parameter.detach()

@@ -103,7 +103,10 @@ class Logger:
         self._each(lambda sink: sink.responses(rows, step))
 
     def reasons(self, lines: Sequence[str]) -> None:
-        """Show on the page, with the next responses, why responses of their step score nothing."""
+        """Store the reasons why responses score nothing.
+
+        The page shows them with the step's next responses.
+        """
         if self._page is not None and "page" in self._sinks:
             self._guard("page", self._page.reasons, lines)
 
@@ -137,7 +140,7 @@ class Logger:
     def _guard(self, name: str, work: Callable[..., None], *arguments: Any) -> None:
         try:
             work(*arguments)
-        except Exception as error:  # a tracking library's error must not stop training
+        except Exception as error:  # An error in a tracking library must not stop training.
             self._sinks.pop(name, None)
             reason = public_text(str(error) or type(error).__name__).partition("\n")[0]
             self.warn(f"logger '{name}' failed and is disabled for the rest of the run: {reason}")

@@ -1,4 +1,7 @@
-"""Web page about a run. A thread rewrites it from files on disk, so that steps need not wait."""
+"""Web page about a run.
+
+A thread rewrites the page from files on disk, so that training steps need not wait.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,7 @@ class PageSink:
         self._new.set()
 
     def reasons(self, lines: Sequence[str]) -> None:
-        """Store lines that say why responses score nothing, with the next responses."""
+        """Store the reasons why responses score nothing, to be shown with the next responses."""
         self._reasons = [_text(line) for line in lines]
 
     def responses(self, rows: Sequence[Mapping[str, Any]], step: int) -> None:
@@ -60,7 +63,7 @@ class PageSink:
             self._keep({"step": step, "kind": "validation", **reasons, "rows": [_cut(row) for row in rows]})
 
     def _taken_reasons(self) -> dict[str, list[str]]:
-        """Return the stored reasons, if there are any, and forget them."""
+        """Return and delete the stored reasons."""
         reasons, self._reasons = self._reasons, []
         return {"reasons": reasons} if reasons else {}
 
@@ -83,7 +86,7 @@ class PageSink:
     def _keep(self, kept: dict[str, Any]) -> None:
         try:
             line = msgspec.json.encode(kept, enc_hook=str)
-        except UnicodeEncodeError:  # a lone surrogate cannot be encoded
+        except UnicodeEncodeError:  # A lone surrogate cannot be encoded.
             line = json.dumps(kept, ensure_ascii=False, default=str).encode("utf-8", "replace")
         with (self._folder / SAMPLES).open("ab") as file:
             file.write(line + b"\n")
@@ -99,7 +102,7 @@ class PageSink:
             except Exception as error:
                 failed += 1
                 if failed == TRIES:
-                    self._error = error  # raised in the next step, because this thread has no caller
+                    self._error = error  # The next step raises the error, because this thread has no caller.
                     return
             self._ended.wait(max(REFRESH_S, SHARE * (time.monotonic() - began)))
 

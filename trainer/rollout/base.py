@@ -34,10 +34,12 @@ class Sampling:
     top_p: float = 1.0
     """Cumulative probability of the most likely tokens to sample from."""
     log_probs: bool = True
-    """True to return the log-probabilities of the sampled tokens."""
+    """True if the engine must return the log-probability of each sampled token."""
     first: bool = False
-    """True to generate before responses that are waiting. Servers that were not started by the run ignore
-    it."""
+    """True to generate this call's responses before all waiting responses.
+
+    The option has no effect on servers that the run did not start.
+    """
     more: Mapping[str, Any] = field(default_factory=dict)
     """Further arguments for vLLM's `SamplingParams`, by name."""
 
@@ -69,8 +71,10 @@ class TurnFailedError(RewardkitError, ValueError):
 
 
 OnEnded = Callable[[dict[int, list[int]]], None]
-"""Callback that receives the unpadded token ids of finished responses, by row. It does not receive rows that
-failed."""
+"""Callback that receives the unpadded token ids of finished responses by row.
+
+Rows that failed are left out.
+"""
 
 
 E = TypeVar("E")
@@ -85,7 +89,10 @@ class TurnCosts:
 
     turns: int = 0
     prompt_tokens: int = 0
-    """Number of tokens in the prompts of all turns. A prompt includes the tokens from earlier turns."""
+    """Total number of prompt tokens in all turns.
+
+    Each turn's prompt includes the tokens of the episode's earlier turns.
+    """
     cached_tokens: int = 0
     """Number of prompt tokens read from the cache instead of being computed again."""
 
@@ -144,10 +151,10 @@ class RolloutEngine(Protocol):
         ...
 
     def attend(self, work: Future[Any]) -> None:
-        """Wait for work that other threads do with this engine, and keep the engine able to do it.
+        """Wait for other threads that use this engine, and recover the engine if it fails.
 
         All processes must call this method, each in its main thread and with its own work. The weights must
-        not change meanwhile. The method returns when the work in all processes is done.
+        not change during this call. The method returns when the work in all processes is done.
         """
         ...
 
@@ -157,7 +164,7 @@ class RolloutEngine(Protocol):
         Args:
             named_tensors: Full tensors by parameter name. With `rollout.lora_sync=adapter`, only the
                 adapter's tensors, named as in the adapter file (`models/lora.py`). If the iterable can be
-                iterated over more than once, an engine may read it twice, and then does so in all processes.
+                iterated over more than once, an engine may read the tensors twice, in all processes.
             version: Version to report for tokens generated with these weights, if the engine can generate
                 during a sync.
         """
@@ -178,7 +185,7 @@ class EngineSetup:
 
     policy: ActorRolloutRefConfig
     model: Any
-    """Policy as a Hugging Face model that is not sharded yet. If the weights are read from files later, the
+    """Policy as an unsharded Hugging Face model. If the weights are read from files later, the
     parameters are on the meta device. `whole_copy` in `models/load.py` copies the model in both cases."""
     device: torch.device
     eos_ids: list[int]
@@ -209,7 +216,7 @@ class Engine:
 def complete(
     named_tensors: Iterable[tuple[str, Tensor]], weight_names: Iterable[str]
 ) -> Iterator[tuple[str, Tensor]]:
-    """Yield the tensors for a sync, and fail if a tensor is unknown or missing.
+    """Yield the tensors for a sync, and raise an error if a tensor is unknown or missing.
 
     Without this check, some of the engine's weights could stay stale.
 
@@ -236,7 +243,10 @@ def as_rollout(
     *,
     log_probs: bool,
 ) -> Rollout:
-    """Convert single-turn replies to a rollout with padded tensors. The text of an aborted reply says why."""
+    """Convert single-turn replies to a rollout with padded tensors.
+
+    The text of an aborted reply gives the reason.
+    """
     shape = (len(replies), response_length)
     responses = torch.full(shape, pad_id, dtype=torch.int64)
     mask = torch.zeros(shape, dtype=torch.int64)

@@ -41,7 +41,7 @@ class Ask:
     """Restrictions on the tokens. See `TokenModel`."""
     answer: asyncio.Future[Reply] = field(repr=False)
     pictures: Sequence[Picture] = ()
-    """Pictures in the prompt, whose placeholders are among the token ids."""
+    """Pictures in the prompt. Their placeholder tokens are among the token ids."""
 
     def settle(self, reply: Reply) -> None:
         """Deliver the reply, unless the episode has been cancelled."""
@@ -76,7 +76,10 @@ class Answers(Protocol):
         ...
 
     def idle(self) -> AbstractContextManager[None]:
-        """Return a context in which one of the episodes makes no request. See `TokenModel`."""
+        """Return a context manager.
+
+        Inside its block, one of the episodes makes no request. See `TokenModel`.
+        """
         ...
 
 
@@ -290,7 +293,7 @@ class Rounds:
         self._go_on()
 
     def withdraw(self, ask: Ask) -> None:
-        """See `Answers.withdraw`. A round that is already scheduled checks whether it can still begin."""
+        """See `Answers.withdraw`. A round that is already scheduled checks again before it begins."""
         if ask in self._waiting:
             self._waiting.remove(ask)
 
@@ -314,7 +317,7 @@ class Rounds:
 
     def _round(self) -> None:
         if not self._waiting or len(self._waiting) < self._playing:
-            return  # a withdrawn request is repeated, or its episode ends
+            return  # After a request is withdrawn, its episode repeats the request or ends.
         asks = sorted(self._waiting, key=lambda ask: ask.place)
         self._waiting = []
         try:

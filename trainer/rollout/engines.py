@@ -1,6 +1,6 @@
 """Lists the rollout engines by their names in `actor_rollout_ref.rollout.name`, and checks their settings.
 
-To add an engine, add a file to this folder and a row to the table below (docs/extending_trainer.md).
+To add an engine, add a file to this folder and a row to the table in this module (docs/extending_trainer.md).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Fleet of rollout servers, and the turns that a process requests from it.
+"""Fleet of rollout servers, from which each process requests turns.
 
 A request contains token ids, and a response contains token ids and log-probabilities. `served.py` keeps the
-fleet up to date. If a server is lost, its turns are requested from another server with the same tokens and
-seed, so that the same weights generate the same tokens.
+fleet up to date. If a server is lost, its turns are requested again from another server, with the same tokens
+and seed. The same weights then generate the same tokens.
 """
 
 from __future__ import annotations
@@ -42,8 +42,10 @@ FIRST_PAUSE_S = 0.1
 LONGEST_PAUSE_S = 30.0
 """Upper bound for the pause before a server is asked for a turn again, in seconds."""
 MASKED_SHARE = 0.1
-"""Share of the episodes in a call that may fail because the servers cannot generate their turns. The episodes
-of one prompt may always fail."""
+"""Maximum share of a call's episodes that may fail because no server can generate one of their turns.
+
+All episodes of a single prompt may fail in any case.
+"""
 POLL_S = 1.0
 """Seconds between two checks of the servers while a turn is pending or no server is available."""
 LOWEST = -9000.0
@@ -82,14 +84,17 @@ class Fleet:
     starving: threading.Event = field(default_factory=threading.Event)
     """Set while turns wait because no server is available. The main thread then has to recover a server."""
     closed: bool = False
-    """True if no server will be recovered any more."""
+    """True if lost servers are no longer recovered."""
     begun: Counter[str] = field(default_factory=Counter)
     """Number of running turns by the name of the weights with which they began."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @contextmanager
     def turn(self) -> Iterator[str]:
-        """Keep the current weights in use for the block, which generates a turn. Yield the weights' name."""
+        """Mark the current weights as in use for the block, which generates a turn.
+
+        Yield the name of the weights.
+        """
         with self.lock:
             name = self.current
             self.begun[name] += 1
@@ -147,7 +152,7 @@ class Fleet:
 
     async def has_current(self, session: aiohttp.ClientSession, server: RolloutServer) -> bool:
         """Return True if a server answers and has the current weights, or is too busy to say so."""
-        wanted = self.since(self.current)  # the next weights are valid too during a sync
+        wanted = self.since(self.current)  # During a sync, a server may already have the next weights.
         path = "v1/models" if self.adapters else "weight_info"
         try:
             said = json.loads(await fetch(session, f"{server.url}/{path}", limit_s=CONNECT_S))
@@ -201,7 +206,7 @@ class TurnAnswer(msgspec.Struct):
 class Turns:
     """Implementation of `Answers` that requests the turns in one `converse` call from a fleet."""
 
-    constrains = False  # constraints need a tokenizer in the server
+    constrains = False  # Constraints need a tokenizer in the server.
 
     def __init__(
         self,
@@ -267,7 +272,10 @@ class Turns:
         self._tasks[ask] = asyncio.create_task(self._serve(ask))
 
     def withdraw(self, ask: Ask) -> None:
-        """See `Answers.withdraw`. Closing the connection makes the server abort the request."""
+        """See `Answers.withdraw`.
+
+        The request's connection is closed, so that the server aborts the request.
+        """
         task = self._tasks.pop(ask, None)
         if task is not None:
             task.cancel()
@@ -370,7 +378,7 @@ class Turns:
         group = ask.place // self._group
         home = self._homes.get(group)
         if home is None or home is without or not home.lives:
-            async with self._waiting:  # only one turn at a time polls the servers
+            async with self._waiting:  # Only one turn at a time polls the servers.
                 living = await self._fleet.living(self._session)
             others = [server for server in living if server is not without]
             home = self._homes[group] = min(others or living, key=lambda server: self._busy[server])
@@ -423,7 +431,7 @@ class Turns:
                 "may not be in the vocabulary"
             )
         spans = choice.weight_versions or []
-        if self._fleet.adapters:  # the server reports the version of the base model
+        if self._fleet.adapters:  # The server reports the version of the base model instead.
             spans = [VersionSpan(begun, 0, len(ids))]
         if not {span.version for span in spans} <= self._fleet.since(begun):
             raise ValueError(

@@ -106,7 +106,7 @@ def open_engine(setup: EngineSetup, kind: type[HfRollout] | None = None) -> HfRo
 
 
 class HfRollout(TurnwiseEngine):
-    """Engine that generates with an unsharded copy of the policy, which `sync_weights` updates."""
+    """Engine that generates with an unsharded copy of the policy. `sync_weights` updates the copy."""
 
     def __init__(
         self,
@@ -165,7 +165,10 @@ class HfRollout(TurnwiseEngine):
         return replies
 
     def _draw_some(self, asks: Sequence[Ask], sampling: Sampling) -> list[Reply]:
-        """Draw turns at the same time. Once a quarter of the turns have ended, they leave the batch."""
+        """Sample several turns at the same time.
+
+        Ended turns leave the batch as soon as they make up a quarter of it.
+        """
         stops = [{*self.eos_ids, *ask.stop_token_ids} for ask in asks]
         turns: list[list[int]] = [[] for _ in asks]
         log_probs: list[list[float]] = [[] for _ in asks]
@@ -187,7 +190,8 @@ class HfRollout(TurnwiseEngine):
             if len(ended) == len(asks):
                 break
             kept = [row not in ended for row in rows]
-            if 4 * sum(kept) > 3 * len(kept):  # copying the cache costs more than the ended turns
+            # Copying the cache would cost more than keeping the few ended turns.
+            if 4 * sum(kept) > 3 * len(kept):
                 kept = [True] * len(rows)
             rows = [row for row, keep in zip(rows, kept, strict=True) if keep]
             logits = reading.go_on(tokens, kept)
@@ -223,7 +227,7 @@ class Reading(Protocol):
         ...
 
     def go_on(self, tokens: Tensor, kept: Sequence[bool]) -> Tensor:
-        """Append a token, (B,), to each row, and drop rows. Return the logits for the rows that are kept."""
+        """Append a token to each row, (B,), drop some rows, and return the logits for the remaining rows."""
         ...
 
 
@@ -253,7 +257,7 @@ class CachedReading:
         ]
         numbers: dict[tuple[tuple[int, ...], tuple[str, ...]], int] = {}
         self._which = [numbers.setdefault(key, len(numbers)) for key in keys]
-        """Number of each row's prompt among the prompts that differ."""
+        """Index of each row's prompt among the distinct prompts."""
         width = max(len(prompt) for prompt, _ in numbers)
         self._ids = torch.full((len(numbers), width), pad_id, device=device)
         self._mask = torch.zeros_like(self._ids)
@@ -348,10 +352,10 @@ def _find(probabilities: Tensor, uniforms: Tensor) -> Tensor:
     block = torch.searchsorted(running, target, right=True).clamp(max=sums.shape[1] - 1)
     within = blocks[torch.arange(rows, device=block.device), block[:, 0]].double().cumsum(-1)
     rest = target - (running - sums).gather(1, block)
-    # Rounding errors must not move the result out of the block.
+    # Rounding errors must not move the index out of the block.
     rest = rest.clamp(min=0.0).minimum(torch.nextafter(within[:, -1:], torch.zeros_like(rest)))
     place = torch.searchsorted(within, rest, right=True).clamp(max=BLOCK - 1)
-    # The limit is for NaN probabilities, which give an index that is too large.
+    # NaN probabilities give an index that is too large, so the index is limited.
     return (block * BLOCK + place).squeeze(-1).clamp(max=size - 1)
 
 
@@ -363,7 +367,7 @@ def restrict(logits: Tensor, top_k: int, top_p: float) -> Tensor:
     if top_p < 1.0:
         ordered, index = logits.sort(dim=-1, descending=True)
         probs = ordered.softmax(-1)
-        beyond = probs.cumsum(-1) - probs >= top_p  # the token that reaches top_p is kept
+        beyond = probs.cumsum(-1) - probs >= top_p  # The token that reaches top_p is kept.
         beyond[:, 0] = False
         logits = logits.masked_fill(beyond.scatter(-1, index, beyond), -torch.inf)
     return logits

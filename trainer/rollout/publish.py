@@ -40,25 +40,26 @@ T = TypeVar("T")
 ATTEMPTS = {"shm": 2, "nccl": 1}
 """Number of times that a failing server takes part in sending a version, by transport."""
 BYTES_PER_S = 10e6
-"""Lowest expected transfer rate. A transfer that moves more slowly is abandoned."""
+"""Lowest expected transfer rate. A slower transfer is abandoned."""
 GRACE_S = 5.0
-"""Seconds in which a server must leave a transfer that was abandoned."""
+"""Number of seconds within which a server must leave an abandoned transfer."""
 POLL_S = 0.02
 SHARED_MEMORY = Path("/dev/shm")
 
 
 class TransferError(Exception):
-    """Raised if a transfer cannot go on, because of a failed server."""
+    """Raised if a transfer cannot continue because a server failed."""
 
 
 class Calls:
-    """Calls to the servers in one attempt to send a version."""
+    """Calls to the servers during one attempt to send a version of the weights."""
 
     def __init__(self, targets: Sequence[str], *, joint: bool) -> None:
         """Create the state of an attempt to send weights to the servers `targets`.
 
         Args:
-            joint: True if all servers take part in one transfer, so that none gets the weights if one fails.
+            joint: True if all servers take part in one transfer. If one server fails, no server gets the
+                weights.
         """
         self.left = list(targets)
         """Servers that have not failed."""
@@ -68,12 +69,12 @@ class Calls:
         self._pending: dict[str, Future[object]] = {}
 
     def make(self, ask: Callable[[str], object]) -> None:
-        """Call `ask` concurrently for all servers that are left, and wait as in `finish`."""
+        """Call `ask` concurrently for all remaining servers, and wait as in `finish`."""
         self.begin(ask)
         self.finish()
 
     def begin(self, ask: Callable[[str], object]) -> None:
-        """Begin to call `ask` for all servers that are left."""
+        """Start calling `ask` for all remaining servers."""
         self._pending = ask_each(self.left, ask)
 
     def finish(self) -> None:
@@ -95,7 +96,7 @@ class Calls:
             raise TransferError("; ".join(self.failed.values()))
 
     def abandon(self, why: str) -> None:
-        """Give servers some time to end their calls. Servers that do not end their calls count as failed."""
+        """Give servers some time to end their calls. A server that does not end its call counts as failed."""
         wait(self._pending.values(), GRACE_S)
         self.failed |= {url: why for url, one in self._pending.items() if not one.done()}
 
@@ -135,7 +136,7 @@ class Publisher:
         self._bucket_bytes = bucket_bytes
         sizes = [tensor.nbytes for tensor in declared.values()]
         self._limit_s = CALL_S + max(bucket_bytes, *sizes) / BYTES_PER_S
-        """Limit for a call in which a server loads a bucket, and for a broadcast."""
+        """Time limit for a broadcast, and for a call in which a server loads a bucket."""
         # Limit for a call that lasts for the whole transfer. A slow transfer is abandoned before this limit.
         self._whole_s = 2 * self._limit_s + GRACE_S + sum(sizes) / BYTES_PER_S
         self._version = ""
@@ -151,7 +152,7 @@ class Publisher:
         """Pause all servers, send them a version in buckets of tensors, and resume them.
 
         Running requests are kept, and their cached tokens are recomputed with the new weights. If a server
-        fails, the version is sent again to the servers that are left.
+        fails, the version is sent again to the remaining servers.
 
         Args:
             tensors: Full tensors by parameter name. Each iteration gathers them again.
@@ -179,7 +180,7 @@ class Publisher:
         return dict(self._world.gather(failed)[0])
 
     def forget(self) -> None:
-        """Open new connections at the next sync, because a server may have been restarted."""
+        """Make the next sync open new connections, because a server may have been restarted."""
         self._members = []
 
     def _attempt(
@@ -206,7 +207,7 @@ class Publisher:
                 return calls.failed, set(targets) - calls.failed.keys()
             return dict.fromkeys(targets, f"{type(error).__name__}: {error}"), set()
         finally:
-            for _ in pairs:  # take part in the collectives
+            for _ in pairs:  # This process only takes part in the collectives.
                 pass
 
     def _send(self, calls: Calls, pairs: Iterator[tuple[str, Tensor]]) -> None:
@@ -221,7 +222,7 @@ class Publisher:
         calls.make(self._finish_update)
 
     def _leave(self, calls: Calls, error: Exception) -> None:
-        """Leave a transfer that failed, so that the servers in it can leave as well."""
+        """Leave a failed transfer, so that its servers can leave as well."""
         self.forget()
         group, self._group = self._group, None
         if group is not None:
@@ -273,7 +274,7 @@ class Publisher:
         self._members = calls.left
 
     def _together(self, calls: Calls, work: Callable[[], T]) -> T:
-        """Do work that waits for all servers.
+        """Run a function that waits for all servers.
 
         Raises:
             TransferError: A pending call failed, the work failed, or it exceeded the time limit.
@@ -283,7 +284,7 @@ class Publisher:
         def run() -> T:
             if device.type != "cuda":
                 return work()
-            torch.cuda.set_device(device)  # each thread has its own
+            torch.cuda.set_device(device)  # Each thread has its own current device.
             found = work()
             torch.cuda.synchronize()
             return found
@@ -305,7 +306,7 @@ class Publisher:
             self._updating.add(url)
 
     def _update(self, info: Mapping[str, Any], limit_s: float, url: str) -> None:
-        self._updating.discard(url)  # a failed call ends the update
+        self._updating.discard(url)  # A failed call ends the update.
         post(f"{url}/update_weights", {"update_info": info}, limit_s)
         self._updating.add(url)
 
@@ -360,7 +361,7 @@ class AdapterPublisher:
             errors.
         """
         in_use = set().union(*self._world.gather(self._in_use()))
-        here = self._world.is_main  # the others only take part in the collectives
+        here = self._world.is_main  # The other processes only take part in the collectives.
         mine = {name: tensor.detach().cpu() for name, tensor in tensors if here}
         failed = self._load(mine, version, urls, in_use) if here else {}
         return dict(self._world.gather(failed)[0])
@@ -421,7 +422,7 @@ def packed_buckets(named_tensors: Iterable[tuple[str, Tensor]], bucket_bytes: in
 
     tensors = iter(named_tensors)
     while True:
-        with warnings.catch_warnings(action="ignore"):  # warns about tensors larger than a bucket
+        with warnings.catch_warnings(action="ignore"):  # vLLM warns about tensors larger than a bucket.
             chunk = pack_tensors(tensors, itemgetter(1), bucket_bytes)
         if chunk is None:
             return

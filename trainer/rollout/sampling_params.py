@@ -28,13 +28,13 @@ def check_sampling_params(
         trained: True if the responses are trained on.
 
     Raises:
-        ConfigError: A name is unknown, an argument is determined by other settings, would make the
-            log-probabilities of the responses differ from the policy's or needs a tokenizer that the engine
-            does not have, or vLLM rejects a value.
+        ConfigError: A name is unknown, another setting determines the argument, or vLLM rejects its value.
+            The error is also raised if the engine lacks a tokenizer that the argument needs, or if the
+            argument would make the responses' log-probabilities differ from the policy's.
     """
     if not given:
         return
-    from vllm import SamplingParams  # importing vLLM takes seconds
+    from vllm import SamplingParams  # Importing vLLM takes seconds.
 
     known = [name for name in SamplingParams.__struct_fields__ if not name.startswith("_")]
     for name in given:
@@ -55,7 +55,7 @@ def check_sampling_params(
             )
     try:
         msgspec.convert(constraint_arguments(given), SamplingParams)
-    except Exception as error:  # vLLM raises exceptions of its own
+    except Exception as error:  # vLLM raises its own exception types.
         raise ConfigError(f"{key}: {reason_of(error)}") from None
 
 

@@ -81,7 +81,7 @@ SERVED_ONLY = (
 IN_PROCESS_ONLY = ("distributed_executor_backend", "skip_tokenizer_init", "enable_sleep_mode")
 """Arguments that apply to an engine in a training process but not to a server."""
 LORA_RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
-"""Values that vLLM accepts for `max_lora_rank`."""
+"""Values of `max_lora_rank` that vLLM accepts."""
 HERE = ("127.0.0.1", "localhost", "::1")
 
 
@@ -196,7 +196,7 @@ class ServedRollout(TurnwiseEngine):
         Raises:
             RewardkitError: A server does not start, or a given URL is not a usable vLLM server.
         """
-        self._of_thread = threading.local()  # training and validation may generate in different threads
+        self._of_thread = threading.local()  # Training and validation may generate in different threads.
         self._setup = setup
         self._config = setup.policy.rollout
         self.response_length = self._config.response_length
@@ -211,7 +211,7 @@ class ServedRollout(TurnwiseEngine):
         """Servers that this process has started."""
         self._end = weakref.finalize(self, stop_all, self.local.processes)
         self._tensors: Iterable[tuple[str, Tensor]] = ()
-        """Weights that were sent last, which the main thread can gather again."""
+        """Weights of the last sync, which the main thread can gather again."""
         urls = world.spread(lambda _: self._open(), 1)[0]
         self.fleet = Fleet([RolloutServer(url, lives=False) for url in urls])
         """Servers and their weights, as known to this process."""
@@ -246,7 +246,7 @@ class ServedRollout(TurnwiseEngine):
         work = turns.run(play, episodes, ended or (lambda place, result: None))
         if threading.current_thread() is threading.main_thread():
             found = drive_beside(work, self.attend)
-        else:  # the main thread takes part in collectives and attends to this work
+        else:  # The main thread takes part in collectives and recovers servers for this call.
             found = drive(work)
         if turns.error is not None:
             raise turns.error
@@ -294,14 +294,14 @@ class ServedRollout(TurnwiseEngine):
         )
 
     def sync_weights(self, named_tensors: Iterable[tuple[str, Tensor]], version: int = 0) -> None:
-        """See `RolloutEngine.sync_weights`. Lost servers that answer again are also updated.
+        """See `RolloutEngine.sync_weights`. Lost servers that answer again also get the weights.
 
         Turns may be running in other threads. Without adapters, they continue with the new weights.
 
         Raises:
             RewardkitError: No server accepted the weights. The error is raised in all processes.
         """
-        name = f"{self._run}.{len(self.fleet.published) + 1}"  # this name is unique across runs
+        name = f"{self._run}.{len(self.fleet.published) + 1}"  # The name is unique across runs.
         # A turn may use the version while it is being published, so the version is recorded first.
         self.fleet.published[name] = version
         self._tensors = named_tensors
@@ -315,12 +315,13 @@ class ServedRollout(TurnwiseEngine):
                 self._publisher.forget()
             urls: list[str] = self._world.gather(self._ready() if self._world.is_main else None)[0]
             failed = self._publisher.publish(self._tensors, name, urls)
-            first = self._world.rank % max(len(urls), 1)  # processes start with different servers
+            # Each process lists a different server first, so that the load is spread.
+            first = self._world.rank % max(len(urls), 1)
             fleet.complete(name, [*urls[first:], *urls[:first]], failed)
             if self._world.is_main:
                 for url, why in failed.items():
                     say(f"lost a rollout server: {url} did not accept the weights: {why}")
-                self.local.kill(failed)  # their weights are incomplete
+                self.local.kill(failed)  # The weights on failed servers are incomplete.
             if len(failed) < len(urls):
                 return
             if not urls or not self._world.gather(self.local.can_restart)[0]:
@@ -352,7 +353,7 @@ class ServedRollout(TurnwiseEngine):
         arguments = engine_arguments(self._config, described, on_cpu=on_cpu, sharing=sharing, sees=sees)
         if self._config.lora_sync == "adapter":
             arguments |= _adapter_arguments(self._setup.policy.model, self._config)
-        arguments["scheduling_policy"] = "priority"  # for `Sampling.first`
+        arguments["scheduling_policy"] = "priority"  # `Sampling.first` needs scheduling by priority.
         given = {name: value for name, value in arguments.items() if name not in IN_PROCESS_ONLY}
         path = self._setup.policy.model.path
         return start_server(path, given, self._config, number, on_cpu=on_cpu, sees=sees)

@@ -1,6 +1,6 @@
 """Starts and stops vLLM servers as child processes, and sends HTTP requests to servers.
 
-All requests to rollout servers use `fetch`: for turns (`fleet.py`) and for weights (`publish.py`).
+All requests to rollout servers, for turns (`fleet.py`) and weights (`publish.py`), use `fetch`.
 """
 
 from __future__ import annotations
@@ -182,7 +182,10 @@ def start_server(
 
 
 def transport_of(config: RolloutConfig, *, on_cpu: bool) -> str:
-    """Return how weights are sent to the servers. NCCL refuses two members on one GPU."""
+    """Return the transport for sending weights to the servers.
+
+    NCCL cannot be used if trainer and server share a GPU.
+    """
     return "shm" if on_cpu or config.share_gpu else "nccl"
 
 
@@ -238,7 +241,7 @@ class ServerError(Exception):
         self.status = status
         self.retry_after_s = retry_after_s
         self.busy = status in BUSY
-        """True if the server asks for a later attempt, which says nothing about the request."""
+        """True if the server asks the client to try again later. The request itself may be valid."""
         self.closed = status in (401, 403)
         """True if the server does not accept any request of this run."""
         # The status 404 means that the server was restarted and lacks the adapter.
@@ -330,14 +333,15 @@ def _switches(arguments: Mapping[str, Any]) -> list[str]:
 
 def _environment(config: RolloutConfig, number: int, *, on_cpu: bool) -> dict[str, str]:
     ours = child_environment() | {
-        "VLLM_SERVER_DEV_MODE": "1",  # enables the routes for weights
+        "VLLM_SERVER_DEV_MODE": "1",  # This variable enables the routes for weights.
         "VLLM_NO_USAGE_STATS": "1",
-        "VLLM_ALLOW_RUNTIME_LORA_UPDATING": "1",  # enables the routes for adapters
+        "VLLM_ALLOW_RUNTIME_LORA_UPDATING": "1",  # This variable enables the routes for adapters.
     }
     size = config.tensor_model_parallel_size
-    if on_cpu:  # by default, every server would bind to the same cores
+    if on_cpu:  # By default, every server would bind to the same cores.
         threads = max(1, len(os.sched_getaffinity(0)) // (config.servers * size))
-        one_less = {"VLLM_ENABLE_V1_MULTIPROCESSING": "0"}  # no process only for binding threads
+        # This avoids a process whose only purpose is binding threads.
+        one_less = {"VLLM_ENABLE_V1_MULTIPROCESSING": "0"}
         return ours | one_less | {"VLLM_CPU_OMP_THREADS_BIND": "nobind", "OMP_NUM_THREADS": str(threads)}
     given = os.environ.get("CUDA_VISIBLE_DEVICES")
     training = 0 if config.share_gpu else int(os.environ.get("LOCAL_WORLD_SIZE", "1"))

@@ -1,7 +1,7 @@
 """Plays episodes on a vLLM engine. Episodes run in an event loop, and vLLM's steps run in another thread.
 
 Turns are added between vLLM's steps, so a slow tool delays only its own episode. Processes that share an
-engine must send it the same commands in the same order, although tools finish at different times. The first
+engine must send the same commands in the same order, although tools finish at different times. The first
 process therefore plays the episodes of all processes. Before each step, it broadcasts which turns to add or
 abort.
 """
@@ -111,8 +111,10 @@ class Stepper:
         self._error: Exception | None = None
         """Error that stopped the engine, if any."""
         self._where: TracebackType | None = None
-        """Original traceback of `_error`. The error's own traceback grows whenever an episode raises the
-        error."""
+        """Original traceback of `_error`.
+
+        Each time an episode raises the error, the traceback on the error object grows.
+        """
         self._loop: asyncio.AbstractEventLoop | None = None
         self.costs = TurnCosts()
 
@@ -161,7 +163,7 @@ class Stepper:
         finally:
             self._commands.put(End(error))
             thread.join()
-            if self._error is not None:  # episodes may have treated it as their own error
+            if self._error is not None:  # Episodes may have handled the engine's error as their own.
                 raise self._error.with_traceback(self._where)
 
     async def _play(self, play: Play[E, R], episodes: Sequence[E]) -> list[R]:
@@ -269,7 +271,7 @@ class Stepper:
 
     def _settle_all(self, settled: Sequence[tuple[str, Reply]]) -> None:
         for name, reply in settled:
-            ask = self._asks.pop(name, None)  # None for a withdrawn request
+            ask = self._asks.pop(name, None)  # The request is None if it was withdrawn.
             if ask is not None:
                 ask.settle(reply)
 

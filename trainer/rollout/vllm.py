@@ -176,7 +176,9 @@ def memory(config: Config, shape: Shape, processes: int) -> dict[str, float]:
 
 
 def at_once(config: Config, processes: int) -> RolloutConfig:
-    """Return the rollout settings. On a CPU, limit `max_num_seqs` to an engine's responses per step.
+    """Return the rollout settings.
+
+    On a CPU, `max_num_seqs` is at most the number of responses that an engine generates per step.
 
     The limit saves memory, because a CPU engine keeps the KV cache for these sequences during the whole run.
     """
@@ -366,7 +368,7 @@ class VllmRollout:
         sent = complete(named_tensors, self._weight_names)
         weight_sync.reload(self.llm, weight_sync.as_saved(self._model, sent))
         if self._vision is not None:
-            self.llm.llm_engine.reset_encoder_cache()  # of the old vision tower
+            self.llm.llm_engine.reset_encoder_cache()  # The cached features are from the old vision tower.
         if self._asleep:
             # Wake up the cache last, because the buffers of the sync must be freed first.
             self.llm.wake_up(tags=["kv_cache"])
@@ -411,8 +413,9 @@ def drawing(sampling: Sampling, seed: int, max_tokens: int, stop_token_ids: Sequ
         "seed": seed if sampling.do_sample else None,
         "max_tokens": max_tokens,
         "stop_token_ids": list(stop_token_ids),
-        "ignore_eos": True,  # `stop_token_ids` contains the end tokens
-        "logprobs": 0 if sampling.log_probs else None,  # 0 means only the sampled token
+        "ignore_eos": True,  # `stop_token_ids` contains the end tokens.
+        # 0 requests the log-probability of the sampled token only.
+        "logprobs": 0 if sampling.log_probs else None,
         "detokenize": False,
     }
     return extended(own, sampling.more)
@@ -441,7 +444,8 @@ def engine_arguments(
     )
     arguments |= {
         "distributed_executor_backend": "external_launcher",
-        "logprobs_mode": "processed_logprobs",  # with temperature, top_k and top_p applied
+        # The log-probabilities are returned after temperature, top_k and top_p are applied.
+        "logprobs_mode": "processed_logprobs",
         # vLLM needs the tokenizer only for constraints and pictures.
         "skip_tokenizer_init": config.agent.agent_loop_config_path is None and not sees,
         "load_format": config.load_format,
@@ -466,7 +470,7 @@ def cpu_cache_bytes(config: RolloutConfig, token_bytes: int, engines: int) -> in
     By default, vLLM would reserve 0.92 of the machine's memory in every process.
     """
     longest = config.max_model_len or config.prompt_length + config.response_length
-    blocks = config.max_num_seqs * math.ceil(longest / CPU_BLOCK) + 1  # vLLM keeps one block empty
+    blocks = config.max_num_seqs * math.ceil(longest / CPU_BLOCK) + 1  # vLLM keeps one block empty.
     wanted = token_bytes * CPU_BLOCK * blocks // config.tensor_model_parallel_size
     return min(wanted, int(psutil.virtual_memory().available * config.gpu_memory_utilization / engines))
 
@@ -480,7 +484,8 @@ def _token_bytes(config: RolloutConfig, model_config: Any) -> int:
 
 
 def _gather(requests: list[E]) -> tuple[list[E], slice]:
-    """Return the requests from all processes that share this engine, and the slice from this process."""
+    """Return the requests from all processes that share this engine, and the slice of requests from this
+    process."""
     from vllm.distributed.parallel_state import get_tp_group
 
     group = get_tp_group()

@@ -32,7 +32,7 @@ def llm_arguments(
         "max_model_len": max_model_len,
         "max_num_seqs": max_num_seqs,
         "seed": seed % 2**32,  # numpy accepts only 32 bits. Every request has its own seed.
-        "generation_config": "vllm",  # ignore the sampling defaults in the model's folder
+        "generation_config": "vllm",  # vLLM must ignore the sampling defaults in the model's folder.
     }
     if cpu_cache_bytes is None:
         return common | {"gpu_memory_utilization": gpu_memory_utilization}
@@ -45,7 +45,7 @@ def llm_arguments(
 
 
 def barring(vision: Vision | None, given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return arguments of `SamplingParams` with which the model never generates placeholders of pictures."""
+    """Return arguments of `SamplingParams` that stop the model from generating picture placeholder tokens."""
     if vision is None:
         return given
     barred = dict.fromkeys(vision.placeholders, -100.0)
@@ -53,7 +53,7 @@ def barring(vision: Vision | None, given: Mapping[str, Any]) -> Mapping[str, Any
 
 
 def vllm_prompt(prompt: PicturePrompt) -> dict[str, Any]:
-    """Return a prompt in the form for `vllm.LLM`, which expands the marks for pictures itself."""
+    """Return a prompt in the format of `vllm.LLM`. vLLM itself expands the picture placeholder tokens."""
     given: dict[str, Any] = {"prompt_token_ids": prompt.short_ids}
     if prompt.pictures:
         given["multi_modal_data"] = {"image": [one.load() for one in prompt.pictures]}
@@ -61,7 +61,7 @@ def vllm_prompt(prompt: PicturePrompt) -> dict[str, Any]:
 
 
 def served_prompt(prompt: PicturePrompt) -> dict[str, Any]:
-    """Return the fields of a request to a server of vLLM for a prompt. See `vllm_prompt`."""
+    """Return the request fields that describe a prompt to a vLLM server. See `vllm_prompt`."""
     if not prompt.pictures:
         return {"token_ids": prompt.short_ids}
     parts = [{"type": "image_url", "url": one.data_url()} for one in prompt.pictures]
@@ -72,7 +72,7 @@ def check_expanded(prompt: PicturePrompt, ids: Sequence[int]) -> None:
     """Check that vLLM's model has seen the same tokens as transformers' model would.
 
     Raises:
-        ConfigError: vLLM has expanded the marks for pictures in another way.
+        ConfigError: vLLM has expanded the picture placeholder tokens differently.
     """
     if prompt.pictures and list(ids) != prompt.long_ids:
         raise ConfigError(

@@ -17,7 +17,8 @@ def why_not_on_cpu(model_config: Mapping[str, Any]) -> str | None:
     """Return the reason why vLLM cannot run a model on a CPU, or None if no reason is known."""
     text = text_part(model_config)
     heads, hidden = text.get("num_attention_heads"), text.get("hidden_size")
-    if not heads or not hidden or "kv_lora_rank" in text:  # multi-head latent attention uses other head sizes
+    # Multi-head latent attention uses other head sizes.
+    if not heads or not hidden or "kv_lora_rank" in text:
         return None
     size = text.get("head_dim") or hidden // heads
     if size in CPU_HEAD_SIZES:

@@ -1,4 +1,4 @@
-"""Keeps an engine of vLLM apart from the training run in the same process: its classes, memory and ranks."""
+"""Isolates a vLLM engine's classes, memory and ranks from the training run in the same process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch import nn
 
 
 def torchrun_variables() -> dict[str, str]:
-    """Return torchrun's variables, in case torchrun did not start this process.
+    """Return the environment variables that torchrun would set, in case torchrun did not start this process.
 
     The process group already exists, so no port is opened.
     """
@@ -48,7 +48,7 @@ def own_shared_memory() -> Iterator[None]:
 
 @contextmanager
 def own_classes(model: nn.Module) -> Iterator[None]:
-    """Limit the changes that vLLM makes to a model's classes in the block to vLLM's own instances.
+    """Confine the changes that vLLM makes to a model's classes during the block to vLLM's own instances.
 
     If vLLM does not implement an architecture, it uses the class from transformers and modifies that class.
     Without this restriction, the next forward pass of the policy, which has the same class, would fail, and

@@ -43,7 +43,8 @@ def as_saved(model: Any, named_tensors: Iterable[tuple[str, Tensor]]) -> Iterato
     from transformers.conversion_mapping import get_model_conversion_mapping
     from transformers.core_model_loading import revert_weight_conversion
 
-    if not get_model_conversion_mapping(model, add_legacy=False):  # avoids a lookup per tensor
+    # Without a mapping, no lookup per tensor is needed.
+    if not get_model_conversion_mapping(model, add_legacy=False):
         yield from named_tensors
         return
     for name, tensor in named_tensors:

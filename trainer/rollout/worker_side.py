@@ -1,6 +1,6 @@
 """Receives the trainer's weights in a vLLM worker, as files in shared memory: the backend `shm`.
 
-vLLM's own backends need GPUs, and none of them can send to a server on the GPU that trains.
+vLLM's own backends need GPUs, and none of them works if server and trainer share a GPU.
 `--worker-extension-cls` makes workers import this module, which registers the backend. `publish.py` sends.
 """
 
@@ -38,7 +38,7 @@ class ShmUpdate(WeightTransferUpdateInfo):  # type: ignore[misc]
 
 
 class ShmReceiver(WeightTransferEngine):  # type: ignore[misc]
-    """Worker's side of a transfer."""
+    """Receiver of a transfer in a vLLM worker."""
 
     init_info_cls = ShmInit
     update_info_cls = ShmUpdate
@@ -52,7 +52,7 @@ class ShmReceiver(WeightTransferEngine):  # type: ignore[misc]
         initialize_layerwise_reload(self.model)
 
     def update_weights(self, update_info: dict[str, Any]) -> None:
-        """See `WeightTransferEngine`. The inherited method would wait for an accelerator on a CPU as well."""
+        """See `WeightTransferEngine`. The inherited method would wait for an accelerator even on a CPU."""
         self.receive_weights(self.parse_update_info(update_info))
         if self.device.type != "cpu":
             torch.accelerator.synchronize()

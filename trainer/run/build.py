@@ -72,7 +72,7 @@ from rewardkit.trainer.workers.critic import Critic
 from rewardkit.trainer.workers.teacher import Teacher
 
 LEARNING = {"actor_rollout_ref.model": "actor", "critic.model": "critic"}
-"""Name of each trained model in a checkpoint, by the model's section in the settings."""
+"""Names of the trained models in a checkpoint, by their section in the settings."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,8 @@ def open_run(config: Config, world: World) -> Iterator[TrainingRun]:
             needs_old_log_probs=needs_old_log_probs(config),
             agents=None if agents is None else with_tokenizer(agents, config, tokenizer, policy.eos_ids),
         )
-        policy.rollout.close()  # not after an error, since other processes may be in a collective
+        # After an error, this call is skipped, because other processes may be in a collective.
+        policy.rollout.close()
 
 
 def rehearse(config: Config) -> None:
@@ -225,7 +226,7 @@ def _asked_models(config: Config, device: torch.device, used: int, known: int) -
     if ESTIMATORS[config.algorithm.adv_estimator].critic:
         size = group_size(critic.ulysses_sequence_parallel_size, processes)
         embedded = load_model_config(policy.model.path, policy.model).get_text_config().vocab_size
-        drawn = min(known, embedded)  # a tokenizer may list more tokens than its model has embeddings for
+        drawn = min(known, embedded)  # A tokenizer may have more tokens than its model has embeddings.
         of_critic: dict[str, Any] = {"tokens": max(used, drawn), "sequence_parallel": size, "value": True}
         yield TrialModel("critic.model", critic.model, critic.fsdp_config, **of_critic, **shared)
 
@@ -234,7 +235,8 @@ def needs_old_log_probs(config: Config) -> bool:
     """Return True if the policy's log-probabilities must be computed before the policy is updated.
 
     If the whole batch is used in one optimizer step, the update computes them itself, unless another setting
-    needs them earlier. In bypass mode, the rollout engine's are used instead, as far as possible.
+    needs them earlier. In bypass mode, the rollout engine's log-probabilities are used instead where
+    possible.
     """
     actor, rollout = config.actor_rollout_ref.actor, config.actor_rollout_ref.rollout
     old = (
@@ -319,7 +321,7 @@ def _open_data(
 def _open_policy(
     config: Config, world: World, tokenizer: Any, data: _Data, teacher: Teacher | None
 ) -> _Policy:
-    """Build actor, reference and engine. The latter two need the actor's model before it is sharded."""
+    """Build actor, reference and engine. Reference and engine need the actor's model before sharding."""
     policy = config.actor_rollout_ref
     fsdp = policy.actor.fsdp_config
     model, places = outline_causal_lm(policy.model.path, DTYPES[fsdp.model_dtype], policy.model)

@@ -1,4 +1,4 @@
-"""Checks settings before any file is read: allowed values, the rules in `rules.py`, and more complex rules.
+"""Checks settings before any file is read. The checks include the allowed values and the rules in `rules.py`.
 
 Checks of files are in `preflight.py`. Each rollout engine has its own checks.
 """

@@ -46,7 +46,7 @@ def launch(config: RunConfig, recipe: str | None, overrides: Sequence[str], stag
         RewardkitError: A process was killed and no restarts are left, or a setting cannot be used.
         KeyboardInterrupt: The run was interrupted or terminated.
     """
-    name_run_folder()  # kept over restarts
+    name_run_folder()  # The folder is kept across restarts.
     start = _with_ray if config.trainer.launcher == "ray" else _with_torchrun
     for restart in range(1, config.trainer.max_restarts + 1):
         try:
@@ -66,7 +66,7 @@ def launch(config: RunConfig, recipe: str | None, overrides: Sequence[str], stag
 def die_with_launcher() -> None:
     """Tell the kernel to kill this process when its launcher dies, if torchrun started the process."""
     if "RANK" in os.environ and not die_with_parent(int(os.environ.get(LAUNCHER, os.getppid()))):
-        sys.exit(CRASHED)  # the launcher had already died
+        sys.exit(CRASHED)  # The launcher had already died.
 
 
 def _with_torchrun(config: RunConfig, recipe: str | None, overrides: Sequence[str], stage: str) -> int:
@@ -84,7 +84,7 @@ def _with_torchrun(config: RunConfig, recipe: str | None, overrides: Sequence[st
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // processes)))
     for name in logging.root.manager.loggerDict:
         if name.startswith("torch.distributed.elastic"):
-            logging.getLogger(name).setLevel(logging.CRITICAL)  # this module reports failed processes itself
+            logging.getLogger(name).setLevel(logging.CRITICAL)  # This module reports failed processes itself.
     given = ["--config", recipe] if recipe else []
     arguments = ["-m", "rewardkit.trainer.run.rank", "--stage", stage, *given, *overrides]
     try:
@@ -117,7 +117,7 @@ def _launch_config(processes: int) -> LaunchConfig:
 def _exit_code(failed: ChildFailedError) -> int:
     """Return the exit code of the process that failed first, or raise ProcessDied if it was killed."""
     # If one process is killed, the others fail as a result, and their failures may be reported first.
-    signals = (signal.SIGTERM, signal.SIGINT)  # the agent sends these to the other processes
+    signals = (signal.SIGTERM, signal.SIGINT)  # The agent sends these signals to the other processes.
     first = failed.get_first_failure()
     killed = (f for f in failed.failures.items() if f[1].exitcode < 0 and -f[1].exitcode not in signals)
     rank, failure = next(killed, first)
@@ -160,7 +160,7 @@ def _with_ray(config: RunConfig, recipe: str | None, overrides: Sequence[str], s
         raise MissingDependencyError(
             "trainer.launcher=ray needs Ray; install with: pip install ray"
         ) from None
-    ray.init(ignore_reinit_error=True)  # connects to RAY_ADDRESS or a local cluster, or starts a cluster
+    ray.init(ignore_reinit_error=True)  # Ray connects to RAY_ADDRESS or a local cluster, or starts a cluster.
     on_gpu = config.trainer.device != "cpu" and ray.cluster_resources().get("GPU", 0) > 0
     util = importlib.import_module("ray.util")
     group = _reserve(util, config, on_gpu)
@@ -169,7 +169,7 @@ def _with_ray(config: RunConfig, recipe: str | None, overrides: Sequence[str], s
     try:
         host, port = ray.get(ranks[0].address.remote())
         passed = {k: v for k, v in os.environ.items() if k.startswith(("REWARDKIT_", "OMP_"))}
-        passed.pop(VARIABLE, None)  # the folder exists only on this machine
+        passed.pop(VARIABLE, None)  # The folder exists only on this machine.
         shared = {"MASTER_ADDR": host, "MASTER_PORT": str(port), "WORLD_SIZE": str(len(ranks)), **passed}
         running = {}
         for i, rank in enumerate(ranks):
@@ -211,7 +211,8 @@ def _first_failure(ray: Any, running: dict[Any, int]) -> int:
         (done,), waiting = ray.wait(waiting, num_returns=1)
         code, message = _result(ray, done, running[done])
         if code and not message and running[done] and waiting:
-            told, _ = ray.wait(waiting, num_returns=len(waiting), timeout=5)  # process 0 may have the message
+            # Process 0 may have the error message.
+            told, _ = ray.wait(waiting, num_returns=len(waiting), timeout=5)
             message = next((m for _, m in ray.get(told) if m), "")
         if message:
             print(f"error: {public_text(message)}", file=sys.stderr)

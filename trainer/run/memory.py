@@ -142,7 +142,7 @@ def _check_batch(config: Config, available: int) -> None:
 
 
 def _remedy(config: Config, needs: dict[str, float]) -> str:
-    """Return advice on how to reduce the largest component that can be reduced."""
+    """Return advice for the largest component whose size a setting can reduce."""
     actor = "actor_rollout_ref.actor"
     rows = (
         "ppo_max_token_len_per_gpu"
@@ -161,7 +161,8 @@ def _remedy(config: Config, needs: dict[str, float]) -> str:
 
 def device_bytes(config: Config) -> int | None:
     """Return the bytes of GPU memory, or of a process's share of host memory, or None if unknown."""
-    if config.trainer.device != "cpu" and shutil.which("nvidia-smi"):  # a CUDA query would use GPU memory
+    # A query through CUDA would itself use GPU memory.
+    if config.trainer.device != "cpu" and shutil.which("nvidia-smi"):
         query = ["nvidia-smi", "--query-gpu=memory.total", "--format=csv,noheader,nounits"]
         answer = subprocess.run(query, capture_output=True, text=True, check=False).stdout.split()
         return min(int(mib) for mib in answer) << 20 if answer and all(map(str.isdigit, answer)) else None

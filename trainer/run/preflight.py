@@ -55,9 +55,9 @@ _AUDIT_S = 10.0
 
 
 def _check_data(config: Config) -> list[str]:
-    """Read all data, try the rewards and the episodes, and return notes on odd results.
+    """Read all data, test the rewards and the episodes, and return notes on odd results.
 
-    Rewards of text score the first reference answer of their data source. Environments play an episode.
+    A reward for texts scores the first reference answer of its data source. Environments play an episode.
 
     Only process 0 runs this check, since one process is enough. The other processes read the data when the
     run is built.
@@ -75,7 +75,7 @@ def _check_data(config: Config) -> list[str]:
         first.setdefault(row["data_source"], row)
         if episode.agent.opens is None and REGISTRY.needs_ground_truth(row["data_source"]):
             by_text.setdefault(row["data_source"], row)
-    by_model = set(model_sources(config, first))  # the reward model is tested once it is loaded
+    by_model = set(model_sources(config, first))  # The reward model is tested after it is loaded.
     first = {source: row for source, row in first.items() if source not in by_model}
     sources = {path: {row.data_source for row in rows} - by_model for path, rows in episodes.items()}
     rewards = open_rewards(config, set(first))
@@ -121,7 +121,10 @@ def _check_lock(config: Config, rewards: RewardSource, data_sources: set[str]) -
 
 
 def _evaluation_notes(rewards: RewardSource, trained: set[str]) -> list[str]:
-    """Return warnings about evaluation-only options, which would teach a policy to list answers or guess."""
+    """Return warnings about options that are for evaluation only.
+
+    In training, they would teach a policy to list answers or guess.
+    """
     if not isinstance(rewards, Scorer):
         return []
     options = {source: rewards.options_for(source) for source in sorted(trained)}
@@ -133,7 +136,7 @@ def _evaluation_notes(rewards: RewardSource, trained: set[str]) -> list[str]:
 
 
 def _audit_notes(config: Config, rewards: RewardSource, trained: set[str]) -> list[str]:
-    """Return the worst hole of each reward that is not rewardkit's own with its default options."""
+    """Return the worst exploit of each reward, except for rewardkit's own rewards with default options."""
     if not isinstance(rewards, Scorer):
         return []
     names = RowNames(prompt=config.data.prompt_key)
@@ -143,7 +146,7 @@ def _audit_notes(config: Config, rewards: RewardSource, trained: set[str]) -> li
 
 
 def _check_group_rewards(config: Config, rewards: RewardSource, sources: Mapping[str, set[str]]) -> list[str]:
-    """Check that rewards that compare responses get more than one response to each prompt.
+    """For rewards that compare responses, check that each prompt gets more than one response.
 
     Args:
         sources: Data sources of each file, by the file's path.

@@ -29,7 +29,8 @@ class TrainingStage:
     check: Callable[[Any, Layers], list[str]]
     """Function that checks the settings. It returns notes for the user, or raises RewardkitError."""
     rehearse: Callable[[Any], None]
-    """Function that reads everything a run reads before it loads weights. It does not download anything."""
+    """Function that reads everything that a run reads before it loads weights, without downloading
+    anything."""
     train: Callable[[Any, World], None]
 
 
@@ -85,13 +86,13 @@ def _check(config: Config, layers: Layers) -> list[str]:
 
 
 def _rehearse(config: Config) -> None:
-    from rewardkit.trainer.run.build import rehearse  # transformers is slow to import
+    from rewardkit.trainer.run.build import rehearse  # Importing transformers takes seconds.
 
     rehearse(config)
 
 
 def _train(config: Config, world: World) -> None:
-    # Imported here because the launcher does not need models, and importing transformers takes seconds.
+    # The import is local, because the launcher does not need models and importing transformers takes seconds.
     with large_imports():
         from rewardkit.trainer.loop import train
         from rewardkit.trainer.run.build import open_run

@@ -1,4 +1,6 @@
-"""Tables of rules for settings: combinations that are refused, and settings that are replaced or ignored.
+"""Tables of rules for settings.
+
+A rule refuses a combination of settings, or reports a setting that is replaced or ignored.
 
 Rules that need more than a condition and a message are in `checks.py`.
 """
@@ -278,7 +280,10 @@ WITH_PICTURES: tuple[Rule, ...] = (
     ),
     (lambda c: c.distillation.enabled, f"{_PICTURES} distillation; set distillation.enabled=false"),
 )
-"""Combinations that are refused if a prompt has pictures, which is known only when the rows are read."""
+"""Combinations of settings that are refused if a prompt has pictures.
+
+They are checked when the rows are read.
+"""
 SAID: tuple[Rule, ...] = (
     (
         lambda c: c.algorithm.use_kl_in_reward and c.actor_rollout_ref.actor.use_kl_loss,

@@ -78,7 +78,7 @@ def _turns(run: TrainingRun, batch: Batch) -> dict[str, torch.Tensor]:
 
 
 def leave_out_lone(run: TrainingRun, batch: Batch) -> dict[str, float]:
-    """Exclude responses that are alone in their group due to failures, if the estimator compares responses.
+    """If the estimator compares responses, exclude responses whose group has no other scored response.
 
     Their advantage would be their raw score. With `rollout.n=1`, which only distillation without task rewards
     allows, no response is excluded.
@@ -96,7 +96,7 @@ def leave_out_lone(run: TrainingRun, batch: Batch) -> dict[str, float]:
 
 
 def add_distillation(run: TrainingRun, batch: Batch) -> dict[str, float]:
-    """Subtract the distance between policy and teacher from the advantages, if distillation is a reward.
+    """If distillation is a reward, subtract the distance between policy and teacher from the advantages.
 
     With every estimator, a token is responsible only for its own distance (discount 0). Distances are not
     whitened.
@@ -162,13 +162,13 @@ def penalize(run: TrainingRun, batch: Batch) -> dict[str, float]:
     batch["token_level_rewards"] = batch["token_level_scores"] - coef * kl
     per_response = summarize({"kl": masked_row_means(kl, mask)[batch["scored"]]}, run.world)
     if not per_response:
-        return {}  # no response is left, because after failures each response was alone in its group
+        return {}  # No response is left if each scored response is alone in its group.
     run.kl.update(per_response["kl/mean"], len(batch) * run.world.size)
     return {"actor/reward_kl_penalty": per_response["kl/mean"], "actor/reward_kl_penalty_coeff": coef}
 
 
 def choose_tokens(run: TrainingRun, batch: Batch) -> None:
-    """Set `chosen` to a mask of the tokens that the policy loss treats differently, if it chooses any."""
+    """If the policy loss treats some tokens differently, set `chosen` to a mask of these tokens."""
     actor = run.config.actor_rollout_ref.actor
     choose = POLICY_LOSSES[loss_mode(run.config)].choose
     if choose is None:

@@ -57,7 +57,7 @@ def staleness_metrics(batch: Batch, step: int, world: World) -> dict[str, float]
 
 
 def leave_out_old(run: TrainingRun, batch: Batch, step: int) -> dict[str, float]:
-    """Set the advantages of tokens to 0 that are older than `max_staleness`, and return their share.
+    """Set the advantages of tokens older than `max_staleness` to 0, and return the share of these tokens.
 
     The tokens still count in the denominators of the loss.
     """
@@ -92,7 +92,10 @@ def _rollout_weights(run: TrainingRun, batch: Batch) -> tuple[torch.Tensor, dict
 
 
 def _find_rejected(run: TrainingRun, batch: Batch) -> dict[str, float]:
-    """Set `within_bounds` and return metrics. Bounds apply to the policy before the step's updates."""
+    """Set `within_bounds` and return metrics.
+
+    The bounds compare the engine with the policy before the step's updates.
+    """
     asked = run.config.algorithm.rollout_correction
     rejections = read_rejections(str(asked.rollout_rs), asked.rollout_rs_threshold)
     mask = batch["response_mask"]

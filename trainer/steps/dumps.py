@@ -24,7 +24,7 @@ FORMATS = ("jsonl", "parquet")
 
 
 def record(run: TrainingRun, scored: Sequence[ScoredRollout], step: int) -> dict[str, float]:
-    """Dump a training step's responses if configured, and log a few of this process's responses.
+    """Write a training step's responses to a file if configured, and log a few of this process's responses.
 
     Returns:
         `reward/part/<name>`, the mean of each score component over the responses in all processes.
@@ -133,7 +133,10 @@ def _with_pictures(plain: dict[str, Any], row: PromptRow, run: TrainingRun) -> d
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> pa.Table:
-    """Convert the rows to a table in which each row has all parts of all data sources, null if missing."""
+    """Convert the rows to a table.
+
+    Each row has the score parts of all data sources, with null for missing parts.
+    """
     parts = sorted({part for row in rows for part in row["parts"]})
     full = [{**row, "parts": {part: row["parts"].get(part) for part in parts} or None} for row in rows]
     return pa.Table.from_pylist(full)

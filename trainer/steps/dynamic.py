@@ -29,7 +29,7 @@ def sample_dynamically(run: TrainingRun, step: int, clock: Clock) -> tuple[Batch
     """Return a scored batch in which the responses to each prompt differ in outcome.
 
     Whole batches are generated from further prompts until the result is full. The result contains the first
-    groups whose responses differ, in the order of the prompts, so that it does not depend on the number of
+    groups whose responses differ, in the order of the prompts, so the choice does not depend on the number of
     processes.
 
     Raises:

@@ -107,7 +107,7 @@ class Played:
         return mine
 
     def facts(self) -> dict[str, Any]:
-        """Return the fields of `extra_info` that describe the episode to a reward."""
+        """Return the fields for `extra_info` that tell a reward about the episode."""
         return episode_facts(
             {
                 "num_turns": self.num_turns,
@@ -227,7 +227,7 @@ def _answered(row: PromptRow, played: Played, prompt_length: int) -> PromptRow:
 
 
 def _number_turns(played: Played, turns: Tensor, rewards: Tensor) -> None:
-    """Set the number of each model turn on the turn's tokens, and its reward on the last token.
+    """Store the turn number for each token of a model turn, and the turn's reward on its last token.
 
     The reward for the last turn is NaN if the episode failed.
     """

@@ -1,4 +1,4 @@
-"""Explains why responses of a step could not be scored: the most frequent reasons, and what to do."""
+"""Reports why responses in a step could not be scored: the most frequent reasons, with advice."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ REMEDIES: dict[Status, str] = {
     "timeout": "Make the reward faster, or raise its time limit and reward.timeout_s",
     "invalid": "Correct the rows, which `rewardkit check` finds",
 }
-"""What to do about responses that could not be scored, by status."""
+"""Advice for responses that could not be scored, by status."""
 _SHOWN = 3
 
 
@@ -56,7 +56,7 @@ def warn_of_failures(run: TrainingRun, scored: Sequence[ScoredRollout], where: s
 
 
 def alarm_texts(failed: Sequence[str], zeros: Sequence[str], config: RewardConfig) -> dict[str, str]:
-    """Return the texts on a step for its alarms (see `Alarms.texts`).
+    """Return the texts that alarms about a step may quote (see `Alarms.texts`).
 
     Args:
         failed: Lines about responses that could not be scored.

@@ -40,7 +40,7 @@ PROOF_EVERY = 20
 
 
 DrawnGroup = tuple[Batch, PendingScores]
-"""Responses of a group, and their pending scores."""
+"""Responses to one prompt, with their pending scores."""
 
 
 def generate(
@@ -48,7 +48,7 @@ def generate(
 ) -> tuple[Batch, PendingScores]:
     """Return this process's batch, with `rollout.n` responses to each of its prompts, and the pending scores.
 
-    The batch contains `seeds`, and `groups`, the number of each prompt in the step, counted from `first`.
+    The batch contains `seeds` and `groups`. The latter numbers the step's prompts, starting at `first`.
     """
     rollout = run.config.actor_rollout_ref.rollout
     device = run.world.device
@@ -79,7 +79,7 @@ def next_batch(run: TrainingRun, step: int) -> tuple[Batch, list[PendingScores]]
         return batch, [pending]
     batches, pendings = zip(*run.feed.take(step), strict=True)
     whole = join(batches)
-    # The k-th group of a process is numbered as the prompt that `World.shard` gives it as the k-th.
+    # A process's k-th group gets the number of the k-th prompt that `World.shard` assigns to the process.
     places = torch.arange(len(batches), device=run.world.device) * run.world.size + run.world.rank
     whole["groups"] = places.repeat_interleave(run.config.actor_rollout_ref.rollout.n)
     return whole, list(pendings)
@@ -125,7 +125,7 @@ def draw(run: TrainingRun, groups: Sequence[Group[DrawnGroup]], journal: TurnJou
     else:
         episodes = [(episode_row(row), seed) for row, seed in zip(rows, seeds, strict=True)]
         engine.converse(player(run.agents), episodes, sampling, ended)
-    # The costs of all groups are known only now. They count with the group that ended last.
+    # The costs are known only for all groups together, so they are added to the group that ended last.
     (last,) = unfinished
     pending[last].costs = engine.turn_costs
     end(last)
@@ -138,7 +138,7 @@ def _seeds(run: TrainingRun, ordinal: int) -> list[int]:
 
 
 def _group_batch(run: TrainingRun, row: PromptRow, found: Sequence[Any]) -> Batch:
-    """Return the rows of a group, given the replies or the episodes that its responses consist of."""
+    """Convert the replies or episodes of one group to rows."""
     rollout, device = run.config.actor_rollout_ref.rollout, run.world.device
     pad_id, n = run.tokenizer.pad_token_id, len(found)
     if run.agents is not None:
@@ -204,9 +204,9 @@ class PolicyWeights:
     model: nn.Module
     dtype: torch.dtype
     as_nan: bool = False
-    """True to replace all numbers by NaN."""
+    """True to yield NaN instead of all numbers."""
     adapter: bool = False
-    """True to yield only the adapter's tensors, with their names in an adapter file."""
+    """True to yield only the adapter's tensors, named as in an adapter file."""
 
     def __iter__(self) -> Iterator[tuple[str, Tensor]]:
         if self.adapter:

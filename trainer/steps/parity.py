@@ -43,9 +43,9 @@ def draw_probe(run: TrainingRun, batch: Batch) -> Batch:
     """Return responses from the engine whose log-probabilities must equal the policy's, usually `batch`.
 
     With greedy, top_k or top_p sampling, log-probabilities are for another distribution. In a batch that was
-    begun earlier, the log-probabilities are from other weights. In both cases, a few responses are generated
-    for the probe. If the policy's log-probabilities are not needed for the whole batch, the probe is a part
-    of the batch.
+    started before the last update, the log-probabilities are from older weights. In both cases, a few
+    responses are generated for the probe. If the policy's log-probabilities are not needed for the whole
+    batch, the probe is a part of the batch.
     """
     config = run.config.actor_rollout_ref.rollout
     if run.probe is not None:
@@ -59,9 +59,10 @@ def draw_probe(run: TrainingRun, batch: Batch) -> Batch:
 
 
 def begin_probe(run: TrainingRun) -> None:
-    """Begin a probe of new weights if the responses for the next step may be from other weights.
+    """Start a probe of new weights if the next step's responses may be from older weights.
 
-    A thread generates it, before any response for a later step, so that the next step does not wait for it.
+    A thread generates the probe before any response for a later step. The next step then need not wait for
+    the probe.
     """
     if not run.feed.depth:
         return
@@ -111,7 +112,7 @@ def check_parity(run: TrainingRun, probe: Batch, step: int) -> dict[str, float]:
     drift = (mine - probe["rollout_log_probs"])[kept].double()
     k3 = drift.expm1() - drift
     total, count = world.sum(torch.stack([k3.sum(), k3.new_tensor(float(len(k3)))])).tolist()
-    # Check the worst process, because a single stale engine would hardly change the mean over processes.
+    # The check uses the worst process, because a single stale engine would hardly change the mean.
     extremes = torch.stack([k3.mean(), drift.abs().max()]) if len(k3) else k3.new_zeros(2)
     worst, largest = world.max(extremes.nan_to_num(nan=torch.inf)).tolist()
     _check_limits(run, worst, step)

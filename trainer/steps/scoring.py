@@ -33,7 +33,7 @@ from rewardkit.types import STATUSES, Sample, Score, failure
 
 
 class PendingScores:
-    """Scores for this process's responses, one for each row, while they are being computed."""
+    """Pending scores for this process's responses, one for each row."""
 
     def __init__(
         self, source: RewardSource, tokenizer: Any, rows: Sequence[PromptRow], timeout_s: float
@@ -60,9 +60,10 @@ class PendingScores:
         """Costs of the episodes' turns."""
 
     def take(self, responses: dict[int, list[int]]) -> None:
-        """Start scoring responses, given as token ids by row. Each row must be passed exactly once.
+        """Start scoring responses, given as token ids by row.
 
-        This method returns at once, because engines call it between two steps.
+        Each row must be passed exactly once. Engines call this method between two steps, so it returns
+        immediately.
         """
         self._decoded.append(self._decoder.submit(self._decode, responses))
 
@@ -81,7 +82,7 @@ class PendingScores:
             self._scores[row] = known
 
     def take_failed(self, reasons: Mapping[int, str]) -> None:
-        """Record responses that could not be generated, given as reasons by row."""
+        """Record, by row, why responses could not be generated."""
         self._scores |= {row: failure("error", why) for row, why in reasons.items()}
 
     def _take(self, texts: dict[int, str]) -> None:
@@ -91,11 +92,11 @@ class PendingScores:
         try:
             self._submit([i for i in texts if not self._by_group(i)])
             self._held += [i for i in texts if self._by_group(i)]
-        except RewardkitError as error:  # raised by `wait`
+        except RewardkitError as error:  # `wait` raises the error later.
             self._error = error
 
     def _by_group(self, row: int) -> bool:
-        """Return True if a row's reward needs the complete group of responses, which arrive over time."""
+        """Return True if a row's reward needs all responses in the group at once."""
         return self._source.scores_by_group(self._rows[row].data_source)
 
     def _submit(self, rows: list[int]) -> None:
@@ -122,7 +123,7 @@ class PendingScores:
     def _end_decoding(self) -> None:
         self._decoder.shutdown()
         for one in self._decoded:
-            one.result()  # this raises errors from decoding
+            one.result()  # This call raises errors from decoding.
 
     def _scored(self, row: int, score: Score) -> ScoredRollout:
         played = self.episodes.get(row)

@@ -1,4 +1,7 @@
-"""Computes metrics on the sources of advantages in a step. `rewardkit gradient` does so for rollout files."""
+"""Computes metrics on the sources of advantages in a step.
+
+`rewardkit gradient` computes the same metrics from rollout files.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +31,11 @@ def outcome_metrics(
         kept: Groups that are trained on, or None for all groups.
 
     Returns:
-        `ledger/failed`, `signal/<data_source>/undecided` if the reward reports it and, for the kept groups,
-        `ledger/right`. If scores are compared in groups, the result also has `ledger/equal`. If the estimator
-        is also in `evaluation.gradient`, the result has `ledger/failures` and, for each component of the
-        score, `signal/<data_source>/part/<name>`. If rewards do not decide correctness, the result has their
-        mean score, `overoptimization/score`, and `run.scorers_without_verdict` names them.
+        `ledger/failed`, `signal/<data_source>/undecided` if the reward reports undecided answers and, for the
+        kept groups, `ledger/right`. If scores are compared in groups, the result also has `ledger/equal`. If
+        the estimator is also in `evaluation.gradient`, the result has `ledger/failures` and, for each
+        component of the score, `signal/<data_source>/part/<name>`. If rewards do not decide correctness, the
+        result has their mean score, `overoptimization/score`, and `run.scorers_without_verdict` names them.
     """
     places = zip(batch["groups"].tolist(), policy_lengths(batch).tolist(), scored, strict=True)
     mine = [(group, _plain(group, length, one), one.score.scorer) for group, length, one in places]
@@ -154,7 +157,8 @@ def _as_response(one: _Learned) -> ScoredResponse:
 
 
 def _known(algorithm: AlgorithmConfig) -> str | None:
-    """Return the estimator's name in the torch-free `evaluation.gradient`, or None if it is not included."""
+    """Return the estimator's name in the module `evaluation.gradient`, or None if that module does not
+    support the estimator."""
     name = algorithm.adv_estimator
     if name == "grpo" and not algorithm.norm_adv_by_std_in_grpo:
         return "dr_grpo"

@@ -53,7 +53,7 @@ def validate(run: TrainingRun, step: int) -> dict[str, float]:
     dump(run, config.trainer.validation_data_dir, scored, given.n, step)
     run.logger.reasons(why_zeros(scored))
     shown = config.trainer.log_val_generations
-    # Every process sends its rows, but not more rows than are shown.
+    # Each process sends at most as many rows as are shown.
     rows = gather_rows(scored[: shown * given.n], given.n, step, run.world) if shown else []
     run.logger.generations(rows[:shown], step)
     earning = {one.row.data_source for one in scored if one.score.ok and earned(one)}
@@ -71,7 +71,8 @@ def validate(run: TrainingRun, step: int) -> dict[str, float]:
 def truths(
     scored: Sequence[ScoredRollout], n: int, world: World, training: Collection[str]
 ) -> dict[str, float]:
-    """Return the metrics that show whether the responses improve as much as the training scores claim.
+    """Return metrics that compare the improvement of the responses with the improvement of the training
+    scores.
 
     Only data sources whose reward decides correctness, or is not used in training, have such metrics.
 
@@ -134,7 +135,8 @@ def _other_rewards(found: Sequence[ScoredRollout]) -> list[str]:
     try:
         with Scorer(workers=1) as scorer:
             offered = other_rewards(samples, scorer)
-    except RewardkitError:  # the data source is scored by a server or a file that this process has not loaded
+    # The data source is scored by a server, or by a file that this process has not loaded.
+    except RewardkitError:
         return []
     return [f"of these responses, the reward {', '.join(offered)}"] if offered else []
 
