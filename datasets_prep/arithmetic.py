@@ -29,8 +29,10 @@ LEVELS = {
     "medium": Level(steps=(3, 5), largest=60, parts=False),
     "hard": Level(steps=(5, 8), largest=200, parts=True),
 }
-"""Levels with problems from `stories`. Problems at the level `tiny` have a single step with operands from 1
-to 9, and this module generates them."""
+"""Levels with problems from `stories`.
+
+This module itself generates the problems at the level `tiny`, which have one step with operands from 1 to 9.
+"""
 
 STORY_LIMITS = {"train": 1_000_000, "test": 100_000}
 """Maximum number of problems per file at the levels in `LEVELS`. The number of possible problems is far

@@ -71,7 +71,7 @@ def _messages(record: Record) -> tuple[dict[str, str], ...]:
     joined: list[dict[str, str]] = []
     for message in said:
         role = "user" if message.get("role") == "system" else str(message.get("role"))
-        if joined and joined[-1]["role"] == role:  # many templates need alternating roles
+        if joined and joined[-1]["role"] == role:  # Many chat templates need alternating roles.
             joined[-1]["content"] += f"\n\n{message_text(message)}"
         else:
             joined.append({"role": role, "content": message_text(message)})

@@ -1,4 +1,4 @@
-"""Prepares a dataset once and caches it in a folder that depends on the source, the version and the options.
+"""Prepares a dataset once and caches it. The source, the version and the options determine the cache folder.
 
 The cache is for commands that need a dataset as input, such as `rewardkit eval`. `rewardkit prep` instead
 writes to a folder that the user chooses.
@@ -52,7 +52,8 @@ def prepared(dataset: Dataset, settings: PrepSettings, own: Mapping[str, Any]) -
             try:
                 Path(made, "data").rename(folder)
             except OSError:
-                if not folder.is_dir():  # otherwise, another process has prepared the dataset meanwhile
+                # Otherwise, another process has prepared the dataset in the meantime.
+                if not folder.is_dir():
                     raise
     except OSError as error:
         why = f"{reason_of(error)}; set XDG_CACHE_HOME to use another folder"

@@ -114,7 +114,7 @@ def _hellaswag(record: Record, context: RowContext) -> Question:
 
 
 def _mmlu(record: Record, context: RowContext) -> Question:
-    values = record.values.get("train")  # in auxiliary_train on the hub, each row is nested in `train`
+    values = record.values.get("train")  # In auxiliary_train on the hub, each row is nested in `train`.
     row = Record(record.where, record.index, values) if isinstance(values, dict) else record
     options = row.texts("choices") if "choices" in row.values else [row.text(name) for name in "ABCD"]
     subject = row.values.get("subject") or _subject(record.where)
@@ -163,7 +163,7 @@ def _labelled(record: Record, context: RowContext) -> Question:
 
 
 def _place(record: Record, name: str) -> int:
-    """Return the index of the correct option, given in a column as a letter or a zero-based number."""
+    """Return the index of the correct option. The column contains a letter or a zero-based number."""
     value: Any = record.value(name)
     if isinstance(value, str) and len(value.strip()) == 1 and value.strip() in LETTERS:
         return LETTERS.index(value.strip())

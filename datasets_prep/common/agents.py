@@ -21,7 +21,10 @@ from rewardkit.checks.agents import VERL_TOOLS as TOOLS
 from rewardkit.datasets_prep.common.settings import PrepSettings
 
 DEFAULT_AGENT = "tool_agent"
-"""Agent loop that runs interactions. If a row does not name it, verl silently ignores the interaction."""
+"""Agent loop that runs interactions.
+
+If a row does not name this loop, verl silently ignores the interaction.
+"""
 
 _CREATE = pa.struct([("ground_truth", pa.string()), ("question", pa.string()), ("data_source", pa.string())])
 _TOOL = pa.struct([("create_kwargs", _CREATE)])
@@ -47,7 +50,7 @@ def schema_for(schema: pa.Schema, settings: PrepSettings) -> pa.Schema:
 def multi_turn(
     batches: Iterable[pa.RecordBatch], schema: pa.Schema, tool: str, settings: PrepSettings
 ) -> Iterator[pa.RecordBatch]:
-    """Add the agent and interaction in the settings, if any, to the rows, and yield the rows.
+    """Yield the rows with the agent and the interaction from the settings, if there are any.
 
     Args:
         batches: Batches of the dataset's rows.

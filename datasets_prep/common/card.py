@@ -45,7 +45,7 @@ def card(
 
 
 def is_card(path: Path) -> bool:
-    """Return True if a file belongs to a card from an earlier run, which does not describe new files."""
+    """Return True if a file belongs to an earlier run's card, which does not describe the new files."""
     if path.name == RAW_FILES:
         return True
     if path.name != "README.md":

@@ -34,11 +34,14 @@ class SplitLayout:
     """Naming scheme of a dataset's files."""
 
     splits: Mapping[str, str] = field(default_factory=lambda: TRAIN_AND_TEST)
-    """Split for each word that may occur in a file or folder name. The innermost matching name decides."""
+    """Split for each word in file and folder names.
+
+    If several names in a path match, the innermost name decides.
+    """
     alone: str = "train"
     """Split for files whose paths contain none of the words in `splits`."""
     ignore: tuple[str, ...] = ()
-    """Words in the paths of files that are not part of the dataset."""
+    """Words that occur in the paths of files outside the dataset."""
     validation_is_test: bool = False
     """True if a missing split `test` is replaced by `validation`, as in most publications."""
     prefer: tuple[str, ...] = ()
@@ -131,7 +134,7 @@ def named_files(raw: str | Path) -> list[Input]:
 
 
 def _why_not(file: Input, layout: SplitLayout) -> str | None:
-    """Return the reason why a file is not read, or None if the file is read."""
+    """Return the reason for leaving out a file, or None if the file is read."""
     if not _is_data(file):
         name = PurePosixPath(file.name)
         if name.name in _DESCRIPTIONS:

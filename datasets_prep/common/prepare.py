@@ -215,7 +215,7 @@ def _of_its_type(name: str, value: Any, hint: Any) -> Any:
         if origin is tuple and isinstance(value, str | tuple | list):
             return (value,) if isinstance(value, str) else tuple(value)
         if origin is typing.Literal and isinstance(value, str):
-            return value  # the dataset's `prepare` checks the value and suggests the nearest valid one
+            return value  # The dataset's `prepare` checks the value and suggests the nearest valid value.
         if kind is float and isinstance(value, int) and not isinstance(value, bool):
             return float(value)
         if kind in (bool, int, float, str) and type(value) is kind:

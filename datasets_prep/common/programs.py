@@ -1,6 +1,6 @@
 """Creates the prompts and rows for datasets of programming problems.
 
-Each dataset interprets its own columns. Solutions and packed tests are read but never executed.
+Each dataset's own module interprets the columns. Solutions and packed tests are read but never executed.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ def pieces(template: str, values: Mapping[str, object]) -> list[tuple[str, str |
     for match in _FIELD.finditer(template):
         if match[1] not in values:
             if _LATEX.search(template[: match.start()]):
-                continue  # the match is an argument of a LaTeX command, as in \boxed{x}
+                continue  # The match is an argument of a LaTeX command, as in \boxed{x}.
             known = ", ".join(values)
             raise InputError(f"the template has an unknown field {match[0]}; fields: {known}")
         found.append((template[done : match.start()], match[1]))

@@ -1,4 +1,6 @@
-"""Publishes a folder of new files atomically. Even if the process is killed, readers see all files or none.
+"""Publishes a folder of new files atomically.
+
+Readers see either all new files or none, even if the process is killed.
 
 New files are written to a hidden folder next to the target. If the target does not exist, a single rename
 creates it. If it exists, the files to keep are linked into the new folder, and
@@ -35,7 +37,7 @@ def staging(out_dir: Path, outdated: Callable[[Path], bool] = lambda path: False
 
     Existing files in `out_dir` are kept, except the shards of a split that is now a single file (or vice
     versa) and top-level files that are outdated. After an error, or if the process is killed at any moment,
-    `out_dir` is either unchanged or complete. The next run cleans up after a killed process.
+    `out_dir` is either unchanged or complete. If the process is killed, the next run cleans up.
 
     Args:
         out_dir: Folder in which the files are published.
@@ -173,7 +175,7 @@ def _exchange(new: Path, out: Path, stale: set[Path]) -> bool:
         sync(new)
         _rename_exchange(new, out)
     except OSError:
-        for path in _files(new):  # remove links to old files from the new folder
+        for path in _files(new):  # The links to old files are removed from the new folder.
             there = out / path.relative_to(new)
             if there.exists() and path.samefile(there):
                 path.unlink()
@@ -227,7 +229,7 @@ def _finish_journal(work: Path, out: Path) -> None:
     plan = json.loads(journal.read_text())
     for name in plan["moves"]:
         (out / name).parent.mkdir(parents=True, exist_ok=True)
-        with contextlib.suppress(FileNotFoundError):  # the interrupted run has already moved the file
+        with contextlib.suppress(FileNotFoundError):  # The interrupted run has already moved the file.
             os.replace(work / _NEW / name, out / name)
     for name in plan["removes"]:
         (out / name).unlink(missing_ok=True)

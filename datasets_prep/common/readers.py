@@ -34,7 +34,10 @@ class LeftOutError(InputError):
 
 @dataclass(slots=True)
 class BadRows:
-    """Policy that either stops the run at the first unusable row, or drops and counts unusable rows."""
+    """Policy for unusable rows.
+
+    The run either stops at the first bad row, or drops and counts all of them.
+    """
 
     skip: bool = False
     dropped: int = 0

@@ -73,9 +73,9 @@ class PrepResult:
     notes: tuple[str, ...] = ()
     """Additional notes for the user, one line each."""
     unused: tuple[str, ...] = ()
-    """Columns in a user's own data that were not used."""
+    """Unused columns in a user's own data."""
     unread_truths: Mapping[str, Finding] = field(default_factory=dict)
-    """Rows whose ground truths the reward for maths cannot read, by split."""
+    """By split, rows whose ground truths the maths reward cannot read."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -306,7 +306,7 @@ def _made(
     system: str,
     record: Record,
 ) -> list[Located | InputError]:
-    """Return the rows for a raw record, with an error in place of each row that cannot be used."""
+    """Return the rows for a raw record. An unusable row is replaced by an error."""
     made: list[Located | InputError] = []
     try:
         for one in expand(record) if expand else (record,):

@@ -104,7 +104,7 @@ class Row:
     """Additional solutions in the form of responses. They are not written to the file (see
     `verification`)."""
     style: str = "rule"
-    """Kind of scoring, either `rule`, or `model` if no rule can score the row."""
+    """Kind of scoring: `rule`, or `model` for rows that no rule can score."""
     images: tuple[bytes, ...] | None = None
     """Contents of the image files, one for each `<image>` in the prompt, or None in a text dataset."""
 

@@ -89,7 +89,7 @@ class PrepSettings:
             self.refuse(f"--like {self.like}", "instruction", "system", "template", "agent", "interaction")
 
     def refuse(self, dataset: str, *names: str) -> None:
-        """Check that the settings which a dataset does not support have their default values.
+        """Check that each setting that the dataset does not support has its default value.
 
         Raises:
             InputError: One of these settings was changed. The error message names the first such setting.

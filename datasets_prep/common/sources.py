@@ -134,9 +134,9 @@ def open_raw(raw: str | Path, layout: SplitLayout | None = None) -> Source:
 def described(files: Iterable[Input]) -> dict[str, Any]:
     """Return the fields `provenance` and `digests` for a `Source` that reads these raw files.
 
-    A few files are recorded individually. For thousands of files (MATH has one file per problem), only the
-    sha256 of their list in `sha256sum` format is recorded, and the dataset card contains the list. For files
-    at a URL, only the URL is recorded.
+    A few files are recorded individually. For thousands of files, as in MATH with one file per problem, only
+    a digest of the file list is recorded. It is the sha256 of the list in `sha256sum` format, which the
+    dataset card contains. For files at a URL, only the URL is recorded.
     """
     files = list(files)
     if any("://" in file.path for file in files):

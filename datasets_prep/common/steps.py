@@ -85,7 +85,7 @@ def apply(
     """Apply the requested steps to each split and yield the resulting splits.
 
     The steps drop long prompts, shuffle the rows, limit their number and move some of them to `val`. A split
-    must be consumed before the next one is requested, because all splits share the folder `scratch`.
+    must be consumed before the next split is requested, because all splits share the folder `scratch`.
 
     Args:
         splits: Batches by split.
@@ -185,7 +185,7 @@ def token_counter(folder: Path) -> Callable[[list[Any]], list[int]]:
         raise InputError(f"cannot load a tokenizer from {folder}: {reason}")
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder))
-    except Exception as error:  # a loader may raise any exception
+    except Exception as error:  # A loader may raise any exception.
         raise InputError(
             f"cannot load a tokenizer from {folder}: {str(error).partition(chr(10))[0]}"
         ) from None
@@ -268,7 +268,7 @@ def in_processes(make: Callable[[Record], T], records: Iterable[Record], process
         yield from map(make, records)
         return
     source = iter(records)
-    context = multiprocessing.get_context("spawn")  # pyarrow's threads do not survive a fork
+    context = multiprocessing.get_context("spawn")  # pyarrow's threads do not survive a fork.
     packed = pickling.dumps(make)
     with ProcessPoolExecutor(processes, mp_context=context, initializer=_start, initargs=(packed,)) as pool:
         waiting: collections.deque[Future[list[T]]] = collections.deque()

@@ -1,7 +1,7 @@
 """Checks that the reward for a row can read the ground truth and accepts the reference solution.
 
-`prep` uses this module to find rows whose responses could never be scored, to choose the answer from several
-published solutions, to name written ground truths that a reward for maths cannot read, and to score the
+`prep` uses this module to find rows whose responses could never be scored, and to choose the answer from
+several published solutions. It also reports ground truths that a maths reward cannot read, and scores the
 reference solutions in a published file. The registry selects the reward for each row.
 """
 
@@ -40,7 +40,7 @@ from rewardkit.types import Sample, Score
 MOST = 5
 """Maximum number of solutions to try for a row."""
 Located = tuple[str, Row]
-"""Location of a raw record, and the row created from it."""
+"""Location of a raw record, and the row created from the record."""
 _SCORER: ContextVar[Scorer | None] = ContextVar("scorer", default=None)
 _ROWS = 64
 """Number of rows checked or scored together. It is small because a row may contain megabytes of tests."""
@@ -53,7 +53,7 @@ _ROWS = 64
 
 @contextlib.contextmanager
 def solutions_scored_by(scorer: Scorer) -> Iterator[None]:
-    """Make `chosen` use this scorer in the block to find a correct solution for each row."""
+    """Within the block, make `chosen` find a correct solution for each row with this scorer."""
     token = _SCORER.set(scorer)
     try:
         yield
@@ -113,7 +113,7 @@ _OF_ANSWERS = ("math", "math_dapo", "geometry3k")
 """Rewards that accept any text as the ground truth."""
 _OF_NUMBERS = (*_OF_ANSWERS, "gsm8k", "number")
 _BY_METADATA = ("choice", "reasoning_gym")
-"""Rewards that read the metadata, such as the options, together with the ground truth."""
+"""Rewards that also read the metadata, such as the options of a question, with the ground truth."""
 _DIGITS = r"-?[0-9]{1,15}(\.[0-9]{1,15})?"
 _NUMBER = re.compile(_DIGITS)
 
@@ -257,7 +257,7 @@ class UnreadTruths:
 def _is_maths(data_source: str) -> bool:
     try:
         return scores_maths(REGISTRY.resolve(data_source))
-    except UnknownDataSourceError:  # a model scores the rows
+    except UnknownDataSourceError:  # A model scores these rows.
         return False
 
 

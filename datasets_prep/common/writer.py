@@ -35,8 +35,10 @@ _REPEATED = [
     "extra_info.metadata",
     "extra_info.interaction_kwargs.name",
 ]
-"""Columns with few distinct values, which are written with a dictionary. For other columns, such as the
-questions, a dictionary would only cost time and space."""
+"""Columns with few distinct values, which are written with a dictionary.
+
+A dictionary for other columns, such as the questions, would only cost time and space.
+"""
 
 OnWritten = Callable[[str, int], None]
 """Progress callback. It receives the split and the number of rows written so far, after each row group."""
@@ -44,7 +46,7 @@ OnWritten = Callable[[str, int], None]
 
 Splits = Callable[[Path], Iterable[tuple[str, Iterable[pa.RecordBatch]]]]
 """Function that yields the splits with their batches. Each split must be consumed before the next one is
-requested. The argument is a folder for temporary files."""
+requested. The function's argument is a folder for temporary files."""
 
 
 class Screen(Protocol):
@@ -74,7 +76,7 @@ _SCREEN: ContextVar[Screen | None] = ContextVar("screen", default=None)
 def screened(screen: Screen | None) -> Iterator[None]:
     """Apply a screen to all rows that are written in the block.
 
-    The split `train` is written last, so that rows in `train` that repeat rows in other splits are left out.
+    The split `train` is written last. Rows in `train` that repeat rows in other splits can then be left out.
     """
     token = _SCREEN.set(screen)
     try:

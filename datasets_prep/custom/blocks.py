@@ -1,7 +1,7 @@
 """Reads raw files of any size in blocks of columns, a few megabytes at a time.
 
-Arrow parses JSON lines. If the columns of a block do not have the types that Arrow expects, the lines of the
-block are parsed one by one, which finds bad lines and allows mixed types.
+Arrow parses JSON lines. If a block's columns do not have the types that Arrow expects, the block's lines are
+parsed one by one. Parsing single lines finds bad lines and allows mixed types.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class RowBlock:
     others: frozenset[str] = frozenset()
     """Names of nonempty columns that were not requested."""
     folder: Path | None = None
-    """Folder of the file, to which paths of images are relative."""
+    """Folder of the file. Image paths are relative to this folder."""
 
     def where(self, row: int) -> str:
         """Return the location of a row, for messages."""

@@ -42,7 +42,7 @@ _EXPECTED = (
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """Text that is added to every question."""
+    """Instruction text that is added to every question."""
 
     system: str
     instruction: str
@@ -247,7 +247,7 @@ def _as_text(values: Values) -> pa.Array:
 
 
 def _clean(text: str | None) -> str | None:
-    """Return the text, or None if it contains a lone surrogate and cannot be written."""
+    """Return the text, or None if a lone surrogate in the text prevents writing."""
     try:
         if text is not None:
             text.encode()
@@ -365,7 +365,10 @@ def _last_user(chat: Any) -> str | None:
 
 
 def _asked(chat: Any) -> list[dict[str, str]]:
-    """Return the messages in a chat without the assistant's replies at the end, which are the answer."""
+    """Return the messages in a chat before the assistant's final replies.
+
+    The final replies are the answer.
+    """
     if isinstance(chat, str):
         return [{"role": "user", "content": chat}]
     said = [_role_and_text(message) for message in chat or ()]

@@ -50,7 +50,7 @@ class Columns:
     ability: str = "custom"
     licence: str | None = None
     mix: str | None = None
-    """Column that appears to contain data sources, if the user did not specify a column for them."""
+    """Column that appears to contain data sources, although the user did not specify it as such."""
     described: dict[str, Any] = field(default_factory=dict)
     """The user's settings, for the provenance."""
     chats: bool = False
@@ -82,7 +82,7 @@ class Columns:
 
 
 def read_mapping(path: Path | None, said: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge the settings in a YAML file with those from the command line, which take precedence.
+    """Merge the settings from a YAML file and from the command line. The command line takes precedence.
 
     Raises:
         InputError: The file cannot be read, or has an unknown key.

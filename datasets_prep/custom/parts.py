@@ -1,8 +1,8 @@
 """Additional columns that are part of a question, such as a passage, an extra input, options or images.
 
-Columns that the user specifies are added to the prompt. Columns that are part of the question in a common
-format are added automatically if there is only one way to add them. Otherwise an error is raised, because the
-rows would ask a different question without these columns.
+Columns that the user specifies are added to the prompt. Columns that common formats use for parts of the
+question are added automatically if there is only one way to add them. In all other cases, an error is raised,
+because the question would be incomplete.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class QuestionParts:
     """Single column with all options, or one column per option."""
     images: str | None = None
     within: frozenset[str] = frozenset()
-    """Columns whose content the questions already contain."""
+    """Columns whose content already occurs in the questions."""
     said: tuple[str, ...] = ()
     """Messages about parts that were added automatically."""
 
@@ -90,7 +90,9 @@ class QuestionParts:
         return options
 
     def letter(self, values: Values, ground_truth: str) -> str:
-        """Return the letter of the option that a ground truth names, or the ground truth if it names none.
+        """Return the letter of the option that a ground truth names.
+
+        Return the ground truth itself if it names no option.
 
         Raises:
             ValueError: The ground truth names one option by its label or index, and another by its text.
