@@ -88,7 +88,7 @@ async def _has_session(server: Service, session: str) -> bool:
     try:
         return bool(await server.json("GET", "/reverify_mode") != "stateless")
     except ServiceError as error:
-        if error.status in (404, 405):  # versions before 0.7 do not have this route
+        if error.status in (404, 405):  # Versions before 0.7 do not have this route.
             return True
         raise
 
@@ -97,7 +97,7 @@ async def _close(server: Service, cookies: dict[str, str]) -> None:
     try:
         await server.json("POST", "/close_session", {}, cookies=cookies)
     except ServiceError:
-        return  # the response is already scored, and servers before 0.7 do not have this route
+        return  # The response is already scored, and servers before 0.7 do not have this route.
 
 
 def _row(sample: Sample, ground_truth_field: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Interface between a Harbor task and the system in which it runs, and the grading of a task in this system.
+"""Interface between a Harbor task and the system in which the task runs, and the function that grades a task.
 
 A box has five calls. `sandbox_box` implements them with rewardkit's sandbox, and `container_box` with Docker
 or Podman. The caller runs one call at a time and always calls `stop` last.
@@ -57,7 +57,7 @@ class Box(Protocol):
     async def exec(
         self, command: str, cpu_s: float, wall_s: float | None = None, user: str | None = None
     ) -> Ran:
-        """Run a command with bash in the task's working directory. Commands that take too long are killed.
+        """Run a command with bash in the task's working directory. A command that takes too long is killed.
 
         Args:
             command: Command, whose standard input is empty.
@@ -85,7 +85,7 @@ async def grade(box: Box, task: HarborTask) -> Score:
     lines = [f"export {name}={shlex.quote(value)}" for name, value in task.grader_env.items()]
     lines.append(f"{task.grader} > {_SAID} 2>&1; tail -c 2000 {_SAID}")
     try:
-        await box.put(LOGS, {})  # the model may have written a reward file
+        await box.put(LOGS, {})  # The model may have written a reward file itself, so the folder is emptied.
         await box.put("/tests", dict(task.tests))
         ran = await box.exec("\n".join(lines), task.timeout_s, task.timeout_s, task.grader_user)
         if ran.status in TIMED_OUT:

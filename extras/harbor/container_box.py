@@ -1,11 +1,11 @@
-"""Box for Harbor tasks with an image of their own, whose commands run in a container of Podman or Docker.
+"""Box for Harbor tasks with an image of their own. It runs commands in a container of Podman or Docker.
 
 The container's main program waits for the end of its standard input, which is a pipe from this process. If
 this process ends, even by SIGKILL, the main program therefore ends too. The kernel then kills all other
 programs in the container, and the container tool removes the container.
 
-The container tools are started without a shell. Commands are sent to bash in the container through a pipe,
-since the length of an argument is limited, and since users of this machine can read the arguments.
+The container tools are started without a shell. Commands are sent to bash in the container through a pipe. As
+an argument, a command would be limited in length and visible to other users of this machine.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from rewardkit_extras.harbor.task import HarborTask
 TOOL = "REWARDKIT_CONTAINER_TOOL"
 """Environment variable with the name or path of the container tool."""
 _TOOLS = ("podman", "docker")
-"""Container tools in order of preference. Podman needs no daemon, so that having the command is enough."""
+"""Container tools in order of preference. Podman needs no daemon, so it works if the command exists."""
 _LABEL = "rewardkit=harbor"
 _READY = "rewardkit-container-ready"
 _WAIT = f"echo {_READY}; read -r _"
 _RUN = (
-    "{ echo 500 > /proc/self/oom_score_adj; } 2> /dev/null;"  # the main program must not be killed first
+    "{ echo 500 > /proc/self/oom_score_adj; } 2> /dev/null;"  # The main program must not be killed first.
     'IFS= read -rd "" command; eval "$command" < /dev/null'
 )
 _CALL_S = 60.0
@@ -73,7 +73,7 @@ async def image_of(task: HarborTask) -> str:
     tool, folder = container_tool(), task.folder / "environment"
     name = task.image or f"rewardkit-harbor:{_digest(folder)}"
     make = ["pull", name] if task.image else ["build", "-t", name, "--label", _LABEL, str(folder)]
-    async with _locked(task.folder):  # other episodes of this task wait for the image
+    async with _locked(task.folder):  # Other episodes of this task wait for the image.
         if (found := await _image_id(tool, name)) is None:
             _check(await _call([tool, "ps", "-q"], _CALL_S), f"cannot use {tool}")
             done = await _call([tool, *make], task.build_s)
@@ -160,7 +160,7 @@ class ContainerBox:
         return _unpacked(done.stdout, path)
 
     async def stop(self) -> None:
-        """End the main program, and remove the container if this did not remove it."""
+        """End the main program. Remove the container if it still exists afterwards."""
         main, self._main = self._main, None
         if main is None:
             return
@@ -178,7 +178,7 @@ class ContainerBox:
         return await _call([self._tool, "exec", "-u", "0", self._name, "bash", "-c", command], _CALL_S)
 
     async def _require_running(self, failed: _Done) -> None:
-        """Raise BoxError if the container has ended, which explains why a call has failed."""
+        """Raise BoxError if the container has ended, because this is the reason why a call failed."""
         call = [self._tool, "container", "inspect", "-f", "{{.State.Running}}", self._name]
         done = await _call(call, _CALL_S)
         if done.stdout.strip() != b"true":
@@ -252,7 +252,7 @@ async def _killed(process: Process) -> None:
 
 def _with_descendants(pid: int) -> list[int]:
     found = [pid]
-    for one in found:  # the loop appends to this list
+    for one in found:  # The loop appends to this list.
         for path in Path(f"/proc/{one}/task").glob("*/children"):
             with contextlib.suppress(OSError):
                 found += map(int, path.read_text().split())
@@ -275,7 +275,10 @@ async def _image_id(tool: str, name: str) -> str | None:
 
 @contextlib.asynccontextmanager
 async def _locked(folder: Path) -> AsyncIterator[None]:
-    """Lock a folder against other tasks, threads and processes that lock it."""
+    """Lock a folder for the block.
+
+    Other tasks, threads and processes that lock the same folder have to wait.
+    """
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         while True:

@@ -1,8 +1,8 @@
-"""Box for Harbor tasks without an image of their own, whose commands run in rewardkit's sandbox.
+"""Box for Harbor tasks without an image of their own. It runs commands in rewardkit's sandbox.
 
 Each command is a separate run. The files in `/app` are passed from run to run as an archive, which is packed
-and unpacked only inside the jail. Other files are written after the archive is unpacked, by a script that
-bash has already read in full, so that nothing in the archive can replace them.
+and unpacked only inside the jail. A script writes all other files after the archive is unpacked. bash reads
+this script in full before it runs, so nothing in the archive can replace the script or these files.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class SandboxBox:
         self._found: dict[str, bytes] = {}
 
     async def start(self) -> None:
-        """Do nothing, since each command starts in a new jail."""
+        """Do nothing. Each command starts in a new jail."""
 
     async def exec(
         self, command: str, cpu_s: float, wall_s: float | None = None, user: str | None = None
@@ -67,7 +67,7 @@ class SandboxBox:
         self._found = _fetched(outcome)
         left = self._found.pop(_STATE, None)
         if left is not None or outcome.status not in (*TIMED_OUT, *OVER_LIMIT):
-            self._state = left  # a run that was killed before `/app` was saved has no effect
+            self._state = left  # A run that was killed before `/app` was saved has no effect.
         said = outcome.stdout + outcome.stderr
         return Ran(said.decode("utf-8", "replace"), outcome.status, outcome.exit_code)
 
@@ -80,7 +80,7 @@ class SandboxBox:
         return self._found.get(path[1:])
 
     async def stop(self) -> None:
-        """Do nothing, since no process outlives its command."""
+        """Do nothing. No process outlives its command."""
 
     def _job(self, command: str, limits: Limits) -> Job:
         lines = [_UNPACK]
@@ -90,7 +90,8 @@ class SandboxBox:
                 path = shlex.quote(f".{folder}/{name}")
                 lines.append(f'mkdir -p "$(dirname {path})"')
                 lines.append(f"base64 -d > {path} <<< {base64.b64encode(content).decode()}")
-        inner = f"bash -c {shlex.quote(command)} < /dev/null"  # a separate shell, so that `exit` is harmless
+        # The command runs in a separate shell, so that `exit` is harmless.
+        inner = f"bash -c {shlex.quote(command)} < /dev/null"
         lines.append(f"(cd /app && {inner})\ncode=$?\n{_PACK}\nexit $code")
         # Bash reads a function in full before running it, so the archive cannot replace the script.
         whole = "main() {\n" + "\n".join(lines) + "\n}\nmain; exit $?\n"

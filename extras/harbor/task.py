@@ -102,7 +102,9 @@ cached_task = functools.lru_cache(maxsize=256)(read_task)
 
 
 def task_folder(root: Path, name: Any) -> Path:
-    """Return the folder of a row's task: `root` if it contains a task, or else the folder `name` in `root`.
+    """Return the folder of a row's task.
+
+    This is `root` if `root` contains a task, or else the folder `name` in `root`.
 
     Raises:
         InputError: The task does not exist.
@@ -136,7 +138,7 @@ def _why_not_here(folder: Path, said: Mapping[str, Any]) -> str | None:
             return f"environment.{name} is not supported"
     modes = {str(_table(said, name).get("network_mode")) for name in ("environment", "agent", "verifier")}
     own = not modes <= {"None", str(environment.get("network_mode"))} or "allowlist" in modes
-    if own and _needs_container(folder, environment):  # the sandbox has no network
+    if own and _needs_container(folder, environment):  # The sandbox has no network.
         return "network_mode must be 'public' or 'no-network', and the same for the model and the grader"
     return None
 
@@ -189,14 +191,15 @@ def _number(value: Any) -> float | None:
 def _network(environment: Mapping[str, Any]) -> bool | None:
     if (mode := environment.get("network_mode")) is not None:
         return bool(mode == "public")
-    given = environment.get("allow_internet")  # the name of the setting before Harbor's schema 1.3
+    given = environment.get("allow_internet")  # This was the name of the setting before Harbor's schema 1.3.
     return None if given is None else bool(given)
 
 
 def _memory_mb(environment: Mapping[str, Any]) -> int | None:
     if (given := environment.get("memory_mb")) is not None:
         return int(given)
-    text = str(environment.get("memory") or "")  # the name of the setting before Harbor's schema 1.3
+    # This was the name of the setting before Harbor's schema 1.3.
+    text = str(environment.get("memory") or "")
     return int(float(text[:-1]) * _UNITS_MB[text[-1].upper()]) if text else None
 
 

@@ -30,7 +30,7 @@ _EXPORTS = "{{if .Export}}packagefile {{.ImportPath}}={{.Export}}{{end}}"
 
 _HERE = Path(__file__).parent
 _DIRECTIVE = "//rewardkit:"
-"""Start of a source that `prepare.go` must change before it is compiled."""
+"""First line of a source that `prepare.go` must change before compilation."""
 _WITH_CARRIER = (f"{_DIRECTIVE}serve ", f"{_DIRECTIVE}ask ")
 
 Files = tuple[tuple[str, bytes], ...]
@@ -99,7 +99,7 @@ def _packages(go: str, env: dict[str, str]) -> list[str]:
 
 def _environment(go: str) -> dict[str, str]:
     """Return the environment for `go`, with Go's own package cache if possible, or else a private cache."""
-    cache = ask(go, "env", "GOCACHE", env=_ENV).strip()  # Go sets "off" if HOME is not set
+    cache = ask(go, "env", "GOCACHE", env=_ENV).strip()  # Go uses "off" if HOME is not set.
     return _ENV if os.path.isabs(cache) and can_hold(cache) else {**_ENV, "GOCACHE": private_folder("go")}
 
 

@@ -1,4 +1,7 @@
-"""Stand-ins for functions in Go. `program.go` sends and answers calls. `prepare.go` inserts stand-ins."""
+"""Stubs for Go functions that run in another process.
+
+`prepare.go` inserts the stubs, and `program.go` sends and answers the calls.
+"""
 
 from __future__ import annotations
 

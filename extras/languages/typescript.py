@@ -14,7 +14,7 @@ from rewardkit.sandbox.languages.javascript import find_node, node_command, pack
 from rewardkit.sandbox.outcome import Limits
 
 REMEDY = "npm install --global jest@29, or set NODE_PATH to a folder that has it"
-"""Way to install Jest in a version that works. Jest 30 fails in the sandbox."""
+"""Command that installs a working version of Jest. Jest 30 fails in the sandbox."""
 _LOWEST = (22, 13)
 """First version of Node.js with `module.stripTypeScriptTypes`."""
 _FLAGS = ("--disable-warning=ExperimentalWarning", "--experimental-transform-types")
@@ -33,7 +33,8 @@ module.exports = {
 _JEST = {
     "rootDir": ".",
     "testEnvironment": "node",
-    "haste": {"forceNodeFilesystemAPI": True},  # without this, Jest starts a process to search for files
+    # Without this setting, Jest starts a process to search for files.
+    "haste": {"forceNodeFilesystemAPI": True},
     "watchman": False,
     "cacheDirectory": ".jest",
     "transform": {r"\.[jt]sx?$": "./.jest.transform.js"},

@@ -1,7 +1,8 @@
-"""Builds the questions for a grader's model. A judge sends them, and the model's verdict is a JSON object.
+"""Builds the questions for a grader's model.
 
-The judge applies its cache, limits and budget. Nothing in an answer is executed. The grader's messages are
-sent unchanged, followed by a message that describes the form of the answer.
+A judge sends the questions, and applies its cache, limits and budget. The model answers with a JSON object.
+Nothing in an answer is executed. The grader's messages are sent unchanged, followed by a message that
+describes the form of the answer.
 """
 
 from __future__ import annotations

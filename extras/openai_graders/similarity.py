@@ -3,7 +3,7 @@
 `fuzzy_match` is rapidfuzz's ratio, `bleu` is sacrebleu's sentence BLEU with effective order, and `rouge_l` is
 the F-measure of rapidfuzz's longest common subsequence. `gleu` is the lesser of precision and recall for
 sequences of 1 to 4 words (Wu et al. 2016), and `rouge_N` is the F-measure for sequences of N words. OpenAI
-does not publish its own settings, so results may differ from those of its service in the last digits.
+does not publish its own settings, so the last digits of a result may differ from OpenAI's service.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ from rewardkit.errors import require
 from rewardkit.rewards.structure.overlap import words
 
 _MAX_CHARS = 20_000
-"""Number of leading characters to compare, since the time grows with the product of the lengths."""
+"""Maximum number of characters of each text that are compared.
+
+The time grows with the product of the lengths.
+"""
 PACKAGES = {"fuzzy_match": "rapidfuzz", "rouge_l": "rapidfuzz", "bleu": "sacrebleu"}
 """Packages that metrics need, by metric. The extra `metrics` installs the packages."""
 REFUSED = {

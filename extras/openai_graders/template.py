@@ -1,7 +1,7 @@
 """Templates of OpenAI's graders, with fields such as `{{ item.answer }}` and `{{ sample.output_text }}`.
 
-A template is filled in a single pass, so inserted text is never treated as a template. A path consists only
-of names and numbers, so it cannot call any code.
+A template is filled in a single pass, so inserted text is never treated as a template. A path contains only
+names and numbers, so no path can call code.
 """
 
 from __future__ import annotations

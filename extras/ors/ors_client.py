@@ -43,8 +43,10 @@ class OrsTools:
 
     tools: tuple[OrsTool, ...]
     terminal: tuple[str, str] | None = None
-    """Names of the tool that accepts the model's plain messages and of its argument. None if the server has
-    no such tool."""
+    """Name of the tool that accepts the model's plain messages, and name of its argument.
+
+    None if the server has no such tool.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +135,7 @@ class OrsSession:
     async def _ping(self) -> None:
         while True:
             await asyncio.sleep(PING_S)
-            with contextlib.suppress(ServiceError):  # the next call reports the problem
+            with contextlib.suppress(ServiceError):  # The next call reports the problem.
                 await self._service.json("POST", "/ping", {}, headers=self._headers)
 
     async def _events(self, path: str, body: Any) -> AsyncIterator[tuple[str, str]]:

@@ -65,7 +65,7 @@ class OrsEnvironment:
         return _observation(await self._session.call(name, {argument: text}))
 
     async def grade(self) -> None:
-        """Return None, since the server returns a reward for each call."""
+        """Return None, because the server returns a reward for each call."""
 
     async def close(self) -> None:
         """End the session."""

@@ -16,7 +16,7 @@ def clip_cov(terms: Terms, options: PolicyOptions) -> PerToken:
     """Compute the Clip-Cov loss (Cui et al. 2025, arXiv:2505.22617).
 
     This is the PPO loss without the chosen tokens, whose updates would reduce the entropy most. A chosen
-    token keeps its loss if its ratio is clipped, since it then has no gradient anyway.
+    token with a clipped ratio keeps its loss, because the clipped loss has no gradient anyway.
     """
     unclipped, clipped = clip_surrogates(terms.ratio, terms.advantages, options)
     left_out = terms.chosen & (clipped <= unclipped)
