@@ -60,7 +60,7 @@ class Addresses:
 
 @dataclass(frozen=True, slots=True)
 class NamesOf:
-    """Names in a table, which is read when a setting is checked, because packages may extend it."""
+    """Names in a table. The table is read when a setting is checked, because packages may add names."""
 
     table: str
     """Location of the table, as `module:TABLE`."""
@@ -90,7 +90,7 @@ SEEDS = Interval(-(2**31), 2**31 - 1)
 FINITE = Interval(-math.inf, open_low=True)
 """All finite numbers."""
 COUNT_OR_ALL = Interval(-1)
-"""Counts, or -1, which stands for all or for none."""
+"""Counts from 0, or -1. Depending on the setting, -1 stands for all or for none."""
 
 
 def allowed(

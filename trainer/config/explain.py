@@ -64,7 +64,7 @@ def explain(
 def _value(whole: Any, key: str) -> Any:
     try:
         value = OmegaConf.select(whole, key, default=UNSET)
-    except InterpolationResolutionError:  # the value refers to a setting that is not set
+    except InterpolationResolutionError:  # The value refers to a setting that is not set.
         return UNSET
     return OmegaConf.to_container(value, resolve=True) if OmegaConf.is_config(value) else value
 

@@ -138,7 +138,7 @@ def merged(layers: Layers) -> Any:
 
 
 def _refuse_misfit(layers: Layers) -> None:
-    """Raise ConfigError for the first value of the wrong type, with a clearer message than OmegaConf's."""
+    """Raise ConfigError for the first value of the wrong type. The message is clearer than OmegaConf's."""
     root: Any = OmegaConf.get_type(layers.defaults)
     settings = dict(leaves(root()))
     layered = {"in the recipe": layers.recipe, "on the command line": layers.command_line}
@@ -180,7 +180,7 @@ def as_dict(config: RunConfig) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return settings as mappings and lists, which takes OmegaConf a tenth of a second each time."""
+    """Return settings as mappings and lists. Each conversion takes OmegaConf a tenth of a second."""
     if is_dataclass(value):
         return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, Mapping):
@@ -213,7 +213,8 @@ def public_setting(key: str, value: Any, whole: Any) -> Any:
 def _public_options(source: str, options: Any, whole: Any) -> Any:
     """Return the options of a reward without secrets.
 
-    Options of built-in rewards are safe, unless they are mappings. Other options may contain secrets.
+    Built-in rewards have safe options, except for options that are mappings. Options of other rewards may
+    contain secrets.
     """
     if not isinstance(options, Mapping):
         return shown(options)
@@ -239,7 +240,7 @@ def _converted(convert: Callable[[Any], Any], given: Any) -> Any:
         return convert(given)
     except RecursionError:
         raise ConfigError("a setting refers to itself: look for ${...} in the values") from None
-    except (OmegaConfBaseException, TypeError) as error:  # TypeError: a mapping instead of a list
+    except (OmegaConfBaseException, TypeError) as error:  # A mapping instead of a list raises TypeError.
         key = getattr(error, "full_key", None)
         where = f"{key}: " if key else ""
         raise ConfigError(where + reason_of(error)) from None
@@ -294,7 +295,7 @@ def _nested(values: Mapping[str, Any]) -> Any:
 
 
 def _processes(layers: Sequence[Any]) -> int:
-    """Return the number of processes set in the layers, which are not yet merged or checked."""
+    """Return the number of processes that the layers set, before the layers are merged and checked."""
     count = 1
     for name in ("nnodes", "n_gpus_per_node"):
         given = [layer["trainer"][name] for layer in layers if name in (layer.get("trainer") or {})]
