@@ -36,7 +36,7 @@ class _Backends:
     def __init__(self) -> None:
         self.making = threading.Lock()
         self.scorers: dict[tuple[str, ...], Scorer] = {}
-        """Scorers by the reward files that were registered for them."""
+        """Scorers by reward files. Each Scorer has the rewards in its files."""
         self.clients: dict[str, Client] = {}
         self.async_clients: dict[tuple[asyncio.AbstractEventLoop, str], AsyncClient] = {}
 
@@ -72,8 +72,11 @@ class _Backends:
 
 _backends = _Backends()
 _of_parents: list[_Backends] = []
-"""Scorers and clients that a forked child inherited. Their workers and connections belong to the parent. The
-child neither uses nor closes them, and keeps them only so that garbage collection does not close them."""
+"""Scorers and clients that a forked child inherited.
+
+Their workers and connections belong to the parent. The child process neither uses nor closes these objects.
+It keeps references to them, because garbage collection would otherwise close them.
+"""
 
 
 def _forget() -> None:
@@ -144,7 +147,8 @@ def score_one(sample: Sample, url: str | None = None, rewards: RewardFiles = Non
 def _unless_alone(sample: Sample, score: Score) -> Score:
     """Return the Score, or raise an error if its reward needs groups.
 
-    Every sample in the run would fail for such a reward. Replacing each failure by a number would hide this.
+    With such a reward, every sample in the run would fail. Replacing each failure by a number would hide the
+    mistake.
 
     Raises:
         OptionsError: The reward needs all responses to a prompt.
@@ -160,7 +164,8 @@ def _unless_alone(sample: Sample, score: Score) -> Score:
 def reward_files(rewards: RewardFiles) -> tuple[str, ...]:
     """Return the reward files as a tuple, with absolute paths for existing files.
 
-    Absolute paths are needed since a reward function may be sent to a process with another working directory.
+    Absolute paths are needed, because a reward function may be sent to a process with another working
+    directory.
     """
     several = rewards.split(",") if isinstance(rewards, str) else rewards or ()
     named = [file.strip() for file in several if file.strip()]

@@ -18,14 +18,14 @@ from rewardkit.types import Score
 
 
 class Rewards(list[float | None], Coroutine[Any, Any, list[float | None]]):
-    """Rewards that are already computed, for trainers that await them and for trainers that do not."""
+    """Rewards that are already computed. Trainers may await this object or use it as a list."""
 
     def __await__(self) -> Generator[Any, None, Rewards]:
         yield from ()
         return self
 
     def send(self, value: Any) -> NoReturn:
-        """Return the rewards to an event loop that runs this object as a coroutine."""
+        """Return the rewards if an event loop runs this object as a coroutine."""
         raise StopIteration(self)
 
     def throw(self, *exception: Any) -> NoReturn:
@@ -33,14 +33,14 @@ class Rewards(list[float | None], Coroutine[Any, Any, list[float | None]]):
         raise exception[-1] if isinstance(exception[-1], BaseException) else exception[0]
 
     def close(self) -> None:
-        """Do nothing, since nothing is running."""
+        """Do nothing, because no coroutine is running."""
 
 
 class TrlReward(partial[Awaitable[list[float | None]]]):
     """Picklable reward function, which a trainer may send to other processes.
 
-    The class is a `partial`, since TRL uses `inspect.iscoroutinefunction`, which unwraps partials, to decide
-    whether to await a reward.
+    The class is a `partial`, because TRL decides with `inspect.iscoroutinefunction` whether to await a
+    reward, and that function unwraps partials.
     """
 
     __name__: str
@@ -50,7 +50,7 @@ class TrlReward(partial[Awaitable[list[float | None]]]):
     ) -> TrlReward:
         files = None if rewards is None else reward_files(rewards)
         made = super().__new__(cls, _score, data_source, url, files)
-        made.__name__ = "reward"  # TRL uses the name in its logs
+        made.__name__ = "reward"  # TRL uses this name in its logs.
         return made
 
     def __call__(self, /, *args: Any, **columns: Any) -> Awaitable[list[float | None]]:

@@ -1,8 +1,9 @@
 """Reward function for a verifiers rubric: `vf.Rubric(funcs=[make_reward("gsm8k")], weights=[1.0])`.
 
 verifiers passes the arguments that a function asks for by name: `prompt, completion, answer, state, task,
-info`. A rubric counts an exception as a score of 0, so the complete Score is also stored in the rollout's
-state. verifiers 0.4 and later have no rubrics; a task's `@vf.reward` method awaits the same function instead.
+info`. A rubric counts an exception as a score of 0. The complete Score, with its status, is therefore also
+stored in the rollout's state. verifiers 0.4 and later have no rubrics; a task's `@vf.reward` method awaits
+the same function instead.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ def compute_score(
     on_failure: float = 0.0,
     **_: Any,
 ) -> dict[str, Any]:
-    """Score one response. The function is thread-safe, since verl calls it from many threads.
+    """Score one response. This function is thread-safe, because verl calls it from many threads.
 
     Args:
         data_source: Data source of the response.
@@ -40,7 +40,7 @@ def compute_score(
 
     Returns:
         A dict with `score`; `acc` (1.0 if correct; DAPO filters by this value); `status`; `failed`; `pred`,
-        the extracted answer; `detail`; and `scorer`. The components of a score are left out, since they
+        the extracted answer; `detail`; and `scorer`. The components of a score are left out, because they
         differ between data sources and verl requires the same keys for all samples.
 
     Raises:

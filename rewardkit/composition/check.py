@@ -11,8 +11,10 @@ from rewardkit.rewards.shaping import SPANS
 from rewardkit.types import Score, failure
 
 _MAX_TRIED = 10
-"""Maximum number of parts for which every combination of lowest and highest scores is tried. All other parts
-are fixed at one end of their range."""
+"""Maximum number of parts for which every combination of lowest and highest scores is tried.
+
+The check fixes all other parts at one end of their range.
+"""
 _FORMAT_SCORES = {"gsm8k": 0.1, "geometry3k": 0.1}
 """Default score of a wrong answer in the right format, by reward."""
 _FAILED = failure("error", "tried")
@@ -22,7 +24,8 @@ Ends = Sequence[Score]
 
 
 def warnings(composition: Composition) -> list[str]:
-    """Return one line for each place where shaping can outweigh the difference between right and wrong.
+    """Return a warning for each node where shaping can outweigh the difference between a right and a wrong
+    answer.
 
     A reward that scores answers is assumed to give 1 for right answers and 0 for wrong answers, unless its
     options set other scores. The score of a shaping part is assumed to be within its declared bounds.
@@ -78,7 +81,7 @@ def _paid(root: CompositionNode, ends: Mapping[str, Ends], *, lowest: bool) -> I
 
 
 def _ends(node: Member, *, right: bool) -> Ends:
-    """Return the extreme scores of a member, for right or for wrong answers.
+    """Return a member's lowest and highest scores, for right or for wrong answers.
 
     For wrong answers, the result includes a failure if `on_failure` tolerates failures.
     """
@@ -157,6 +160,6 @@ def _member_span(member: Member) -> tuple[float, float]:
 
 
 def _option(member: Member, names: Sequence[str], usual: float) -> float:
-    """Return the member's value of the first of these options that is a number, or else `usual`."""
+    """Return the value of the first of these options that is a number, or `usual` if the member sets none."""
     found = (getattr(member.options, name, None) for name in names)
     return float(next((value for value in found if isinstance(value, int | float)), usual))

@@ -1,8 +1,8 @@
 """Rules for combining the scores of a composition's members.
 
-This module reads the members' scores and does not run the members. A score that is not yet known is None. The
-scores of nodes that depend on an unknown score are None as well and are computed again later. The same rules
-thus work for a single sample and for a batch whose members run in workers.
+This module reads the members' scores and does not run the members. A score that is not yet known is None. A
+node that depends on an unknown score also has the score None, which is computed again later. The same rules
+therefore work for a single sample and for a batch whose members run in workers.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def is_right(score: Score, threshold: float) -> bool:
 
 
 def is_decided(score: Score) -> bool:
-    """Return True if a score reports correctness, and its answer could be read and compared."""
+    """Return True if a score reports correctness, and its reward could read and compare the answer."""
     return score.correct is not None and not score.parts.get(UNDECIDED)
 
 
@@ -59,7 +59,8 @@ def _below(
     Failed items whose `on_failure` is `drop` are left out. The result is a failure if an item whose
     `on_failure` is `fail` failed or if all items failed, and None if a score is not yet known.
     """
-    found = [(node, combine(node, lookup)) for node in nodes]  # request all scores before waiting for one
+    # All scores are requested before the code waits for any of them.
+    found = [(node, combine(node, lookup)) for node in nodes]
     if any(score is None for _, score in found):
         return None
     kept = [(node, score) for node, score in found if score is not None]

@@ -1,8 +1,8 @@
-"""Detection of rewards and options that a run is given but that none of its rows use.
+"""Detection of unused rewards and options, which a run is given but none of its rows use.
 
-A command adds the rewards and options from its command line or config, and reports the data sources of the
-rows as soon as they are known. At the end, or before a model is loaded, it checks for rewards and options
-that no row uses, which are an error.
+A command adds the rewards and options from its command line or config. It also reports the rows' data sources
+as soon as they are known. At the end, or before a model is loaded, the command raises an error if no row uses
+one of the rewards or options.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LISTED = 5
 class _Given:
     """Rewards and options given by one option or setting, which counts as used if a row uses any of them.
 
-    A file may thus contain rewards and options for other data sets too.
+    A file may therefore contain rewards and options for other data sets.
     """
 
     word: str
@@ -54,7 +54,7 @@ class GivenRewards:
     def add_reward(self, word: str, made: Reward) -> None:
         """Add a reward, which is used if it scores a row or is part of a reward that scores a row."""
         targets = self._targets.setdefault((word, made.name), [])
-        targets.append(made.target)  # a file that is loaded twice creates two targets
+        targets.append(made.target)  # A file that is loaded twice creates two targets.
         names = {made.name, *made.data_sources}
 
         def used_by(source: str, reward: Reward) -> bool:
@@ -118,7 +118,10 @@ class GivenRewards:
             )
 
     def _named_by(self, source: str, reward: Reward, parts: Sequence[Reward]) -> set[str]:
-        """Return all text values in the options of a reward and its parts. Some of them name rewards."""
+        """Return all text values in the options of a reward and its parts.
+
+        Some of these texts are names of rewards.
+        """
         options = [values for key, values in self._options.items() if _applies(key, source, reward)]
         options += [asdict(member.options) for member in members_of(reward)]
         options += [dict(part.presets) for part in parts]

@@ -32,7 +32,7 @@ class _Loader(yaml.SafeLoader):
     source = ""
 
     def placed(self, node: yaml.MappingNode) -> Iterator[Placed]:
-        """Construct a mapping, and yield it before it is filled, since its values may refer to it."""
+        """Construct a mapping. Yield the mapping before it is filled, because its values may refer to it."""
         made = Placed()
         made.place = f"{self.source}, line {node.start_mark.line + 1}"
         yield made

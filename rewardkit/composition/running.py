@@ -24,7 +24,10 @@ from rewardkit.types import COST_PARTS, COSTS, OVERRULED, UNDECIDED, Sample, Sco
 from rewardkit.user_files import UserFile, import_as_read, user_reward_file
 
 BATCH_TIMEOUT_S = 86_400.0
-"""Time limit of a batch. It never matters in practice, since each member has its own time limit."""
+"""Time limit of a batch.
+
+Each member has its own time limit, which normally ends a batch much earlier.
+"""
 
 
 def runs_inline(composition: Composition) -> bool:
@@ -90,7 +93,7 @@ class InlineComposite:
         return _unpickled, (InlineComposite, *_pickled(self.composition))
 
     def explain(self, sample: Sample) -> CompositionExplanation:
-        """Return the tree with each member's score for a sample."""
+        """Return the tree of the composition, with each member's score for a sample."""
         return _explained(self.composition, self(sample, NoOptions()))
 
 
@@ -141,7 +144,7 @@ class BatchComposite:
         return _unpickled, (BatchComposite, *_pickled(self.composition))
 
     def explain(self, sample: Sample) -> CompositionExplanation:
-        """Return the tree with each member's score for a sample."""
+        """Return the tree of the composition, with each member's score for a sample."""
         return _explained(self.composition, self([sample], NoOptions())[0])
 
 
@@ -188,7 +191,7 @@ def _look(
 def with_parts(found: Score, known: dict[str, Score], root: CompositionNode) -> Score:
     """Return a score whose parts are the members' scores by path and the costs of calling models.
 
-    Failed members are left out, but their costs are included.
+    The costs of failed members are included, but their scores are left out.
     """
     parts = {path: score.score for path, score in known.items() if score.status == "ok"}
     judged = [score.parts for score in known.values() if score.parts.keys() >= COSTS]
@@ -259,7 +262,8 @@ def _branches(node: Member | Combine, score: Score, depth: int = 0, role: str = 
 
 
 def _pickled(composition: Composition) -> tuple[list[UserFile], bytes]:
-    """Return a pickled composition, and the reward files to import in another process before loading it."""
+    """Return a pickled composition, and the reward files that another process must import before it unpickles
+    the composition."""
     files = [user_reward_file(member.reward.target) for member in composition.members]
     return [file for file in files if file], pickling.dumps(composition)
 

@@ -72,7 +72,7 @@ class Combine:
     path: str
     kind: CombineKind
     items: tuple[CompositionNode, ...]
-    """Items to combine. For a gate, only the condition."""
+    """Items to combine. A gate has only its condition here."""
     then: tuple[CompositionNode, ...] = ()
     otherwise: tuple[CompositionNode, ...] = ()
     until: Literal["decided", "right"] = "decided"
@@ -312,7 +312,10 @@ class _TreeReader:
         return found
 
     def beside(self, name: str) -> Path:
-        """Return the path of a file next to the composition's file, or else in the working directory."""
+        """Return the path of a file.
+
+        The file is next to the composition's file if it exists there, or else in the working directory.
+        """
         beside = Path(self.place.rpartition(", line ")[0]).parent / name
         return beside if beside.exists() else Path(name)
 

@@ -15,7 +15,10 @@ from rewardkit.trainer.batch import PromptRow
 
 STEPS = 180
 FORMATS = ("#### {}", "The answer is {}.", "So {}.", "The answer is {}.", "#### {}", "So {}.", "So {}.")
-"""Formats of answers. Two in seven are rewarded. No format is so common that a model learns only this one."""
+"""Formats of answers.
+
+Two in seven formats are rewarded. No format is so frequent that a model learns only that format.
+"""
 
 
 def write_demonstrations(rows: Sequence[PromptRow], path: Path) -> None:

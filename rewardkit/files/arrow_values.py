@@ -20,13 +20,17 @@ def in_python(data: pa.Table | pa.RecordBatch | pa.Array | pa.ChunkedArray) -> l
         found: list[Any] = data.to_pylist()
     except UnicodeDecodeError:
         raise
-    except (OverflowError, ValueError, LookupError):  # a date beyond year 9999, or an unknown time zone
+    # The table contains a date beyond the year 9999, or an unknown time zone.
+    except (OverflowError, ValueError, LookupError):
         found = _dates_as_text(data).to_pylist()
     return found
 
 
 def moment_text(value: Any) -> str:
-    """Return a time in nanoseconds as text. Arrow uses a pandas type for it. Serves as an `enc_hook`."""
+    """Return a time in nanoseconds as text.
+
+    Arrow represents such times with a pandas type. msgspec calls this function as an `enc_hook`.
+    """
     return str(value.isoformat() if hasattr(value, "isoformat") else value)
 
 

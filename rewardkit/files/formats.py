@@ -1,8 +1,8 @@
-"""Reading of files in all formats as chunks of `Records`, with bounded memory.
+"""Reading of files in all formats. A file is read in chunks of `Records`, so memory use is bounded.
 
-Chunk boundaries depend only on the file, and damaged parts are reported separately from the rest. Formats
-that are read as Python objects (CSV, JSON, inspect logs) are in `objects`. The package `rewardkit.logs`
-interprets the rows.
+Chunk boundaries depend only on the file. Damaged parts of a file are reported without losing the intact rows.
+Formats that are read as Python objects (CSV, JSON, inspect logs) are in `objects`. The package
+`rewardkit.logs` interprets the rows.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ CHUNK_ROWS = 8_192
 _BLOCK_BYTES = CHUNK_BYTES // 4
 
 _ARROW_FILE = b"ARROW1"
-"""First bytes of a file in Arrow's file format. Arrow's stream format does not start with them."""
+"""First bytes of a file in Arrow's file format. Arrow's stream format starts with different bytes."""
 
 
 class RowFile(Protocol):
@@ -106,7 +106,7 @@ class ParquetRows:
         self.source = source
         far = "://" in source.path
         binary = open_binary(source)
-        if not far:  # Arrow reads local files itself, without holding the GIL
+        if not far:  # Arrow reads local files itself, without holding the GIL.
             binary.close()
         try:
             # Without this, Arrow would keep whole row groups of local files in memory.
@@ -160,7 +160,7 @@ class ParquetRows:
         Args:
             groups: Row groups of the run.
             first: Number of the run's first row.
-            done: Number of rows of the run already read.
+            done: Number of rows of the run that were already read.
             error: Exception that reading the run raised.
         """
         for group in groups:
@@ -178,7 +178,10 @@ class ParquetRows:
             done = max(0, done - size)
 
     def _runs(self) -> Iterator[list[int]]:
-        """Yield runs of consecutive row groups that make up a chunk. Tiny groups are thus read together."""
+        """Yield runs of consecutive row groups that make up a chunk.
+
+        Tiny row groups are therefore read together.
+        """
         run: list[int] = []
         rows = 0
         for group in range(self._file.num_row_groups):
@@ -429,7 +432,7 @@ class KeyedRows:
             yield replace(records, table=table, lines=lines, place=None)
 
     def _with_keys(self, line: bytes) -> bytes:
-        if not (line.startswith(b"{") and line.endswith(b"}")):  # not a row
+        if not (line.startswith(b"{") and line.endswith(b"}")):  # An empty line is not a row.
             return line
         head = line[:-1].rstrip()
         return head + (b"" if head == b"{" else b",") + self._fields
@@ -477,7 +480,7 @@ def _blocks(file: BinaryIO, path: str) -> Iterator[tuple[bytes, bool]]:
         InputError: The file is UTF-16.
         _BreaksOffError: The rest of the file cannot be read.
     """
-    read = getattr(file, "read1", file.read)  # `read1` returns the data before an error
+    read = getattr(file, "read1", file.read)  # `read1` returns the data before an error.
     parts: list[bytes] = []
     size = 0
     try:
@@ -533,5 +536,5 @@ def line_of(row: Any) -> bytes:
         pass
     try:
         return json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:  # a lone surrogate, which JSON can represent as an escape
+    except UnicodeEncodeError:  # The row has a lone surrogate, which JSON can represent as an escape.
         return json.dumps(row).encode()

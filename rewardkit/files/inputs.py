@@ -1,4 +1,4 @@
-"""Lookup and opening of the files that a path, folder, glob, URL or `-` refers to."""
+"""Finding and opening of files. Users name files by path, folder, glob, URL or `-`."""
 
 from __future__ import annotations
 
@@ -112,8 +112,8 @@ def find_inputs(
     """Return the files that paths, folders, globs and URLs refer to, in order and without duplicates.
 
     A folder refers to all files of a known format in the folder and its subfolders, except hidden files. If
-    the folder has files of other formats, .json files are left out, since .json files next to data usually
-    contain settings and totals.
+    the folder also has files of other formats, its .json files are left out, because they usually contain
+    settings and totals.
 
     Args:
         words: Paths, folders, globs and URLs.
@@ -125,7 +125,7 @@ def find_inputs(
     found: dict[tuple[str, str], Input] = {}
     for word in words:
         for one in _meant(word if isinstance(word, str) else str(word), on_note):
-            if not one.path.endswith(RECEIPT):  # a glob such as `out.*` also matches receipts
+            if not one.path.endswith(RECEIPT):  # A glob such as `out.*` also matches receipts.
                 found.setdefault((one.path, one.member), one)
     if not found:
         raise InputError("no input files given; pass at least one file, folder or glob")
@@ -142,7 +142,7 @@ def _meant(word: str, on_note: Callable[[str], None]) -> list[Input]:
     path = Path(word)
     if path.is_dir():
         return _inside(path, on_note)
-    if path.exists() and not path.is_file():  # reading a pipe a second time would hang
+    if path.exists() and not path.is_file():  # Reading a pipe a second time would hang.
         raise InputError(f"{word} is a pipe or a device, not a file; to read JSON lines from a pipe, pass -")
     if path.exists():
         return _zipped(word) if path.suffix.lower() == ZIP else [_input(word, Path(path.name))]
@@ -170,7 +170,7 @@ def _inside(folder: Path, on_note: Callable[[str], None]) -> list[Input]:
 
 
 def _zipped(path: str) -> list[Input]:
-    """Return the text data files in a zip archive. As in a folder, .json files may be left out."""
+    """Return the text data files in a zip archive. Its .json files may be left out, as in a folder."""
     try:
         with zipfile.ZipFile(path) as archive:
             names = sorted(archive.namelist())
@@ -213,7 +213,7 @@ def _remote(url: Address) -> list[Input]:
             paths = [p for p in sorted(system.find(path)) if format_of(p)]
         else:
             return [_input(url, PurePosixPath(PurePosixPath(url).name))]
-    except Exception as error:  # the driver of a scheme may raise any exception
+    except Exception as error:  # The driver for a URL scheme may raise any exception.
         raise InputError(f"cannot read {url}: {url.unsaid(f'{type(error).__name__}: {error}')}") from None
     base = path.partition("*")[0].rpartition("/")[0] if glob.has_magic(path) else path.rstrip("/")
     if not paths:
@@ -224,7 +224,7 @@ def _remote(url: Address) -> list[Input]:
 
 
 def _below(path: Address, base: str) -> str:
-    """Return the public part of a remote path relative to a folder, which may or may not have a scheme."""
+    """Return the public part of a remote path, relative to a folder. The folder's URL may lack a scheme."""
     public = str(Address(base))
     below = path.partition(public)[2] if public else path
     return below.lstrip("/") or path.rpartition("/")[2]

@@ -61,7 +61,7 @@ def csv_rows(source: Input) -> Iterator[dict[str, Any]]:
 
 
 def _with_nulls(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row with null for empty cells, since CSV writes null as an empty cell.
+    """Return a row with null for each empty cell, because CSV files represent null by an empty cell.
 
     An empty response that has been scored remains an empty text.
     """
@@ -106,9 +106,9 @@ def _delimiter(source: Input, header: str) -> str:
 def json_rows(source: Input) -> Iterator[Any]:
     """Yield the rows of a JSON file.
 
-    The file may contain an array of objects, an object that contains such an array or represents a table, a
-    single object, or one object per line. In an array of chats, each chat is a row with the single column
-    `conversations`.
+    The file may contain a single object, an array of objects, or one object per line. An object may also
+    contain an array of objects, or represent a table. In an array of chats, each chat is a row with the
+    single column `conversations`.
 
     Raises:
         InputError: The file is not JSON or has none of these forms.
@@ -129,7 +129,7 @@ def json_rows(source: Input) -> Iterator[Any]:
         lists = [value for value in found.values() if _is_rows(value)]
         found = lists[0] if len(lists) == 1 else _table_rows(found) or _rows_within(found) or [found]
     if _is_list_of(found, list) and all(map(_is_rows, found)):
-        found = [{"conversations": chat} for chat in found]  # the format that Open-Reasoner-Zero uses
+        found = [{"conversations": chat} for chat in found]  # Open-Reasoner-Zero uses this format.
     if not _is_rows(found):
         raise InputError(f"{source.path} must contain a JSON array of objects")
     yield from found
@@ -223,4 +223,7 @@ def _member(file: BinaryIO, archive: zipfile.ZipFile, name: str) -> bytes:
 
 _ZSTD = 93
 _LOCAL_HEADER = struct.Struct("<26xHH")
-"""Local header of a file in a zip archive. It ends with the lengths of the name and extra fields after it."""
+"""Local header of a file in a zip archive.
+
+The header ends with the lengths of the name and the extra fields, which follow the header.
+"""

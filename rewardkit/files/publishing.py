@@ -90,7 +90,7 @@ def _lock(path: Path, until: float) -> int:
         with contextlib.suppress(FileNotFoundError):
             if os.stat(path).st_ino == os.fstat(descriptor).st_ino:
                 return descriptor
-        os.close(descriptor)  # the previous run has just removed the lock file
+        os.close(descriptor)  # The previous run has just removed the lock file.
 
 
 def require_folder_of(path: Path) -> None:

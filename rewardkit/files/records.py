@@ -62,7 +62,7 @@ class FileRange(msgspec.Struct, frozen=True):
     """Number of bytes, including line ends."""
 
     def lines(self, count: int) -> tuple[bytes, ...]:
-        """Return `count` lines in the form of `Records.lines`, or fewer if the file has changed."""
+        """Return `count` lines as in `Records.lines`, or fewer lines if the file has changed."""
         with open(self.path, "rb") as file:
             file.seek(self.start)
             return stripped(file.read(self.size).split(b"\n")[:count])
@@ -87,7 +87,7 @@ class Records:
     damaged: str | None = None
     """Reason why none of these rows can be read, or None if they can be read."""
     place: FileRange | None = None
-    """Place where another process can read these lines, or None if no other process can read them."""
+    """Range of the file in which another process can read these lines, or None if no other process can."""
 
     def first(self, count: int) -> Records:
         """Return a chunk with only the first `count` rows."""
@@ -148,11 +148,11 @@ _ESCAPED = re.compile(rb'(\\?)\\"\s*:')
 
 
 def _may_repeat_keys(lines: Sequence[bytes], rows: Sequence[RawRow]) -> bool:
-    """Return False if no object in the lines can have a duplicate key.
+    """Return True if an object in the lines may have a duplicate key, and False if none can.
 
     A parser keeps only the last value of a duplicate key. In the lines, a quote and a colon follow each key.
-    Since text may contain this pair as well, the number of pairs is at least the number of keys. If it equals
-    the number of keys in the parsed rows, the parser has dropped no key.
+    Texts may also contain a quote and a colon, so the number of these pairs is at least the number of keys.
+    If it equals the number of keys in the parsed rows, the parser has dropped no key.
     """
     colons = sum([line.count(b'":') for line in lines])
     if any(map(_SPACED.search, lines)):
