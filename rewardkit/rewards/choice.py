@@ -2,11 +2,12 @@
 
 The reward is suitable for MMLU, MMLU-Pro, GPQA, ARC, hellaswag, CommonsenseQA and similar datasets.
 
-- The answer is in the last frame of the response's own text (`answers/place.py`). Without a frame, the whole
+- The answer is in the last frame of the final answer text (`answers/place.py`). Without a frame, the whole
   response must be the option, or the last line must be the option's letter, with or without its text.
-- `B`, `(B)`, `option B`, `B. Paris`, `Paris (B)` and `Paris` name the same option. Contradictory options, a
-  letter with another option's text and a letter without an option do not count as an answer. The lists `A, C`
-  and `ACD` name all their options, and so does `A. Rome B. Paris C. Oslo` behind the marker of an answer.
+- `B`, `(B)`, `option B`, `B. Paris`, `Paris (B)` and `Paris` name the same option. A response has no answer
+  if it names contradictory options, a letter with another option's text, or a letter without an option. The
+  lists `A, C` and `ACD` name all their options, and so does `A. Rome B. Paris C. Oslo` behind the marker of
+  an answer.
 - The options are `extra_info["choices"]` (or `options`, `endings`): a list, a mapping of letter to text, or
   `{"label": [...], "text": [...]}`, in the order in which the prompt shows them. If the options were shuffled
   after the ground truth was written, `extra_info["permutation"]` contains the original index of the option at
@@ -180,7 +181,7 @@ def _exactly(text: str, choices: ChoiceList) -> Named:
 
 
 def _labelled_by(label: re.Match[str], choices: ChoiceList) -> Named:
-    """Return the option of a leading label. The first letter of `a man` and `b = 7` is no label."""
+    """Return the option of a leading label. In `a man` and `b = 7`, the first letter is not a label."""
     letter = label["label"]
     bare = not label["open"] and not label["mark"] and label.end() < len(label.string)
     if bare and (letter.islower() or letter in "AI") and _WORD_FOLLOWS.match(label.string, label.end()):
@@ -196,10 +197,10 @@ def _of_labels(letters: Iterable[str], choices: ChoiceList) -> Named:
 
 
 def _list_behind(text: str, group: Group, choices: ChoiceList) -> Named:
-    """Return the options of a list that begins at the marker of an answer, or none without a list.
+    """Return the options of a list that begins at an answer marker, or nothing if there is no list.
 
-    A list has labels in alphabetical order and in one notation, each before its option's text, or before at
-    least three texts that are not sentences.
+    The list's labels are in alphabetical order and in one notation. Each label precedes its option's text, or
+    there are at least three labels before texts that are not sentences.
     """
     answer = group[-1]
     if answer.kind != "marker":
@@ -245,7 +246,10 @@ def _names_others(rest: str, named: Named, choices: ChoiceList) -> bool:
 
 
 _TELLING = re.compile(r"[^\W\d_]{3}")
-"""Option texts that can be searched for. Texts such as `3` and `x^2` are excluded, since they are common."""
+"""Option texts that can be searched for.
+
+Texts such as `3` and `x^2` are excluded, because they also occur in other contexts.
+"""
 
 
 def _labels_in(text: str, choices: ChoiceList) -> set[str]:
@@ -317,7 +321,7 @@ def read_question(sample: Sample) -> tuple[ChoiceList, frozenset[int] | None]:
     if not given and isinstance(info.get("metadata"), str) and (kept := _kept(info["metadata"])):
         label = _plain_label(sample.ground_truth)
         choices, right = _prepared_list(tuple(kept), sample.ground_truth)
-        if label in choices.labels:  # prepared rows contain letters, even if option texts are letters
+        if label in choices.labels:  # Prepared rows contain letters, even if option texts are letters.
             return choices, frozenset((choices.labels.index(label),))
         return choices, right
     if type(given) is list and type(given[0]) is str:

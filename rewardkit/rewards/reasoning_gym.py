@@ -8,10 +8,10 @@ for `7`). `pay="partial"` uses the score unchanged.
 
 - A sample is `invalid` if its verifier gives full marks to nonsense, or less than full marks to the entry's
   own answer. Two verifiers that fail on entries read from JSON are repaired (`arc_agi` and `rearc`, whose
-  grids were tuples). So are those of `game_of_life_halting`, which compares the truth of two non-empty texts,
-  and `coin_flip`, which accepts any number that starts like the right one. An answer is wrong if it contains
-  "not" or "or", has several numbers where one is expected, or has the wrong sign, because some verifiers
-  merely search the answer for the right text.
+  grids were tuples). Two other verifiers are repaired as well. `game_of_life_halting` compares the truth of
+  two non-empty texts, and `coin_flip` accepts any number that starts like the right number. An answer is
+  wrong if it contains "not" or "or", has several numbers where one is expected, or has the wrong sign,
+  because some verifiers merely search the answer for the right text.
 - Some verifiers evaluate the answer with `eval` or SymPy. They receive only answers without names, attributes
   and calls, except calls to a few functions. Any other answer counts as wrong without being evaluated.
 """
@@ -176,12 +176,15 @@ def _verified(entry: dict[str, Any], text: str, *, ours: bool = False) -> float:
     try:
         value = float(verify(text, entry))
         return max(0.0, min(1.0, value)) if isfinite(value) else 0.0
-    except Exception:  # verifiers raise any kind of exception when they parse an answer
+    except Exception:  # Verifiers may raise any exception when they parse an answer.
         return 0.0
 
 
 def _is_near(text: str, ground_truth: str) -> bool:
-    """Return True if two probabilities agree to three digits. The verifier itself compares only the start."""
+    """Return True if two probabilities agree to three digits.
+
+    The task's own verifier compares only the first characters.
+    """
     try:
         given, wanted = (float(Fraction(number.replace(",", "").strip())) for number in (text, ground_truth))
     except (ValueError, ZeroDivisionError, OverflowError):

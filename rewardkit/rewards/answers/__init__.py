@@ -1,1 +1,2 @@
-"""Finds answers (`place`), spells them alike (`notation`), and parses and compares their values."""
+"""Finds answers (`place`), converts them to one notation (`notation`), and parses and compares their
+values."""

@@ -19,7 +19,7 @@ _FORMATTED = re.compile(rf"{_FORMATS}\s?\{{([^{{}}]*)\}}")
 _LATEX = re.compile(rf"{_FORMATS}\s?\{{|\\[,;!() \[\]]|(?<!\\)[{{}}]|\$")
 _DELIMITERS = re.compile(r"\\[,;!() \[\]]|\$")
 COMMAND = re.compile(rf"(?!{_FORMATS}\b)\\[a-zA-Z]+")
-"""Pattern of a LaTeX command that is not merely a font."""
+"""Pattern of a LaTeX command other than a font."""
 
 
 def without_latex(text: str) -> str:
@@ -48,7 +48,7 @@ _DIGRAPH = re.compile(r"<->|<=>|(?<![-<])->|=>|>=|<=|!=|(?<![a-zA-Z\\])sqrt(?=\s
 @cache
 def _signs() -> dict[str, str]:
     """Map the names of LaTeX commands to their signs, according to the tables of the `math` reward."""
-    # The imports are local because few texts need the `math` reward.
+    # The imports are local, because few texts need the `math` reward.
     from rewardkit.rewards.math.reading.macros import GAP, MACROS
     from rewardkit.rewards.math.reading.normalise import ascii_signs
 
@@ -69,11 +69,12 @@ def _signs() -> dict[str, str]:
 
 
 def _sign(command: re.Match[str]) -> str:
-    """Return the sign for a LaTeX command, or the command itself if it has none."""
+    """Return the sign for a LaTeX command, or the command itself if it has no sign."""
     name = command[1]
     if (sign := _signs().get(name)) is not None:
         return sign
-    for entity in (f"{name};", f"{name.capitalize()};"):  # Entities of MathML have the names of LaTeX.
+    # MathML's entities have the same names as LaTeX commands.
+    for entity in (f"{name};", f"{name.capitalize()};"):
         sign = html5.get(entity, "")
         if len(sign) == 1 and unicodedata.category(sign) == "Sm":
             return sign

@@ -30,7 +30,7 @@ _SHOWN = 20
 _MAX_CHARACTERS = 2_000
 """Maximum length of a parsed text, in characters. Only the first sentence of a longer text is parsed."""
 _MAX_AGAIN = 8
-"""Maximum number of repetitions of a number in the text after it."""
+"""Maximum number of times that the text after a number may repeat the number."""
 _EXACT = Context(prec=MAX_PREC)
 
 _SEPARATOR = r"(?:,|['_\u00a0\u2009\u202f])"
@@ -46,7 +46,10 @@ _LEAD = r"(?:[\s*_`\"'(\[{:$€£¥₹≈]|(?:US|HK|[AC])(?=\$)|USD|EUR|GBP|Rs\.
 LEADING = re.compile(rf"{_LEAD}(?P<sign>[-+]?){_LEAD}{_NUMBER}")
 _ANY = re.compile(rf"(?<![\w.])(?P<sign>(?:(?<![\w)])[-+]|)[$€£¥₹]?)?{_NUMBER}")
 _OF_NUMBERS = "0123456789.,'_\u00a0\u2009\u202feE+-×*·xX^({)}/ $€£¥₹"
-"""Characters that `_ANY` matches. The last number lies within the run of them at the end of a text."""
+"""Characters that `_ANY` matches.
+
+The last number in a text is within the run of these characters at the end of the text.
+"""
 _DIGIT = re.compile(r"\d")
 _SEPARATORS = re.compile(_SEPARATOR)
 _CALCULATED = re.compile(r"<<[^<>\n]*>>")
@@ -79,8 +82,10 @@ _UNIT_POWER = re.compile(
 _UNIT = re.compile(r"[\w\s.,;:!*_`'\"’”)\]$€£¥₹¢%‰°✅✔\ufe0f/(\[|·–—-]*")
 """Pattern of words and signs after a number that do not change its value."""
 SENTENCE_WORDS = frozenset(("not", "is", "was", "are", "or", "if"))
-"""Words that turn a value and the text after it into a sentence. In tags, a box or a `####` line, a sentence
-has no value."""
+"""Words that turn a value and the text after it into a sentence.
+
+A sentence in tags, a box or a `####` line has no value.
+"""
 DENIED_FIRST = frozenset(("no", "not", "never", "neither", "none"))
 _WORD = re.compile(r"[^\W\d_]+")
 _GLUED = re.compile(r"[A-Za-z]{2,}")
@@ -177,7 +182,7 @@ def _plain(text: str) -> str:
 
 
 def _last_side(text: str, in_sentence: bool) -> StatedNumber | None:
-    """Return the number b in `a = b`. It has no value if a is a different number."""
+    """Return the number b in `a = b`. The result has no value if a is a different number."""
     *sides, last = text.split("=")
     found = _number_in(last, in_sentence)
     if found is None or found.value is None:

@@ -1,9 +1,10 @@
-"""Finds the answer in a response: the model's own text, and the frames in it (rules in docs/frames.md).
+"""Finds the answer in a response: the final answer text, and the frames in this text (rules in
+docs/frames.md).
 
-All rewards for text use this module. It does not interpret prose. The text around a frame does not matter,
-and the reward interprets the text in a frame. All steps use `str.find` or patterns without nested repetition,
-so that a response of 10 MB costs a few passes in C. Searches for several characters first look for the rarest
-of them, which is ten times as fast because most responses do not contain it.
+All rewards for text use this module. This module does not interpret prose. The text around a frame does not
+matter, and each reward interprets the text in the frame. All steps use `str.find` or patterns without nested
+repetition, so that a response of 10 MB costs a few passes in C. Searches for several characters first look
+for the rarest of them, which is ten times as fast because most responses do not contain it.
 """
 
 from __future__ import annotations
@@ -41,18 +42,24 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
 
     kind: FrameKind
     text: str
-    """Content without surrounding whitespace or, in a line, Markdown marks. It is never empty."""
+    """Content without surrounding whitespace.
+
+    In a line, surrounding Markdown marks are removed as well. The content is never empty.
+    """
     start: int
     """Offset of the beginning of the frame, including its tags or marker, in the searched text."""
     end: int
     """Offset of the end of the frame."""
 
 
-# --- own text: the part of the response that addresses the user in this turn ---
+# --- own text: the final answer text of the response, which addresses the user in this turn ---
 
 _TAG = re.compile(r"<[a-zA-Z/|｜]")
 _BRACKET = re.compile(r"\[(?:[/|A-Z]{2}|gM|e~|end of)")
-"""Patterns of the beginning of a thought, channel or special token. A joint pattern is four times as slow."""
+"""Patterns of the beginning of a reasoning block, channel or special token.
+
+A joint pattern is four times as slow.
+"""
 _FINAL_CHANNEL = "<|channel|>final<|message|>"
 _UNMARKED_CHANNEL = re.compile(r"analysis(?=[A-Z\d\"'(\[*`\\$])")
 """Pattern of the beginning of `<|channel|>analysis<|message|>We add...` decoded without special tokens."""
@@ -75,9 +82,9 @@ _LETTER_OR_DIGIT = re.compile(rf"[^\W_{''.join(_DRAWN_AS_NOTHING)}]")
 
 
 def own_text(response: str, prompt: Prompt = None) -> str:
-    """Return the part of a response that is the model's own turn, or "" if a thought never ends.
+    """Return the final answer text of a response, or "" if a reasoning block never ends.
 
-    The own turn is the `reply` without comments, up to a line that opens another turn.
+    The final answer text is the `reply` without comments, up to a line that opens another turn.
     """
     text = reply(response)
     if ("!" in text and "!--" in text) or ("[" in text and "[//]" in text):
@@ -122,7 +129,7 @@ _SIGNS = (
     ("]", re.compile(r"\]~")),
     ("!", re.compile("!--")),
 )
-"""Further patterns of `reply` and `own_text`, each preceded by its first character."""
+"""Further patterns for `reply` and `own_text`. Each is paired with its first character."""
 
 
 def _places(char: str, text: str) -> Iterator[int]:
@@ -139,7 +146,8 @@ def without_prompt(text: str, prompt: Prompt) -> str:
 
 
 def reply(response: str) -> str:
-    """Return a response's final channel, or the text after its last thought, up to the first end token."""
+    """Return a response's final channel, or the text after its last reasoning block, up to the first end
+    token."""
     if response.startswith("analysis"):
         response = _without_unmarked_channels(response)
     if not (
@@ -199,7 +207,10 @@ def _without_unmarked_channels(text: str) -> str:
 
 
 def _cut(text: str, opening: str, closing: str) -> str:
-    """Remove the texts between two marks, including the marks. An unclosed text extends to the end."""
+    """Remove each text between two marks, together with the marks.
+
+    If the second mark is missing, remove everything up to the end.
+    """
     kept = []
     position = 0
     while (start := text.find(opening, position)) >= 0:
@@ -243,7 +254,8 @@ _LONGEST = 20_000
 """Maximum number of characters in a box."""
 _LONGEST_LINE = 20_000
 _MOST = 64
-"""Maximum number of places searched for each kind of frame, and of frames in one group."""
+"""Maximum number of places that are searched for each kind of frame, and maximum number of frames in one
+group."""
 _AROUND = " \t\r\n*_`"
 _EMPTY = re.compile(r"(?:[}\s*_`\"'.,:;…#$-]|\\(?:[lc]?dots|[()\[\]!,;: ]|q?quad))*")
 _BLANK = r"(?:[\s,;；/.。，、()\[\]{}$*_`|&\\]|\\(?:text|q?quad))*"
@@ -253,9 +265,15 @@ _JOINT = re.compile(
 """Pattern of the text between adjacent frames: whitespace, commas, brackets, "or", "and", or the name of the
 next value (`x = `)."""
 _JOINT_BEHIND = re.compile(rf"(?:\s(?:or|and)|[或和]){_BLANK}\Z")
-"""Pattern of a connecting word at the end of a line before the next frame. It belongs to neither frame."""
+"""Pattern of a connecting word at the end of a line before the next frame.
+
+The word belongs to neither frame.
+"""
 _ENCLOSED = ("tags", "box")
-"""Kinds of frames that enclose a value. They are never grouped with frames that are lines or sentences."""
+"""Kinds of frames that enclose a value.
+
+These frames are never grouped with frames that are lines or sentences.
+"""
 _JOINTS = ("or", "and", "或", "和")
 _LONGEST_JOINT = 60
 _BLANKS = " \t\r\n*_:："
@@ -399,7 +417,9 @@ def boxes(text: str) -> Iterator[Frame]:
 
 
 def _box_at(text: str, start: int) -> tuple[str | None, int]:
-    """Return the content and the end of the box at `start`, with braces, without them, or of box tokens.
+    """Return the content and the end of the box at `start`.
+
+    The box may have braces, no braces, or box tokens.
 
     The result is None and `start` if the box is malformed or does not close within `_LONGEST` characters.
     """

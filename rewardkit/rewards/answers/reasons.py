@@ -1,4 +1,7 @@
-"""Reasons why a response has no answer, for `Score.detail`: what was expected, and what the response has."""
+"""Reasons why a response has no answer, for `Score.detail`.
+
+A reason names the expected answer and the text found instead.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ def no_answer(text: str, wanted: str, advice: str = "") -> str:
     """Return one line for a response without an answer.
 
     Args:
-        text: The response's own text.
+        text: Final answer text of the response.
         wanted: Description of the answer that the reward looked for.
         advice: Advice on how to score the response anyway, or empty.
     """

@@ -1,7 +1,7 @@
 """Compares two short texts by value: as texts with symbols, as numbers with units, and as mathematics.
 
-The rewards `choice` and `qa` use this comparison. It takes microseconds to milliseconds, because it does not
-use SymPy.
+The rewards `choice` and `qa` use this comparison. A comparison takes microseconds to milliseconds, because
+SymPy is not used.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _DIGIT = re.compile(r"\d")
 LONGEST = 200
 """Maximum length of a text that is compared as a number or as mathematics, in characters."""
 _LONGEST_KEPT = 400
-"""Maximum length of a text whose key is cached, in characters. Longer texts would fill the memory."""
+"""Maximum length of a text whose key is cached, in characters. Caching longer texts would fill the memory."""
 
 
 def same_value(first: str, second: str) -> bool:
@@ -65,7 +65,7 @@ def matching(text: str, texts: Sequence[str]) -> list[int]:
         for i, other in enumerate(texts)
         if (key and key == text_key(other)) or (is_compared and _same_mathematics(plain, other.strip()))
     ]
-    if len(found) > 1:  # `Tt` and `tt`
+    if len(found) > 1:  # For example, `Tt` and `tt` are different answers.
         alike = [i for i in found if without_commands(texts[i]).strip() == without_commands(plain).strip()]
         return alike if len(alike) == 1 else found
     return found
@@ -94,7 +94,8 @@ def _text_key(text: str) -> str:
 
 
 def undecorated(text: str) -> str:
-    """Remove quotation marks, Markdown marks and punctuation around a text, but no prime or factorial."""
+    """Remove quotation marks, Markdown marks and punctuation around a text, but keep primes and
+    factorials."""
     plain = text.lstrip(_BEFORE)
     quoted = text[: len(text) - len(plain)].strip(" \t\r\n")
     mark = _POSTFIX.search(plain) if plain[-1:] in DECORATION else None
@@ -129,7 +130,8 @@ def is_mathematics(text: str) -> bool:
     text = without_commands(text)
     if not _MATHEMATICAL.search(text) or _BRACKETED_LETTER.fullmatch(text):
         return False
-    from rewardkit.rewards.math.functions import FUNCTIONS  # Few texts need this module.
+    # The import is local, because few texts need this module.
+    from rewardkit.rewards.math.functions import FUNCTIONS
 
     return all(word in FUNCTIONS for word in _PROSE.findall(COMMAND.sub("", text)))
 
@@ -144,7 +146,7 @@ def _same_mathematics(first: str, second: str) -> bool:
     if "=" in first and "=" in second:
         named = _NAMED.match(without_commands(first)), _NAMED.match(without_commands(second))
         if named[0] and named[1] and not _same_name(named[0][1], named[1][1]):
-            return False  # `x = 5` is not `y = 5`
+            return False  # For example, `x = 5` is not `y = 5`.
     if _is_percent(first) != _is_percent(second):
         return False
     if _DIGIT.search(first) and _DIGIT.search(second) and "!" not in first + second:

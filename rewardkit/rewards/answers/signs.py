@@ -10,9 +10,9 @@ from functools import cache, partial
 _CODES = range(0xA0, 0x2E80)
 """Code points that may be superscripts, subscripts and fractions."""
 _KEPT_TAGS = ("<super>", "<sub>", "<fraction>", "<circle>", "<initial>", "<medial>", "<final>", "<isolated>")
-"""Compatibility tags of Unicode whose characters are not simply replaced by others."""
+"""Unicode compatibility tags of characters that need more than a replacement by another character."""
 _ALIKE = {0x2212: "-", 0x2044: "/", 0x066A: "%", 0xBA: "°", 0x2032: "'", 0x2019: "'"}
-"""Signs without a compatibility mapping in Unicode that mean the same as another sign."""
+"""Signs that mean the same as another sign although Unicode has no compatibility mapping for them."""
 
 
 def plain_signs(text: str) -> str:
@@ -67,19 +67,22 @@ _RARE = 0x10000
 
 
 def _plain(character: str) -> str:
-    """Return what a character is a form of, except for the sets of numbers, such as `ℝ`."""
+    """Return the base character of a variant, such as a font.
+
+    Symbols for sets of numbers, such as `ℝ`, are unchanged.
+    """
     return character if "DOUBLE-STRUCK" in unicodedata.name(character, "") else plain_form(character)
 
 
 def plain_form(character: str) -> str:
-    """Return what a character is a form of, such as a font or a width, or the character itself."""
+    """Return the base character of a variant, such as a font or a width, or the character itself."""
     tag, _, rest = unicodedata.decomposition(character).rpartition("> ")
     if (alike := _ALIKE.get(ord(character))) is not None:
         return alike
     if not rest or f"{tag}>" in _KEPT_TAGS or (not tag and " " in rest):
         return character
     found = unicodedata.normalize("NFKC", character).translate(_ALIKE)
-    if found.isspace():  # The narrow spaces separate groups of digits.
+    if found.isspace():  # Narrow spaces separate groups of digits.
         return " " if tag == "<wide" else character
     return character if any(map(unicodedata.combining, found)) else found
 

@@ -36,9 +36,9 @@ def apart_problem(ground_truth: dict[str, Any]) -> CodeProblem | None:
 
 
 def language_of(ground_truth: dict[str, Any]) -> str | None:
-    """Return the language that a ground truth names, itself or in its task's name, or None."""
+    """Return the language that a ground truth names in its own field or in the task's name, or None."""
     named = ground_truth.get("language")
-    if named == "go_test.go":  # MultiPL-E
+    if named == "go_test.go":  # MultiPL-E uses this name.
         named = "go"
     if named is None and (found := _TASK_LANGUAGE.fullmatch(str(ground_truth.get("task_id", "")))):
         named = found[1]

@@ -1,6 +1,6 @@
 """Converts `assert f(literals) == literal` to a call and its expected value, without running any code.
 
-Assertions of any other form run in a second jailed child. The assertions come from the benchmark, not from
+Assertions of any other form run in a second jailed process. The assertions come from the benchmark, not from
 the model.
 """
 
@@ -49,7 +49,8 @@ def with_body(prompt: str) -> str:
 
 
 def from_check(source: str, entry: str) -> list[CallCase] | None:
-    """Return the cases in HumanEval's `check(candidate)`, or None if any statement in it is not a case."""
+    """Return the cases in HumanEval's `check(candidate)`, or None if the function contains any other
+    statement."""
     try:
         module = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -62,7 +63,7 @@ def from_check(source: str, entry: str) -> list[CallCase] | None:
     cases = []
     for statement in checks[0].body:
         if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
-            continue  # a docstring
+            continue  # The statement is a docstring.
         case = _case(statement, parameter, entry)
         if case is None and not _is_true(statement):
             return None
@@ -98,7 +99,7 @@ def _case(statement: ast.stmt, parameter: str | None, entry: str) -> CallCase | 
         expected = ast.literal_eval(right)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         return None
-    if len(keywords) < len(left.keywords):  # a call like f(**arguments)
+    if len(keywords) < len(left.keywords):  # The call unpacks arguments, like f(**arguments).
         return None
     return CallCase(name, arguments, expected, keywords, strict=True)
 

@@ -1,7 +1,7 @@
 """Reads lists of test cases, with any common names for inputs and outputs, and finds function calls.
 
-Strings in a function's tests may be plain values or JSON. This is decided for all tests of a problem
-together. If the tests mix both, the problem is rejected with a message that shows an example of each.
+Strings in a function's tests may be plain values or JSON. The tests of a problem are either all plain values
+or all JSON. If the tests mix both, the problem is rejected with an example of each.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from rewardkit.rewards.code.problem import AssertTest, CodeProblem, GroundTruthE
 def cases_of(ground_truth: dict[str, Any], key: str) -> CodeProblem:
     """Return the problem that a list of cases describes.
 
-    The list may have rewardkit's own form or that of open-r1, PrimeIntellect, DeepCoder or SandboxFusion.
+    The list may have rewardkit's own format, or the format of open-r1, PrimeIntellect, DeepCoder or
+    SandboxFusion.
 
     A case is an assertion as text, or an object with `input`, `output` (or other common names for these keys)
     and optionally `weight`, `fn_name`, `type` or `testtype`, and LiveCodeBench's `metadata`.
@@ -125,8 +126,8 @@ def call_tests(
         function: Name of the function.
         inputs: Input of each case, either a list of arguments or a string with one JSON value per line.
         outputs: Output of each case, which is a JSON string if the inputs are strings, and otherwise a value.
-        may_wrap: True if the dataset may wrap each result in a list, as APPS and TACO do. All outputs
-            together then determine if it does.
+        may_wrap: True if the dataset may wrap each result in a list, as APPS and TACO do. All outputs of the
+            problem together then determine whether the results are wrapped.
     """
     as_text = [isinstance(i, str) for i in inputs]
     if any(as_text) and not all(as_text):

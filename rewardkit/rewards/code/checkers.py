@@ -1,8 +1,8 @@
 """Checkers for problems with several right outputs, which are users' functions or programs in a dataset.
 
-Each checker runs in its own jail and receives the output of the model's program as data. Because a checker
-sees the expected output, the only remote service that may run one is rewardkit's own, which hides that output
-from the program.
+Each checker runs in its own jail and receives the output of the model's program as data. A checker sees the
+expected output. Only a sandbox that hides this output from the program may run a checker, so the only remote
+service allowed is rewardkit's own.
 """
 
 from __future__ import annotations

@@ -151,7 +151,7 @@ def score(sample: Sample, options: CodeOptions) -> Score:
 
 @functools.lru_cache(maxsize=64)
 def _problem(ground_truth: str) -> CodeProblem:
-    # Cached because a group of samples shares one ground truth, which may be megabytes in size.
+    # The result is cached, because a group of samples shares one ground truth, which may have megabytes.
     return read(ground_truth)
 
 
@@ -168,7 +168,7 @@ def _score(response: str, problem: CodeProblem, options: CodeOptions) -> Score:
     except LanguageUnavailable as error:
         if wanted(options.language, problem) is not None:
             raise
-        # The response chose the language. If this were an error, a response could avoid being scored.
+        # The response chose the language. If the status were `error`, a response could avoid being scored.
         return _result(0.0, (), asked, program, str(error))
     value = _value(verdicts, asked, options)
     detail = _detail(verdicts, options)
@@ -220,7 +220,7 @@ def explain(ground_truth: str, response: str, options: CodeOptions | None = None
 def _explained(
     sandbox: ProgramRunner, program: Program, problem: CodeProblem, options: CodeOptions
 ) -> tuple[CodeVerdict, ...]:
-    """Return the verdicts behind the score, with a note on each test that the score did not need."""
+    """Return the verdicts that determine the score. Each test that the score did not need has a note."""
     asked = problem if options.first_k is None else _first(problem, options.first_k)
     source = complete(program, problem)
     counted = run_tests(sandbox, source, asked, _rules(asked, options, program.language))
@@ -305,7 +305,7 @@ def _rules(problem: CodeProblem, options: CodeOptions, language: str) -> Rules:
         raise GroundTruthError(f"there is no comparator '{comparator}'; comparators: {', '.join(TEXT)}")
     reads_stdin = isinstance(problem.tests[0], StdinTest)
     cpu_s = _cpu_s(problem, options, language)
-    # Partial credit needs the verdict on every test. Otherwise the first failure decides.
+    # Partial credit needs the verdict on every test. Without partial credit, the first failure decides.
     needs_all = options.continuous or options.compat == "verl"
     return Rules(
         comparator=comparator,
@@ -368,7 +368,7 @@ def _result(
         "over_limit": float(sum(v.status in OVER_LIMIT for v in verdicts)),
     }
     correct = bool(verdicts) and passed == len(verdicts)
-    detail = writable(detail)  # an error message may contain an unpaired surrogate
+    detail = writable(detail)  # An error message may contain an unpaired surrogate.
     source = None if program is None else program.source
     return Score(value, correct=correct, extracted=source, parts=parts, detail=detail)
 

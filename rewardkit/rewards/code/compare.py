@@ -1,7 +1,7 @@
 """Compares printed outputs and returned values with the expected ones.
 
-`tokens` is rewardkit's own rule. `verl`, `livecodebench` and `apps` follow the graders of those names,
-including their errors (rules as in verl b178a3cd, LiveCodeBench 28fef95e and APPS 362aedc3).
+`tokens` is rewardkit's own rule. The rules `verl`, `livecodebench` and `apps` reproduce the graders of these
+projects, including the graders' errors (verl b178a3cd, LiveCodeBench 28fef95e and APPS 362aedc3).
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def same_number(got: str, expected: str) -> bool:
         return False
     if _INTEGER.fullmatch(got):
         return _plain(got) == _plain(expected)
-    if len(expected) > 15:  # more digits than a float can represent
+    if len(expected) > 15:  # The number has more digits than a float can represent.
         return _same_decimal(got, expected)
     allowed = min(max(ABS_TOL, REL_TOL * abs(float(expected))), _NEAR_INTEGER)
     return abs(float(got) - float(expected)) <= allowed
@@ -81,7 +81,7 @@ def same_number(got: str, expected: str) -> bool:
 def _same_decimal(got: str, expected: str) -> bool:
     try:
         return Decimal(got) == Decimal(expected)
-    except InvalidOperation:  # the exponent is too large even for a Decimal
+    except InvalidOperation:  # The exponent is too large even for a Decimal.
         return False
 
 
@@ -97,7 +97,10 @@ def exact(got: str, expected: str) -> bool:
 
 
 def verl(got: str, expected: str) -> bool:
-    """Return True if the stripped, non-empty lines are equal, or are close numbers and not all integers."""
+    """Return True if the stripped, non-empty lines are equal.
+
+    Numbers that are not all integers may also be close.
+    """
     ours, theirs = _filled_lines(got), _filled_lines(expected)
     if ours == theirs:
         return True
@@ -116,7 +119,10 @@ def livecodebench(got: str, expected: str) -> bool:
 
 
 def apps(got: str, expected: str) -> bool:
-    """Compare like `verl`, with integers as floats, or as sets of lines that are sets of rounded tokens."""
+    """Compare like `verl`, but treat integers as floats.
+
+    The outputs may also be equal as sets of lines, with each line a set of rounded tokens.
+    """
     ours, theirs = _filled_lines(got), _filled_lines(expected)
     if ours == theirs or _all_close(ours, theirs):
         return True
@@ -162,7 +168,7 @@ def _same_decimals(got: str, expected: str) -> bool:
         ours = [Decimal(token) for token in got.split()]
         theirs = [Decimal(token) for token in expected.split()]
         return ours == theirs
-    except InvalidOperation:  # not a number, or a signalling NaN
+    except InvalidOperation:  # The text is not a number, or it is a signalling NaN.
         return False
 
 
@@ -215,7 +221,7 @@ def _close(got: float, expected: float) -> bool:
         return math.isclose(got, expected, rel_tol=REL_TOL, abs_tol=ABS_TOL) or (
             got != got and expected != expected
         )
-    except OverflowError:  # the integer is too large for a float
+    except OverflowError:  # The integer is too large for a float.
         return False
 
 

@@ -102,13 +102,13 @@ def extract(
     """Return the program in a response, or None if there is no program.
 
     Blocks that name the language are preferred to blocks without a language, which are often sample output.
-    Blocks in other languages are ignored. Text after the model's thoughts is preferred to the thoughts.
+    Blocks in other languages are ignored. Text after the model's reasoning is preferred to the reasoning.
 
     Args:
         response: The model's text.
         fence: Block to use. `joined` joins all blocks, and `whole` uses the whole response as the program.
         parses: Function to call if the fences alone do not decide, or if a response without a fence may
-            itself be a program. If it is None, a response without a fence has no program.
+            itself be a program. If `parses` is None, a response without a fence has no program.
         language: Pattern for the start of the info string of blocks in the language.
         called: Names that the tests call. The last block that defines one of them is used, because any later
             blocks usually show how to use the program.
@@ -139,7 +139,7 @@ def extract(
 
 
 def _choose_plain(text: str, ask: Parses) -> str | None:
-    """Return the program that makes up the text or is surrounded by prose, or None."""
+    """Return the program in a text that is only a program or has prose around the program, or else None."""
     plain = _LEFTOVERS.sub("", text).lstrip("\ufeff")
     if not (_CODE_LIKE.search(plain) or "print(" in plain):
         return None
@@ -272,8 +272,9 @@ def _block(text: str, opening: re.Match[str], ask: Parses) -> CodeBlock:
 def _closing(text: str, start: int, run: str, info: str, ask: Parses) -> tuple[int, int]:
     """Return the end of a block's content, and the offset at which the search continues.
 
-    A fence inside a multi-line string belongs to the string if this makes the block a program, because a
-    docstring may contain an example. Otherwise, the string was left open, and the first fence ends the block.
+    A docstring may contain a fenced example. A fence inside a multi-line string therefore belongs to the
+    string if the block is then a program. Otherwise, the string was left open, and the first fence ends the
+    block.
     """
     if _OTHER.match(info):
         fence = re.compile(rf"^[ \t>]*{run}", re.M).search(text, start)
@@ -314,7 +315,7 @@ def _fence_between(text: str, start: int, end: int, run: str) -> tuple[int, int]
 def _ending(text: str, token: re.Match[str], said: str) -> tuple[int, int]:
     """Return the end of a block, and the offset at which the search continues.
 
-    A fence that names a language opens a new block, because the current block was then left open.
+    A fence that names a language opens a new block. In this case, the current block was never closed.
     """
     stop = text.find("\n", token.end())
     rest = text[token.end() : len(text) if stop < 0 else stop]

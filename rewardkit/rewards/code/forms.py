@@ -1,4 +1,6 @@
-"""Reads published forms of test cases, identified by a key, into a `CodeProblem` without running code.
+"""Reads the published formats of test cases into a `CodeProblem`, without running code.
+
+A key identifies each format.
 
 `cases.py` reads lists of cases, including function calls.
 """
@@ -26,7 +28,10 @@ _MAX_UNPACKED = 1 << 30
 
 
 def _inputs_outputs(ground_truth: dict[str, Any]) -> CodeProblem:
-    """Read the form of APPS, TACO, PRIME and verl. If there is an `assert_case`, nothing else counts."""
+    """Read the format of APPS, TACO, PRIME and verl.
+
+    If there is an `assert_case`, all other tests are ignored.
+    """
     if ground_truth.get("assert_case"):
         return _assert_case(ground_truth)
     inputs = ground_truth["inputs"]
@@ -176,7 +181,7 @@ def _source(test: str) -> CodeProblem:
 
 
 def _assert_case(ground_truth: dict[str, Any]) -> CodeProblem:
-    """Read verl's `assert_case`, in which each string is one test, however many statements it has."""
+    """Read verl's `assert_case`. Each string in it is one test, even if the string has several statements."""
     cases = ground_truth["assert_case"]
     cases = [cases] if isinstance(cases, str) else list_of(cases, "assert_case")
     return CodeProblem(

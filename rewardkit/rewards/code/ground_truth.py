@@ -23,7 +23,8 @@ def read(text: str) -> CodeProblem:
         GroundTruthError: The form is unknown or ambiguous, or the ground truth has no tests.
     """
     ground_truth = _object(text)
-    wrapped = ground_truth.get("verification_info")  # from PrimeIntellect and open-r1, maybe JSON text
+    # PrimeIntellect and open-r1 use this key. Its value may be JSON text.
+    wrapped = ground_truth.get("verification_info")
     if wrapped is not None:
         ground_truth = _object(wrapped) if isinstance(wrapped, str) else wrapped
     if (problem := apart_problem(ground_truth)) is not None:
@@ -48,7 +49,8 @@ def read(text: str) -> CodeProblem:
 
 
 def _check_assertions(problem: CodeProblem) -> None:
-    """Reject tests that would fail even a right program, because they have to share a process with it."""
+    """Reject tests that would need to share a process with the program, because even a right program would
+    fail them."""
     asserted = [test for test in problem.tests if isinstance(test, AssertTest)]
     if not asserted:
         return

@@ -15,7 +15,10 @@ from rewardkit.rewards.code.unfenced import in_prose
 from rewardkit.sandbox.languages import LANGUAGES, PYTHON, find, unknown
 
 _FAMILY = {"cpp": ("c",), "c": ("cpp",)}
-"""Languages whose marks on blocks are also accepted for a language, because models often mark C as `cpp`."""
+"""Other languages whose names on a code block are accepted for a language.
+
+For example, models often mark C as `cpp`.
+"""
 
 
 @functools.cache
@@ -58,7 +61,7 @@ def wanted(option: str | None, problem: CodeProblem) -> str | None:
 
 
 def _check_apart(language: str, problem: CodeProblem) -> None:
-    """Reject a language in which the tests cannot be run in another process than the program."""
+    """Reject a language whose tests cannot run in a separate process from the program."""
     if language != problem.language:
         raise GroundTruthError(
             f"the tests are in {problem.language}, but the option 'language' is {language}"

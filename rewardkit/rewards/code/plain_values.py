@@ -1,4 +1,4 @@
-"""Reads values that are common to all published forms of tests, such as JSON text, lists and limits."""
+"""Reads values that occur in all published formats of tests, such as JSON text, lists and limits."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def limits_in(ground_truth: dict[str, Any]) -> dict[str, float]:
     """Return the limits in a ground truth, with the time limit converted from any notation to seconds."""
     limits = {name: float(value) for name, value in (ground_truth.get("limits") or {}).items()}
     given = ground_truth.get("time_limit")
-    if isinstance(given, dict):  # CodeContests: {seconds, nanos}
+    if isinstance(given, dict):  # CodeContests uses {seconds, nanos}.
         given = float(given.get("seconds") or 0) + float(given.get("nanos") or 0) / 1e9
-    if isinstance(given, str):  # TACO: "2.0 seconds"
+    if isinstance(given, str):  # TACO uses text such as "2.0 seconds".
         given = given.split()[0] if given.strip() else None
     return limits | ({"time_limit": float(given)} if given else {})
 
@@ -40,7 +40,7 @@ def text_of(value: Any, stream: str = "") -> str:
             )
         return "\n".join(value)
     if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)  # a number results from text that was decoded as JSON once too often
+        return str(value)  # The value is a number if its text was decoded as JSON once too often.
     if not isinstance(value, str):
         raise GroundTruthError(f"a test's input and output must be strings, found {type(value).__name__}")
     return value

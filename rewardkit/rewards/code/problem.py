@@ -68,7 +68,7 @@ class CodeProblem:
 
     @property
     def is_apart(self) -> bool:
-        """Return True if the tests are in the program's language, which is not Python (`apart.py`)."""
+        """Return True if the tests are in the program's own language instead of Python (`apart.py`)."""
         return self.language not in (None, PYTHON) and isinstance(self.tests[0], AssertTest)
 
     @functools.cached_property

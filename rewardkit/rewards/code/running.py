@@ -1,7 +1,7 @@
 """Runs a program on a problem's tests in the sandbox, and decides whether each test passes.
 
-Expected outputs stay in this process. They are compared with the output from the jail, which is bytes or
-tagged JSON and is decoded without executing any code.
+Expected outputs stay in this process. Only this process compares them with the output from the jail. That
+output is bytes or tagged JSON, and decoding it executes no code.
 """
 
 from __future__ import annotations
@@ -35,8 +35,11 @@ looping programs early."""
 _NET_S = 60.0
 _NET_FACTOR = 20.0
 _LONGEST_S = 1500.0
-"""Upper bound for the limit on elapsed time, in seconds. That limit is a multiple of the CPU time limit plus
-a constant. A program reaches the limit only if the machine gives it less than a twentieth of a core."""
+"""Upper bound for the limit on elapsed time, in seconds.
+
+The limit on elapsed time is a multiple of the CPU time limit plus a constant. A program reaches it only if
+the machine gives the program less than a twentieth of a core.
+"""
 
 
 class ProgramRunner(Protocol):
@@ -224,7 +227,7 @@ def _verdict_on_output(
     if rules.checker is not None:
         passed = rules.checker.accepts(sandbox, CheckedOutput(test.input, got, test.output), rules.limits)
     elif len(got) > _LARGEST + 32 * len(test.output):
-        passed = False  # do not read very long output, because that takes time
+        passed = False  # Very long output is not read, because reading takes time.
     else:
         passed = compare.TEXT[rules.comparator](got, test.output)
     if passed:
@@ -244,7 +247,8 @@ def _exited_on_purpose(outcome: Outcome) -> bool:
 
 def _run_calls(run: _TestRun, tests: Sequence[Any]) -> list[CodeVerdict]:
     verdicts: list[CodeVerdict | None] = [None] * len(tests)
-    for function in dict.fromkeys(test.function for test in tests):  # one batch per function
+    # The calls are sent in one batch per function.
+    for function in dict.fromkeys(test.function for test in tests):
         chosen = [i for i, test in enumerate(tests) if test.function == function]
         answers = run.sandbox.call(
             run.program,
@@ -299,7 +303,7 @@ def _equal(got: Any, test: CallCase, compat: str | None) -> bool:
             test.wrapped and compare.same_value(got, test.expected[0])
         )
     except (ArithmeticError, TypeError, ValueError, RecursionError):
-        return False  # some returned values, such as a signalling NaN, cannot be compared
+        return False  # Some returned values, such as a signalling NaN, cannot be compared.
 
 
 def _run_asserts(run: _TestRun, tests: Sequence[Any]) -> list[CodeVerdict]:

@@ -24,7 +24,7 @@ def script_tests(source: str) -> list[tuple[str, str]]:
     """
     module = parse(source)
     if module is None:
-        return [("", source)]  # the test then fails to compile, with a clear message
+        return [("", source)]  # The test then fails to compile, with a clear message.
     found: list[tuple[str, str]] = []
     before: list[str] = []
     for node in module.body:
@@ -41,7 +41,7 @@ def script_tests(source: str) -> list[tuple[str, str]]:
 
 
 def _asserts(node: ast.stmt) -> bool:
-    """Return True if a statement checks something when it runs. A mere definition does not.
+    """Return True if a statement checks something when it runs. A mere definition checks nothing.
 
     A call to a function whose name begins like that of a check also counts, even within a loop, as in MBPP+.
     """
@@ -79,7 +79,10 @@ def pytest_tests(source: str) -> list[str] | None:
 
 
 def _called_with_arguments(module: ast.Module) -> set[str]:
-    """Return the functions that a script calls with arguments. They are helpers, whatever their names."""
+    """Return the functions that a script calls with arguments.
+
+    Functions called with arguments are helpers, even if their names look like tests.
+    """
     statements = [
         node
         for node in module.body

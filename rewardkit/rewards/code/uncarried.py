@@ -29,7 +29,7 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def uncarried(tests: str, *, pytest: bool) -> str | None:
-    """Describe an operation in Python tests that cannot reach the program's process, or return None.
+    """Describe an operation in Python tests that has no effect in the program's process, or return None.
 
     Args:
         tests: Source of the tests.

@@ -51,7 +51,7 @@ def in_json(text: str) -> str | None:
     if not body.lstrip().startswith("{"):
         return None
     try:
-        value = json.loads(body, strict=False)  # models write raw line breaks into strings
+        value = json.loads(body, strict=False)  # Models write raw line breaks into strings.
     except (ValueError, RecursionError):
         return None
     if not isinstance(value, dict):

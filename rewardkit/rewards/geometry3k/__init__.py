@@ -1,12 +1,12 @@
 """Scores Geometry3K by the answer in the box and by the format that the prompt requests.
 
 The answer is scored as in the `math` reward, but must be in a box. A missing, empty or unclosed box is wrong,
-whatever the ground truth. The format is `<think>...</think>` before a box, preceded only by white space. The
-weights, as in verl's `geo3k.py`, are 0.9 for the answer and 0.1 for the format. Unless
+whatever the ground truth. In the right format, a response starts with `<think>...</think>` and has a box
+after it. The weights, as in verl's `geo3k.py`, are 0.9 for the answer and 0.1 for the format. Unless
 `format_needs_answer` is set, a response with a wrong answer can still score for its format.
 
 `compat="verl"` applies verl's rule (github.com/volcengine/verl, as in 0.9.1), which gives 0.9 for a missing
-box if the ground truth is `None`. verl passes the answer to `eval`, but this module does not.
+box if the ground truth is `None`. verl passes the answer to `eval`. This module never does.
 """
 
 from __future__ import annotations

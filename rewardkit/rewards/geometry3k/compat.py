@@ -27,8 +27,10 @@ _NO_EXPRESSION = re.compile(
     r"[^\w\s+\-*/^().!]|[²³¹⁰-₟\xa0]|^\s*[*/^!)]|[-+*/^(]\s*$|[*/^+-]\s*[*/^]|(?<!\d)!|sqrt(?!\s*\()"
     r"|(?<![^\W\d])(?:or|in|is|if|as)(?!\w)"
 )
-"""Pattern for text that SymPy cannot read, which contains signs that are not operators, operators without
-operands, or Python keywords."""
+"""Pattern for text that SymPy cannot read.
+
+Such text contains signs other than operators, operators without operands, or Python keywords.
+"""
 _EXACT = MathOptions(rounding_digits=0, units="required")
 _CPU_S = 5.0
 """CPU time limit for comparing one element, in seconds."""

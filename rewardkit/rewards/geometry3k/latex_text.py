@@ -1,8 +1,8 @@
 """Converts LaTeX to plain text in the same way as mathruler and prm800k.
 
-Symbols become characters, fractions become `a/b`, roots become `√(a)`, and other commands are removed. Their
-converter is reproduced exactly, including its errors, and must not be improved. Accents, environments and
-text that is nested more deeply than `_MAX_NESTING` are not reproduced.
+Symbols become characters, fractions become `a/b`, roots become `√(a)`, and other commands are removed. This
+code reproduces their converter exactly, including its errors, and must not be improved. Accents, environments
+and text that is nested more deeply than `_MAX_NESTING` are not reproduced.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The score is 1 minus the mean Jaccard similarity between the word n-grams of the response and those of each
 other response. The score does not depend on correctness, and gibberish is diverse, so use this reward only
-behind a gate. An empty response scores 0, and so does the only response to a prompt.
+behind a gate. An empty response scores 0. A response that is the only one to its prompt also scores 0.
 """
 
 from __future__ import annotations

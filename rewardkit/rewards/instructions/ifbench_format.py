@@ -81,7 +81,7 @@ def quotes(text: str) -> bool:
             nesting.hold(1)
         elif nesting.opened() != piece:
             nesting.open(piece)
-        elif nesting.close(counts_empty=False) > _QUOTE_DEPTH:  # words inside count as depth 1
+        elif nesting.close(counts_empty=False) > _QUOTE_DEPTH:  # Words inside the pair count as depth 1.
             return True
     return False
 

@@ -10,12 +10,12 @@ argument is not given. The checkers define the instructions.
   versions.
 - `pay="all"` gives 1.0 if every instruction is followed, and `share` gives the share of instructions that are
   followed.
-- Text that is hidden (in comments or `<details>`, or by attributes) cannot fulfil an instruction, but can
-  violate one.
+- Hidden text (in comments or `<details>`, or hidden by attributes) cannot fulfil an instruction, but can
+violate one.
 - A response, or a version of it, that consists only of white space, punctuation and Markdown marks follows no
   instruction.
-- An unknown instruction makes the sample `invalid`. It never counts as followed.
-- Thoughts are not part of the response.
+- An unknown instruction makes the sample `invalid`. Unknown instructions never count as followed.
+- Reasoning blocks are not part of the response.
 """
 
 from __future__ import annotations
@@ -81,7 +81,10 @@ class Instruction:
     arguments: Mapping[str, Any]
 
     def kept(self, text: str) -> bool:
-        """Return True if a text follows the instruction, with and without comments. Empty text never does."""
+        """Return True if a text follows the instruction both with and without its comments.
+
+        Empty text follows no instruction.
+        """
         return all(
             says(t) and bool(self.checker.check(t, **self.arguments)) for t in {text, without_comments(text)}
         )
@@ -161,7 +164,7 @@ def _instructions(ground_truth: str) -> tuple[tuple[Instruction, ...], str | Non
 
 
 def _several(value: Any) -> list[Any]:
-    """Return a list unchanged, and a single instruction or its arguments as a list of one item."""
+    """Return a list unchanged. Return a single instruction, or its arguments, as a list with one item."""
     return value if isinstance(value, list) else [value] if value else []
 
 
@@ -210,7 +213,7 @@ def _is_there(name: str) -> bool:
         return Path(name).is_file()
     try:
         return importlib.util.find_spec(name) is not None
-    except (ImportError, ValueError):  # a parent package is missing, or the text is not a module name
+    except (ImportError, ValueError):  # A parent package is missing, or the text is not a module name.
         return False
 
 

@@ -1,7 +1,7 @@
 """Table of checkers by instruction id. A checker decides whether a text follows an instruction.
 
-A checker accepts the text, and the instruction's arguments by keyword, and returns a bool. To add a checker,
-write
+A checker takes the text as its argument and the instruction's arguments as keywords, and returns a bool. To
+add a checker, write
 
     @checker("my:rhymes")
     def rhymes(text: str, *, lines: int) -> bool: ...

@@ -1,7 +1,8 @@
-"""Account of a judge's request. Every attempt of a request is billed here and nowhere else.
+"""Account of a judge's request. This is the only place where the attempts of a request are billed.
 
-Before an attempt is sent, its largest possible cost is reserved. Its answer replaces the reservation with the
-tokens that were used. If no answer arrives, the cost is unknown, and the reservation counts as spent.
+Before an attempt is sent, its largest possible cost is reserved. When the answer arrives, the tokens that
+were used replace the reservation. If no answer arrives, the cost is unknown, and the reservation counts as
+spent.
 """
 
 from __future__ import annotations
@@ -44,9 +45,10 @@ class RequestAccount(AttemptMeter):
         self._characters = sum(len(message_text(message)) for message in request["messages"])
         size = len(json.dumps(request, ensure_ascii=False).encode("utf-8", "replace"))
         self._most = spending.cost(self._model, size + _TEMPLATE_TOKENS, _most_output(request))
-        """Largest cost of an attempt. A token has at least one byte."""
+        """Upper bound for the cost of an attempt. A token has at least one byte."""
         self._expected: int | None = None
-        """Tokens that the attempt in flight took from the limit per minute. None: no attempt is in flight."""
+        """Tokens that the attempt in flight took from the limit per minute, or None if no attempt is in
+        flight."""
 
     async def begin(self) -> None:
         """Reserve the highest possible cost of a request before it is sent.
@@ -60,11 +62,11 @@ class RequestAccount(AttemptMeter):
         self._expected = expected
 
     def unsent(self) -> None:
-        """Bill nothing, since the attempt did not reach the server."""
+        """Bill nothing, because the attempt did not reach the server."""
         self._settle(Cost(), calls=0)
 
     def answered(self, answer: Mapping[str, Any]) -> None:
-        """Bill the tokens in an answer, which need not be usable. Errors cost nothing."""
+        """Bill the tokens in an answer, even if the answer is not usable. Errors cost nothing."""
         used = self._used(answer)
         self._settle(used, calls=int(used.tokens > 0))
 
@@ -103,7 +105,7 @@ def _most_output(request: Mapping[str, Any]) -> int:
 
 
 def _texts(answer: Mapping[str, Any]) -> str | None:
-    """Return all text in the choices of an answer, including thoughts, or None if it has no choices."""
+    """Return all text in an answer's choices, including reasoning, or None if the answer has no choices."""
     choices = answer.get("choices")
     if not isinstance(choices, list) or not choices:
         return None

@@ -30,8 +30,8 @@ _ROUNDING = 1 + 1e-9
 def share_budget(spending: JudgeSpending, judge: str) -> None:
     """Prepare the count that the processes of a run share, before the first of them starts.
 
-    The processes of a training run may be on several machines, so that each of them gets an equal share of
-    the budget. The first of them logs the share.
+    The processes of a training run may be on several machines and cannot share a count. Each process
+    therefore gets an equal share of the budget, and the first process logs the share.
     """
     if not spending.has_budget:
         return
@@ -115,7 +115,8 @@ class JudgeBudget:
         held_tokens, held_usd = count.reserved.get(self._process, (0, 0.0))
         count.reserved[self._process] = (held_tokens + tokens, held_usd + usd)
         if not count.reserved[self._process][0]:
-            del count.reserved[self._process]  # also drops the rounding error of the dollars
+            # Removing the entry also drops the rounding error of the dollars.
+            del count.reserved[self._process]
 
     def _exceeds(self, tokens: int, usd: float) -> bool:
         return tokens > self._most_tokens or usd > self._most_usd * _ROUNDING
@@ -132,7 +133,7 @@ class JudgeBudget:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[_Count]:
-    """Yield the count in a file, which other processes can neither read nor change meanwhile."""
+    """Yield the count in a file. During the block, other processes can neither read nor change the file."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)

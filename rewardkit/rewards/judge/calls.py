@@ -1,7 +1,7 @@
 """Sends a judge's requests, and applies the cache, the limits and the budget.
 
-Each judge in a Scorer runs in one process, with a coroutine for each sample, so that processes share only the
-cache file and the count of what was spent.
+Each judge in a Scorer runs in one process, with a coroutine for each sample. Processes share only the cache
+file and the count of the spent budget.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class JudgeCalls:
         """Return a model's answer and add its cost to the bill.
 
         The answer may come from the cache or from an identical request in flight. Only answers with a verdict
-        are cached, and a cached answer without one, as for other options, is ignored.
+        are cached. A cached answer is ignored if it has no verdict under the current options.
 
         Args:
             endpoint: Server and model.

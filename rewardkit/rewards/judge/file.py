@@ -106,7 +106,7 @@ def _target(
 
 
 def spending_of(reward: Reward) -> JudgeSpending:
-    """Return the limits of a judge: those of its file, or else the defaults."""
+    """Return a judge's limits from its file, or the default limits."""
     found: JudgeSpending = getattr(reward.target, "spending", None) or JudgeSpending()
     return found
 

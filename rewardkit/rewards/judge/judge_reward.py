@@ -56,7 +56,7 @@ async def score(
     Args:
         sample: Sample to score.
         options: Options of the judge.
-        spending: Limits of the judge. None: the defaults.
+        spending: Limits of the judge, or None for the default limits.
         name: Name under which the processes of a run count what the judge has spent.
     """
     from rewardkit.model_api.client import EndpointError

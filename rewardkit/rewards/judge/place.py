@@ -1,8 +1,8 @@
 """Place of a verdict in a judge's answer: at the beginning of a line or of a sentence.
 
-Text before the marker on its line could make the verdict an example, a limit or a quotation ("Max VERDICT:
-10"), so that only marks and whole sentences may stand there. Prose may follow the verdict ("I hope this
-helps!"), but not a label with a word of the marker (`Final verdict: none`).
+Text before the marker on the same line could make the verdict an example, a limit or a quotation ("Max
+VERDICT: 10"). Only punctuation and whole sentences are therefore allowed before the marker. Prose may follow
+the verdict ("I hope this helps!"), but not a label with a word of the marker (`Final verdict: none`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ _WRAPPER = re.compile(
     r"<(?:b|strong|i|em|u|mark|code|pre|p|div|span|font|center|big|small|h[1-6]|ul|ol|li|td|tr|answer|verdict)\b",
     re.IGNORECASE,
 )
-"""Elements that change only how their content looks, and those of answers. Others are labels."""
+"""HTML elements that only change how their content looks, and elements around answers.
+
+All other elements are labels.
+"""
 _MARKS = re.compile(rf"{COMMAND}|\\[(\[]|{CLOSED}|\d{{1,3}}[.)](?=\s)|[a-z]\)|[\s*_`#+•·|()\[\]{{}}=$→⇒-]")
 _SENTENCES = re.compile(r"(?:\s*\S+\s.*[^\W\d_]{4}[)\]*_`]*\.|.*[!?])[)\]*_`]*(?:\s|</\w{1,20}>)+|.*[。！？]")
 """Sentences at the beginning of a line. A single word before a period may be an abbreviation (`Max.`)."""
@@ -36,12 +39,15 @@ _LABEL = re.compile(
     r"[\s*_`>•+-]*(?:\d{1,2}[.)]\s*)?[*_`]*"
     r"[^\W\d_][^\s:：.!?]{0,30}(?:\s[^\s:：.!?]{1,30}){0,3}(?::(?=[\s*_`]|\Z)|：)|\s*#{1,6}\s"
 )
-"""Beginning of a line that says what the text after it is: a label (`Reason:`) or a heading."""
+"""Beginning of a line that describes the text after it: a label (`Reason:`) or a heading."""
 _WORD = re.compile(r"[^\W\d_]+")
 
 
 def without_struck(said: str) -> str:
-    """Replace text that HTML or Markdown strikes out, quotes or hides by a character that is no mark."""
+    """Replace text that HTML or Markdown strikes out, quotes or hides.
+
+    The replacement is a character that cannot be part of a marker.
+    """
     return _STRUCK.sub(_REMOVED, said) if "~~" in said or "<" in said else said
 
 
@@ -68,7 +74,7 @@ def begins_alone(text: str) -> bool:
     line = text[text.rfind("\n") + 1 :][-_LINE:]
     sentences = _SENTENCES.match(line)
     rest = re.sub(OPENED, _shown, line[sentences.end() if sentences else 0 :])
-    # Dashes, and pictures such as a tick
+    # Dashes and pictures, such as a tick, are allowed.
     return all(
         char != _REMOVED and unicodedata.category(char) in ("Pd", "So") for char in _MARKS.sub("", rest)
     )

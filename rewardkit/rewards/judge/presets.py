@@ -74,7 +74,7 @@ _SHIPPED: dict[str, dict[str, Any]] = {
         "marker": "Final Decision:",
         "verdicts": {"Yes": 1.0, "No": 0.0},
     },
-    # The model's answer is one word. Reasoning variants of the model write the word after their thoughts.
+    # The model's answer is one word. Reasoning variants of the model write the word after their reasoning.
     "tinyv": {
         **_VERIFIER,
         "prompt": _SHORT_TASK + "Answer True or False.",
@@ -82,7 +82,7 @@ _SHIPPED: dict[str, dict[str, Any]] = {
         "verdicts": {"True": 1.0, "False": 0.0},
         "max_tokens": 512,
     },
-    # The template's licence forbids changes, so that the judge's file must supply the template.
+    # The template's licence forbids changes, so the judge's file must supply the template.
     "xverify": {
         **_VERIFIER,
         "fields": {"question": "prompt", "output": "response", "answer": "ground_truth"},

@@ -31,7 +31,7 @@ class JudgeQuestion:
 def ask(sample: Sample, options: JudgeOptions, fields: Sequence[str] = (), **more: str) -> JudgeQuestion:
     """Build the question about a sample from the judge's template.
 
-    The template is filled in one pass, so that inserted text cannot act as a placeholder. The fence and the
+    The template is filled in one pass, so inserted text cannot act as a placeholder. The fence and the
     marker contain a digest of the sample. To close the fence or to imitate a verdict, the response would have
     to contain its own digest.
 
@@ -115,7 +115,7 @@ def asked_again(question: JudgeQuestion, answer: str, why: Exception, form: str)
 
 
 def answer_of(sample: Sample) -> str:
-    """Return the answer in the last frame of a response, or the response without its thoughts.
+    """Return the answer in the last frame of a response, or the response without its reasoning.
 
     Frames are boxes, answer tags, `####` lines and texts after "Answer:".
     """

@@ -1,8 +1,8 @@
 """Parses the verdict in a judge's answer: a number, a word in `verdicts`, or a field of a JSON object.
 
-A verdict begins a line or a sentence (`place`), and ends one. The prose after it may contain no other
-possible verdict, which is a number within the range, in digits or words, or another word in `verdicts`. The
-judge of any other answer is asked once more.
+A verdict is at the beginning of a line or sentence (`place`), and a line or sentence ends after it. The prose
+after it may contain no other possible verdict, which is a number within the range, in digits or words, or
+another word in `verdicts`. If an answer does not meet these rules, the judge is asked once more.
 """
 
 from __future__ import annotations
@@ -147,10 +147,10 @@ def json_verdicts(
 
 
 def _said(answer: str) -> str:
-    """Return the part of an answer after its thoughts, or its final channel.
+    """Return the part of an answer after the reasoning, or the final channel.
 
     Raises:
-        NoVerdictError: The answer consists only of thoughts.
+        NoVerdictError: The answer consists only of reasoning.
     """
     said = without_struck(reply(answer))
     if not said and answer.strip():
@@ -233,7 +233,7 @@ def _at_the_end(said: str, marker: str, options: JudgeOptions) -> tuple[str, str
 
 
 def _alone(said: str, options: JudgeOptions) -> tuple[str, str]:
-    """Return the verdict that is the last line or the first, and the text before it."""
+    """Return the verdict that makes up the last or the first line, and the text before the verdict."""
     lines = said.strip().splitlines() or [""]
     lines = lines[:-1] if len(lines) > 1 and lines[-1].strip() == "```" else lines
     try:
@@ -277,7 +277,7 @@ def _verdict_in(text: str, marker: str, options: JudgeOptions) -> str:
     """
     verdict, end = _verdict_at_start(text, options)
     line = _END.match(text, end) or (_SENTENCE_END.match(text, end) if marker else None)
-    # "1. Accurate" on a line of its own is an item of a list
+    # "1. Accurate" on a line of its own is a list item.
     is_item = "\n" in text[:end] and line is not None and line.re is _SENTENCE_END
     if line is None or is_item:
         raise NoVerdictError(f"expected only a verdict, found {start_of(text)!r}")
@@ -325,7 +325,7 @@ def _other_verdict(prose: str, text: str, options: JudgeOptions) -> str | None:
         elif number["digits"] is not None:
             value = float(number[0].replace(",", "."))
         else:
-            return number[0]  # a fraction, or a digit in another form
+            return number[0]  # The text is a fraction, or a digit in another form.
         if value is not None and min(low, 0) <= value <= high and value != abs(float(text)):
             return number[0]
     return None

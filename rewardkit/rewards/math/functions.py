@@ -76,7 +76,10 @@ FUNCTIONS = {
     "gamma": MathFunction("gamma", "gamma"),
     "root": MathFunction("real_root", has_sign=True),
 }
-"""Properties of functions, by their name in the tree (`Fn.name`). `reading.words` lists the spellings."""
+"""Properties of functions by name in the tree (`Fn.name`).
+
+The module `reading.words` lists the functions' spellings.
+"""
 
 
 def named(fact: str) -> frozenset[str]:

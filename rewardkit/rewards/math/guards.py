@@ -21,7 +21,8 @@ MAX_LOG2 = 1 << 40
 MAX_TERMS = 512
 """Maximum number of terms in an expanded sum or product, and of items in a list."""
 MAX_STEPS = 40_000
-"""Maximum cost of comparing one answer in all its parts and readings, in steps of about a microsecond."""
+"""Maximum cost of comparing one answer with all its parts and interpretations, in steps of about a
+microsecond."""
 
 SYMPY_CPU_S = 2.0
 """CPU time that SymPy may use for one answer with all its parts, in seconds."""

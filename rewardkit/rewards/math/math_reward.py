@@ -113,7 +113,7 @@ def _is_verbatim(slot: str, ground_truth: str) -> bool:
 def _in_unasked_base(found: Extraction, ground_truths: tuple[str, ...], kind: str, prompt: Prompt) -> bool:
     """Return True if an answer is in a base other than ten that was not asked for: `12_3` for 12.
 
-    A base was asked for if a ground truth is in a stated base or the question names the answer's base.
+    The question asks for a base if it names the answer's base or if a ground truth is in a stated base.
     """
     reading = prepare_answer(found, kind).reading
     if not isinstance(reading, Based) or reading.base == _TEN:
@@ -154,7 +154,7 @@ def malformed(ground_truth: str) -> str:
     """Return the reason why a ground truth is malformed, or "" if an answer can equal it.
 
     A ground truth is malformed if it is empty, truncated, or a whole row instead of a field. A text that
-    cannot be parsed as maths is not malformed, because an answer may repeat it.
+    cannot be parsed as maths is not malformed, because an answer may consist of the same text.
     """
     if (field := _field_of_row(ground_truth)) is not None:
         return f"the ground truth {ground_truth!r:.60} is an object; pass the value of the field {field!r}"

@@ -45,7 +45,7 @@ class Measure(NamedTuple):
 
 
 class Unit(NamedTuple):
-    """Meaning of the words after a number."""
+    """Parsed meaning of the words after a number."""
 
     measure: Measure | None
     """Size of the unit of measure, or None if the words are not a unit of measure."""

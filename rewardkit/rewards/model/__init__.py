@@ -23,8 +23,11 @@ from rewardkit.rewards.model.options import ModelOptions as ModelOptions
 from rewardkit.types import Sample, Score, failure
 
 VERSION = 3
-"""Version of the code that computes scores. It is part of a reward's identity. The version in `Score.scorer`
-is that of the weights, if they are on this machine."""
+"""Version of the code that computes scores.
+
+This version is part of a reward's identity. `Score.scorer` contains the version of the weights if they are on
+this machine.
+"""
 TIMEOUT_S = 600.0
 """Time limit for one chunk of at most `rewardkit.scoring.jobs.MODEL_CHUNK` samples, in seconds."""
 
@@ -118,7 +121,7 @@ def load(options: ModelOptions) -> Classifier:
         MissingDependencyError: A package that the backend needs (torch, transformers or vllm) is not
             installed.
     """
-    with large_imports():  # includes modules that the libraries import when they open a model
+    with large_imports():  # The block also covers modules that the libraries import while they open a model.
         if options.backend == "vllm":
             from rewardkit.rewards.model.vllm_classifier import VllmClassifier
 
@@ -160,7 +163,7 @@ def check_path(path: str, head: str = "") -> None:
     if reason := why_no_model(path):
         raise InputError(f"cannot load a reward model: {reason}")
     if _weights_folder(path) is None and not Path(path).is_dir():
-        return  # the files are checked when they have been downloaded
+        return  # The files are checked after they are downloaded.
     architecture = str(((read_config(path) or {}).get("architectures") or ["no architecture"])[0])
     if "TokenClassification" in architecture and not head:
         raise InputError(

@@ -57,7 +57,9 @@ class TransformersClassifier:
         try:
             return self._forward_together(ids)
         except torch.OutOfMemoryError:
-            pass  # continue outside the handler, which would keep references to the tensors
+            # The code continues outside the handler, because the handler would keep references to the
+            # tensors.
+            pass
         torch.cuda.empty_cache()
         if len(ids) == 1:
             return [f"out of memory on {self._device} with a sequence of {len(ids[0])} tokens"]

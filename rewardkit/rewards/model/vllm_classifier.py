@@ -43,7 +43,8 @@ class VllmClassifier:
                     dtype=options.dtype,
                     max_model_len=options.max_length or None,
                     gpu_memory_utilization=options.gpu_memory_utilization,
-                    enforce_eager=True,  # CUDA graphs help only generation, but each sequence is one pass
+                    # CUDA graphs speed up only generation, and each sequence here needs a single pass.
+                    enforce_eager=True,
                 )
             except (ValueError, RuntimeError, OSError) as error:
                 why = message_of(error)
@@ -72,7 +73,7 @@ def _overrides(options: ModelOptions) -> dict[str, Any]:
     named = ((read_config(options.path) or {}).get("architectures") or [""])[0]
     classifies = "SequenceClassification" in named
     if head is None or (classifies and head.name != "score"):
-        return {}  # an encoder, or a model that vLLM will download
+        return {}  # The model is an encoder, or vLLM will download it.
     if head.name != "score" or head.has_bias:
         raise InputError(
             f"backend=vllm supports only heads that are named score and have no bias, but {options.path} has "

@@ -2,9 +2,9 @@
 
 As in SQuAD's normalisation (github.com/rajpurkar/SQuAD-explorer, `evaluate-v2.0.py`), letter case,
 punctuation, articles and whitespace do not matter. SQuAD also deletes the sign of `-5`, the point of `3.5`,
-the letter of `vitamin A` and all of `!`. This module avoids these mistakes. Numbers in figures or words are
-compared by value and unit, and dates as dates. An article is deleted only before another word. Accents may be
-omitted, and an answer without letters or digits equals no other answer.
+the letter of `vitamin A` and the whole answer `!`. This module keeps all of these. Numbers in figures or
+words are compared by value and unit, and dates as dates. An article is deleted only before another word.
+Accents may be omitted, and an answer without letters or digits equals no other answer.
 """
 
 from __future__ import annotations

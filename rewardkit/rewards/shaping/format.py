@@ -2,8 +2,8 @@
 
 This is stricter than the patterns of TRL and open-r1, which accept an empty thought, a second `</think>` and
 text after the answer. Each tag must occur exactly once, in order, and no part may be empty. Special tokens at
-the end do not count as text. If the chat template opens the thought itself, set `opened=True`, so that no
-`<think>` is expected.
+the end do not count as text. If the chat template opens the thought itself, set `opened=True`, so that the
+response need not contain `<think>`.
 """
 
 from __future__ import annotations

@@ -40,8 +40,10 @@ class Expected:
     results: tuple[Result, ...]
     """Accepted results. The first is the result of the ground truth's query."""
     groups: tuple[int, ...] = ()
-    """Ends of the groups of rows that the ORDER BY leaves tied. After the last end, the accepted results
-    differ."""
+    """End offsets of the groups of rows that the ORDER BY leaves tied.
+
+    After the last offset, the accepted results differ.
+    """
     ordered: bool = False
 
     def misfit(self, found: Result) -> str | None:
@@ -146,7 +148,8 @@ def _sortable_value(value: Any) -> tuple[int, float, str]:
     if value is None:
         return (0, 0.0, "")
     if isinstance(value, int):
-        return (1, value, "")  # not converted, because floats cannot distinguish large neighbours
+        # Integers are not converted, because floats cannot distinguish large neighbouring integers.
+        return (1, value, "")
     if isinstance(value, float):
         return (1, float(f"{value:.8g}"), "")
     return (2, 0.0, str(value))

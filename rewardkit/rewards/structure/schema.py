@@ -162,7 +162,10 @@ class _Budget:
         self.left = _PATTERNS_CPU_S
 
     def search(self, pattern: Any, text: str) -> bool:
-        """Return True if a pattern matches anywhere in a text. Return False if not, or if time runs out."""
+        """Return True if a pattern matches anywhere in a text.
+
+        Return False if the pattern does not match or if the time limit is reached.
+        """
         before = process_time()
         try:
             return self.left > 0.0 and pattern.search(text, timeout=self.left) is not None

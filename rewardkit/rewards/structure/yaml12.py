@@ -1,7 +1,7 @@
 """Reads YAML as a JSON value by the core schema of YAML 1.2, with PyYAML's safe loader.
 
 In YAML 1.1, which PyYAML reads by default, `NO` and `on` are booleans, `12:30` is 750, and dates are not
-strings. Authors of YAML rarely mean this, and ground truths, which are JSON, cannot express it.
+strings. Authors of YAML rarely intend these values.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Comparison of the values of two trees at one point, first in floats, then with 30 digits, then with more.
+"""Comparison of two trees by their values at one point.
+
+The values are computed first in floats, then with 30 digits, and then with more digits.
 
 A clear difference decides at once. Equality is accepted only at a precision that would reveal any difference
 that the intermediate values allow: `e^{-500}` is not 0, and `1+e^{-100}` is not 1.

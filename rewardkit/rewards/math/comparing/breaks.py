@@ -39,7 +39,7 @@ _STEPS = frozenset({"floor", "ceil"})
 _MOST_PAIRS = 15
 """Maximum number of pairs of arguments examined for a `max` or `min`."""
 _LEVELS = (-1, 0, 1, 2)
-"""Steps of a floor function to search for, relative to its current value."""
+"""Steps of a floor function to search for, relative to the function's current value."""
 _LARGEST = 1e18
 _TINY, _VAST = (1e-15, 1e-9, 1e-5), (1e5, 1e7, 1e10, 1e16, 1e30)
 """Sizes far outside the scale of the constants, at which roots, logarithms or quotients may still be 0."""

@@ -50,11 +50,11 @@ def named(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None:
         if (vector := names.joined_components(a.name, b.items)) is not None:
             return equal(names.value_of(a), vector, options)
         own = names.names_of(a)
-        if len(b.items) == len(own) > 1:  # as in x = y = z = 1 and (1, 1, 1)
+        if len(b.items) == len(own) > 1:  # The answers may be x = y = z = 1 and (1, 1, 1).
             value = names.value_of(a)
             return equal(Seq("", "", tuple(NamedValue(name, value) for name in own)), b, options)
     if isinstance(a.name, Text) and not harmless(a.name.text):
-        return False  # as in `wrong: 5`
+        return False  # The answer may be `wrong: 5`.
     return equal(names.value_of(a), b, options)
 
 
@@ -159,7 +159,8 @@ def _relation_value(a: Rel, b: Node, options: MathOptions, equal: Rule) -> objec
         items, integers = sequences.declared(listed)
         if not all(integers.values()):
             return False  # A residue class also has negative members.
-        return bool(sequences.same_families((a,), items, counted=bool(integers)))  # not for a number
+        # The result is None, and thus False, if the other side is a plain number.
+        return bool(sequences.same_families((a,), items, counted=bool(integers)))
     if a.ops == ("in",) and names.is_label(a.sides[0]):
         return equal(a.sides[1], b, options)
     return _NO_RULE

@@ -1,6 +1,6 @@
 """Typed comparison of two trees, with one rule for each pair of families in either order.
 
-The rule of the higher family is used, so that equal(a, b) and equal(b, a) run the same code. A rule returns
+The rule of the higher family is used, so equal(a, b) and equal(b, a) run the same code. A rule returns
 True, False, or None if it cannot decide. The rules use no symbolic algebra.
 """
 
@@ -57,7 +57,7 @@ _HUNDRED = Num(100)
 
 
 def equal(a: Node, b: Node, options: MathOptions) -> bool | None:
-    """Return True if two trees mean the same, False if they do not, or None if neither can be shown."""
+    """Return True if two trees are equal, False if they differ, or None if neither can be proved."""
     spend(20)
     if a == b:
         return True
@@ -93,7 +93,7 @@ def _settled(node: Node) -> Node:
     builder = realset.among_integers(node) if isinstance(node, SetOp) else node
     if isinstance(builder, Builder):
         return _members(builder) or node
-    found = names.named(node)  # as in A(1,2), which is the point A
+    found = names.named(node)  # For example, A(1,2) is the point A.
     return linear.fold(found) if isinstance(found, (Add, Mul, Div, Pow)) else found
 
 
@@ -149,7 +149,7 @@ def _degree(a: Node, b: Node, options: MathOptions) -> bool | None:
 def _based(a: Node, b: Node, options: MathOptions) -> bool | None:
     assert isinstance(a, Based)
     if any(int(digit, 36) >= a.base for digit in a.digits if digit.isalnum()):
-        return False  # 72_2 is not a number
+        return False  # For example, 72_2 is not a number.
     if isinstance(b, Based):
         return a.base == b.base and _without_zeros(a.digits) == _without_zeros(b.digits)
     return (
@@ -173,13 +173,16 @@ def _time(a: Node, b: Node, options: MathOptions) -> bool | None:
             return a.minutes == b.minutes
         marked, plain = (a, b) if a.meridiem else (b, a)
         if 60 <= plain.minutes < 780:
-            return plain.minutes % 720 == marked.minutes  # 3:00 may be a.m. or p.m.
+            return plain.minutes % 720 == marked.minutes  # A time such as 3:00 may be a.m. or p.m.
         return plain.minutes == marked.minutes + (720 if marked.meridiem == "p" else 0)
     return False
 
 
 def _date(a: Node, b: Node, options: MathOptions) -> bool | None:
-    """Return False, because equal dates were recognised earlier and a missing year matches no year."""
+    """Return False.
+
+    Equal dates were recognised earlier, and a date without a year equals no date with a year.
+    """
     return False
 
 

@@ -1,7 +1,7 @@
-"""Cascade of comparison tiers: string, number, words, tree and SymPy. Each tier decides or calls the next.
+"""Cascade of comparison tiers: string, number, words, tree and SymPy.
 
-No exception leaves the cascade. If a guard stops a tier, the grammar does not cover the text or the code
-fails, the verdict is `undecided` and states the reason.
+Each tier decides or calls the next tier. No exception leaves the cascade. If a guard stops a tier, the
+grammar does not cover the text or the code fails, the verdict is `undecided` and states the reason.
 """
 
 from __future__ import annotations
@@ -306,5 +306,8 @@ def _by_sympy(ground_truth: PreparedAnswer, answer: PreparedAnswer) -> MathVerdi
 
 
 def _exhausted(reason: str) -> MathVerdict:
-    """Return the verdict for a comparison that exceeds SymPy's time limit. It is not a failure."""
+    """Return the verdict for a comparison that exceeds SymPy's time limit.
+
+    Such a comparison is not a failure.
+    """
     return MathVerdict("undecided", "symbolic", f"not shown to be equal within SymPy's time limit ({reason})")

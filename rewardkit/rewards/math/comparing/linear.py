@@ -37,7 +37,8 @@ def fold(node: Node) -> Node:
         case Mul(factors=factors):
             return _product([fold(f) for f in factors]) or node
         case Div(top=top, bottom=bottom):
-            inner = fold(top)  # only once, as each level of a nested quotient would double the work
+            # The value is computed only once, because each level of a nested quotient would double the work.
+            inner = fold(top)
             if isinstance(inner, Matrix):
                 return _map(inner, lambda cell: Div(cell, bottom))
             return _each(inner, lambda item: Div(item, bottom)) if _is_tuple(inner) else node

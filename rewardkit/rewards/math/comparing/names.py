@@ -90,7 +90,7 @@ def assignment(node: Node) -> tuple[Node, Node] | None:
         case NamedValue(name=name, value=value):
             return name, value
         case Mul(factors=(Sym() as name, Seq(opening="(", items=(_, _, *_)) as point)):
-            return name, point  # as in A(1, 2)
+            return name, point  # An example is A(1, 2).
     if not isinstance(node, Rel) or any(op not in ("=", "~") for op in node.ops):
         return None
     sides = list(node.sides)

@@ -46,7 +46,10 @@ _SIZES = (
     (0.3, 9.0),
 )
 _GRID = 89
-"""Denominator of all coordinates. No coordinate is an integer, since functions may have holes at integers."""
+"""Denominator of all coordinates.
+
+No coordinate is an integer, because functions may be undefined at integers.
+"""
 _INSIDE = Fraction(41, 97)
 """Relative position of a point between two breaks. Functions are unlikely to have a hole at this position."""
 _BRANCH_EXPONENTS = (Fraction(2), Fraction(1, 2), Fraction(1))

@@ -75,7 +75,7 @@ def _two_quantities(a: Quantity, b: Quantity, options: MathOptions, equal: Rule)
 def _same_words(first: Unit, second: Unit) -> bool:
     """Return True if two phrases, at most one of them a unit of measure, mean the same after a number."""
     for unit, phrase in ((first, second), (second, first)):
-        if unit.measure is not None:  # as in "72 miles" and "72 miles in all"
+        if unit.measure is not None:  # For example, "72 miles" and "72 miles in all" are equal.
             within = [units.read(word).measure for word in phrase.words.split()]
             return phrase.droppable and (unit.measure in within or not names_things(phrase.words))
     same = fold(first.words) == fold(second.words)
@@ -87,7 +87,8 @@ def _same_words(first: Unit, second: Unit) -> bool:
 def _two_measures(
     a: Node, first: Measure, b: Node, second: Measure, options: MathOptions, equal: Rule
 ) -> bool | None:
-    """Compare two values in the unit of each side, because a decimal is rounded in its own unit."""
+    """Compare two values in both sides' units, because a decimal is rounded in the unit in which it is
+    written."""
     if first.dimensions != second.dimensions:
         return False
     found = equal(_converted(a, first, second), b, options)

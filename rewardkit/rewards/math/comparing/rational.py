@@ -1,4 +1,6 @@
-"""Exact evaluation of trees with rational values of bounded size, and residues of very large integers.
+"""Exact evaluation of trees whose values are rational and of bounded size.
+
+The module also computes residues of very large integers.
 
 No result depends on the rounding of floats.
 """
@@ -90,7 +92,7 @@ def _int_root(value: int, degree: int) -> int:
         found = math.isqrt(value)
     elif value < 2:
         found = value
-    else:  # Newton's method, starting above the root
+    else:  # This is Newton's method, starting above the root.
         found = 1 << -(-value.bit_length() // degree)
         while True:
             better = ((degree - 1) * found + value // found ** (degree - 1)) // degree

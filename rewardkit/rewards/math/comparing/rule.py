@@ -12,7 +12,8 @@ from rewardkit.rewards.math.policies import MathOptions
 from rewardkit.rewards.math.tree.nodes import NAMED_SETS, Add, Const, Node, Quantity
 
 Rule = Callable[[Node, Node, MathOptions], bool | None]
-"""Function that returns True if two trees mean the same, False if not, or None if neither can be shown."""
+"""Function that returns True if two trees are equal, False if they differ, or None if neither can be
+proved."""
 
 
 def family(node: Node) -> str:

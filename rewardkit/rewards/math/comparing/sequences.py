@@ -75,7 +75,7 @@ def is_point_for_list(ground_truth: Node, answer: Node) -> bool:
     """
     match answer:
         case Rel(sides=(Seq(), _)):
-            return False  # as in (x, y) = (1, 2)
+            return False  # An example is (x, y) = (1, 2).
         case Rel(sides=(name, value)) if names.is_label(name):
             answer = value
     if isinstance(ground_truth, Logic) and ground_truth.op in ("both", "either"):
@@ -83,7 +83,7 @@ def is_point_for_list(ground_truth: Node, answer: Node) -> bool:
     if not (isinstance(ground_truth, Seq) and isinstance(answer, Seq)) or ground_truth.opening:
         return False
     if len(names.labels(ground_truth.items)) > 1 or any(_is_bound(item) for item in ground_truth.items):
-        return False  # as in x = 1, y = 2 or -2 < x, x < 2
+        return False  # Examples are x = 1, y = 2 and -2 < x, x < 2.
     return answer.opening == "(" and not any(
         isinstance(part, (Rel, Seq, Text, Pm, Part)) for item in answer.items for part in walk(item)
     )
@@ -173,7 +173,7 @@ def _both_named(first: tuple[Node, ...], second: tuple[Node, ...]) -> bool:
 
 
 def _indexed_values(first: Sequence[Node], second: Sequence[Node]) -> tuple[list[Node], list[Node]] | None:
-    """Return the values in lists with a single name, which implies no order, or None for other lists.
+    """Return the values in lists with a single name, or None for other lists. A single name implies no order.
 
     Examples are `x_1 = 2, x_2 = 3` and `x = 2, x = 3`.
     """

@@ -21,7 +21,7 @@ def has_pm(node: Node) -> bool:
 def with_signs(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | None:
     """Compare two trees with their plus-or-minus signs expanded.
 
-    Several signs may be tied or independent. Both readings are accepted.
+    Several signs may be tied or independent. Either interpretation is accepted.
     """
     found: bool | None = False
     for x, y in itertools.product(_signed(a), _signed(b)):
@@ -33,7 +33,7 @@ def with_signs(a: Node, b: Node, options: MathOptions, equal: Rule) -> bool | No
 
 
 def _signed(node: Node) -> list[Node]:
-    """Return the possible readings of a tree, each with its signs expanded to a list."""
+    """Return the possible interpretations of a tree, each with its plus-or-minus signs expanded to a list."""
     if not has_pm(node):
         return [node]
     if isinstance(node, Seq) and node.opening in ("", "{"):

@@ -1,4 +1,6 @@
-"""Comparison of words with any tree: names of numbers and sets, counted things and single letters.
+"""Comparison of words with any tree.
+
+The words may be names of numbers or sets, counted things, or single letters.
 
 The function that compares the meanings of the words is passed in as `equal`.
 """

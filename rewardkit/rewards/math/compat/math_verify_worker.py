@@ -11,7 +11,10 @@ _ANSWER = (math_verify.ExprExtractionConfig(), math_verify.LatexExtractionConfig
 
 
 def answer(question: dict[str, Any]) -> dict[str, Any]:
-    """Compare a ground truth and a response as verl does, accepting a match between any of their readings."""
+    """Compare a ground truth and a response as verl does.
+
+    Any parsed form of one side may match any parsed form of the other.
+    """
     ground_truths = math_verify.parse(question["ground_truth"], _GOLD)
     answers = math_verify.parse(question["response"], _ANSWER)
     equal = any(

@@ -1,4 +1,4 @@
-"""Finds the answer in a response, and the form in which it is given.
+"""Finds the answer in a response, and the method that found the answer.
 
 All rewards use the same frames (`answers/place.py`). If a response has no frame, its answer is the whole
 response if that is one line of maths, or else its last displayed formula, inline formula or number.
@@ -90,7 +90,7 @@ def _framed(text: str, methods: tuple[Method, ...], *, every_box: bool) -> Extra
     kinds = [kind for method in methods for kind in _FRAMES.get(method, ())]
     group = last_group(text, *kinds, holds=_is_maths) or last_group(text, *kinds)
     if group and group[-1].kind == "marker" and _within_a_box(text, group[-1].start) and "box" in kinds:
-        group = last_group(text, "box")  # as in \\boxed{\\text{The answer is }5}
+        group = last_group(text, "box")  # An example is \\boxed{\\text{The answer is }5}.
     if group:
         return _of_group(group)
     return _unclosed(text) if "boxed" in methods else None
@@ -175,7 +175,7 @@ def _display(text: str, question: str) -> Extraction | None:
     tail = text[-_WINDOW:]
     opening, closing = max((tail.rfind("\\]"), "\\["), (tail.rfind("$$"), "$$"))
     start = tail.rfind(closing, 0, opening) if opening >= 0 else -1
-    while start > 0 and tail[start - 1] == "\\":  # space behind a row: `\\\\[2pt]`
+    while start > 0 and tail[start - 1] == "\\":  # The brackets are space after a row: `\\\\[2pt]`.
         start = tail.rfind(closing, 0, start)
     if start < 0:
         return None
@@ -230,9 +230,9 @@ def _inner(span: re.Match[str]) -> str:
 
 
 def _last_side(text: str) -> str:
-    """Return the last side of a line of working, which is its result.
+    """Return the result of a line of working, which is the last side of the equation.
 
-    A line that only names or restricts a variable is returned whole.
+    If a line only names or restricts a variable, return the whole line.
     """
     text = text.strip().rstrip(".")
     if text.count("=") == 0 or "\\begin" in text:

@@ -26,7 +26,7 @@ def end_an_item(kinds: Sequence[str], place: int) -> bool:
     """Return True if the token at `place` ends an item that otherwise contains only a number."""
     start = _start_of_number(kinds, place)
     if start and kinds[start - 1] in _WORDS and kinds[start] in ("op", "pm"):
-        return False  # as in `5 km + 3 km`
+        return False  # An example is `5 km + 3 km`.
     while start and kinds[start - 1] == "open":
         start -= 1
     after = place + 1

@@ -56,10 +56,10 @@ def assemble(groups: list[list[Node]], joints: list[str], connectives: set[str])
     if joined and len(names) > 1 and all(map(_is_proposition, names)):
         return Logic(_JOINED[JOINTS[connectives.pop()]], tuple(names))  # "A or C" differs from "A and C".
     if set(joints) == {"and"} and all(len(g) == 1 and isinstance(g[0], _VALUES) for g in groups[1:]):
-        groups = [[item for group in groups for item in group]]  # as in x \\ne 1, 2 and 3
+        groups = [[item for group in groups for item in group]]  # An example is x \\ne 1, 2 and 3.
         joints = []
     elif set(joints) == {"or"} and _has_no_subject(names[-1]):
-        groups = [names]  # as in x \\equiv 1 or 3 \\pmod 8
+        groups = [names]  # An example is x \\equiv 1 or 3 \\pmod 8.
         joints = []
     groups = [_shared(group) if len(group) > 1 else group for group in groups]
     if len(groups) == 1:

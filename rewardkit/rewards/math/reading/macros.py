@@ -1,8 +1,8 @@
-r"""The macros that answers use: the definitions of some in terms of the others, and the tokens of the others.
+r"""Macros that answers use. Some macros are defined in terms of others, and the remaining macros have tokens.
 
-`expand` replaces each macro that has a definition, as TeX does with `\newcommand`. What remains is in
-canonical spelling, which `tokens` reads. The names are those of LaTeX, AMS-LaTeX, `physics`, `siunitx` and
-KaTeX's list of supported functions. Commands for functions and Greek letters are in `words`.
+`expand` replaces each macro that has a definition, as TeX does with `\newcommand`. The result is in canonical
+spelling, which `tokens` reads. The macro names are from LaTeX, AMS-LaTeX, `physics`, `siunitx` and KaTeX's
+list of supported functions. Commands for functions and Greek letters are in `words`.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ _DROPPED: dict[str, tuple[int, re.Pattern[str] | None]] = {
 }  # fmt: skip
 r"""Number of arguments and pattern of the text that are dropped with a command.
 
-Its last argument often remains: of `\textcolor{red}{10}`, `{10}`.
+The last argument often remains. For example, `{10}` remains of `\textcolor{red}{10}`.
 """
 
 # Commands that have another name or a spelling without a command.
@@ -127,7 +127,7 @@ _SPELLED = {
     "omicron": "o", " ": " ", ";": " ", ":": " ", ">": " ", "/": " ", ",": THIN, "(": " ", ")": " ", "[": " ",
     "]": " ", "$": CURRENCY, "_": "_", "&": " and ", "#": "#", "\n": " ", "%": "%", '"': "",
 }  # fmt: skip
-"""Spelling of the commands for which no other single command stands."""
+"""Spelling of the commands that no other single command can replace."""
 
 # Commands with arguments.
 
@@ -265,14 +265,14 @@ FONTS = (
 """Commands that change only the look of words, under all their names."""
 _READ_WITH_THEIR_GROUP = TEXT_COMMANDS | table("mathbb begin end")
 OUTER = table("equation math displaymath center multline flushleft flushright minipage document subequations")
-"""Environments that only set their content apart."""
+"""Environments that only display their content separately."""
 ENVIRONMENTS = {
     **dict.fromkeys(table("dcases rcases drcases numcases"), "cases"),
     **dict.fromkeys(table("gather alignat alignedat flalign IEEEeqnarray gathered"), "aligned"),
     **dict.fromkeys(table("tabular darray subarray"), "array"),
     "psmallmatrix": "pmatrix", "bsmallmatrix": "bmatrix", "vsmallmatrix": "vmatrix",
 }  # fmt: skip
-"""Canonical name of an environment; others are canonical."""
+"""Canonical names of environments. An environment without an entry is already canonical."""
 
 _SCANNED = frozenset(name for name, macro in MACROS.items() if macro.arguments or macro.behind)
 _PLAIN = {
@@ -288,18 +288,19 @@ _OPTION = re.compile(rf"{_OPTIONAL.pattern}(?=\s?[{{\\])")
 _PLACE = re.compile(r"#([1-4])")
 _SPACE = re.compile(r"\s*")
 _MOST_EXPANSIONS = 128
-"""Maximum number of macros with arguments. It bounds the cost of nested groups."""
+"""Maximum number of macros with arguments in a text. The limit bounds the cost of nested groups."""
 
 
 def is_command(name: str) -> bool:
-    """Return True if a name is that of a known command."""
+    """Return True if this is the name of a known command."""
     return any(name in names for names in (MACROS, TOKENS, _READ_WITH_THEIR_GROUP, GREEK, FUNCTIONS))
 
 
 def spelling_of(sign: str) -> str | None:
     """Return the canonical spelling of a mathematical sign or Greek letter, such as `\\le ` for `≤`, or None.
 
-    The entities of HTML have the names of LaTeX. Of several, the longest says most (`supset`, not `sup`).
+    HTML's entities have the same names as LaTeX commands. If a sign has several names, the longest is the
+    most specific (`supset`, not `sup`).
     """
     return _spellings().get(sign)
 
@@ -319,7 +320,7 @@ _LETTERS = frozenset(map(chr, [*range(0x370, 0x400), *range(0x2100, 0x2150)]))
 
 
 def expand(text: str) -> str:
-    """Return a text in which all macros that have a definition are replaced by it."""
+    """Return a text in which each macro with a definition is replaced by the definition."""
     if not _SCANNED.isdisjoint(_COMMAND.findall(text)):
         text = _scan(text)
     return _COMMAND.sub(lambda found: _PLAIN.get(found[1], found[0]), text)
@@ -356,7 +357,7 @@ def _scan(text: str) -> str:
 
 
 def _joined(pieces: list[str]) -> str:
-    r"""Return the pieces as one text, with a space where a command would run into a letter: `\pi\!r`."""
+    r"""Join the pieces, with a space where a command would merge with the next letter, as in `\pi\!r`."""
     whole = ""
     for piece in filter(None, pieces):
         glued = piece[0].isalpha() and _OPEN_COMMAND.search(whole[-_LONGEST_COMMAND:]) is not None
@@ -371,9 +372,11 @@ def _spelled(macro: Macro, arguments: list[str]) -> str:
 
 
 def _arguments(text: str, position: int, count: int) -> tuple[list[str], int] | None:
-    """Return the arguments of a macro from `position` on and the position after them, or None if any lacks.
+    """Return the arguments of the macro at `position` and the position after them, or None if an argument is
+    missing.
 
-    An argument is a group in braces, a command or a character. An option in brackets before them is skipped.
+    An argument is a group in braces, a command or a character. An optional argument in brackets before the
+    arguments is skipped.
     """
     position += text.startswith("*", position)
     if (option := _OPTION.match(text, position)) is not None:
@@ -397,7 +400,7 @@ def _arguments(text: str, position: int, count: int) -> tuple[list[str], int] | 
 
 
 def group_end(text: str, start: int) -> int:
-    """Return the end of the group in braces that begins at `start`, or -1 if it does not end."""
+    """Return the end of the brace group that begins at `start`, or -1 if the group is not closed."""
     depth = 0
     for brace in _BRACES.finditer(text, start):
         depth += (brace.group() == "{") - (brace.group() == "}")

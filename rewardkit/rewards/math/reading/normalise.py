@@ -21,9 +21,10 @@ _SIGNS = {
     "∛": r"\sqrt[3]", "°": r"^\circ ", "‘": "'", "“": '"', "”": '"', "⋯": r"\ldots ", "、": ",", "。": ".",
     "∶": ":", "【": "[", "】": "]", "∣": "|", "△": r"\triangle ", "‖": r"\Vert ", "¬": r"\neg ", "ı": "i",
 }  # fmt: skip
-"""Signs that have neither a form in Unicode's tables nor a command with the name of their entity."""
+"""Signs without an entry in Unicode's tables and without a LaTeX command named like their HTML entity."""
 _FONTS = (("DOUBLE-STRUCK", "mathbb"), ("SCRIPT", "mathcal"), ("FRAKTUR", "mathcal"), ("BOLD", "mathbf"))
-"""Words in the names of letters in fonts that matter, and the commands of these fonts."""
+"""Font words in Unicode's letter names, for fonts that change the meaning, with the LaTeX commands for these
+fonts."""
 
 
 def _typography(character: str) -> str:

@@ -1,6 +1,6 @@
 """Parses tokens into a tree, by recursive descent over lists, relations, set operations, sums and products.
 
-The parser consumes all input or raises `Unparsable`, so that no prefix is mistaken for the answer. `atoms`
+The parser consumes all input or raises `Unparsable`, so it never mistakes a prefix for the answer. `atoms`
 parses everything that binds more tightly than a product (numbers, brackets, functions, matrices), and
 `postfixes` parses the signs and words after a value.
 """
@@ -43,7 +43,7 @@ from rewardkit.rewards.math.tree.nodes import (
 _STARTS_FACTOR = table("num sym const fn frac sqrt binom open bar big begin group set wrap prefix currency")
 _NESTING = table("binary bmod choose")
 _MIXED = (3, 7, 12, 16, 24, 60, 3600)
-"""Sizes of a unit in the smaller unit that is counted beside it: feet in a yard, hours in a day."""
+"""Number of smaller units in a unit, for units that are written together: feet in a yard, hours in a day."""
 _AFTER_AN_INTERVAL = ("", "sep", "conn", "setop", "rel")
 
 
@@ -235,7 +235,7 @@ class _Descent:
         """Parse one item of a list: a chain of relations or a single value."""
         if self.peek() in (("rel", "="), ("rel", "~")):
             self.advance()  # An answer may lack its left-hand side: `= 5`, `\\approx 5`.
-        no_subject = self.at("rel", "mod")  # as in `\\equiv 5 \\pmod 7`
+        no_subject = self.at("rel", "mod")  # An example is `\\equiv 5 \\pmod 7`.
         first = ANYTHING if no_subject else self.side()
         if self.at_modulus():
             return congruent(ANYTHING, first, self.modulus())
@@ -252,10 +252,10 @@ class _Descent:
         if operators == ["in"] and (residues := self._residues(sides[1])) is not None:
             return congruent(first, *residues)
         if operators[-1] == "mod" and isinstance(last := sides[-1], Fn) and last.name == "mod":
-            sides[-1], modulus = last.args  # as in `x \equiv 3 \bmod 7`
+            sides[-1], modulus = last.args  # An example is `x \equiv 3 \bmod 7`.
             return Rel((*operators, "modulus"), (*sides, modulus))
         if operators == ["="] and isinstance(first, Fn) and first.name == "mod" and isinstance(sides[1], Num):
-            value, modulus = first.args  # as in `n \bmod 7 = 3`
+            value, modulus = first.args  # An example is `n \bmod 7 = 3`.
             return Rel(("mod", "modulus"), (value, sides[1], modulus))
         tree: Node = Rel(tuple(operators), tuple(sides))
         if self.at_modulus():
@@ -358,7 +358,7 @@ class _Descent:
             if token.kind == "pm":
                 term = Pm(term, flipped=token.value == "-")
             if token == Token("op", "-") and _is_set(term) and isinstance(terms[-1], (Const, Seq, SetOp)):
-                terms[-1] = SetOp("minus", (terms[-1], term))  # as in `\mathbb{R}-\{3\}`
+                terms[-1] = SetOp("minus", (terms[-1], term))  # An example is `\mathbb{R}-\{3\}`.
             else:
                 terms.append(negate(term) if token == Token("op", "-") else term)
             if len(terms) > MAX_TERMS:

@@ -44,7 +44,7 @@ def leading_number(text: str) -> tuple[Fraction, str] | None:
     """
     words = text.split()
     if not words or not all(_WORD.fullmatch(word) for word in words) or words[0].casefold() in _TIMES:
-        return None  # as in `twice 2`
+        return None  # An example is `twice 2`.
     for count in range(min(len(words) - 1, _MOST_WORDS), 0, -1):
         if (found := spelled_number(" ".join(words[:count]))) is not None:
             return found, " ".join(words[count:])
@@ -88,8 +88,8 @@ def _whole(words: list[str]) -> int | None:
     """
     total = 0
     last = 10**18
-    group: int | None = None  # value of the words since the last scale above a hundred
-    open_to = 100  # limit below which a number may be added to the group
+    group: int | None = None  # This is the value of the words since the last scale above a hundred.
+    open_to = 100  # Only a number below this limit may be added to the group.
     for place, word in enumerate(words):
         if word == "and":
             if (group is None and not total) or place == len(words) - 1:

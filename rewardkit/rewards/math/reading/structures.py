@@ -37,7 +37,7 @@ def _lower_bound(parser: Parser) -> tuple[str, Node | None]:
     if braced and name.kind in ("sym", "const") and parser.peek(2).value in ("=", "to"):
         parser.position += 3
         lower = parser.sum()
-        if parser.at("op", "^"):  # as in `x \to 0^+`
+        if parser.at("op", "^"):  # An example is `x \to 0^+`.
             raise Unparsable("a one-sided limit")
         parser.expect("close", "}")
         return name.value, lower
@@ -114,7 +114,10 @@ def _condition(parser: Parser) -> Node:
 
 
 def _system(name: str, cells: tuple[tuple[Node, ...], ...]) -> Node:
-    """Return values by cases if each row is a value with a condition, or else relations that all hold."""
+    """Return a piecewise value if each row is a value with a condition.
+
+    For other rows, return a conjunction of relations.
+    """
     by_cases = all(len(row) == 2 and isinstance(row[1], (Rel, Logic, Text)) for row in cells)
     if cells and by_cases and not all(isinstance(row[0], Rel) for row in cells):
         return Cases(tuple((row[0], row[1]) for row in cells))

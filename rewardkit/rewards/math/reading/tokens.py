@@ -193,7 +193,7 @@ def _unit(text: str, start: int, kind: str, tokens: list[Token]) -> units.Run | 
     if unit is None or unit.certain:
         return unit
     alone = last in ("num", "close") and all(token.kind in _MEASURED for token in tokens)
-    ends = unit.ends_text or _UNIT_NEXT.match(text, unit.end)  # as in `3 h 50 min`
+    ends = unit.ends_text or _UNIT_NEXT.match(text, unit.end)  # An example is `3 h 50 min`.
     return unit if alone and ends else None
 
 
@@ -431,7 +431,8 @@ def _other(value: str, text: str, position: int, tokens: list[Token]) -> int:
 
 
 def _is_spaced(tokens: list[Token]) -> bool:
-    """Return True if a brace opens before the last token, and is not that of a script such as `R^{+}`."""
+    """Return True if an opening brace precedes the last token and does not belong to a script such as
+    `R^{+}`."""
     return tokens[-2:-1] == [("open", "{")] and tokens[-3:-2] not in ([("op", "^")], [("op", "_")])
 
 

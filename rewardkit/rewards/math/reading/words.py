@@ -1,4 +1,7 @@
-"""Vocabulary of the lexer: names of functions, constants and connectives. `units` has the units."""
+"""Vocabulary of the lexer: names of functions, constants and connectives.
+
+The module `units` contains the units.
+"""
 
 from __future__ import annotations
 

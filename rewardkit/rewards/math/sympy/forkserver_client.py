@@ -1,7 +1,7 @@
 """Client for `forkserver`, which sends one question at a time and starts the server if none is running.
 
-All processes that share an owner use the same server. The client needs no signals, main thread or event loop,
-and finds the server only by its address in the kernel, so that it works in any thread and in forked children.
+All processes that share an owner use the same server. The client works in any thread and in forked processes.
+It needs no signals, main thread or event loop, and finds the server by its address in the kernel.
 """
 
 from __future__ import annotations

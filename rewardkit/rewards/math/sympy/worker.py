@@ -1,7 +1,7 @@
 """Worker for the SymPy tier, which builds SymPy objects from trees node by node and compares them.
 
-The worker runs only in a subprocess that may be killed. SymPy never parses text: every object is built from a
-typed node, so that nothing in an answer can be executed.
+The worker runs only in a subprocess that may be killed. SymPy never parses text. Every SymPy object is built
+from a typed node, so nothing in an answer can be executed.
 """
 
 from __future__ import annotations
@@ -114,8 +114,8 @@ def _same_equation(a: Rel, b: Rel) -> bool | None:
 def _same_set(a: Node, b: Node) -> bool | None:
     """Return True if two conditions on one unknown have the same solutions, or None if undecided.
 
-    The result is None if neither condition has a solution, or if all numbers satisfy both. Otherwise
-    `e^x=-1` and `e^x=-2` would be equal, because neither has a real solution.
+    The result is None if neither condition has a solution, or if all numbers satisfy both. Without this rule,
+    `e^x=-1` and `e^x=-2` would be equal, because neither equation has a real solution.
     """
     variable = _variable(a) or _variable(b)
     if variable is None:
@@ -159,7 +159,8 @@ def _same_points(a: Expr, b: Expr) -> bool | None:
 def _variable(node: Node) -> Expr | None:
     """Return the only unknown of a condition, or None if it has none or several."""
     if isinstance(node, Seq):
-        names = {_variable(item) for item in node.items}  # None for items without exactly one unknown
+        # The entry is None for an item without exactly one unknown.
+        names = {_variable(item) for item in node.items}
         return names.pop() if len(names) == 1 else None
     if isinstance(node, (Rel, Logic)):
         parts = node.sides if isinstance(node, Rel) else node.parts
