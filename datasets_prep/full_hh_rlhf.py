@@ -135,11 +135,11 @@ class Preferences:
             out_dir,
             self.name,
             splits,
-            replace(settings, limit=None),  # `_splits` has already limited the pairs
+            replace(settings, limit=None),  # `_splits` has already limited the pairs.
             source=source,
             arguments={"chosen_only": chosen_only, "limit": settings.limit},
             progress=progress,
-            bad=bad[forms[0]],  # every form has the same bad rows
+            bad=bad[forms[0]],  # Every form has the same bad rows.
         )
 
 
@@ -151,7 +151,7 @@ def _splits(form: str, source: Source, limit: int | None, distinct: bool) -> dic
     if form == "rm" and "test" not in pairs:
         whole = pairs["train"]
         pairs["train"] = lambda bad: filter(_held_out(False), whole(bad))
-        # Both splits read the same rows, whose bad rows are counted only for `train`.
+        # Both splits read the same raw rows. Bad rows are counted only while `train` is read.
         pairs["test"] = lambda bad: filter(_held_out(True), whole(BadRows(skip=bad.skip)))
     return pairs
 
@@ -163,7 +163,10 @@ def _rows(pairs: Iterable[Pair], split: str, make: MakeRows) -> Iterator[AnyRow]
 def _formed(
     make: MakeRow, form: str, pairs: ReadPairs, split: str, chosen_only: bool, bad: BadRows
 ) -> Iterator[FormedRow]:
-    """Yield rows in the format of another project's script, which gets the form and the answer's column."""
+    """Yield rows in the format of another project's script.
+
+    The script receives the form and the name of the answer's column.
+    """
     columns = ("chosen", "rejected") if form == "sft" and not chosen_only else ("chosen",)
     for pair in pairs(bad):
         for column in columns:

@@ -36,7 +36,7 @@ def _to_row(record: Record, context: RowContext) -> Row:
     declaration = declaration_of(record.values, language)
     shown = record.text("prompt")
     if language == "rust" and "fn " not in shown:
-        shown = f"{declaration.rstrip()}\n{shown}"  # the comment of a body
+        shown = f"{declaration.rstrip()}\n{shown}"  # The line is a comment in the function's body.
     truth = {"language": language, "declaration": declaration, "test": record.text("test")}
     if language == PYTHON:
         truth = {"prompt": shown, "test": record.text("test")}

@@ -158,7 +158,8 @@ def response_in(query: str, prompt: str) -> str | None:
 def _end_of(part: str, text: str, *, anywhere: bool = False) -> int | None:
     """Return the position in `text` after `part`, ignoring white space.
 
-    The result is None if `text` does not start with `part` or, with `anywhere`, does not contain it.
+    The result is None if `text` does not start with `part`. With `anywhere`, `part` may occur at any
+    position.
     """
     if text.startswith(part):
         return len(part)
@@ -207,5 +208,5 @@ def _first_text(text: str) -> int:
 
 def _role(match: re.Match[str]) -> str:
     kind = match.lastgroup or ""
-    role = match[kind].lower() or kind  # a group without text is named after its role
+    role = match[kind].lower() or kind  # A group without text is named after its role.
     return _ROLES.get(role, role)

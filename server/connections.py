@@ -17,19 +17,24 @@ MAX_HEADER_BYTES = 64 << 10
 """Maximum number of bytes that may arrive before the headers are complete, not counting bodies."""
 
 REQUEST_TIMEOUT_S = 10.0
-"""Time limit in seconds for the headers, from the first byte of a request. Idle connections have no time
-limit, since a busy client may open thousands of connections before it sends the first request."""
+"""Time limit in seconds for the headers, from the first byte of a request.
+
+Idle connections have no time limit, because a busy client may open thousands of connections before it sends
+the first request.
+"""
 
 _GRACE_S = 1.0
 """Additional seconds for reading bytes that arrived in time while this process was busy."""
 
 _CLOSED_TOGETHER = 100
-"""Number of allowed connections per idle connection that is closed when the maximum number of connections is
-reached."""
+"""When the maximum number of connections is reached, one idle connection is closed for every this many
+allowed connections."""
 
 MAX_PIPELINED = 500
-"""Maximum number of requests that wait on a connection while an earlier request is being handled. All of them
-are parsed at once."""
+"""Maximum number of requests that wait on a connection while an earlier request is being handled.
+
+All waiting requests are parsed immediately.
+"""
 
 _TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 _log = logging.getLogger("rewardkit.server")

@@ -212,7 +212,7 @@ def _option_columns(free: Collection[str]) -> tuple[str, ...]:
 
 
 def _series(names: Collection[str]) -> list[tuple[str, ...]]:
-    """Return series of columns, such as `option_1` and `option_2`, whose suffixes count from a, A, 0 or 1."""
+    """Return series of columns whose suffixes count from a, A, 0 or 1, such as `option_1` and `option_2`."""
     ends: dict[str, dict[str, str]] = {}
     for name in sorted(names):
         if len(name) > 1 and (name[-1].isdigit() or name[-1].isalpha()):
@@ -256,7 +256,7 @@ def refuse_part(name: str, question: str, columns: Collection[str]) -> None:
 
 
 def is_something(value: Any) -> bool:
-    """Return True if a cell is not empty."""
+    """Return True if a cell contains a value."""
     return (
         value is not None and value not in ("", [], {}) and not (isinstance(value, str) and value.isspace())
     )

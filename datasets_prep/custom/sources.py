@@ -1,7 +1,7 @@
-"""Data sources for a user's rows, which are either the same for all rows or specified in a column.
+"""Data sources for a user's rows. Either all rows have the same data source, or a column specifies it.
 
-A data source with a new name is registered as a composition of the reward that the user selects. The
-composition is saved in a file next to the data.
+A data source with a new name is registered as a composition of the reward that the user selects. A file next
+to the data stores the composition.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ _RESPONSES = {
     "choice": "The answer is {}.",
     "qa": "<answer>{}</answer>",
 }
-"""Format that turns an answer into a response, by reward. Ground truths for other rewards are not answers."""
+"""Formats that turn an answer into a response, by reward.
+
+For rewards without an entry, ground truths are not answers.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +64,8 @@ class RowSources:
     composed: list[dict[str, Any]] = field(default_factory=list)
     """Compositions for the data sources with new names."""
     seen: set[str] = field(default_factory=set)
-    """Values in a column that appears to contain data sources but that the user did not specify."""
+    """Values in a column that appears to contain data sources, although the user did not specify it as
+    such."""
     _found: dict[str, RowSource | str] = field(default_factory=dict)
 
     def of(self, word: str | None) -> RowSource | str:
@@ -133,7 +137,7 @@ def sources_of(said: Mapping[str, Any]) -> RowSources:
 
 
 def scored_by(data_source: str | None, reward: str | None) -> tuple[RowSource, dict[str, Any] | None]:
-    """Return a data source with its reward, and its composition, which is None unless the name is new.
+    """Return a data source with its reward, and the composition for a new name, or None for a known name.
 
     Raises:
         InputError: Neither argument is given, or another reward already scores the data source.
@@ -150,7 +154,7 @@ def scored_by(data_source: str | None, reward: str | None) -> tuple[RowSource, d
     if data_source is None:
         return RowSource(reward, named), None
     known = _scoring(data_source)
-    if known is None:  # the name is new, or composes this reward only
+    if known is None:  # The name is new, or belongs to a composition of this reward only.
         composed = {"data_sources": [data_source], "reward": named}
         compose(data_source, composed)
         return RowSource(data_source, named), composed

@@ -2,8 +2,8 @@
 //
 //	prepare SOURCE OUTPUT DIRECTIVE
 //
-// The directive, or else the first line of the source, says what to do: `//rewardkit:test`, `//rewardkit:ask NAME` for tests whose
-// function NAME is a stand-in, or `//rewardkit:serve NAME` for a program whose function NAME answers calls.
+// The directive, or else the first line of the source, selects the action: `//rewardkit:test`, `//rewardkit:ask NAME` for tests whose
+// function NAME is a stub, or `//rewardkit:serve NAME` for a program whose function NAME answers calls.
 package main
 
 import (
@@ -18,7 +18,7 @@ import (
 	"unicode/utf8"
 )
 
-// Packages whose import a program may leave out.
+// Packages that a program may use without importing them.
 var known = map[string]string{"rand": "math/rand", "utf8": "unicode/utf8", "md5": "crypto/md5", "big": "math/big",
 	"heap": "container/heap", "list": "container/list", "bits": "math/bits"}
 
@@ -98,7 +98,7 @@ func (s *source) written() string {
 	return text
 }
 
-// Put the file into the package main, import what it uses and do not import what it does not use.
+// Put the file into the package main, add missing imports and remove unused imports.
 func (s *source) fixImports(more string) {
 	used, seen := map[string]bool{}, map[string]bool{}
 	for _, name := range s.file.Unresolved {
@@ -136,7 +136,7 @@ func (s *source) functions(do func(*ast.FuncDecl)) {
 	}
 }
 
-// Return what may follow Test or Fuzz in the name of a test, which does not start in lower case.
+// Return true for a test of a kind, Test or Fuzz. The rest of its name does not start with a lower-case letter.
 func isTest(function *ast.FuncDecl, kind string) bool {
 	name := function.Name.Name
 	if !strings.HasPrefix(name, kind) || function.Type.Params.NumFields() != 1 {

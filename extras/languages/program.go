@@ -20,7 +20,7 @@ type rewardkitError string
 
 func (e rewardkitError) Error() string { return string(e) }
 
-// Types of values that an interface may hold, by name. They are ready before any init, in which tests run.
+// Types of the values that an interface may hold, by name. Tests run in init, so the types are set earlier.
 var rewardkitKinds = rewardkitAllKinds()
 
 func rewardkitAllKinds() map[string]reflect.Type {
@@ -92,7 +92,7 @@ func rewardkitFlag(value bool) uint64 {
 	return 0
 }
 
-// Add a value by content.
+// Append the encoded content of a value.
 func (m *rewardkitMessage) put(value reflect.Value) {
 	switch value.Kind() {
 	case reflect.Bool:
@@ -156,7 +156,7 @@ func (m *rewardkitMessage) putHeld(value reflect.Value) {
 	}
 }
 
-// Read a value into one that can be set.
+// Decode a value into a settable value.
 func (m *rewardkitMessage) take(value reflect.Value) {
 	if !value.CanSet() { // a field that is not exported
 		value = reflect.NewAt(value.Type(), unsafe.Pointer(value.UnsafeAddr())).Elem()
@@ -248,7 +248,7 @@ func rewardkitAsk(arguments, results []interface{}) {
 	}
 }
 
-// Change an argument of the tests as the program has changed it.
+// Apply the program's changes to an argument of the tests.
 func rewardkitTakeBack(answer *rewardkitMessage, mine reflect.Value) {
 	changed := reflect.New(mine.Type()).Elem()
 	switch mine.Kind() {

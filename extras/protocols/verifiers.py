@@ -1,4 +1,4 @@
-"""verifiers' env server (as in 0.4), through which prime-rl trains on this server's rewards.
+"""Env server for verifiers 0.4, through which prime-rl trains on this server's rewards.
 
     [request id, "run", {"task_data", "client", "model", "sampling"}]
     -> [request id, "delta", the trace], [request id, "reply", {"success", "error", "head", "traces"}]
@@ -39,14 +39,16 @@ ADDRESSES = "REWARDKIT_VERIFIERS"
 `gsm8k=tcp://127.0.0.1:5000` to set the data source of tasks that do not name one."""
 
 KEY = "REWARDKIT_VERIFIERS_KEY"
-"""Environment variable with the API key of the model's server. The name of a variable in the request is not
-used, because a client could then read any variable."""
+"""Environment variable with the API key of the model's server.
+
+The server ignores the variable name in a request, because a client could otherwise read any variable.
+"""
 
 MAX_RUNS = 4_096
-"""Maximum number of runs at once."""
+"""Maximum number of concurrent runs."""
 
 _MAX_BYTES = 64 << 20
-"""Maximum size of a message."""
+"""Maximum size of a ZeroMQ message in bytes."""
 _MODEL_TIMEOUT_S = 3_600.0
 _LEFT_OUT = frozenset({"extra_body", "max_completion_tokens"})
 
@@ -55,7 +57,7 @@ _packer = msgspec.msgpack.Encoder()
 
 
 class ModelClient(msgspec.Struct):
-    """The model's server."""
+    """Server of the model."""
 
     base_url: str
     type: str = "eval"
@@ -90,7 +92,7 @@ class Choice(msgspec.Struct):
 
 
 class Completion(msgspec.Struct):
-    """Answer of the model's server."""
+    """Response from the model's server."""
 
     choices: list[Choice]
     prompt_token_ids: list[int] | None = None
@@ -188,7 +190,7 @@ class EnvServer:
         del self._runs[key]
 
     def _at_once(self, client: bytes, method: bytes, payload: bytes) -> dict[str, Any]:
-        """Answer a request other than a run, or refuse a run."""
+        """Answer a health or cancel request, or refuse a run."""
         if method == b"health":
             return {"success": True, "error": None}
         if method == b"cancel":
@@ -295,7 +297,7 @@ class EnvServer:
 
 
 def _delta(trace: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the message that contains a whole trace."""
+    """Return the delta message that contains a whole trace."""
     opened = {name: trace[name] for name in _OPENED}
     changed = {name: value for name, value in trace.items() if name not in _OPENED + _LISTS}
     return {"trace": trace["id"], "open": opened, **{name: trace[name] for name in _LISTS}, "set": changed}
@@ -325,7 +327,7 @@ def _said(message: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _tokens(completion: Completion, choice: Choice) -> dict[str, Any]:
-    """Return the tokens of a turn. The response's node contains them together with the tokens of the prompt.
+    """Return the tokens of a turn. The node of the response contains these tokens and the prompt's tokens.
 
     Raises:
         ServerError: The model's server returned no token ids, or no log-probability for each of them.

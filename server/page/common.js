@@ -1,4 +1,4 @@
-// What the pages share. Text from a response goes in as text (textContent), never as HTML.
+// Code shared by the pages. Text from a response is inserted as text (textContent), never as HTML.
 
 export const $ = (id) => document.getElementById(id);
 
@@ -25,7 +25,7 @@ export class TokenWanted extends Error {}
 
 let token = sessionStorage.getItem("token") || "";
 
-// Send a request; the answer with its status, whatever it says, but for a token that is missing or wrong.
+// Send a request and return the response with any status, or throw an error if the token is missing or wrong.
 export async function send(method, path, body, further = {}) {
   const headers = { ...further, ...(token ? { Authorization: `Bearer ${token}` } : {}) };
   if (body !== undefined) headers["Content-Type"] = "application/json";
@@ -51,7 +51,7 @@ async function reached(path, options) {
   }
 }
 
-// Send a request and return the value of its answer, or throw what the server says is wrong.
+// Send a request and return the value in the response, or throw the server's error message.
 export async function ask(path, body) {
   const method = body === undefined ? "GET" : "POST";
   const answer = await send(method, path, body === undefined ? undefined : JSON.stringify(body));
@@ -60,7 +60,7 @@ export async function ask(path, body) {
   return data;
 }
 
-// Call `then` with each token that is given.
+// Call `then` with each token that the user enters.
 export function onToken(then) {
   $("token-form").onsubmit = (event) => {
     event.preventDefault();

@@ -1,4 +1,4 @@
-// The page at /docs, made from openapi.json: each route with its paths, its example, and a button that sends it.
+// The page at /docs, built from openapi.json. Each route has its paths, an example, and a button to send it.
 
 import { $, TokenWanted, ask, make, onToken, send } from "./common.js";
 
@@ -20,7 +20,7 @@ async function start() {
   }
 }
 
-// Operations that differ in their path alone are one, in the group of their first tag.
+// Operations that differ only in their path are merged, and listed in the group of their first tag.
 function groupsOf(paths) {
   const groups = new Map();
   for (const [path, operations] of Object.entries(paths))
@@ -113,7 +113,7 @@ async function tell(answer, { method, path, headers, body }) {
   const began = performance.now();
   answer.replaceChildren(make("p", { class: "hint" }, "sending…"));
   try {
-    // A browser sends no body with GET.
+    // Browsers send no body with GET.
     if (method === "GET" && body !== undefined) throw new Error("Browsers cannot send a GET request with a body. Use the curl command below.");
     const got = await send(method, path, body, headers);
     const text = await got.text();

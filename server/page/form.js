@@ -1,4 +1,4 @@
-// The form and what comes of it: the score, the tests, the tree, the answer marked in the response, its maths.
+// The form and the result: score, tests, composition tree, and response with the answer marked and maths rendered.
 
 import { $, TokenWanted, ask, make, number, short } from "./common.js";
 
@@ -60,14 +60,14 @@ function browse() {
 
 const LONGEST_LINK = 8000; // characters that all browsers and most chats keep
 
-// The sample that a link names. The part of an address behind # is not sent to the server.
+// The sample that a link contains. Browsers do not send the part of an address after # to the server.
 export function shared(text) {
   try {
     const bytes = Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
     const sample = JSON.parse(new TextDecoder().decode(bytes));
     if (typeof sample.data_source === "string") return sample;
   } catch {
-    // it is said below
+    // The function throws an error below.
   }
   throw new Error("This link does not contain a sample.");
 }
@@ -99,7 +99,7 @@ function shareButton(sample) {
   return button;
 }
 
-// Names may be globs, with * alone.
+// Names may be globs in which only * is special.
 function scores(reward, name) {
   return [...reward.data_sources, ...reward.aliases].some((known) => {
     const parts = known.split("*").map((part) => part.replace(/[.+?^${}()|[\]\\]/g, "\\$&"));
@@ -125,7 +125,7 @@ function complainOfExtra(problem) {
   }
 }
 
-// The sample of the form, null where its extra_info cannot be read.
+// The sample in the form, or null if its extra_info cannot be parsed.
 function sampleOf() {
   const sample = { data_source: $("source").value, response: $("response").value, ground_truth: $("truth").value };
   const prompt = $("prompt").value, extra = $("extra").value;
@@ -233,19 +233,19 @@ function facts(sample, scored) {
   return list;
 }
 
-// A short text that is LaTeX, set; null for any other.
+// Render a short text that is LaTeX. Return null for any other text.
 function formula(text) {
   if (text.length > 300 || !/\\[a-zA-Z]|[\^_]/.test(text) || /[$`{]\s*[A-Za-z]{3,}\s/.test(text) || text.includes("\n")) return null;
   const place = make("span", { class: "formula" });
   return setMaths(place, text) ? place : null;
 }
 
-// The text of a message's content, a string or a list of parts.
+// The text in a message's content, which is a string or a list of parts.
 function textOf(content) {
   return Array.isArray(content) ? content.map((part) => part?.text ?? "").join("") : String(content ?? "");
 }
 
-// The first pictures of the prompt, as far as the messages themselves contain them.
+// The first pictures in the prompt. Only pictures that the messages themselves contain are shown.
 function picturesOf(sample) {
   const contents = Array.isArray(sample.prompt) ? sample.prompt.map((message) => message?.content) : [];
   const parts = contents.flatMap((content) => (Array.isArray(content) ? content : []));
@@ -256,7 +256,7 @@ function picturesOf(sample) {
   return [make("h2", {}, "Pictures of the prompt"), make("div", {}, ...shown)];
 }
 
-// Prompt and response with their maths set; nothing where there is none.
+// Prompt and response with rendered maths, or nothing if they contain no maths.
 function mathsOf(sample) {
   const prompt = Array.isArray(sample.prompt) ? sample.prompt.map((m) => textOf(m.content)).join("\n\n") : sample.prompt;
   const parts = [["Prompt with rendered maths", prompt], ["Response with rendered maths", sample.response]];
@@ -278,7 +278,7 @@ function folded(title, ...content) {
   return make("details", { class: "folded" }, make("summary", {}, title), make("div", {}, ...content));
 }
 
-// The tree of a composition: each item under the one that it belongs to, with its score where it was asked.
+// The tree of a composition. Each item is below its parent, with its score if the item was scored.
 function treeOf(members) {
   if (!members) return [];
   const top = make("ul", { id: "tree" });
@@ -339,7 +339,7 @@ function diff(expected, got) {
     make("div", {}, make("h3", {}, "expected"), wanted), make("div", {}, make("h3", {}, "got"), found));
 }
 
-// Lengths of the longest common subsequences of the two lists' ends.
+// Lengths of the longest common subsequences of all suffixes of the two lists.
 function lengths(left, right) {
   const table = Array.from({ length: left.length + 1 }, () => new Array(right.length + 1).fill(0));
   for (let i = left.length - 1; i >= 0; i--)

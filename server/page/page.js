@@ -1,4 +1,4 @@
-// The page at /: its tabs, its address, the token. What the tabs hold is in form.js and traffic.js.
+// The page at /: its tabs, its address, the token. form.js and traffic.js fill the tabs.
 
 import { $, TokenWanted, ask, onToken } from "./common.js";
 import { fillWith, offer, score, shared, show, problemLine, watchForm } from "./form.js";
@@ -18,14 +18,14 @@ async function start() {
   }
 }
 
-// Show what the address names: a tab, or a response of the traffic in the form.
+// Show the tab that the address names, or show a recent response in the form.
 async function follow() {
   const [name, id] = location.hash.slice(1).split("=");
   if (name === "traffic") return choose($("tab-traffic"));
   choose($("tab-try"));
   if (!id) return;
   try {
-    // A shared sample is not scored by itself: a link must not make somebody's browser run a program.
+    // A shared sample is not scored automatically, because opening a link must not run a program.
     if (name === "sample") return fillWith(shared(id));
     if (name !== "response") return;
     fillWith(await ask(`traffic/responses/${encodeURIComponent(id)}`));

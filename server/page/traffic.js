@@ -1,4 +1,4 @@
-// The tab of recent traffic: rates and distributions by reward, and the latest responses, filtered.
+// The tab for recent traffic: rates and distributions by reward, and the latest responses with filters.
 
 import { $, ask, draw, make, number, short } from "./common.js";
 
@@ -26,7 +26,7 @@ export async function refresh() {
   }
 }
 
-// Show rows in a table; on a narrow screen each figure stands by itself, under its column's name.
+// Show rows in a table. On a narrow screen, each value has its own line, labelled with the column's name.
 function fillIn(place, rows) {
   const names = [...place.querySelectorAll("th")].map((head) => head.textContent);
   for (const row of rows) [...row.children].forEach((cell, i) => (cell.dataset.name = names[i]));
@@ -46,7 +46,7 @@ export function watchFilters() {
 
 // --- rates ---------------------------------------------------------------------------------------------
 
-// A reward's row, and one for each of its data sources where there are several and they are asked for.
+// Rows for a reward: one for the reward and, if requested, one for each of its several data sources.
 function rowsOf(name, counted, sources) {
   const own = Object.entries(sources).filter(([, source]) => source.reward === name);
   if (own.length < 2) {
@@ -78,7 +78,7 @@ function rateRow(title, counted, kind = "") {
 
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
 
-// Samples per second over an axis of time, beside one of numbers.
+// Chart of samples per second, with a time axis and a number axis.
 function sparkline(values) {
   const [width, height, left, top, bottom] = [220, 52, 34, 8, 14];
   const most = Math.max(1, ...values);
@@ -94,7 +94,7 @@ function sparkline(values) {
     text(left, height - 3, "start", `${values.length} s ago`), text(width, height - 3, "end", "now"));
 }
 
-// Bars over an axis of scores, beside one of counts.
+// Bar chart of counts by score, with an axis for each.
 function histogram(scores) {
   if (!scores.length) return "–";
   const [width, height, left, right, top, bottom] = [220, 66, 40, 6, 8, 16];
