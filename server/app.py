@@ -258,7 +258,7 @@ def _pickled_program(rows: ServedRows, question: Question, scores: Sequence[Scor
 RUN_CODE = Exchange(_read_program, _pickled_program, has_status=True)
 """Exchange that decodes a program for the sandbox.
 
-Its pickled reply is read by the server itself, not by a client.
+The reply of the exchange is pickled, because the server itself reads it.
 """
 
 

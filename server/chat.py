@@ -34,7 +34,7 @@ _BARE_MARKER = re.compile(
 )
 """Pattern for the beginning of a turn in text without special tokens.
 
-They may have been removed in decoding, or the template may have none.
+Decoding may have removed the special tokens, or the template may have none.
 """
 
 _SPECIALS_FIRST = re.compile(rf"(?:\s*(?:{SPECIAL.pattern}))*")

@@ -99,7 +99,7 @@ class CurrentRequest:
 async def disconnected() -> Message:
     """Return a disconnect message.
 
-    This function replaces `receive` for requests that no longer depend on their client.
+    Requests that no longer depend on their client use this function as `receive`.
     """
     return {"type": "http.disconnect"}
 

@@ -49,7 +49,7 @@ class RequestWork(msgspec.Struct):
     instead: Score | None = None
     """Score given to all samples without a Score if scoring has failed.
 
-    These samples are not scored again.
+    Samples with this Score are not scored again.
     """
 
 

@@ -104,7 +104,7 @@ cached_task = functools.lru_cache(maxsize=256)(read_task)
 def task_folder(root: Path, name: Any) -> Path:
     """Return the folder of a row's task.
 
-    This is `root` if `root` contains a task, or else the folder `name` in `root`.
+    The task's folder is `root` if `root` contains a task, or else the folder `name` in `root`.
 
     Raises:
         InputError: The task does not exist.

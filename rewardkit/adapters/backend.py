@@ -74,8 +74,8 @@ _backends = _Backends()
 _of_parents: list[_Backends] = []
 """Scorers and clients that a forked child inherited.
 
-Their workers and connections belong to the parent. The child process neither uses nor closes these objects.
-It keeps references to them, because garbage collection would otherwise close them.
+The workers and connections of inherited objects belong to the parent process. The child process neither uses
+nor closes these objects. It keeps references to them, because garbage collection would otherwise close them.
 """
 
 

@@ -282,7 +282,7 @@ WITH_PICTURES: tuple[Rule, ...] = (
 )
 """Combinations of settings that are refused if a prompt has pictures.
 
-They are checked when the rows are read.
+These rules are checked when the rows are read.
 """
 SAID: tuple[Rule, ...] = (
     (

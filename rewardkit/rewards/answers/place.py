@@ -272,7 +272,7 @@ The word belongs to neither frame.
 _ENCLOSED = ("tags", "box")
 """Kinds of frames that enclose a value.
 
-These frames are never grouped with frames that are lines or sentences.
+Frames that enclose a value are never grouped with frames that are lines or sentences.
 """
 _JOINTS = ("or", "and", "或", "和")
 _LONGEST_JOINT = 60
