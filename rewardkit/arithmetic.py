@@ -20,7 +20,7 @@ MAX_BITS = 4_096
 _MAX_EXPONENT = 4_096
 _MAX_FACTORIAL = 500
 _DIGITS = 12
-"""Number of significant digits shown for a value that is not an integer."""
+"""Number of significant digits in the text of a value that is not an integer."""
 
 _TOKEN = re.compile(
     r"\s*(?:(\d+(?:\.\d*)?(?:[eE][+-]?\d{1,4})?|\.\d+)|([A-Za-z_]\w*)|(\*\*|//|[-+*/%^()!,]))"
@@ -37,7 +37,7 @@ class BadExpression(ValueError):
 
 
 Evaluate = Callable[[Mapping[str, Number]], Number]
-"""Function that evaluates part of an expression, given the values of its names."""
+"""Function that takes values by name and returns the value of one part of an expression."""
 
 
 def calculate(expression: str) -> str:

@@ -1,4 +1,4 @@
-"""Calls to reward functions. The arguments are chosen once, according to the functions' parameter names."""
+"""Calls to reward functions. Each call passes the arguments that the function's parameter names ask for."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ OF_A_BATCH: Given = {
 }
 
 _OF_VERL = ("data_source", "solution_str", "ground_truth", "extra_info")
-"""Names of the arguments that verl passes. A batch function receives them under plural names."""
+"""Names of the arguments that verl passes to a reward. A batch reward receives them under plural names."""
 
 _BY_PLACE = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -55,9 +55,9 @@ _BY_PLACE = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 def bound(function: Callable[..., Any], *, batch: bool) -> RewardCall:
     """Return a callable that invokes a reward function with the arguments that its signature asks for.
 
-    The parameters may be `(sample)`, `(sample, options)`, or any of the names in `OF_A_SAMPLE`, which include
-    the names that verl uses. For a batch they are `(samples)`, `(samples, options)`, or any of the names in
-    `OF_A_BATCH`.
+    A reward for one sample has the parameters `(sample)`, `(sample, options)`, or any of the names in
+    `OF_A_SAMPLE`, which include verl's names. A batch reward has the parameters `(samples)`,
+    `(samples, options)`, or any of the names in `OF_A_BATCH`.
 
     Raises:
         InputError: The function has an unknown parameter.
@@ -85,7 +85,7 @@ def parameters_of(function: Callable[..., Any]) -> list[Parameter]:
 
 
 def options_parameter(function: Callable[..., Any]) -> Parameter | None:
-    """Return the parameter that receives the options: the one named `options`, or else the second."""
+    """Return the parameter named `options`, or else the second parameter, which receives the options."""
     parameters = parameters_of(function)
     named = [one for one in parameters if one.name == "options"]
     return next(iter(named or parameters[1:2]), None)

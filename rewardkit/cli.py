@@ -66,14 +66,14 @@ COMMANDS = {name: summary for commands in TASKS.values() for name, summary in co
 
 
 class _ReaderGoneError(Exception):
-    """Signal that the reader of the output (such as `| head`) has exited. This is not an error."""
+    """Signal that the program that reads the output (such as `| head`) has exited. This is not an error."""
 
 
 @contextlib.contextmanager
 def _without_reader() -> Iterator[None]:
     try:
         yield
-    except BrokenPipeError:  # click would exit with status 1
+    except BrokenPipeError:  # click would exit with status 1 on this error
         raise _ReaderGoneError from None
     except SystemExit as stop:  # rich turns a broken pipe into SystemExit
         if isinstance(stop.__context__, BrokenPipeError):
@@ -144,7 +144,7 @@ def cli(debug: bool) -> None:
 
 
 def main() -> None:
-    """Run the command line and exit with its status. Entry point of the console script."""
+    """Run the command line and exit with its status. The console script calls this function."""
     sys.exit(run(sys.argv[1:]))
 
 
@@ -201,7 +201,7 @@ def _run(args: list[str], *, debug: bool) -> int:
 
 
 def _public(message: str) -> str:
-    """Return a message without secrets, and with both slashes of each address that was handled as a path."""
+    """Return a message without secrets. Restore the second slash of addresses that were parsed as paths."""
     return public_text(_ONE_SLASH.sub(r"\1://", message))
 
 
@@ -209,6 +209,6 @@ _ONE_SLASH = re.compile(r"(?<![\w./-])(https?|ftp|s3|gs|gcs|hf|sample):/(?=[^/\s
 
 
 def _discard_output() -> None:
-    """Discard buffered output, since flushing it when Python exits would fail again."""
+    """Discard buffered output, because flushing the output at exit would raise the same error again."""
     with contextlib.suppress(OSError):  # stdout may have no file descriptor
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,6 +1,6 @@
 """Digests of files that determine scores: sources, the local modules they import, and model folders.
 
-A digest depends only on the content of the files and not on their location. Digests therefore agree across
+A digest depends on the content of the files and not on their location, so digests can be compared across
 machines.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 _WHOLE_BYTES = 64 << 20
-"""Maximum size of a file that is read in full. Only pieces of larger files, such as weights, are read."""
+"""Maximum size of a file that is hashed in full. Of larger files, such as weights, only pieces are hashed."""
 _PIECES = 64
 _PIECE_BYTES = 1 << 16
 
@@ -25,8 +25,8 @@ def digest(content: bytes) -> str:
 def source_digests(path: Path, content: bytes | None = None) -> dict[str, str]:
     """Return digests of a Python file and of the local modules that it imports, by relative path.
 
-    Local modules are those in the file's folder or package. Every file of an imported package is included.
-    No code is run. Imports are found by parsing the source text.
+    Local modules are modules in the folder or the package of the Python file. If the file imports a package,
+    all files of that package are included. The function parses the source texts and runs no code.
 
     Args:
         path: Path of the Python file.
@@ -80,7 +80,7 @@ def _text(file: Path) -> bytes:
 
 
 def _beside(text: bytes, folders: Sequence[Path], own: Path) -> Iterator[Path]:
-    """Yield the files that a source text imports from `folders`, or relative to its `own` folder."""
+    """Yield the files that a source text imports from `folders`, or by relative imports from folder `own`."""
     absolute, relative = _imports(text)
     for name in sorted(absolute - {"rewardkit"}):
         yield from (file for folder in folders for file in _module_files(folder / name))
@@ -95,7 +95,7 @@ def _module_files(path: Path) -> list[Path]:
 
 
 def _imports(text: bytes) -> tuple[set[str], set[str]]:
-    """Return the top-level names in a source text's absolute imports and in its relative imports."""
+    """Return the top-level names that a source text imports absolutely, and those it imports relatively."""
     try:
         nodes = list(ast.walk(ast.parse(text)))
     except (SyntaxError, ValueError, RecursionError):

@@ -1,8 +1,8 @@
 """Tables of kinds (languages, log kinds, estimators, …) to which installed packages can add rows.
 
 A package adds a row with an entry point in the group `rewardkit.TABLE`. The entry point and the row have the
-same name. Packages are searched when a row that rewardkit does not ship is looked up, or when all rows of a
-table are listed. A row is imported on first use. docs/extending*.md show an example row for each table.
+same name. rewardkit searches the packages when it looks up a row that it does not ship, or when it lists all
+rows of a table. A row is imported on first use. docs/extending*.md show an example row for each table.
 """
 
 from __future__ import annotations
@@ -97,8 +97,9 @@ def installed_rows() -> Mapping[str, tuple[AddedRow, ...]]:
             package = EXTRAS if extra else f"{distribution.name} {distribution.version}"
             table = entry.group.removeprefix(PREFIX)
             target = f"{entry.module}:{entry.attr}" if entry.attr else entry.module
-            # A build may leave outdated metadata next to the source, so a distribution can occur twice.
-            # Like Python, use the distribution that comes first on the path.
+            # A build may leave outdated metadata next to the source, so the search can find a distribution
+            # twice.
+            # Python imports the distribution that comes first on the path, so this code uses the same one.
             found.setdefault(
                 (distribution.name.lower(), table, entry.name), AddedRow(table, entry.name, target, package)
             )

@@ -1,7 +1,7 @@
 """Record of internal errors (faults) that responses trigger. Each kind is counted, and logged once.
 
-A response must not be able to choose its own status. Callers therefore score a response that triggers a fault
-as wrong, and the log informs the maintainers. This module only records faults.
+A response must not be able to choose its own status. Callers therefore score a response as wrong if it
+triggers a fault, and the log informs the maintainers of the fault. This module only records faults.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ _MAX_KINDS = 1_000
 _SHOWN = 300
 """Maximum number of characters of the input in a log message."""
 _FRAMES = 20
-"""Number of frames in a log message. A `RecursionError` has a thousand."""
+"""Number of traceback frames in a log message. A `RecursionError` has a thousand frames."""
 
 Kind = tuple[str, str, str, int]
-"""Place that recorded a fault, name of the exception's class, and file and line that raised the exception."""
+"""Module that noted the fault, class name of the exception, and file and line where it was raised."""
 
 COUNTS: Counter[Kind] = Counter()
 """Number of faults in this process, by kind."""

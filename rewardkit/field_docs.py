@@ -1,4 +1,4 @@
-"""Docstrings of dataclass fields: the strings below the fields, which document options and settings."""
+"""Docstrings of dataclass fields. The docstring of an option or a setting is the string below its field."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from textwrap import dedent
 
 
 def field_docs(of: type) -> dict[str, str]:
-    """Return the string below each field of a dataclass and its base dataclasses, each as one line.
+    """Return the docstring of each field in a dataclass and its base classes, each as one line.
 
-    Fields without a string, and classes whose source cannot be found, are left out.
+    The result omits fields without a docstring and classes whose source cannot be found.
     """
     found: dict[str, str] = {}
     for kind in reversed(of.__mro__):
@@ -27,7 +27,7 @@ def field_docs(of: type) -> dict[str, str]:
 def _documented(kind: type) -> dict[str, str]:
     try:
         source = dedent(inspect.getsource(kind))
-    except (OSError, TypeError):  # the class was defined interactively or created at run time
+    except (OSError, TypeError):  # the class was created interactively or at run time
         return {}
     (statement,) = ast.parse(source).body
     return dict(_strings(statement.body)) if isinstance(statement, ast.ClassDef) else {}

@@ -12,13 +12,13 @@ GROUP_KEYS = ("group", "uid", "prompt_id")
 """Keys of `extra_info` that may name the group of a sample, in order of precedence."""
 
 LOOKS_AT_GROUPS = "looks at all responses to a prompt at once"
-"""Phrase in every message about a group reward that was given a single response."""
+"""Phrase in every error message about a group reward that received only one response."""
 
 
 def group_of(sample: Sample) -> str:
     """Return the key of a sample's group, which all samples of the group share.
 
-    The key is the group named by the row or by `extra_info`. If neither names a group, the key consists of
+    The key is the group that the row or its `extra_info` names. If neither names a group, the key consists of
     the data source, prompt and ground truth.
     """
     if sample.group is not None:

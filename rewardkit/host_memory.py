@@ -1,4 +1,4 @@
-"""Memory of this machine, or of the container if it has a limit."""
+"""Memory of this machine, or of this process's container if the container has a memory limit."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ CGROUPS = (
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
     ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
 )
-"""Files with the memory limit and the memory in use of a container."""
+"""Pairs of files that contain the memory limit and the memory use of a container (cgroup v2, cgroup v1)."""
 
 
 def total_bytes() -> int:
-    """Return the memory of the machine, or of the container if its limit is lower."""
+    """Return the total memory of the machine, or the container's memory limit if the limit is lower."""
     found = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
     for limit, _ in CGROUPS:
         with contextlib.suppress(OSError, ValueError):  # without a limit, the file contains "max"
@@ -23,7 +23,7 @@ def total_bytes() -> int:
 
 
 def available_bytes() -> int:
-    """Return the memory that is free, or that the container may still use if that is less."""
+    """Return the free memory of the machine, or the rest of the container's limit if the rest is smaller."""
     found = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
     with contextlib.suppress(OSError, ValueError, StopIteration):
         lines = Path("/proc/meminfo").read_text().splitlines()

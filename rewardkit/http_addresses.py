@@ -1,13 +1,13 @@
-"""Addresses of services and fields of requests that, by construction, never show their secrets.
+"""Types for addresses of services and request fields. Printing or storing such an object hides its secrets.
 
-When printed, encoded or stored, an `Address` contains only its public part, and `RequestFields` contain only
-sampling parameters. Code that sends a request has to access the secret parts explicitly. This module sends
-nothing.
+The printed, encoded or stored form of an `Address` contains only its public part, and that of
+`RequestFields` contains only sampling parameters. Code that sends a request has to access the secret parts
+explicitly. This module sends nothing.
 
-Secrets are not recognised by names such as `key` or `token`. Instead, only the following is public: the
-scheme, host, port and path of an address, and the numbers and booleans in request fields whose names are in
-`SAMPLING`. Everything else is left out, even from digests, because a short secret can be guessed from its
-digest.
+The module does not recognise secrets by names such as `key` or `token`. Instead, it treats only the
+following as public: the scheme, host, port and path of an address, and the numbers and booleans in request
+fields whose names are in `SAMPLING`. Even digests leave out everything else, because an attacker can guess a
+short secret from its digest.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SAMPLING = frozenset(
     | {"frequency_penalty", "repetition_penalty", "length_penalty", "use_beam_search", "ignore_eos"}
     | {"chat_template_kwargs", "enable_thinking", "thinking", "thinking_budget"}
 )
-"""Request fields that can change a response. Their numbers and booleans are not secret."""
+"""Request fields that can change a response. Numbers and booleans in these fields are not secret."""
 
 NOT_RECORDED = "(not recorded)"
 """Placeholder in records for a text that may be secret."""
@@ -34,11 +34,11 @@ _SHORTEST = 4
 
 _SCHEME = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:)?//")
 _NAMED = re.compile(r"(?<!\S)[^\s/@:]*:[^\s/@]*@")
-"""Pattern of a user name and password that are not preceded by a scheme."""
+"""Pattern of `user:password@` without a scheme before it."""
 _MARKS = re.compile("://|@")
 _IN_TEXT = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s\"<>]*|//[^\s/\"<>]*@[^\s\"<>]*")
 _BEHIND = re.compile(r"[\])}'`,;:.!]*$")
-"""Pattern of punctuation that follows an address in a sentence."""
+"""Pattern of punctuation marks that end a sentence or a bracket after an address."""
 
 
 def _public(given: str) -> str:
@@ -48,7 +48,7 @@ def _public(given: str) -> str:
     rest = given[scheme.end() :]
     host = re.split(r"[/?#]", rest, maxsplit=1)[0]
     port = host.rpartition("@")[2].rpartition("]")[2].partition(":")[2]
-    # If a password contains a slash or a question mark, the apparent port is not a number.
+    # The text after the first colon is not a port number if a password contains a slash or a question mark.
     held = host if "@" in host or not port or port.isdecimal() else rest
     rest = rest[len(held.rpartition("@")[0]) + ("@" in held) :]
     return given[: scheme.end()] + re.split(r"[?#]", rest, maxsplit=1)[0]
@@ -73,7 +73,7 @@ class Address(str):
 
     @property
     def given(self) -> str:
-        """Complete address including secrets, for connecting or downloading. Never show it."""
+        """Complete address including its secrets, for connecting to the service. Never print or store it."""
         return self._given
 
     @property
@@ -86,7 +86,8 @@ class Address(str):
         return f"Basic {base64.b64encode(f'{name}:{password}'.encode()).decode()}"
 
     def request_url(self, path: str = "", *, without: str = "") -> str:
-        """Return the URL for a request, with any query but without user name and password. Never show it.
+        """Return the URL for a request, including its query and excluding user name and password. Never show
+        it.
 
         Args:
             path: Path to append to the address, with a leading slash and optionally with a query.
@@ -253,7 +254,7 @@ def recorded_options(options: Mapping[str, Any], sources: Iterable[str]) -> dict
     """Return the options of a user's function in a form that may be recorded.
 
     Numbers, booleans, and texts that occur as a word in the function's source texts (`sources`) are kept. Any
-    other text may be a secret key and is replaced by `NOT_RECORDED`.
+    other text may be a secret key, so `NOT_RECORDED` replaces it.
     """
     joined = "\n".join(sources)
 
@@ -271,7 +272,7 @@ def recorded_options(options: Mapping[str, Any], sources: Iterable[str]) -> dict
 
 
 def revealed(value: Any) -> Any:
-    """Return a value with complete addresses and request fields, for comparison in memory. Never show it."""
+    """Return a value with complete addresses and request fields, to compare it in memory. Never show it."""
     if isinstance(value, Address):
         return value.given
     if isinstance(value, Mapping):

@@ -9,9 +9,9 @@ from email.utils import parsedate_to_datetime
 RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 """Statuses after which a retry may succeed."""
 BUSY = RETRIED - {500} | {421}
-"""Statuses after which the same request may succeed later or elsewhere, whatever it contains."""
+"""Statuses after which the same request may succeed later or on another server."""
 NOT_BEGUN = frozenset({429, 502, 503, 504})
-"""Statuses after which even a request that must not be executed twice may be retried."""
+"""Statuses after which the client may retry even a request that must not be executed twice."""
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float:

@@ -1,8 +1,8 @@
-"""Automatic closing of connections that stay open as long as their event loop.
+"""Automatic closing of HTTP connections when the event loop that uses them ends.
 
-Connections are closed when their loop is shut down, as at the end of `asyncio.run`, or else when the process
-exits. Otherwise aiohttp would end a program's output with "Unclosed client session". This module sends
-nothing.
+The connections are closed when their loop is shut down, as at the end of `asyncio.run`, or else when the
+process exits. Without this module, aiohttp would print "Unclosed client session" when a program ends. The
+module itself sends no requests.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ class Connections(Protocol):
 
 
 class _KeptConnections:
-    """Connections, their loop, and the generator that closes them when the loop is shut down."""
+    """Connections with their event loop and the generator that closes them when that loop is shut down."""
 
     def __init__(self, connections: Connections, loop: asyncio.AbstractEventLoop) -> None:
         self.connections = connections
         self.loop = loop
         self.closing = _closing(connections)
-        with contextlib.suppress(StopIteration):  # the loop registers a generator that has started
+        with contextlib.suppress(StopIteration):  # the loop only registers a generator that has started
             self.closing.__anext__().send(None)
 
 
 _kept: list[_KeptConnections] = []
 _of_parents: list[_KeptConnections] = []
-"""Connections that this process inherited by a fork and that still belong to its parent."""
+"""Connections that this process inherited by a fork and that its parent process still uses."""
 
 
 def end_with_loop(connections: Connections) -> None:

@@ -1,7 +1,7 @@
 """Conversion of rows to Samples. Fields are found under their various names, and their values are converted.
 
-Files, trainers' columns, requests and the trainer's own data are all read with this module. The module works
-on names and plain values; `rewardkit.tables` finds the same names in Arrow tables.
+This module reads rows from files, trainers' columns, requests and the trainer's own data. It works on names
+and plain values; `rewardkit.tables` finds the same names in Arrow tables.
 """
 
 from __future__ import annotations
@@ -59,15 +59,16 @@ GROUND_TRUTH = (
 PROMPT = ("prompt", "input")
 EXTRA_INFO = ("extra_info",)
 GROUP = "prompt_id"
-"""Names of each field, in order of precedence. The first name found in a table or row is used. A dot reaches
-into a struct. Less clear names, which occur in third-party logs, are in `logs.naming`."""
+"""Names of each field, in order of precedence. The first name that a table or row has is used. A dot in a
+name separates a struct from its field. `logs.naming` lists less clear names, which occur in third-party
+logs."""
 PAIRS = "pairs"
-"""Data source of pairs without one, and the name of their subset."""
+"""Data source of preference pairs whose rows name none, and the name of the subset of such pairs."""
 AUDIT = "audit"
-"""Field of `extra_info` with the flags of `rewardkit audit --flag`: a list of names from `FLAGS`."""
+"""Name of the `extra_info` field in which `rewardkit audit --flag` lists the flags from `FLAGS` of a row."""
 FLAGS = ("weak_tests", "pays_constant", "denies_reference")
-"""Flags of rows: a wrong program passes the tests, a constant response is paid, or the reference solution is
-not."""
+"""Flags of rows. `weak_tests`: a wrong program passes the tests. `pays_constant`: the reward pays a constant
+response. `denies_reference`: the reward does not pay the reference solution."""
 IMAGES = ("images", "image")
 """Usual names of image columns."""
 MEDIA = (*IMAGES, "videos", "video", "audio", "audios")
@@ -78,7 +79,7 @@ class Fields(NamedTuple):
     """Field values of one row, before conversion."""
 
     response: Any
-    """One response or several, as texts or chat messages."""
+    """One response or several responses, each a text or chat messages."""
     ground_truth: Any = None
     prompt: Any = None
     data_source: Any = None
@@ -89,7 +90,7 @@ class Fields(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RowNames:
-    """Names of the fields in one table. A name is None if the table does not have the field."""
+    """Names of the fields in one table. The value is None for a field that the table does not have."""
 
     data_source: str | None = None
     response: str | None = None
@@ -102,7 +103,7 @@ class RowNames:
     """Name of a separate column that identifies the prompt."""
 
     def read(self, row: Any) -> Fields:
-        """Return the values that a row has under these names."""
+        """Return the values that a row has in the fields with these names."""
         extra_info = value_at(row, self.extra_info)
         if self.choices is not None:
             extra_info = {"choices": value_at(row, self.choices), **plain_mapping(extra_info)}
@@ -138,7 +139,8 @@ def first_of(names: Sequence[str], has: Callable[[str], bool]) -> str | None:
 
 
 def has_value(row: Any, name: str) -> bool:
-    """Return True if a row has a possibly dotted name, even with a null value. `a.0.b` reaches into lists."""
+    """Return True if a row has a field with this name, even if the value is null. `a.0.b` reaches into
+    lists."""
     if _holds(row, name):
         return True
     head, dot, rest = name.partition(".")
@@ -146,7 +148,8 @@ def has_value(row: Any, name: str) -> bool:
 
 
 def value_at(row: Any, name: str | None) -> Any:
-    """Return the value of a possibly dotted name, or None if the row lacks it. `a.0.b` reaches into lists."""
+    """Return the row's value for a possibly dotted name, or None if it has none. `a.0.b` reaches into
+    lists."""
     if name is None:
         return None
     if _holds(row, name):
@@ -166,7 +169,7 @@ def values_at(rows: Sequence[Any], name: str) -> list[Any]:
 
 
 def _holds(holder: Any, key: str) -> bool:
-    if isinstance(holder, (dict, Mapping)):  # checking for dict first is four times as fast for dicts
+    if isinstance(holder, (dict, Mapping)):  # for dicts, this is four times as fast as `Mapping` alone
         return key in holder
     is_place = isinstance(holder, list | tuple) and key.isascii() and key.isdecimal()
     return is_place and int(key) < len(holder)
@@ -177,7 +180,7 @@ def _member(holder: Any, key: str) -> Any:
 
 
 def to_sample(data_source: Any, response: Any, ground_truth: Any, prompt: Any, extra_info: Any) -> Sample:
-    """Create a Sample from one row's values of any types. Missing texts become empty.
+    """Create a Sample from one row's values, which may have any types. Missing texts become empty texts.
 
     Raises:
         NoResponseError: The response contains nothing that the model wrote (see `response_text`).
@@ -209,7 +212,7 @@ def sample_of(data_source: Any, response: Any, ground_truth: Any, prompt: Any, e
 
 
 def ground_truth_text(value: Any) -> str | None:
-    """Return a ground truth as the string that rewards expect, or None for None and NaN.
+    """Return a ground truth as the string that rewards expect. None and NaN give None.
 
     A text is returned unchanged, a number is written in decimal (a whole number without `.0`), and any other
     value is encoded as JSON.
@@ -229,7 +232,7 @@ def ground_truth_text(value: Any) -> str | None:
 
 
 def response_text(value: Any) -> str | None:
-    """Return the text that the model wrote, or None for None and NaN.
+    """Return the text that the model wrote. None and NaN give None.
 
     The value may be a text, a message's content, chat messages (all texts from the assistant are returned) or
     an API response. Tool calls in the last message are returned as JSON. Earlier calls are left out, since
@@ -255,7 +258,7 @@ def response_text(value: Any) -> str | None:
 
 
 def _list_text(held: list[Any]) -> str:
-    """Return the text that the model wrote in a list that represents one response."""
+    """Return the text that the model wrote, read from a list that represents one response."""
     if not held:
         raise NoResponseError("the list of responses is empty")
     if is_content(held):
@@ -270,10 +273,11 @@ def _list_text(held: list[Any]) -> str:
 
 
 def responses_of(value: Any) -> list[Any] | None:
-    """Return the responses if a row has several, each as a text or chat messages, or None for one response.
+    """Return the responses of a row that has several, or None if the row has one response.
 
-    A list of texts, of message lists or of API responses counts as several responses, and so does an API
-    response with several choices. A list of messages is one response.
+    Each response is a text or a list of chat messages. A list of texts, message lists or API responses
+    counts as several responses, and so does an API response with several choices. A list of messages is one
+    response.
 
     Raises:
         NoResponseError: The value is a list of numbers, which may be tokens, or an API response without any
@@ -297,9 +301,10 @@ def responses_of(value: Any) -> list[Any] | None:
 def prompt_of(value: Any) -> str | list[Message] | None:
     """Return a prompt in the form that Sample requires: a text, or chat messages as plain data.
 
-    Message content that is only text becomes a string, even if it was given in parts. The prompt may also be
-    a single message outside a list, or a text with messages as JSON (as in tables without lists, such as
-    CSV).
+    Message content that is only text becomes a string, even if the message gives it in parts. The prompt may
+    also be a single message outside a list, or a text that contains messages as JSON. Tables without lists,
+    such
+    as CSV, store messages in this form.
     """
     if value is None or isinstance(value, str):
         held = messages_in(value) if value and value[0] == "[" else None

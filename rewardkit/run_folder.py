@@ -1,7 +1,8 @@
-"""Folder that the processes of a run on one machine share, for example to count their spending together.
+"""Folder that all processes of one run share on a machine, for example to add up their spending.
 
-The first process of a run names the folder in the environment, which its child processes inherit. The folder
-is created when a process first needs it, and deleted when the first process exits.
+The first process of a run sets an environment variable to the folder's path, and its child processes inherit
+the variable. A process creates the folder on first use, and the first process deletes the folder when it
+exits.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from pathlib import Path
 from rewardkit.errors import InputError
 
 VARIABLE = "REWARDKIT_RUN_FOLDER"
-"""Name of the environment variable, whose value is the name of the machine, a colon and the path."""
+"""Environment variable whose value consists of the machine's name, a colon and the path of the folder."""
 
 
 def name_run_folder() -> None:
-    """Name the folder of this run, unless the environment names one.
+    """Set the environment variable to a new folder for this run, unless the variable is already set.
 
-    Call it before starting the processes that may share the folder.
+    Call this function before starting the processes that may share the folder.
     """
     if VARIABLE not in os.environ:
         path = Path(tempfile.gettempdir(), f"rewardkit-run-{secrets.token_hex(8)}")
@@ -57,5 +58,5 @@ def run_folder() -> Path:
 
 
 def _delete(folder: Path, creator: int) -> None:
-    if os.getpid() == creator:  # a forked process inherits the registration
+    if os.getpid() == creator:  # a forked process inherits the exit handler but must not delete the folder
         shutil.rmtree(folder, ignore_errors=True)

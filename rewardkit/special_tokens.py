@@ -1,7 +1,7 @@
-"""Special tokens in decoded texts: ends of turns, padding and thoughts.
+"""Special tokens in decoded texts: tokens that end turns, pad texts, or enclose reasoning ("thoughts").
 
-This module only recognises the tokens. The server's chat templates define their role in turns. All code that
-separates a model's thoughts from its answer uses this module.
+This module only recognises the tokens, while the server's chat templates define their role in turns. All
+code that separates a model's reasoning from its answer uses this module. A thought is a reasoning block.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ THOUGHTS = (
     ("<|inner_prefix|>", "<|inner_suffix|>"),
     ("<|thinking|>", "<|/thinking|>"),
 )
-"""Pairs of tags that open and close a thought, as written by various model families."""
+"""Pairs of tags that open and close a reasoning block, as the various model families write them."""
 _CLOSING_OF = dict(THOUGHTS)
 _TAGS = [tag for form in THOUGHTS for tag in form]
 _TAGS_BY_SIGN = {
@@ -32,10 +32,10 @@ _TAGS_BY_SIGN = {
 _THOUGHT_TAG = re.compile(
     "|".join(f"{re.escape(sign)}(?:{'|'.join(map(re.escape, rest))})" for sign, rest in _TAGS_BY_SIGN.items())
 )
-"""Pattern of all these tags. Grouping the tags by their first characters makes the pattern twice as fast."""
+"""Pattern of all these tags. Grouping the tags by their first characters doubles the speed of the search."""
 _OF_THOUGHTS = "|".join(re.escape(tag[2:-2]) for tag in _TAGS if tag.startswith("<|"))
 _CLOSING = rf"(?:end_of_(?:box|solution|answer)|/?answer|answer_end|{_OF_THOUGHTS})"
-"""Pattern of tokens that close an earlier token, or belong to a thought, and do not end the text."""
+"""Pattern of tokens that close an earlier token or belong to a reasoning block. They do not end the text."""
 SPECIAL = re.compile(
     r"<(?:\|[^|<>\s]{1,40}\|>|｜[^｜<>\s]{1,40}｜>|/?s>|(?:bos|eos|pad|unk|sop|end_of_turn)>)"
     r"|\[/?(?:gMASK|SYSTEM_PROMPT|PAD|UNK|BOS|EOS)\]|\[\|(?:assistant|endofturn|user|system)\|\]"
@@ -47,14 +47,14 @@ END_OF_TEXT = re.compile(
     r"|<(?:s|eos|eot|eod|pad|EOS|EOT|PAD|endoftext|end_of_text|end_of_turn|start_of_turn|seed:eos|/longcat_s"
     r"|SPECIAL_\d{1,3}|extra_id_1)>"
 )
-"""Pattern of tokens that end a response wherever they occur. It excludes tokens that introduce the following
-text (a box, a channel, a call, a solution)."""
+"""Pattern of tokens that end a response wherever they occur. The pattern excludes tokens that introduce the
+text after them, such as the token before a tool call."""
 _ELSEWHERE_TEXT = (
     r"</?(?:eos|eot|eod|EOS|EOT|EOD|PAD|UNK|endoftext|end_of_text|start_of_turn|end_of_utterance"
     r"|im_end|eom|eot_id|eos_token|pad_token)>|\[(?:SEP|EOT)\]"
 )
-"""Pattern of texts that act as end tokens at the end of a response and are ordinary text elsewhere. Mask
-tokens are not included, since no model ends or pads a response with them."""
+"""Pattern of texts that are end tokens at the end of a response and ordinary text elsewhere. The pattern
+excludes mask tokens, because no model ends or pads a response with them."""
 _OPENING = re.compile(
     r"\s*(?:(?:<s>|<bos>|<seed:bos>|\[gMASK\]\s?(?:<sop>|sop\b)?|<\|(?:START_OF_TURN_TOKEN|bom)\|>)\s*)*"
     r"(?:<\|(?:assistant|ASSISTANT|CHATBOT_TOKEN|hy_Assistant|assistant_start)\|>|<｜(?:hy_)?Assistant｜>"
@@ -71,10 +71,10 @@ _SIGNS = (">", "]")
 
 
 def strip_end(text: str) -> str:
-    """Remove special tokens (end of turn, padding) and white space between them from a response's end.
+    """Remove special tokens and the white space between them from the end of a response.
 
-    A token may be repeated any number of times, but only a limited number of runs of different tokens is
-    removed.
+    The function removes end-of-turn and padding tokens. A token may be repeated any number of times, but only
+    a limited number of runs of different tokens is removed.
     """
     kept = len(text)
     for _ in range(_MOST_RUNS):
@@ -93,16 +93,17 @@ def strip_end(text: str) -> str:
 
 
 def strip_start(text: str) -> str:
-    """Remove the tokens that open the model's turn, in case a response repeats the end of its prompt."""
+    """Remove the tokens that open the model's turn, which some responses repeat from the end of the
+    prompt."""
     opening = _OPENING.match(text)
     return text[opening.end() :] if opening and not opening[0].isspace() else text
 
 
 def behind_thoughts(text: str) -> str | None:
-    """Return the text after the last thought, or the whole text if it has no thoughts.
+    """Return the text after the last reasoning block, or the whole text if it has no reasoning block.
 
-    The result is None if a thought is still open at the end of the text. A closing tag without an opening tag
-    ends a thought that the prompt opened. Tags within a thought are part of it.
+    The result is None if a reasoning block is still open at the end of the text. A closing tag without an
+    opening tag ends a reasoning block that the prompt opened. Tags inside a reasoning block are part of it.
     """
     thoughts, is_open = _thoughts(text)
     if is_open:
@@ -111,43 +112,46 @@ def behind_thoughts(text: str) -> str | None:
 
 
 def outside_thoughts(text: str) -> str:
-    """Return the text outside all thoughts, including calls or programs between thoughts.
+    """Return the text outside all reasoning blocks, including calls or programs between the blocks.
 
-    A thought without a closing tag extends to the end of the text. A closing tag without an opening tag ends
-    a thought that the prompt opened, so all text before the tag is part of the thought. Tags within a thought
-    are part of it.
+    A reasoning block without a closing tag extends to the end of the text. A closing tag without an opening
+    tag ends a block that the prompt opened, so all text before the tag is part of the block. Tags inside a
+    reasoning block are part of it.
     """
     thoughts, _ = _thoughts(text)
     return "\n".join(piece for piece in _between(text, thoughts) if piece.strip()) if thoughts else text
 
 
 def thoughts_and_said(text: str) -> tuple[str, str]:
-    """Return the thoughts of a text, including their tags, and the text without them.
+    """Return the reasoning blocks of a text with their tags, and the text without these blocks.
 
-    A thought must have both tags, unless it is at the beginning of the text and the prompt opened it. Any
-    other tag may be part of an argument of a tool call.
+    A reasoning block must have both tags, except a block at the beginning of the text that the prompt opened.
+    Any other tag may be part of an argument of a tool call.
     """
     thoughts, _ = _thoughts(text, pairs_only=True)
     return "".join(text[start:end] for start, end in thoughts), "".join(_between(text, thoughts))
 
 
 def begins_with_thought(text: str) -> bool:
-    """Return True if a text begins with the opening tag of a thought."""
+    """Return True if a text begins with the opening tag of a reasoning block."""
     return text.lstrip().startswith(tuple(opening for opening, _ in THOUGHTS))
 
 
 def behind_first_thought(text: str) -> str:
-    """Return the text after its initial thought, or the whole text if it does not begin with a thought."""
+    """Return the text after its initial reasoning block, or the whole text if it begins with other text."""
     begun = text.lstrip()
     closing = next((closing for opening, closing in THOUGHTS if begun.startswith(opening)), None)
     return text if closing is None else begun.partition(closing)[2]
 
 
 def _thoughts(text: str, *, pairs_only: bool = False) -> tuple[list[tuple[int, int]], bool]:
-    """Return the start and end of each thought in a text, and True if the last thought is still open.
+    """Return the start and end of each reasoning block, and True if the last block is still open.
 
-    An opening tag without a closing tag begins a thought that extends to the end. If other words precede the
-    tag and a closing tag of a different form follows, the tag is part of a thought that the prompt opened.
+    An opening tag without a closing tag begins a block that extends to the end of the text. The tag is
+    instead
+    part of a block that the prompt opened if other words precede the tag and a closing tag of a different
+    form
+    follows it.
     """
     found: list[tuple[int, int]] = []
     endless: set[str] = set()
@@ -167,7 +171,7 @@ def _thoughts(text: str, *, pairs_only: bool = False) -> tuple[list[tuple[int, i
             position = end + len(closing)
             found.append((tag.start(), position))
             continue
-        endless.add(closing)  # searching for the tag again would take quadratic time
+        endless.add(closing)  # a second search for this tag would take quadratic time
         if not pairs_only:
             open_at = tag.start() if open_at is None else open_at
             if found or not is_prompted:
@@ -185,7 +189,7 @@ def _between(text: str, spans: Sequence[tuple[int, int]]) -> list[str]:
 
 
 def _is_data(token: str, text: str, start: int) -> bool:
-    """Return True if an apparent token closes an element (`<eos>2</eos>`) or is a value (`tokens: [PAD]`)."""
+    """Return True if a token is the end of an element (`<eos>2</eos>`) or a value (`tokens: [PAD]`)."""
     if token.startswith("["):
         return text[max(0, start - 2) : start].rstrip(" ").endswith((":", "="))
     return token.startswith("</") and token != "</s>" and text.find(f"<{token[2:]}", 0, start) >= 0

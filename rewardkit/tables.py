@@ -1,4 +1,4 @@
-"""Access to columns of Arrow tables by name. A dot reaches into a struct or a list."""
+"""Access to columns of Arrow tables by name. A dot in a name separates a struct or list from its item."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from rewardkit.rows import RowNames, find_names
 
 
 def names_in(schema: pa.Schema) -> RowNames:
-    """Return the names that the fields of a Sample have in a table with this schema."""
+    """Return the names of the Sample fields in a table with this schema."""
     return find_names(lambda name: type_of(schema, name) is not None)
 
 
 def type_of(schema: pa.Schema, name: str) -> pa.DataType | None:
-    """Return the type of a column, or of a dotted name within a column, or None if it does not exist."""
+    """Return the type of a column, or of an item within a column for a dotted name. Return None if none
+    exists."""
     if name in schema.names:
         return schema.field(name).type
     head, _, rest = name.partition(".")
@@ -32,7 +33,7 @@ def type_of(schema: pa.Schema, name: str) -> pa.DataType | None:
 
 
 def column_of(table: pa.Table | pa.RecordBatch, name: str) -> pa.Array | pa.ChunkedArray:
-    """Return a column, or the struct field or list item that a dotted name reaches within a column."""
+    """Return the column with this name, or for a dotted name the struct field or list item in a column."""
     if name in table.schema.names:
         return table.column(name)
     head, *rest = name.split(".")

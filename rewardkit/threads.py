@@ -1,4 +1,4 @@
-"""Work in daemon threads, which do not keep the process from exiting."""
+"""Functions that run in daemon threads, which do not keep the process from exiting."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def in_thread(work: Callable[[], T], name: str) -> Future[T]:
-    """Run a function in a new daemon thread. The future gets its result or exception."""
+    """Run a function in a new daemon thread, and return a future for the function's result or exception."""
     ended: Future[T] = Future()
 
     def run() -> None:

@@ -25,19 +25,21 @@ STATUSES: tuple[Status, ...] = ("ok", "timeout", "error", "invalid")
 
 
 COST_PARTS = ("calls", "cached", "asked_again", "input_tokens", "output_tokens", "cost_usd", "over_budget")
-"""Parts of a Score that report the cost of calling models: the numbers of requests answered by a server and
-by the cache, the number of these that asked again for a verdict, tokens, US dollars as far as prices are
-known, and the number of requests that the budget did not allow. A failed Score may have these parts too."""
+"""Parts of a Score that report the cost of calling models: the number of requests that a server answered, the
+number that the cache answered, the number that asked again for a verdict, tokens, US dollars, and the number
+of requests beyond the budget. The dollars include only models with a known price. A failed Score may also
+have
+these parts."""
 
 OVERRULED = "overruled"
-"""Part of a composition's Score that is 1 if a model accepted a response that a rule had not accepted."""
+"""Name of the composition part that is 1 if a model accepted a response that a rule had not accepted."""
 
 UNDECIDED = "undecided"
-"""Part of a Score that is 1 if the reward could not read or compare the answer and scored it as wrong.
-Metrics count these responses, and a composition passes them on to its next item."""
+"""Name of the Score part that is 1 if the reward could not read or compare the answer and scored it as wrong.
+Metrics count these responses, and a composition passes such a response on to its next item."""
 
 COSTS = frozenset(COST_PARTS)
-"""Set of the cost parts. `COSTS <= parts.keys()` is true if a Score reports the cost of calling models."""
+"""Names of the cost parts. `COSTS <= parts.keys()` is true if a Score reports the cost of calling models."""
 
 
 class Sample(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, forbid_unknown_fields=True):
@@ -51,9 +53,11 @@ class Sample(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, forbid_u
         prompt: Text or list of chat messages, or None if not given.
         extra_info: Other values of the row by name, for rewards that read them.
         group: Identity of the prompt within the data source. If None, the prompt itself identifies the group.
-        known: Score that the row already has, for example because a tool failed in the episode, because the
-            row has no response, or because the episode was scored while it ran. Every scorer returns it
-            unchanged. None if the response has to be scored.
+        known: Score that the row already has, or None if the response has to be scored. The row has a Score
+        if
+            a tool failed in the episode, if the row has no response, or if the episode was scored while it
+            ran.
+            Every scorer returns this Score unchanged.
     """
 
     data_source: str
@@ -72,7 +76,8 @@ FIELD_TYPES: dict[str, tuple[type, ...]] = {
     "group": (str, type(None)),
     "known": (type(None),),
 }
-"""Types of each field of a Sample that has to be scored. Types of contained values are not listed."""
+"""Allowed types of each field in a Sample to score. The types of list items and dict values are not
+checked."""
 
 
 def fits(sample: Sample) -> bool:
@@ -91,7 +96,8 @@ def with_exact_texts(sample: Sample) -> Sample:
 
 
 def exact_text(text: str) -> str:
-    """Return a text as a plain `str` with the same characters. For a subclass, `str(text)` may differ."""
+    """Return a text as a plain `str` with the same characters, because `str(text)` may differ for a
+    subclass."""
     return str.__str__(text)
 
 

@@ -1,8 +1,8 @@
-"""Users' Python files. All processes import the version that the first process read.
+"""Import of users' Python files. All processes import the version that the first process read.
 
-A process that starts later gets the same source text as the others, even if the file has changed in the
-meantime. The same applies to modules that the file imports from its own folder, which are found in the same
-way as modules next to a script. The modules that call these functions decide how to use the files.
+A process that starts later gets the source text that the first process read, even if the file has changed
+since then. The same applies to modules in the file's folder that the file imports. Python finds such a module
+in the same way as a module next to a script. The callers of these functions decide how to use the files.
 """
 
 from __future__ import annotations
@@ -45,11 +45,12 @@ class _UserFileLoader(SourceFileLoader):
         return self.source
 
     def path_stats(self, path: str) -> dict[str, Any]:
-        raise OSError  # prevents reading and writing of bytecode files
+        raise OSError  # this error makes Python neither read nor write a bytecode file
 
 
 class _UserFileFinder:
-    """Finder for modules in the folders of users' files, which keeps the source text that it has read.
+    """Finder for modules in the folders of users' files. It keeps the source text of each module that it
+    read.
 
     A module that also exists in the standard library or in an installed package is imported from there.
     """
@@ -116,7 +117,7 @@ def import_as_read(files: Iterable[UserFile]) -> None:
 
 
 def user_reward_file(function: Callable[..., Any]) -> UserFile | None:
-    """Return the user's file that defines a function, and modules imported from its folder, or None."""
+    """Return the user's file that defines a function, with the modules imported from its folder, or None."""
     module = sys.modules.get(getattr(function, "__module__", None) or "")
     loader = getattr(module, "__loader__", None)
     if not isinstance(loader, _UserFileLoader):
@@ -132,7 +133,7 @@ def user_module_name(path: Path) -> str:
     The name is the same in every process, so that functions of the file can be sent to a worker by name.
     """
     digest = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]
-    stem = path.stem.replace(".", "_")  # a dot would separate a package from its module
+    stem = path.stem.replace(".", "_")  # a dot in the name would separate a package from its module
     return f"rewardkit_user_{stem}_{digest}"
 
 

@@ -1,8 +1,8 @@
-"""Exceptions and printed output from users' code: rewards, imports, tools, interactions and agents.
+"""Exceptions and printed output of code from users: rewards, imports, tools, interactions and agents.
 
 This module logs each kind of exception once, with the place where it was raised, and puts the name of the
-code before each line that the code prints. Only the standard library is imported, since the process that runs
-an imported function (`rewardkit.foreign.host`) loads this file under a Python that may not have rewardkit.
+code before each line that the code prints. The module imports only the standard library, because
+`rewardkit.foreign.host` loads this file under a Python that may not have rewardkit.
 """
 
 from __future__ import annotations
@@ -39,14 +39,15 @@ class Raised(NamedTuple):
     message: str
     """First line of the exception's message."""
     file: str
-    """File of the innermost frame in the user's own code, or else in a library. Empty if neither exists."""
+    """File of the innermost traceback frame in the user's code, or else in a library. Empty if there is
+    none."""
     line: int
     trace: str
-    """Complete traceback. Empty if an exception of this kind has been described before in this process."""
+    """Complete traceback. It is empty if this process has already described an exception of this kind."""
 
     @property
     def text(self) -> str:
-        """Class, message and place of the exception, in one line."""
+        """Class and message of the exception, and the place where it was raised, in one line."""
         place = f" ({os.path.basename(self.file)}, line {self.line})" if self.file else ""
         return f"{self.said}{place}"
 
@@ -57,7 +58,7 @@ class Raised(NamedTuple):
 
 
 _kept_reports: list[tuple[str, Raised]] | None = None
-"""Reports that this worker keeps for its parent to log, or None if this process logs them itself."""
+"""Reports that this worker keeps for its parent process, or None if this process logs its own reports."""
 _seen: set[tuple[str, int, str]] = set()
 """Kinds of exceptions (file, line and class) whose traceback this process has formatted."""
 _logged: set[tuple[str, str, int, str]] = set()
@@ -104,7 +105,7 @@ def report(who: str, error: Raised) -> None:
     shown = f"{who} raised {error.text}"
     if os.environ.get(DEBUG) and error.trace:
         shown = f"{shown}\n{error.trace.rstrip()}"
-    before = _who.set("")  # the log line is not output of the user's code
+    before = _who.set("")  # the log line is not output of the user's code, so it gets no name
     logging.getLogger("rewardkit.users_code").error("%s", public_text(shown))
     _who.reset(before)
 
@@ -118,7 +119,7 @@ def forget_reports() -> None:
 def keep_reports() -> None:
     """Keep reports for the parent process instead of logging them.
 
-    The parent then logs each kind only once for all its workers.
+    The parent process then logs each kind of exception only once for all its workers.
     """
     global _kept_reports
     _kept_reports = []
@@ -133,7 +134,7 @@ def take_reports() -> list[tuple[str, Raised]]:
 
 
 def told(who: str, error: BaseException) -> str:
-    """Report an exception, and return a one-line description with its place but without secrets of addresses.
+    """Report an exception, and return one line with its place and without secrets from addresses.
 
     rewardkit's own exceptions, such as an unreachable server, are self-explanatory. Such exceptions are
     described without a place and are not reported.
@@ -188,7 +189,7 @@ _kept: tuple[Any, Any] = (None, None)
 
 @contextlib.contextmanager
 def running(who: str) -> Iterator[None]:
-    """Redirect Python's output in this thread or task to standard error, with a name before each line.
+    """Redirect the Python output of this thread or task to standard error, with a name before each line.
 
     Standard output is reserved for the rows that a command writes.
 
@@ -204,7 +205,7 @@ def running(who: str) -> Iterator[None]:
             if isinstance(stream, _NamedStream):
                 stream.end(who)
         _leave()
-        with contextlib.suppress(ValueError):  # the block may end in another context
+        with contextlib.suppress(ValueError):  # the block may end in another context than it began in
             _who.reset(before)
 
 
@@ -234,12 +235,13 @@ def _leave() -> None:
 
 
 class _NamedStream:
-    """Wrapper around a standard stream that redirects output with a name to standard error, line by line."""
+    """Wrapper around a standard stream. It redirects output that has a name to standard error, line by
+    line."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
         self._begun: dict[str, str] = {}
-        """Incomplete lines, by the name of the code that writes them."""
+        """Incomplete lines, by the name of the code that wrote them."""
 
     def write(self, text: str) -> int:
         who = _who.get() or _everywhere
@@ -262,7 +264,7 @@ class _NamedStream:
 
     @property
     def buffer(self) -> Any:
-        """Underlying binary stream, or standard error's binary stream if the current output has a name."""
+        """Binary stream below this stream, or that of standard error if the current output has a name."""
         return (_kept[1] if _who.get() or _everywhere else self._stream).buffer
 
     def __getattr__(self, name: str) -> Any:

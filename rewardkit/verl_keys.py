@@ -1,7 +1,7 @@
-"""verl's configuration keys: rewardkit's names for them, and messages about keys that rewardkit lacks.
+"""verl's configuration keys, rewardkit's names for these keys, and messages about unsupported keys.
 
-The tables are data. Each command group (training, generation, evaluation) has its own JSON file. verl's
-defaults by release are in `verl_defaults/`. The modules of the commands define the meaning of the settings.
+The tables are JSON files, one for each command group (training, generation, evaluation). verl's defaults by
+release are in `verl_defaults/`. The modules of the commands define the meaning of the settings.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from rewardkit.errors import ConfigError, InputError, MissingDependencyError, di
 DEFAULTS = Path(__file__).with_name("verl_defaults")
 """Folder with verl's defaults: for each key, all default values with the releases that had them."""
 SWITCHES = ("enable", "enabled")
-"""Names of verl's settings that enable a section."""
+"""Names of the verl settings that enable or disable the section that contains them."""
 
 SHOWN = 60
 """Maximum number of characters of a value in a message."""
 SHOWN_KEYS = 3
-"""Maximum number of keys that a line lists for one reason."""
+"""Maximum number of keys that one line of output lists for the same reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,22 +34,25 @@ class VerlKeys:
     """Tables of verl's keys for one command group. If several globs match a key, the longest one applies."""
 
     names: Mapping[str, str]
-    """rewardkit's names by glob of verl's keys. A glob has at most one `*`, whose match replaces a `*` in the
-    name."""
+    """rewardkit's names by glob of verl's keys. A glob has at most one `*`. The text that it matches replaces
+    a
+    `*` in the name."""
     without_effect: Mapping[str, str]
-    """Messages by glob of keys that affect speed, memory or bookkeeping but no results. A message describes
-    rewardkit's own behaviour."""
+    """Messages by glob of keys that affect speed, memory or bookkeeping but no results. Each message
+    describes what
+    rewardkit does instead."""
     refused: Mapping[str, str]
-    """Messages by glob of keys that would change a result. A message says why there is no such setting, or
-    which setting to use instead."""
+    """Messages by glob of keys that would change a result. Each message says why rewardkit has no such
+    setting, or
+    names the setting to use instead."""
     same: Mapping[str, Sequence[Any]]
-    """Values, in addition to verl's defaults, that describe rewardkit's own behaviour, by glob of keys."""
+    """Values by glob of keys that match rewardkit's own behaviour, in addition to verl's defaults."""
     defaults: Mapping[str, Sequence[Any]]
-    """All defaults that verl's releases have had for a key, the oldest first."""
+    """All defaults that verl's releases have had for each key, the oldest default first."""
 
     @classmethod
     def read(cls, tables: Path, *doors: str) -> VerlKeys:
-        """Read the tables in a JSON file, and verl's defaults for `doors`, which are command groups."""
+        """Read the tables in a JSON file, and verl's defaults for the command groups in `doors`."""
         found: dict[str, Any] = json.loads(tables.read_text("utf-8"))
         defaults: dict[str, list[Any]] = {}
         for door in doors:
@@ -62,7 +65,7 @@ class VerlKeys:
     def ours(self, key: str) -> str | None:
         """Return rewardkit's name for a verl key, or None if no glob matches.
 
-        If a glob also matches the name, the name is resolved further.
+        If a glob also matches the name that was found, that name is looked up in turn.
         """
         for glob, name in self.names.items():
             if fnmatchcase(key, glob):
@@ -77,7 +80,7 @@ class VerlKeys:
         return key in self.defaults or (line is not None and line[1] != self.without_effect.get("*"))
 
     def leaves_open(self, key: str, value: Any) -> bool:
-        """Return True if the value is verl's default and is null or only refers to another setting."""
+        """Return True if the value is verl's default and is null, `???` or a reference to another setting."""
         open_value = value is None or (isinstance(value, str) and (value == "???" or value.startswith("${")))
         return open_value and value in self.defaults.get(key, ())
 
@@ -86,7 +89,7 @@ class VerlKeys:
 
         Args:
             keys: Keys for which rewardkit has no setting.
-            given: All settings by key. A section that they disable may contain any values.
+            given: All settings by key. A section that these settings disable may contain any values.
             where: Name of the file or the command line, for error messages.
 
         Raises:
@@ -116,7 +119,8 @@ class VerlKeys:
         return value in same or any(fnmatchcase(value, glob) for glob in texts)
 
     def _is_switched_off(self, key: str, given: Mapping[str, Any]) -> bool:
-        """Return True if a section that contains the key is disabled, so that its settings have no effect."""
+        """Return True if another setting disables a section that contains the key, so that the key has no
+        effect."""
         section = key.rpartition(".")[0]
         while section:
             switches = [switch for name in SWITCHES if (switch := f"{section}.{name}") != key]
@@ -126,14 +130,15 @@ class VerlKeys:
         return False
 
     def _by_default(self, switch: str) -> Any:
-        """Return the default of a switch that is not set. A switch that is not refused counts as on."""
+        """Return the default of a switch that is not set. A switch counts as on unless changing it is
+        refused."""
         refused, _ = self._line(switch) or (False, "")
         return self.defaults[switch][-1] if refused and switch in self.defaults else True
 
     def _line(self, key: str) -> tuple[bool, str] | None:
-        """Return True if changing a key is refused, and the message about the key.
+        """Return the message about a key, and True if changing this key is refused.
 
-        The result is None if there is no message about the key.
+        The result is None if the tables have no message about the key.
         """
         said = {**self.without_effect, **self.refused}
         found = [longest_match(said, name) for name in (key, self.ours(key) or key)]
@@ -162,7 +167,7 @@ def config_file(folder: str | None, name: str | None, built_in: str) -> Path | N
     Args:
         folder: Value of `--config-path`, or None if not given.
         name: Value of `--config-name`, or None if not given.
-        built_in: Name of verl's own config, which contains the defaults and so needs no file.
+        built_in: Name of verl's own config. It contains the defaults, so no file has to be read for it.
 
     Raises:
         ConfigError: The file does not exist.
@@ -182,7 +187,8 @@ def config_file(folder: str | None, name: str | None, built_in: str) -> Path | N
 def read_settings(
     keys: VerlKeys, types: Mapping[str, Any], path: Path | None, words: Sequence[str]
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the settings in a YAML file and `key=value` words, by rewardkit's names, and lines to print.
+    """Read settings from a YAML file and from `key=value` words. Return them by rewardkit's names, with
+    notes.
 
     Args:
         keys: Tables of verl's keys.
@@ -235,7 +241,7 @@ def _flat_yaml(path: Path) -> dict[str, Any]:
 def flatten(
     values: Mapping[str, Any], known: Container[str] = (), prefix: str = ""
 ) -> Iterator[tuple[str, Any]]:
-    """Yield the dotted keys and values of nested mappings. Empty mappings and known keys stay whole."""
+    """Yield the dotted keys and values of nested mappings. Empty mappings and known keys are not divided."""
     for name, value in values.items():
         key = f"{prefix}{name}"
         if key not in known and isinstance(value, Mapping) and value:
@@ -289,6 +295,7 @@ def _shown(value: Any) -> str:
 
 
 def _some(words: Sequence[str]) -> str:
-    """Join the first words of a list, the number of other words, and the matching form of the verb "have"."""
+    """Join the first words, the number of words left out, and the form of "have" that fits the total
+    number."""
     more = f" and {len(words) - SHOWN_KEYS} more" if len(words) > SHOWN_KEYS else ""
     return f"{', '.join(words[:SHOWN_KEYS])}{more} {'have' if len(words) > 1 else 'has'}"

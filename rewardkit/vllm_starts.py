@@ -44,7 +44,7 @@ def import_vllm(needed: str, otherwise: str = "") -> Any:
 def undisturbed(
     cuda: Sequence[torch.device] = (), variables: Mapping[str, str] | None = None
 ) -> Iterator[None]:
-    """Restore the state of this process after vLLM has started in the block.
+    """Undo the changes that starting vLLM inside this block makes to the process.
 
     vLLM seeds every random number generator and sets LOCAL_WORLD_SIZE, LD_PRELOAD and other variables for its
     child processes. On a CPU, it replaces `torch.set_num_threads` with a function that does nothing.
@@ -61,7 +61,7 @@ def undisturbed(
     logging.getLogger("vllm").setLevel(level)  # vLLM logs before it reads VLLM_LOGGING_LEVEL
     os.environ.update(
         {
-            # The engine runs in this process and therefore ends with this process.
+            # The engine runs in this process, so it ends when this process ends.
             "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
             "VLLM_NO_USAGE_STATS": "1",
             "VLLM_LOGGING_LEVEL": level,
@@ -82,10 +82,11 @@ def undisturbed(
 
 
 def start_llm(model: str, **arguments: Any) -> Any:
-    """Start `vllm.LLM`, and protect this process's groups from being destroyed when the engine ends.
+    """Start `vllm.LLM`, and prevent the end of the engine from destroying this process's process groups.
 
-    vLLM's finalizer destroys the default group, even if vLLM has only joined it. If there is a group already,
-    the finalizer is removed, and `end_llm` cleans up instead. Call this function within `undisturbed`.
+    vLLM's finalizer destroys the default process group, even if vLLM has only joined it. If a group already
+    exists, the finalizer is removed, and `end_llm` cleans up instead. Call this function within
+    `undisturbed`.
 
     Args:
         model: Model folder or hub ID.
@@ -105,9 +106,9 @@ def end_llm() -> None:
     from vllm.distributed import parallel_state
     from vllm.model_executor.layers import rotary_embedding
 
-    # vLLM reuses these tables in later engines, including tables that an aborted sync left without data.
+    # Later engines reuse vLLM's tables, even tables that an aborted weight sync left without data.
     rotary_embedding._ROPE_DICT.clear()
-    gc.unfreeze()  # objects that vLLM has frozen would never be freed
+    gc.unfreeze()  # without this call, objects that vLLM has frozen would never be freed
     if parallel_state.model_parallel_is_initialized():
         parallel_state.destroy_model_parallel()
         parallel_state.get_world_group().destroy()
@@ -117,6 +118,6 @@ def end_llm() -> None:
 def no_compiling(eager: bool) -> Any:
     """Return a context manager that disables torch.compile if `eager` is True.
 
-    Otherwise, vLLM would still compile small kernels.
+    If torch.compile is not disabled, vLLM compiles small kernels even for an eager model.
     """
     return torch.compiler.set_stance("force_eager") if eager else nullcontext()

@@ -1,8 +1,8 @@
 """Link between a process and its workers: a shared name, and a pipe that shows when the process has exited.
 
-A server that is shared by all workers (such as the SymPy server for the maths reward) listens on that name
-and exits when the pipe becomes readable. Linux only: the names are abstract socket addresses, which leave no
-files behind.
+A server that all workers share (such as the SymPy server for the maths reward) listens on that name. The
+server exits when the pipe becomes readable. This works only on Linux: the names are abstract socket
+addresses, which leave no files behind.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ class Shared(NamedTuple):
 
     name: str
     alive: int
-    """File descriptor that becomes readable when the owner has been closed or its process has exited."""
+    """File descriptor that becomes readable when the owner is closed or the owner's process exits."""
 
 
 class SharedOwner:
-    """Owner of the servers shared by its workers, which are started with `environment` and `descriptors`."""
+    """Owner of the servers that its workers share. Start workers with its `environment` and `descriptors`."""
 
     def __init__(self) -> None:
         alive, self._held = os.pipe()
@@ -63,7 +63,7 @@ class SharedOwner:
 
 
 class _Own:
-    """Owner of this process's own servers, for a process that was not started as a worker."""
+    """Owner of the servers of this process, used if the process was not started as a worker."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -86,7 +86,7 @@ _own = _Own()
 
 
 def shared() -> Shared:
-    """Return the address from this process's owner, or the process's own address if it has no owner."""
+    """Return the address that this process received from its owner, or its own address without an owner."""
     name, _, descriptor = os.environ.get(VARIABLE, "").partition(":")
     alive, _, inode = descriptor.partition(":")
     if name and _is_pipe(int(alive), int(inode)):
@@ -100,9 +100,9 @@ def close() -> None:
 
 
 def _is_pipe(descriptor: int, inode: int) -> bool:
-    """Return True if this process has the pipe that its environment names.
+    """Return True if this process has inherited the pipe that its environment variable describes.
 
-    A worker inherits the pipe, but a child of a worker may not.
+    A worker inherits the pipe, but a child process of a worker may not.
     """
     try:
         return os.fstat(descriptor).st_ino == inode

@@ -1,1 +1,1 @@
-"""Plays multi-turn episodes with loops, tools and interactions. This package does not need torch."""
+"""Multi-turn episodes with loops, tools and interactions. This package works without torch."""

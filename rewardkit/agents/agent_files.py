@@ -1,4 +1,4 @@
-"""Reads agent files, which are YAML files that register the user's own loops and contain settings for loops.
+"""Reader of agent files, which are YAML files that register users' own loops and set options of loops.
 
 As in verl, an agent file is a list of entries with `name` and `_target_`. An entry without `_target_` refers
 to an existing loop by name.
@@ -20,7 +20,7 @@ from rewardkit.errors import ConfigError, InputError, OptionsError, reason_of
 
 
 def register_agents(path: str | None, option: str) -> tuple[str, ...]:
-    """Register the agents in a file and return their names. If `path` is None, return an empty tuple.
+    """Register the agents in a file and return their names. Return an empty tuple if `path` is None.
 
     Args:
         path: Path of the agent file.

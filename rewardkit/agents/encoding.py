@@ -1,7 +1,7 @@
-"""Tokenises text from tools and users so that no part of it becomes a special token.
+"""Tokenisation of text from tools and users, in which no part of the text becomes a special token.
 
-The text may contain the spelling of a template marker, which a tokenizer would encode as the marker itself.
-This module encodes the spelling as ordinary tokens instead.
+Such text may contain the spelling of a template marker, which a tokenizer would encode as the marker itself.
+This module encodes that spelling as ordinary tokens instead.
 """
 
 from __future__ import annotations
@@ -26,17 +26,18 @@ class TextEncoder:
     def __init__(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
         added = {str(token): token_id for token, token_id in tokenizer.get_added_vocab().items()}
-        # A single character cannot be split. It is not protected unless the tokenizer declares it special.
+        # A single character cannot be split, so it is protected only if the tokenizer declares it special.
         self.protected = frozenset(tokenizer.all_special_ids) | {
             token_id for text, token_id in added.items() if len(text) > 1
         }
-        """Token ids that only a template or the model may produce, never untrusted text."""
+        """Token ids that only a template or the model may produce. Untrusted text never produces these
+        ids."""
         texts = sorted({*added, *tokenizer.all_special_tokens}, key=len, reverse=True)
         pattern = "|".join(re.escape(text) for text in texts if len(text) > 1)
         self._markers = re.compile(pattern) if pattern else None
 
     def trusted(self, text: str) -> list[int]:
-        """Return the ids of a template's own text. Markers in the text become special tokens."""
+        """Return the token ids of text from a template. Markers in the text become special tokens."""
         ids: list[int] = self._tokenizer(text, add_special_tokens=False)["input_ids"] if text else []
         return ids
 
@@ -45,7 +46,7 @@ class TextEncoder:
         ids = [token_id for piece in self._split(text) for token_id in self.trusted(piece)]
         if self.protected.isdisjoint(ids):
             return ids
-        # A normaliser has produced a marker that was not in the text. Single characters cannot form a marker.
+        # The tokenizer's normaliser has created a marker. Encoding single characters avoids the marker.
         ids = [token_id for character in text for token_id in self.trusted(character)]
         return [token_id for token_id in ids if token_id not in self.protected]
 
@@ -54,7 +55,7 @@ class TextEncoder:
         return self._markers is not None and self._markers.search(text) is not None
 
     def between(self, ids: Iterable[int]) -> list[int]:
-        """Return the protected ids among `ids`, in order."""
+        """Return the ids in `ids` that are protected, in the same order."""
         return [token_id for token_id in ids if token_id in self.protected]
 
     def decode(self, ids: Iterable[int], *, special: bool = False) -> str:

@@ -1,10 +1,11 @@
-"""Manages the branches of an episode in which an external program controls the message history.
+"""Branches of an episode in which an external program controls the message history.
 
-Each branch is an `Episode`, with turns, limits and tokens as in an episode that a built-in loop drives. If
-the messages in a request begin with all messages of a branch, the request continues the branch with exactly
-the same tokens. If the messages diverge from a branch after one of the model's turns, a new branch reuses the
-tokens up to that turn, which are trained on in the first branch only. Any other request starts a new branch,
-whose prompt is rendered with the chat template.
+Each branch is an `Episode`, with turns, limits and tokens as in an episode that a built-in loop drives.
+A request continues a branch, with exactly the same tokens, if it begins with all messages of that branch. If
+the messages of a request diverge from a branch after a turn of the model, a new branch reuses the tokens up
+to
+that turn. The shared tokens are trained on in the first branch only. Any other request starts a new branch
+from a prompt that the chat template renders.
 """
 
 from __future__ import annotations
@@ -23,31 +24,31 @@ from rewardkit.messages import message_text
 from rewardkit.types import Message
 
 TOO_LONG = "context_length_exceeded"
-"""Error code that tells programs to shorten their history."""
+"""Error code in the API that tells a program to shorten its history."""
 _BEFORE, _SHOWN = 20, 60
-"""Number of characters before a change, and in total, that a message about the change shows."""
+"""Number of characters that a message about a change shows before the change, and in total."""
 Key = tuple[str, str, tuple[tuple[str, str], ...]]
-"""Role, text and calls of a message, which are the parts that are compared."""
+"""Role, text and tool calls of a message. Two messages are equal if these parts are equal."""
 
 
 @dataclass
 class EpisodeBranch:
-    """One branch of an episode, and keys for comparing it with requests."""
+    """One branch of an episode, with message keys that are compared with the messages in requests."""
 
     episode: Episode
     keys: list[Key]
     """Keys of all messages of the branch."""
     ends: dict[int, int] = field(default_factory=dict)
-    """Number of turns up to and including each model turn, by the number of messages up to that turn."""
+    """Number of turns up to each turn of the model. The key is the number of messages up to that turn."""
     template_kwargs: Mapping[str, Any] = field(default_factory=dict)
-    """Additional arguments for the chat template, as in the requests of the branch."""
+    """Additional arguments for the chat template, which the requests for this branch contain."""
     made: int = 0
     """Number of turns that the model generated in this branch."""
 
     def says(self, reply: Reply, asked: AskedTurn, number: int) -> tuple[str, list[dict[str, Any]]]:
         """Record a generated turn in the form that the program receives, and return its text and calls.
 
-        If any call in the turn cannot be parsed, all calls stay in the text.
+        If any call in the turn cannot be parsed, the text keeps all calls of the turn.
 
         Args:
             reply: Turn that the model generated.
@@ -66,7 +67,7 @@ class EpisodeBranch:
         return text, self._keep({**kept, "tool_calls": calls} if calls else kept)
 
     def renders(self, asked: AskedTurn) -> bool:
-        """Return True if the branch renders messages as a request wants them rendered."""
+        """Return True if the branch has the same tools and template arguments as a request."""
         return self.episode.schemas == asked.schemas and self.template_kwargs == asked.template_kwargs
 
     def appended(self, messages: Sequence[Message]) -> None:
@@ -102,9 +103,9 @@ class EpisodeBranches:
         return len(self.all) >= self._most
 
     def find(self, asked: AskedTurn) -> tuple[EpisodeBranch, list[Message]] | None:
-        """Return the branch that a request continues and the new messages, or None if no branch matches.
+        """Return the branch that a request continues, and the new messages. Return None if no branch matches.
 
-        If the request diverges from a branch after one of the model's turns, a new branch is created.
+        A new branch is created if the request diverges from an existing branch after a turn of the model.
         """
         keys = [key_of(message) for message in asked.messages]
         best: tuple[int, int, EpisodeBranch] | None = None
@@ -144,7 +145,7 @@ class EpisodeBranches:
         return added
 
     def _left(self, branch: EpisodeBranch, shared: int) -> EpisodeBranch:
-        """Create a branch with the first `shared` messages of `branch` and with their tokens."""
+        """Create a branch from the first `shared` messages of `branch`, with the tokens of these messages."""
         old = branch.episode
         made = self._episode_of(old.messages[:shared], old.schemas)
         made.prompt_messages, made.prompt_ids = old.prompt_messages, list(old.prompt_ids)
@@ -178,7 +179,7 @@ class EpisodeBranches:
     def settle(self, last: EpisodeBranch) -> None:
         """Copy the branch `last` into the episode, and attach the other branches to it.
 
-        Branches without tokens to train on are left out.
+        A branch is left out if it has no tokens to train on.
         """
         main, whole = last.episode, self._episode
         spoken = [branch.episode for branch in self.all if branch.made and branch.episode is not main]
@@ -194,10 +195,11 @@ class EpisodeBranches:
 
 
 def changed(branch: EpisodeBranch, asked: AskedTurn) -> str | None:
-    """Return a description of the first change in a history that a request repeats, or None.
+    """Return a description of the first change to a history that a request otherwise repeats, or None.
 
-    A request repeats a history if it contains one of the model's turns at the same place. A program that
-    sends the time in its system prompt, for example, changes its history with every request.
+    A request repeats a history if it contains a turn of the model at the same position. For example, a
+    program
+    that puts the time into its system prompt changes the history in every request.
     """
     keys = [key_of(message) for message in asked.messages]
     repeated = [end - 1 for end in branch.ends if end <= len(keys) and branch.keys[end - 1] == keys[end - 1]]
@@ -219,7 +221,8 @@ def changed(branch: EpisodeBranch, asked: AskedTurn) -> str | None:
 
 
 def key_of(message: Message) -> Key:
-    """Return the parts of a message to compare, without details that clients change in resent messages."""
+    """Return the parts of a message to compare. Omit details that clients change when they resend
+    messages."""
     text = message_text(message)
     if message["role"] != "assistant":
         return message["role"], text, ()
@@ -237,9 +240,9 @@ def _canonical(arguments: str) -> str:
 
 
 def _shared(branch: EpisodeBranch, keys: Sequence[Key]) -> int:
-    """Return the number of shared messages up to and including the last shared turn of the model.
+    """Return the number of messages up to and including the last turn of the model that both have in common.
 
-    Return 0 if the request and the branch share no turn of the model.
+    Return 0 if the request and the branch have no turn of the model in common.
     """
     equal = next((i for i, (a, b) in enumerate(zip(branch.keys, keys, strict=False)) if a != b), None)
     length = min(len(branch.keys), len(keys)) if equal is None else equal
@@ -249,7 +252,7 @@ def _shared(branch: EpisodeBranch, keys: Sequence[Key]) -> int:
 def _prompt_ids(episode: Episode) -> list[int]:
     """Return the token ids of a branch's prompt.
 
-    The arguments of calls are rendered as objects, as most templates expect, or as text if this fails.
+    Arguments of tool calls are rendered as objects, as most templates expect, or as text if this fails.
     """
     transcript: Any = episode.speaking.transcript
     try:

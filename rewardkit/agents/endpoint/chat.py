@@ -1,4 +1,4 @@
-"""Parses requests and writes responses and streams for OpenAI's chat completions API."""
+"""Requests, responses and response streams in the format of OpenAI's chat completions API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads the result of an episode that a program reports with `POST /complete`."""
+"""Result of an episode, which a program reports with `POST /complete`."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class Completion:
     answer: str | None = None
     """Answer to score, or None if a turn of the model is the answer."""
     reward: float | None = None
-    """Reward for the episode, or None if the row's reward scores the answer."""
+    """Reward for the episode, or None if the reward of the row scores the answer."""
     status: Status = "ok"
-    """Status of the episode. Any other status than `ok` is a failure, which is not scored."""
+    """Status of the episode. An episode whose status is not `ok` has failed and is not scored."""
     detail: str | None = None
     """Description of the failure in one line."""
     metrics: Mapping[str, float] = field(default_factory=dict)
     train: frozenset[int] | None = None
-    """Numbers of the turns to train on, or None if all turns that the program used."""
+    """Numbers of the turns to train on, or None to train on all turns that the program used."""
 
 
 def read(body: Mapping[str, Any], turns: int) -> Completion:
@@ -70,7 +70,7 @@ def _number(value: Any, name: str) -> float:
 
 
 def _numbers(ids: Any, turns: int) -> frozenset[int] | None:
-    """Return the numbers of the turns that ids of responses refer to."""
+    """Return the numbers of the turns for a list of response ids."""
     if ids is None:
         return None
     if not isinstance(ids, list) or not all(isinstance(one, str) for one in ids):

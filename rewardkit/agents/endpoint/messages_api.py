@@ -1,4 +1,4 @@
-"""Converts requests to chat messages and writes responses and streams for Anthropic's messages API."""
+"""Requests, responses and response streams in the format of Anthropic's messages API."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ HONOURED: Mapping[str, tuple[Any, ...] | None] = dict.fromkeys(
     ("messages", "system", "tools", "tool_choice", "max_tokens", "stop_sequences", "stream")
 )
 CHOICES = {"auto": "auto", "any": "required", "none": "none"}
-"""Values of `tool_choice` in OpenAI's chat completions, by `tool_choice.type`."""
+"""Values of `tool_choice` in OpenAI's chat completions API, by the `tool_choice.type` of a request."""
 
 
 def read(body: Mapping[str, Any]) -> AskedTurn:
@@ -68,7 +68,7 @@ def _schema(tool: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _messages(given: Mapping[str, Any]) -> list[Message]:
-    """Convert a message. Each tool result in it becomes a message of its own, before the rest."""
+    """Convert a message. Each tool result in it becomes a separate message before the other content."""
     role = given.get("role")
     if role not in ("user", "assistant"):
         raise ApiError(

@@ -1,7 +1,7 @@
-"""Runs the external program that plays an episode.
+"""External program that plays an episode.
 
-The program is a command that is started for each episode, or a coroutine function in a file. It is the user's
-own code and runs with the permissions of this process. It accesses the model through `server.py`.
+The program is a command that is started for each episode, or a coroutine function in a file. The program is
+the user's own code, runs with the permissions of this process, and accesses the model through `server.py`.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from rewardkit.user_files import import_python_file
 from rewardkit.users_code import running, told
 
 MODEL = "policy"
-"""Model name for programs that require a model name."""
+"""Model name that programs send if their client requires one."""
 _STDERR_BYTES = 8000
 _STDOUT_BYTES = 1 << 20
-"""Number of bytes kept from the end of the program's standard error and of its standard output."""
+"""Number of bytes kept from the end of the program's standard error, and from that of its standard output."""
 _OF_A_TRACEBACK = (" ", "\t", "Traceback (most recent call last)")
-"""Beginnings of lines that show where an error occurred, and not which one."""
+"""Beginnings of traceback lines that show where an error occurred. They do not show which error occurred."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramEnd:
-    """End of a program."""
+    """Result of a program that has ended."""
 
     failed: str | None = None
-    """Reason in one line if the program failed, or else None."""
+    """Reason for the program's failure in one line, or None if the program succeeded."""
     answer: str | None = None
-    """Last line of the standard output, or the function's return value, if it is the answer."""
+    """Last line of standard output, or return value of the function. None if this is not the answer."""
     stderr: str = ""
-    """End of the standard error in one line."""
+    """Last lines of standard error, joined into one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +163,7 @@ async def _run_command(command: Sequence[str], base_url: str, row: Any) -> Progr
 
 
 def behind(stderr: str) -> str:
-    """Return the end of the standard error for the end of a message, or an empty string if there is none."""
+    """Return the end of standard error as the last part of an error message, or an empty string for none."""
     return f": ...{stderr}" if stderr else ""
 
 
@@ -184,9 +184,9 @@ async def _ended(process: asyncio.subprocess.Process) -> int:
 
 
 class _Output:
-    """Pipe for an output of a program that keeps the last bytes written to it.
+    """Pipe that receives a program's output and keeps the last bytes.
 
-    With asyncio's own pipe, rewardkit would have to wait for every process that has the write end open.
+    With asyncio's own pipe, rewardkit would have to wait for every process that still holds the write end.
     """
 
     def __init__(self, most: int) -> None:

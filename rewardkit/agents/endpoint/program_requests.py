@@ -1,7 +1,7 @@
-"""Defines the form of a program's requests to the endpoint that both APIs share.
+"""Request fields that have the same meaning in all APIs of the endpoint.
 
-A field in a request is either honoured, overridden by the run's own setting, or rejected. `chat.py` and
-`responses.py` define the two request formats.
+rewardkit honours a field, replaces its value by the run's own setting, or rejects the request. `chat.py`,
+`responses.py` and `messages_api.py` define the request formats.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ RUNS_OWN = frozenset(
     {"temperature", "top_p", "top_k", "min_p", "seed", "presence_penalty", "frequency_penalty"}
     | {"repetition_penalty", "reasoning", "reasoning_effort", "verbosity", "thinking"}
 )
-"""Fields that control sampling. They are ignored, since tokens sampled with other settings would not be
-samples from the policy that is trained."""
+"""Fields that control sampling. The endpoint ignores them, because tokens sampled with other settings would
+not be samples from the policy in training."""
 HARMLESS = frozenset(
     {"model", "user", "metadata", "store", "service_tier", "prompt_cache_key", "safety_identifier", "include"}
     | {"prompt_cache_retention", "truncation", "stream_options", "client_metadata", "usage", "cache_control"}
 )
 """Fields that have no effect on the generated tokens."""
 _OF_THE_API = ("strict", "type", "defer_loading")
-"""Keys in a function definition that are meant for the API and are not shown to the model."""
+"""Keys in a function definition that only the API uses. The model does not see these keys."""
 
 
 class ApiError(Exception):
-    """Error that is returned to the program, in a form that clients of all APIs read."""
+    """Error that the endpoint returns to the program in a format that the clients of all APIs understand."""
 
     def __init__(self, message: str, *, code: str | None = None, param: str | None = None, status: int = 400):
         super().__init__(message)
@@ -60,26 +60,27 @@ class AskedTurn:
     stop: tuple[str, ...]
     stream: bool
     one_call: bool
-    """True if only the first of several calls is returned."""
+    """True if only the first tool call of a turn is returned, even if the turn has several."""
     body: Mapping[str, Any]
     forced: str | None = None
-    """Name of the tool that the turn must call, an empty string for any tool, or None if it need not call
-    one."""
+    """Name of the tool that the turn must call. An empty string means any tool, and None means that the turn
+    need
+    not call a tool."""
     constraint: Mapping[str, Any] = field(default_factory=dict)
-    """Restrictions on the tokens. See `TokenModel`."""
+    """Restrictions on the tokens of the turn, in the form that `TokenModel` describes."""
     template_kwargs: Mapping[str, Any] = field(default_factory=dict)
     """Additional arguments for the chat template."""
 
 
 @dataclass(frozen=True, slots=True)
 class SaidTurn:
-    """One turn of the model, as the program receives it."""
+    """One turn of the model, in the form that the program receives."""
 
     number: str
-    """Number of the turn, which is used in ids."""
+    """Number of the turn, from which the ids in the response are made."""
     text: str
     calls: list[dict[str, Any]]
-    """Calls in the format of an assistant message in chat completions."""
+    """Tool calls in the format of an assistant message in the chat completions API."""
     cut: bool
     """True if the turn was cut off by a token limit."""
     prompt_tokens: int
@@ -117,7 +118,7 @@ _said: set[str] = set()
 
 
 def say_once(line: str, kind: str = "") -> None:
-    """Print a line to standard error, once per process, or once per `kind` of line."""
+    """Print a line to standard error once per process. If `kind` is given, print one line of that kind."""
     if (kind or line) not in _said:
         _said.add(kind or line)
         print(line, file=sys.stderr, flush=True)
@@ -192,7 +193,7 @@ def least_in(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def number_in(body: Mapping[str, Any], *names: str) -> int | None:
-    """Return the positive integer in the first of these fields that is set, or None if none is set.
+    """Return the positive integer from the first of these fields that is set, or None if none is set.
 
     Raises:
         ApiError: The value is not a positive integer.
@@ -269,7 +270,7 @@ def schema_of(tool: Mapping[str, Any], function: Any) -> dict[str, Any]:
 
 
 def named(messages: Sequence[Message]) -> list[Message]:
-    """Add the tool's name to each tool message whose call is among the messages, and return the messages."""
+    """Add the tool's name to each tool message whose tool call is among the messages. Return the messages."""
     names: dict[str, str] = {}
     found: list[Message] = []
     for message in messages:

@@ -1,4 +1,4 @@
-"""Converts requests to chat messages and writes responses and streams for OpenAI's responses API."""
+"""Requests, responses and response streams in the format of OpenAI's responses API."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def read(body: Mapping[str, Any], earlier: Mapping[str, Sequence[Message]]) -> A
 
 
 def _messages(items: Sequence[Mapping[str, Any]]) -> list[Message]:
-    """Convert items to messages. The text and the calls in one turn of the model become one message."""
+    """Convert items to messages. Text and tool calls from the same turn of the model become one message."""
     messages: list[Message] = []
     for item in items:
         kind = item.get("type") or "message"
@@ -107,7 +107,7 @@ def _messages(items: Sequence[Mapping[str, Any]]) -> list[Message]:
         elif kind == "function_call_output":
             text = text_in(item.get("output"), "input")
             messages.append({"role": "tool", "tool_call_id": str(item.get("call_id")), "content": text})
-        elif kind != "reasoning":  # reasoning items are ignored, since the endpoint returns reasoning as text
+        elif kind != "reasoning":  # the endpoint returns reasoning as text, so reasoning items are ignored
             raise ApiError(
                 f"'input' has an item of type '{kind}'; rewardkit's endpoint supports message, "
                 "function_call, function_call_output and reasoning",
@@ -117,7 +117,7 @@ def _messages(items: Sequence[Mapping[str, Any]]) -> list[Message]:
 
 
 def conversation(asked: AskedTurn, said: SaidTurn) -> list[Message]:
-    """Return the messages to which a later request may refer by the response's id."""
+    """Return the messages that a later request may refer to by the id of this response."""
     before = asked.messages[1:] if asked.body.get("instructions") else asked.messages
     message: Message = {"role": "assistant", "content": said.text}
     return [*before, {**message, "tool_calls": said.calls} if said.calls else message]

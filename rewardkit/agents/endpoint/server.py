@@ -1,4 +1,4 @@
-"""HTTP server for the endpoint. Each event loop has one server, and each episode has its own base URL."""
+"""HTTP server of the endpoint. Each event loop has one server, and each episode has its own base URL."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rewardkit.agents.endpoint.program_requests import ApiError, AskedTurn, Said
 from rewardkit.agents.endpoint.session import ProgramSession
 
 MOST_BYTES = 256 * 1024**2
-"""Size limit for a request body, which may contain the history of many turns."""
+"""Maximum size of a request body in bytes. A request may contain the history of many turns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class ApiForm:
     end: str
     """Text after the last event in a stream."""
     keep: Callable[[AskedTurn, SaidTurn, ProgramSession], None]
-    """Function that stores a turn, so that later requests can refer to it."""
+    """Function that stores a turn, so that later requests can refer to that turn."""
 
 
 def _keep_response(asked: AskedTurn, said: SaidTurn, session: ProgramSession) -> None:
@@ -76,7 +76,7 @@ class EpisodeEndpoint:
 
     @asynccontextmanager
     async def serve(self, session: ProgramSession) -> AsyncIterator[str]:
-        """Serve an episode's program within the block, and yield the base URL, which ends with `/v1`."""
+        """Serve the program of an episode within the block, and yield a base URL that ends with `/v1`."""
         key = secrets.token_hex(16)
         self._sessions[key] = session
         try:
@@ -144,7 +144,7 @@ class EpisodeEndpoint:
             return _refusal(ApiError("the episode has ended", code="episode_ended"))
         response = _stream(api, asked, said) if asked.stream else web.json_response(api.answer(asked, said))
         if connected():
-            with contextlib.suppress(ConnectionError):  # the program may close the connection
+            with contextlib.suppress(ConnectionError):  # the program may already have closed the connection
                 await response.prepare(request)
                 await response.write_eof()
                 pending.sent = True
@@ -193,9 +193,9 @@ def _body(text: bytes) -> dict[str, Any]:
 
 
 def _again(request: web.Request, text: bytes) -> tuple[str, bool]:
-    """Return the key of a request, and True if the client marks the request as a possible retry.
+    """Return the key of a request, and True if the client has marked the request as a possible retry.
 
-    Two identical requests without this mark are requests for two turns.
+    Two identical requests without a retry mark ask for two separate turns.
     """
     key = request.headers.get("Idempotency-Key")
     if key is not None:
@@ -209,7 +209,7 @@ def _refusal(error: ApiError) -> web.Response:
 
 
 def _stream(api: ApiForm, asked: AskedTurn, said: SaidTurn) -> web.Response:
-    """Return a turn, which must already be recorded, as a stream of events."""
+    """Return a recorded turn as a stream of events."""
     text = "".join(
         f"event: {name}\ndata: {json.dumps(data)}\n\n" if name else f"data: {json.dumps(data)}\n\n"
         for name, data in api.events(asked, said)

@@ -1,4 +1,4 @@
-"""Manages an episode that an external program plays, including the order of turns, the limits and the end."""
+"""Episode that an external program plays: the order of its turns, its limits and its end."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from rewardkit.tool_calls.formats import opening_of
 from rewardkit.types import Message
 
 REFUSALS = 16
-"""Number of consecutive rejected requests after which the episode ends, even if the program continues."""
+"""Number of consecutive rejected requests that ends the episode, even if the program continues."""
 KEPT_ANSWERS = 8
-"""Number of responses kept for retried requests."""
+"""Number of responses that a session keeps for clients that retry a request."""
 OF_A_BRANCH = ("response_tokens", "context_tokens", "user_turns")
-"""Limits that apply to one history. The program can continue the episode by rewriting its history."""
+"""Limits that apply to one history. The program can rewrite its history to continue the episode."""
 
 
 @dataclass(eq=False)
 class PendingAnswer:
-    """Task that computes the response to a request, and the connections that wait for it."""
+    """Task that computes the response to a request, with the connections that wait for this response."""
 
     key: str
     task: asyncio.Task[Any]
@@ -45,7 +45,7 @@ class PendingAnswer:
 
 
 class ProgramSession:
-    """State of the endpoint for one episode."""
+    """State that the endpoint keeps for one episode."""
 
     def __init__(self, episode: Episode, most_branches: int) -> None:
         """Create a session without turns that allows at most `most_branches` branches."""
@@ -54,40 +54,43 @@ class ProgramSession:
         self.over = asyncio.Event()
         """Event that is set when no further turn will be generated."""
         self.refused: str | None = None
-        """Limit that the last request exceeded, one of `ENDED`, or None."""
+        """Limit that the last request exceeded, as one of the names in `ENDED`, or None."""
         self.failed: BaseException | None = None
-        """Failure of the engine or of the endpoint itself, if any."""
+        """Exception from the engine or the endpoint itself, or None if neither has failed."""
         self.earlier: dict[str, list[Message]] = {}
-        """Conversations by response id."""
+        """Conversations by the id of the last response in each conversation."""
         self.answers: list[PendingAnswer] = []
-        """Most recent responses. A retried request gets the same response."""
+        """Most recent responses, which are sent again if a client retries a request."""
         self.use = ProgramUse()
         self.completion: Completion | None = None
-        """Result that the program has reported, if any."""
+        """Result that the program has reported, or None if it has not reported a result."""
         self._changes: list[str] = []
-        """Changes to the history that the program made between two requests that repeat the same turns."""
+        """Changes that the program made to earlier messages while it kept the turns of the model."""
         self._one_at_a_time = asyncio.Lock()
         self._refusals = 0
 
     @property
     def drift(self) -> str | None:
-        """Return the first change if the program changes its history again and again, or else None.
+        """Return the first change if the program has changed its history more than once, or else None.
 
-        Many programs change it once, since they ask for the final answer without tools.
+        Many programs change the history once, because they ask for the final answer without tools.
         """
         return self._changes[0] if len(self._changes) > 1 else None
 
     def once(
         self, key: str, again: bool, connected: Callable[[], bool], work: Callable[[], Awaitable[Any]]
     ) -> PendingAnswer:
-        """Return the response to a request, which `work` computes unless the request repeats another.
+        """Return the response to a request. `work` computes the response unless the request is a retry.
 
-        A request repeats an earlier one with the same key if the client says so, or if the client closed the
-        connection of the earlier one before it received the response. `work` continues to run in this case.
+        A request is a retry of an earlier request with the same key if the client marks it as a retry. It is
+        also
+        a retry if the client closed the connection of the earlier request before receiving the response. In
+        this
+        case, the earlier `work` continues to run.
 
         Args:
             key: Key of the request.
-            again: True if the client says that the request may be a retry.
+            again: True if the client has marked the request as a possible retry.
             connected: Function that returns True while the connection is open.
             work: Function that computes the response.
         """
@@ -122,7 +125,7 @@ class ProgramSession:
                 said = await self._speak(asked)
             except ApiError:
                 raise
-            # The error is in the engine or in rewardkit, and the loop raises it again.
+            # The engine or rewardkit itself has failed, and the loop raises this exception again later.
             except Exception as error:
                 self.failed = error
                 self.over.set()
@@ -136,7 +139,7 @@ class ProgramSession:
             if new:
                 await branch.episode.append(new)
                 branch.appended(new)
-        except TemplateError:  # the template may still accept the messages as part of a prompt
+        except TemplateError:  # the template may accept the same messages as part of a prompt
             branch = self._begin(asked)
         except EpisodeEnded:
             raise self._limit(str(branch.episode.ended)) from None
@@ -229,10 +232,10 @@ class ProgramSession:
 
 
 def _opening(episode: Episode, asked: AskedTurn) -> str:
-    """Return the beginning of a call that a request forces, or an empty string if it forces none.
+    """Return the beginning of the tool call that a request forces, or an empty string if it forces none.
 
     Raises:
-        ApiError: The engine or the format of tool calls does not support this.
+        ApiError: The engine or the tool-call format does not support forced calls.
     """
     if asked.forced is None:
         return ""
@@ -247,7 +250,8 @@ def _opening(episode: Episode, asked: AskedTurn) -> str:
 
 
 def _constraint(episode: Episode, asked: AskedTurn) -> Mapping[str, Any]:
-    """Return the restrictions on the tokens of a turn that the engine can enforce, and print the others."""
+    """Return the token restrictions that the engine can enforce for a turn, and print the other
+    restrictions."""
     wanted = dict(asked.constraint)
     if asked.schemas and wanted.pop("structured_outputs", None):
         say_once("response_format in requests with tools is not enforced, since the model may call a tool")

@@ -1,7 +1,7 @@
-"""Records the use that a program makes of the model's turns.
+"""Record of how a program uses the turns of the model.
 
-A program's requests show which turns it has used. Turns that it never received, or whose request it repeated
-without them, are not trained on.
+A program's requests show which turns the program has used. A turn is not trained on if the program never
+received it, or if the program repeated the turn's request without including the turn.
 """
 
 from __future__ import annotations
@@ -16,40 +16,40 @@ from rewardkit.agents.types import Turn
 
 @dataclass(eq=False)
 class RecordedTurn:
-    """A turn of the model, and the program's use of it."""
+    """A turn of the model, with facts about how the program used the turn."""
 
     number: int
-    """Number of the turn in the episode, from 1. It is also the end of the response's id."""
+    """Number of the turn in the episode, starting from 1. The id of the response ends with this number."""
     branch: EpisodeBranch
     turn: Turn
     request: list[Key]
-    """Keys of the messages in the request."""
+    """Keys of the messages in the request that the turn answers."""
     said: Key
-    """Key of the message that the program received."""
+    """Key of the message with the turn that the program received."""
     received: bool = False
-    """True if the response was sent completely."""
+    """True if the endpoint has sent the complete response."""
     continued: bool = False
     """True if a later request contains the turn as a message, possibly rewritten."""
     quoted: bool = False
-    """True if the text is part of another message that a later request adds."""
+    """True if a later request adds another message that contains the text of the turn."""
     repeated: bool = False
-    """True if a later request has the same tools and begins with the same messages."""
+    """True if a later request has the same tools and begins with the same messages as the turn's request."""
 
     @property
     def text(self) -> str:
-        """Return the text that the program received."""
+        """Return the text of the turn that the program received."""
         return self.said[1]
 
 
 class ProgramUse:
-    """The model's turns in an episode, in order, and the program's use of them."""
+    """All turns of the model in an episode, in order, with facts about how the program used each turn."""
 
     def __init__(self) -> None:
         """Create a record without turns."""
         self.turns: list[RecordedTurn] = []
 
     def see(self, asked: AskedTurn) -> None:
-        """Note which turns a request uses."""
+        """Record which turns a request uses."""
         keys = [key_of(message) for message in asked.messages]
         same = [one for one in self.turns if keys[: len(one.request)] == one.request]
         for one in same:
@@ -58,7 +58,7 @@ class ProgramUse:
             if length < len(keys) and keys[length][0] == "assistant":
                 of_place = [one for one in same if len(one.request) == length]
                 exact = [one for one in of_place if one.said == keys[length]]
-                (exact or of_place)[-1].continued = True  # a program may rewrite the turn
+                (exact or of_place)[-1].continued = True  # a program may have rewritten the turn
         for one in self.turns:
             if one.text and not one.quoted:
                 known = set(one.request)
@@ -68,8 +68,9 @@ class ProgramUse:
     def answer(self, chosen: str | None) -> RecordedTurn | None:
         """Return the turn that is the answer, or None if there are no turns.
 
-        This is the last turn with the text that the program chose, or else the last turn that the program
-        received and did not continue, or else the last turn that it received.
+        The answer is the last turn with the text that the program chose. Without such a turn, it is the last
+        turn
+        that the program received and did not continue, or else the last turn that the program received.
         """
         said = [one for one in self.turns if chosen is not None and one.text == chosen.strip()]
         received = [one for one in self.turns if one.received]
@@ -78,11 +79,12 @@ class ProgramUse:
         return found
 
     def leave_out(self, answer: RecordedTurn, trained: Collection[int] | None) -> int:
-        """Set the mask of the turns that are not trained on to 0, and return their number.
+        """Set the mask of all turns that are not trained on to 0, and return the number of these turns.
 
         Args:
-            answer: Turn that is the answer, which is always used.
-            trained: Numbers of the turns that the program wants to train on, or None if all that it used.
+            answer: Turn that is the answer. It is always trained on.
+            trained: Numbers of the turns that the program wants to train on, or None for all turns that it
+            used.
         """
         left = [
             one
@@ -100,8 +102,9 @@ class ProgramUse:
     def _used(self, turn: RecordedTurn, answer: RecordedTurn) -> bool:
         """Return True if the program used a turn.
 
-        Of several turns for the same request, those that are used are the answer, and those that later
-        requests contain. If there are none, it is the last one, unless a later request goes on without it.
+        Of several turns for the same request, the program used the answer and the turns that later requests
+        contain. If there are none of these, it used the last turn, unless a later request repeats the request
+        without any of the turns.
         """
 
         def chosen(one: RecordedTurn) -> bool:

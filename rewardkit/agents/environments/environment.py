@@ -22,22 +22,23 @@ class EnvironmentFailed(RuntimeError):
 
 
 class EnvironmentSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Specification of an environment and of the use of its rewards."""
+    """Specification of an environment, including how the rewards of its steps become the episode's reward."""
 
     kind: str
     target: Address
-    """URL, folder or name, depending on the kind."""
+    """URL, folder or name of the environment, depending on its kind."""
     name: str = ""
     """Name of an environment on a server that has several. If empty, the first environment is used."""
     reward: Literal["last", "sum"] = "last"
-    """Kind of reward for the episode, either the last reward for a step or the sum of the rewards for all
-    steps."""
+    """Reward for the episode: the reward of its last step (`last`), or the sum over all its steps (`sum`)."""
     without_reward: float | None = None
-    """Reward for an episode whose steps have no rewards. If None, the episode is `invalid` and not scored."""
+    """Reward for an episode in which no step has a reward. If None, the episode is `invalid` and not
+    scored."""
     python: str = ""
     """Python interpreter that runs a Python environment. If empty, this process's interpreter is used."""
     cpu_s: float = 60.0
-    """CPU time limit in seconds for one command in a Harbor task. In a container, it limits elapsed time."""
+    """CPU time limit in seconds for one command in a Harbor task. In a container, the limit applies to
+    elapsed time."""
     network: bool = False
     """True to give network access to Harbor tasks with their own image that do not set `network_mode`."""
 
@@ -47,7 +48,8 @@ class Opening:
     """Prompt and tools that an environment provides at the start of an episode."""
 
     messages: Sequence[Message] = ()
-    """Messages that replace the row's prompt, except its system message. If empty, the row's prompt is
+    """Messages that replace the row's prompt except for its system message. If this is empty, the row's
+    prompt is
     kept."""
     text: str = ""
     """Text that is appended to the prompt."""
@@ -58,8 +60,8 @@ class Opening:
 class Environment(Protocol):
     """Environment for one episode. Its methods are called one at a time, and `close` is always called last.
 
-    A method raises an exception if the environment fails. If the model makes a mistake, the method returns an
-    observation with the status `bad_call`.
+    A method raises an exception if the environment itself fails. If the model makes a mistake, the method
+    returns an observation with the status `bad_call`.
     """
 
     async def open(self) -> Opening:
@@ -71,7 +73,7 @@ class Environment(Protocol):
         ...
 
     async def say(self, text: str) -> Observation | None:
-        """Reply to a turn of the model without a call, or return None if the turn ends the episode."""
+        """Reply to a turn that has no tool call, or return None if the turn ends the episode."""
         ...
 
     async def grade(self) -> Score | None:
@@ -97,7 +99,7 @@ KINDS: Table[MakeEnvironment] = Table(
 
 
 def spec_of(row: EpisodeRow, of_run: str) -> EnvironmentSpec:
-    """Return the environment for a row, which is the run's environment or else the row's `extra_info.env`.
+    """Return the environment for a row: the run's environment, or else the one in the row's `extra_info.env`.
 
     Args:
         row: Row of the episode.
@@ -152,8 +154,8 @@ def make_environment(spec: EnvironmentSpec, row: EpisodeRow) -> Environment:
 def row_arguments(row: EpisodeRow) -> dict[str, Any]:
     """Return the arguments that a row passes to its environment.
 
-    These are `env_kwargs` in `extra_info`, a mapping or its JSON text, or else `split` and `index`. Arguments
-    that are None are left out.
+    The arguments are `env_kwargs` in `extra_info` (a mapping or its JSON text), or else `split` and `index`.
+    Arguments that are None are left out.
     """
     given = row.extra_info.get("env_kwargs")
     if isinstance(given, str) and given:
