@@ -98,8 +98,8 @@ def installed_rows() -> Mapping[str, tuple[AddedRow, ...]]:
             table = entry.group.removeprefix(PREFIX)
             target = f"{entry.module}:{entry.attr}" if entry.attr else entry.module
             # A build may leave outdated metadata next to the source, so the search can find a distribution
-            # twice.
-            # Python imports the distribution that comes first on the path, so this code uses the same one.
+            # twice. Python imports the distribution that comes first on the path, so this code uses the same
+            # one.
             found.setdefault(
                 (distribution.name.lower(), table, entry.name), AddedRow(table, entry.name, target, package)
             )

@@ -11,8 +11,7 @@ def last_fence(text: str, *languages: str) -> str:
     """Return the content of the last code fence in one of these languages or without a language.
 
     If there is no such fence, the function returns the whole text. A fence ends at its closing marks, which
-    must
-    be at the end of a line, or at the end of the text.
+    must be at the end of a line, or at the end of the text.
     """
     if "```" not in text and "~~~" not in text:
         return text.strip()

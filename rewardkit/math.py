@@ -38,16 +38,17 @@ class MathAnswer:
     text: str
     """The answer as written, without the text around it."""
     found_in: str
-    """Place of the answer: `boxed`, `tags`, `marker`, `whole`, `display`, `inline` or `number`."""
+    """Name of the place where the answer was found: `boxed`, `tags`, `marker`, `whole`, `display`, `inline`
+    or `number`."""
     problem: str
-    """Reason why only the text of the answer can be compared, because it is not mathematics; otherwise ""."""
+    """Reason why the answer is not mathematics, so that only its text can be compared; otherwise ""."""
     extraction: Extraction
-    """The answer with the frames beside it, for `verify`."""
+    """The answer together with the text that frames it, as `verify` needs it."""
 
 
 _FRAMED = ("tags", "boxed", "marker")
 _BARE = 200
-"""Maximum length of a text that is an answer as a whole, in characters."""
+"""Maximum length, in characters, of a text that may be an answer without any marker."""
 _TAG = re.compile(r"<[^<>]*>")
 
 Answers = str | int | float | MathAnswer | Sequence[str | int | float | MathAnswer]
@@ -168,12 +169,13 @@ def explain(
 
 
 def _is_short(text: str) -> bool:
-    """Return True if a text is a short line, or short labelled lines: the answers to parts of a question."""
+    """Return True if a text is one short line, or several short labelled lines that answer parts of a
+    question."""
     return 0 < len(text) <= _BARE and ("\n" not in text or len(parts_of(clean(text))) > 1)
 
 
 def _is_bare(text: str) -> bool:
-    """Return True if a line is an answer with its unit or a few words, not a sentence about an answer."""
+    """Return True if a line is only an answer with its unit or a few words, and not a sentence."""
     inner = text[1:-1] if text[0] == text[-1] == "$" else text
     words = [word.casefold() for word in prose_words(_TAG.sub("", text))]
     if not words or len(parts_of(clean(text))) > 1:

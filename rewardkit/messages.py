@@ -1,7 +1,7 @@
-"""Extraction of text from chat messages in prompts, responses and episodes, and of messages from text.
+"""Extraction of text from chat messages in prompts, responses and episodes, and parsing of dialogues.
 
-The content of a message is a string or a list of parts, some of which are text. The module
-`model_api.answers` finds the messages that the model wrote and the tool calls in them.
+The content of a message is a string, or a list of parts of which some are text. `model_api.answers` finds the
+messages that the model wrote, and the tool calls in these messages.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def content_of(message: Mapping[str, Any]) -> Any:
 def content_text(content: Any) -> str:
     """Return the text of a message's content, with text parts joined without a separator.
 
-    Chat templates join text parts in the same way. Images, reasoning, tool calls and other parts are skipped.
-    The result is empty if the content is None or has no text.
+    Chat templates also join text parts without a separator. Images, reasoning, tool calls and other parts are
+    skipped. The result is empty if the content is None or has no text.
     """
     if isinstance(content, str):
         return content
@@ -57,10 +57,10 @@ def plain_message(message: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def plain_prompt(prompt: str | Sequence[Mapping[str, Any]] | None) -> Any:
-    """Return a prompt with plain messages (see `plain_message`), or the prompt itself if all are plain."""
+    """Return a prompt with plain messages (see `plain_message`), or the same object if they are all plain."""
     if prompt is None or isinstance(prompt, str):
         return prompt
-    for one in prompt:  # a generator expression would take twice as long
+    for one in prompt:  # a generator expression would take twice as long as this loop
         if not (isinstance(one, dict) and isinstance(one.get("content"), str)):
             break
     else:
@@ -86,13 +86,13 @@ def messages_in(text: str) -> list[dict[str, Any]] | None:
 
 
 ASSISTANT_TURN = "\n\nAssistant:"
-"""Start of an answer in a dialogue that is written as one text, as in HH-RLHF."""
+"""Text that precedes the assistant's answer in a dialogue that is written as one text, as in HH-RLHF."""
 _TURN = re.compile(r"(?:^|\n\n)(Human|Assistant):")
 _ROLES = {"Human": "user", "Assistant": "assistant"}
 
 
 def is_dialogue(prompt: str) -> bool:
-    """Return True if a prompt is a dialogue written as one text that ends where the answer begins."""
+    """Return True if a prompt is a dialogue in one text, which ends where the assistant's answer begins."""
     return prompt.lstrip().startswith("Human:") and prompt.rstrip().endswith(ASSISTANT_TURN)
 
 

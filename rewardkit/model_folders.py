@@ -1,7 +1,7 @@
 """Lookup of models by name in local folders, in the hub's cache and on the hub. No model is loaded.
 
-This module alone decides which model names are accepted. Callers check for any files that they need in
-addition to config.json.
+Only this module decides which model names are accepted. If callers need other files besides config.json, they
+check for these files themselves.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _ON_HUB = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
 def why_no_model(path: str, *, tokenizer_only: bool = False) -> str | None:
     """Return the reason why a model cannot be found, or None if it exists locally or on the hub.
 
-    The hub is queried last, only once, and for at most HF_HUB_ETAG_TIMEOUT (10 seconds by default). The
-    loaders in transformers would retry many times if the hub could not be reached.
+    The function asks the hub last, only once, and for at most HF_HUB_ETAG_TIMEOUT (10 seconds by default). If
+    the hub could not be reached, the loaders in transformers would retry many times.
 
     Args:
         path: Folder of the model, or its name on the hub.
@@ -59,7 +59,7 @@ def model_folder(path: str) -> Path | None:
 
 
 def read_config(path: str) -> dict[str, Any] | None:
-    """Return a model's config.json from its folder or the hub's cache, or None if neither contains it."""
+    """Return a model's config.json from its folder or the hub's cache, or None if neither has this file."""
     folder = model_folder(path)
     if folder is None or not (folder / "config.json").is_file():
         return None
@@ -101,11 +101,11 @@ def _folder_like(folder: Path) -> str:
 def _why_not_on_hub(name: str, tokenizer_only: bool) -> str | None:
     try:
         from huggingface_hub import constants
-    except ImportError:  # loading reports the missing package
+    except ImportError:  # loading the model reports the missing package
         return None
     limit = float(constants.HF_HUB_ETAG_TIMEOUT)
     answers: list[str | None] = []
-    # A thread enforces the limit, since the timeout of a request does not cover the DNS lookup.
+    # A thread enforces the limit, because the timeout of a request does not cover the DNS lookup.
     asking = Thread(target=lambda: answers.append(_ask_hub(name, limit, tokenizer_only)), daemon=True)
     asking.start()
     asking.join(limit + 1)

@@ -1,8 +1,8 @@
 """Serialisation of objects and functions for another process.
 
-Functions are sent by name, as in `pickle`. Functions that another process cannot import, such as those
-defined in a notebook, in the main program or inside another function, need cloudpickle, which sends their
-code.
+Functions are sent by name, as in `pickle`. Functions that another process cannot import need cloudpickle,
+which sends their code. These are functions defined in a notebook, in the main program or inside another
+function.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from rewardkit.errors import require
 
 loads = pickle.loads
-"""Inverse of `dumps`. Unsafe for bytes that do not come from one of rewardkit's own processes."""
+"""Inverse of `dumps`. Do not use it on bytes from any process that rewardkit did not start."""
 
 
 class _NamelessError(Exception):

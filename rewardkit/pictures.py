@@ -1,9 +1,9 @@
-"""Pictures in prompts: finding them in rows, bounded decoding, and thumbnails.
+"""Pictures in prompts: finding pictures in rows, decoding pictures within limits, and making thumbnails.
 
-Rows contain pictures beside the prompt, in a column with one item for each mark `<image>`, or in the prompt,
-as content parts. `with_pictures` converts both to content parts `{"type": "image", "image": Picture}`. A
-picture keeps the bytes of its file, and is decoded where its pixels are needed. All decoders produce the same
-pixels.
+A row contains pictures in a separate column, with one item for each placeholder `<image>` in the prompt, or
+as content parts inside the prompt. `with_pictures` converts both to content parts `{"type": "image", "image":
+Picture}`. A picture keeps the bytes of its file, and is decoded where its pixels are needed. All decoders
+produce the same pixels.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from rewardkit.rows import IMAGES, MEDIA, prompt_of
 from rewardkit.types import Message
 
 MARK = "<image>"
-"""Mark in a prompt's text that stands for the next picture in the row's column, as in verl and LLaVA."""
+"""Placeholder in a prompt's text for the next picture in the row's column, as in verl and LLaVA."""
 MAX_PIXELS = 50_000_000
-"""Maximum number of pixels in a picture. A picture of a few kilobytes can have far more."""
+"""Maximum number of pixels in a picture. Even a file of a few kilobytes can contain far more pixels."""
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "JPEG2000", "PPM")
-"""File formats that are read. Others, such as EPS, are programs."""
+"""File formats that are read. Other formats are rejected, because some of them, such as EPS, are programs."""
 
 IMAGE_PARTS = ("image", "image_url", "input_image")
-"""Types of content parts that contain a picture, or that stand for the next picture in the row's column."""
+"""Types of content parts that contain a picture, or that are a placeholder for one in the row's column."""
 _BESIDE = "media"
-"""Type of the content part that stands for all media beside the prompt."""
+"""Type of the content part that represents all media outside the prompt."""
 _CONTENTS = ("image", "image_url", "bytes", "path", "url")
-"""Keys of a content part, or of the value of one, that contain a picture."""
+"""Keys under which a content part, or its value, contains a picture."""
 
 
 class PictureError(InputError):
@@ -47,7 +47,7 @@ class PictureError(InputError):
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """File of a picture, which is not yet decoded."""
+    """Picture as an image file, which is decoded only on request."""
 
     source: bytes | Path | StoredBytes = field(repr=False)
     digest: str
@@ -73,7 +73,8 @@ class Picture:
     def load(self) -> Any:
         """Decode the picture to a `PIL.Image.Image` in RGB.
 
-        The first frame is used and rotated according to its EXIF data. Transparent pixels are drawn on white.
+        The picture is the file's first frame, rotated according to its EXIF data. Transparent pixels become
+        white.
 
         Raises:
             PictureError: The file is broken, is not a picture, or has too many pixels.
@@ -91,7 +92,7 @@ class Picture:
         return file.getvalue()
 
     def data_url(self, longest: int | None = None) -> str:
-        """Return the decoded picture as a data URL with the PNG that `png` returns."""
+        """Return the PNG that `png` returns, as a data URL."""
         return f"data:image/png;base64,{base64.b64encode(self.png(longest)).decode()}"
 
     def __str__(self) -> str:
@@ -99,7 +100,8 @@ class Picture:
 
 
 def _orientation(image: Any) -> int:
-    """Return the orientation in EXIF data, from 1 to 8. From 5, the picture is turned by 90 degrees."""
+    """Return the orientation from EXIF data, from 1 to 8. For 5 and above, the picture is turned by 90
+    degrees."""
     from PIL import Image
 
     exif = Image.Exif()
@@ -117,7 +119,7 @@ def _opened(data: bytes) -> Iterator[Any]:
     from PIL import Image
 
     try:
-        # Pillow warns about metadata, and about large pictures, which are refused below.
+        # Pillow warns about metadata and about large pictures. Large pictures are rejected below.
         with (
             warnings.catch_warnings(action="ignore"),
             Image.open(io.BytesIO(data), formats=FORMATS) as image,
@@ -224,12 +226,12 @@ def _digest(data: bytes) -> str:
 
 
 def media_columns(names: Sequence[str]) -> list[str]:
-    """Return the names of columns that contain pictures or other media."""
+    """Return the names of the columns that contain pictures, videos or audio."""
     return [name for name in MEDIA if name in names]
 
 
 def has_media(row: Mapping[str, Any], prompt: Any) -> bool:
-    """Return True if a row's prompt consists of more than text."""
+    """Return True if a row's prompt contains anything besides text."""
     return any(is_there(row.get(name)) for name in MEDIA) or has_parts(prompt)
 
 
@@ -237,13 +239,13 @@ def is_there(value: Any) -> bool:
     """Return True if a cell of a media column is not empty."""
     if value is None:
         return False
-    if isinstance(value, Mapping):  # some files have a struct of nulls in place of null
+    if isinstance(value, Mapping):  # some files contain a struct of nulls instead of null
         return any(one is not None for one in value.values())
     return not hasattr(value, "__len__") or len(value) > 0
 
 
 def media_digest(row: Mapping[str, Any]) -> str | None:
-    """Return a digest of a row's columns of media, or None if they are empty."""
+    """Return a digest of the picture, video and audio columns of a row, or None if all of them are empty."""
     held = [value for name in MEDIA if is_there(value := row.get(name))]
     return _digest(repr(held).encode("utf-8", "surrogatepass")) if held else None
 
@@ -261,19 +263,20 @@ def with_pictures(
 ) -> Any:
     """Return a row's prompt with its pictures as content parts `{"type": "image", "image": Picture}`.
 
-    The pictures in the column replace the marks `<image>` and the parts of type `image` without a picture, in
-    order. A single picture without any mark is put before the text. Prompts without pictures are returned as
-    `prompt_of` returns them.
+    The pictures in the column replace the placeholders `<image>` and the parts of type `image` without a
+    picture, in order. A single picture without a placeholder is put before the text. Prompts without pictures
+    are returned as `prompt_of` returns them.
 
     Args:
-        row: Row with the columns of media, if there are any.
+        row: Row, which may have picture, video or audio columns.
         prompt: Prompt as it was read, or as `prompt_of` returns it.
         folder: Folder of the file that contains the row.
-        read: Prompt as it was read, if `prompt` is another form of it. The bytes in its parts are used.
+        read: Prompt as it was read, if `prompt` is a converted form of it. Its parts contain the original
+            bytes.
 
     Raises:
-        PictureError: The row has videos or audio, the numbers of pictures and marks differ, or a picture
-            cannot be used.
+        PictureError: The row has videos or audio, the number of pictures differs from the number of
+            placeholders, or a picture cannot be used.
     """
     asked = prompt_of(prompt)
     if asked is None or not has_media(row, asked):
@@ -311,7 +314,7 @@ def pictures_in(prompt: Any) -> list[Picture]:
 
 
 def with_digests(messages: Sequence[Message]) -> list[Message]:
-    """Return messages as JSON-ready data, with the digest of each picture and the mark as its text."""
+    """Return messages as JSON-ready data, with a placeholder and the digest in place of each picture."""
     if not has_parts(messages):
         return list(messages)
     found = []
@@ -328,10 +331,10 @@ def _described(part: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def marked(prompt: Any, row_has_media: bool) -> Any:
-    """Return a prompt for rewards, with an added empty part `media` if the row has media.
+    """Return a prompt for rewards. If the row has media, an empty part `media` is added to the prompt.
 
-    The text is the same as without pictures. The part tells rewards that show the prompt to a model that the
-    text is incomplete. `with_pictures` ignores this part.
+    The text of the prompt does not change. The added part tells rewards that show the prompt to a model that
+    the text is incomplete. `with_pictures` ignores this part.
     """
     asked = prompt_of(prompt)
     if not row_has_media or asked is None or has_parts(asked):
@@ -362,7 +365,7 @@ def _column(row: Mapping[str, Any], folder: Path | None) -> list[Picture]:
 
 
 def _inline(prompt: Any) -> Iterator[Any]:
-    """Yield the value of each content part of a picture as it was read, since `prompt_of` decodes bytes."""
+    """Yield the original value of each content part with a picture, because `prompt_of` decodes bytes."""
     messages = [] if isinstance(prompt, str) or prompt is None else prompt
     for message in messages:
         content = message.get("content") if isinstance(message, Mapping) else None
@@ -372,7 +375,7 @@ def _inline(prompt: Any) -> Iterator[Any]:
 
 
 def _parts(content: Any, inline: Iterator[Any], folder: Path | None, *, marked: bool) -> Any:
-    """Return a message's content with its marks and pictures as parts."""
+    """Return a message's content with its placeholders and pictures converted to parts."""
     if content is None:
         return None
     if isinstance(content, str):
@@ -396,7 +399,7 @@ def _parts(content: Any, inline: Iterator[Any], folder: Path | None, *, marked: 
 
 
 def _split(text: str) -> list[dict[str, Any]]:
-    """Return the parts of a text with marks."""
+    """Split a text at its placeholders, and return the parts."""
     parts: list[dict[str, Any]] = []
     for i, piece in enumerate(text.split(MARK)):
         parts += [{"type": "image"}] * bool(i)
@@ -415,7 +418,7 @@ def _is_open(part: Any) -> bool:
 
 
 def _joined(content: Any) -> Any:
-    """Return content that is only text as a string."""
+    """Return content as a string if it is only text. Return other content unchanged."""
     text = None if content is None or isinstance(content, str) else whole_text(content)
     return content if text is None else text
 
@@ -424,7 +427,7 @@ def _joined(content: Any) -> Any:
 
 
 class PictureStore:
-    """Temporary file for the bytes of many pictures, so that they take no memory."""
+    """Temporary file for the bytes of many pictures, which then need no memory."""
 
     def __init__(self) -> None:
         self._file: Any = None  # created with the first picture
@@ -432,13 +435,14 @@ class PictureStore:
         self._known: dict[str, Picture] = {}
 
     def keep_all(self, messages: Sequence[Message]) -> None:
-        """Move the bytes of all pictures in messages from `with_pictures` to the file."""
+        """Move the bytes of all pictures in the messages to the file. The messages come from
+        `with_pictures`."""
         for part in (part for one in messages for part in _listed(one.get("content"))):
             if isinstance(part, dict) and isinstance(part.get("image"), Picture):
                 part["image"] = self.keep(part["image"])
 
     def keep(self, picture: Picture) -> Picture:
-        """Return the same picture with its bytes in the file. Equal pictures are stored once."""
+        """Return the same picture with its bytes in the file. The file contains equal pictures only once."""
         if not isinstance(picture.source, bytes):
             return picture
         known = self._known.get(picture.digest)
@@ -454,15 +458,15 @@ class PictureStore:
 
 @dataclass(frozen=True, slots=True)
 class StoredBytes:
-    """Part of a store's file."""
+    """Range of bytes in the file of a `PictureStore`."""
 
     file: Any
     start: int
     length: int
 
     def read_bytes(self) -> bytes:
-        """Return the bytes. Processes may read the same file at the same time."""
+        """Return the bytes of the range. Several processes may read the file at the same time."""
         return os.pread(self.file.fileno(), self.length, self.start)
 
     def __reduce__(self) -> tuple[type[bytes], tuple[bytes]]:
-        return bytes, (self.read_bytes(),)  # other machines do not have the file
+        return bytes, (self.read_bytes(),)  # other machines do not have the file, so the bytes are sent

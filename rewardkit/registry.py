@@ -1,6 +1,6 @@
 """Registry that maps a `data_source` to a `Reward` with its options, time limit and place to run.
 
-The registry does not depend on any particular reward. Rewards are run by `rewardkit.scoring.scorer`. All
+The registry does not depend on any particular reward, and `rewardkit.scoring.scorer` runs the rewards. All
 rewards are registered with `@reward`: rewardkit's own rewards in `rewardkit.rewards.declarations`, and users'
 rewards in a file (see `load_reward_file`) or through an entry point in the group `rewardkit.rewards`.
 """
@@ -36,10 +36,11 @@ Place = Literal["inline", "process", "sandbox", "model"]
 """Place where a reward runs.
 
 `inline`: in the caller's thread, for pure functions that take time linear in their input and at most a
-millisecond for 10,000 characters of any text (longer responses still go to a worker). `process`: in a worker
-that can be killed, for functions that may hang or crash. `sandbox`: for rewards that run model-written code
-with `sandbox_of_process`. Several samples run at once in threads of a worker, so the function must be
-thread-safe. `model`: for a neural reward model, which scores batches."""
+millisecond for 10,000 characters of any text. Longer responses are still sent to a worker. `process`: in a
+worker that can be killed, for functions that may hang or crash. `sandbox`: in threads of a worker, for
+rewards that run model-written code with `sandbox_of_process`. A worker scores several samples at once in its
+threads, so the function must be thread-safe. `model`: in a worker that scores batches with a neural reward
+model."""
 
 
 @dataclass(frozen=True)
@@ -48,35 +49,36 @@ class Running:
 
     runs: Place = "inline"
     timeout_s: float = 10.0
-    """Time limit for one sample, or for one batch if `batch` is set. A worker that exceeds it is killed."""
+    """Time limit in seconds for one sample, or for one batch if `batch` is set. A worker that exceeds the
+    limit is killed."""
     batch: bool | Literal["group"] = False
     """True if the function takes a list of samples and returns one result for each. `group`: the list
     contains exactly the samples for one prompt, which are scored together (see `rewardkit.groups`)."""
     finds_groups: bool = False
     """True if a `batch` function itself groups samples by prompt and needs each group in a single batch."""
     processes: int = 0
-    """Maximum number of dedicated workers for this reward. If 0, the reward shares the scorer's workers,
-    except that a `model` reward has one dedicated worker."""
+    """Maximum number of dedicated workers for this reward. If it is 0, the reward uses the scorer's shared
+    workers, except that a `model` reward has one dedicated worker."""
     chunk: int = 0
-    """Maximum number of samples sent to a worker at once, which may come from several callers. For an `async`
-    reward with `processes`, the number of samples in flight in each worker. If 0, the scorer chooses the
-    number and does not mix samples from several callers."""
+    """Maximum number of samples that are sent to a worker at once. They may come from several callers. For an
+    `async` reward with `processes`, this is the number of samples in flight in each worker. If it is 0, the
+    scorer chooses the number and does not mix samples from several callers."""
     each: Callable[[Sequence[Any], Any], Iterator[Sequence[Any]]] | None = None
-    """Function that takes several samples and yields their results in order, as soon as they are available.
-    It otherwise behaves like `Reward.target`. A reward in another process can thus work on the next samples
-    while results are being sent."""
+    """Function that takes several samples and yields their results in order, each as soon as it is available.
+    Otherwise, the function behaves like `Reward.target`. A reward in another process can thus work on the
+    next samples while results are being sent."""
     load: Callable[[Any], object] | None = None
-    """Function called with the options in a worker before its first sample, for example to load a model."""
+    """Function that a worker calls with the options before its first sample, for example to load a model."""
     needs: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Required packages, each with the extra of rewardkit that installs it."""
     on_exception: OnException = "error"
-    """Result for a sample if the function raises an exception. `error`: a failure with status `error`. `0`:
-    the score 0 with status `ok`, as for a wrong answer."""
+    """Result for a sample if the function raises an exception. `error` gives a failure with status `error`. 0
+    gives the score 0 with status `ok`, as for a wrong answer."""
     excerpts: str = ""
-    """`module:function` that returns the part of each response that determines its score. The function maps
-    (responses, options) to one text per response, or to None for a response whose whole sample is needed. A
-    text must get the same score as its response, for any ground truth and regardless of the rest of the
-    sample. Equal texts in a file are then scored only once. For pure functions."""
+    """`module:function` that returns the part of each response that determines its score. It is meant for
+    pure functions. The function maps (responses, options) to one text per response, or to None for a response
+    whose whole sample is needed. A text must get the same score as its response, for any ground truth and
+    regardless of the rest of the sample. The scorer then scores equal texts in a file only once."""
 
     def __post_init__(self) -> None:
         """Check the time limit, `on_exception` and the place to run.
@@ -97,12 +99,14 @@ class Running:
 
 @dataclass(frozen=True)
 class Origin:
-    """Facts besides version and options that determine a reward's scores. Locks and receipts record them."""
+    """Files and settings that determine a reward's scores in addition to its version and options.
+
+    Locks and receipts record them."""
 
     source: Mapping[str, str] = field(default_factory=dict, hash=False)
-    """Digests, by name, of the files that determine the scores, if `Reward.target` is defined elsewhere."""
+    """Digests by name of files that determine the scores, for a `Reward.target` that other code defines."""
     settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    """Settings with which a third-party function is called, in addition to the options."""
+    """Settings that are passed to a third-party function in addition to the options."""
 
 
 @dataclass(frozen=True)
@@ -113,31 +117,30 @@ class Reward:
     version: int | str
     """Version of the scores: a number for code, and a digest for the weights of a model."""
     target: Callable[..., Any]
-    """Function that scores samples, or a function without parameters that returns it. The latter is called
-    when the reward is first needed, so that it can contain slow imports."""
+    """Function that scores samples, or a function without parameters that returns the scoring function. The
+    latter is called when the reward is first needed, so it can contain slow imports."""
     data_sources: tuple[str, ...]
     """Exact names or globs (`aime*`). Exact names take precedence, and longer globs precede shorter globs."""
     aliases: tuple[str, ...] = ()
     running: Running = Running()
     parts: tuple[str, ...] = ()
-    """Fixed set of keys of `Score.parts`."""
+    """Names of all components that `Score.parts` contains."""
     options_type: type | None = None
-    """Frozen dataclass of the options, with a default for every field. If None, the annotation of the
-    function's options parameter is used, and the reward has no options if the annotation is not a
-    dataclass."""
+    """Frozen dataclass of the options, with a default for every field. If it is None, the annotation of the
+    function's options parameter is used. The reward has no options if the annotation is not a dataclass."""
     presets: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """Option values that replace the defaults of `options_type`. The user's options override them."""
     reads: tuple[str, ...] = ("prompt", "extra_info")
-    """Fields that the reward reads besides response and ground truth. Others are not loaded from a file."""
+    """Fields that the reward reads in addition to response and ground truth. Other fields are not loaded."""
     explain: str = ""
     """`module:function` that maps (ground_truth, response, options) to an explanation that can be printed."""
     of_episode: bool = False
-    """True if the reward reads only the score that an episode already has. Its rows need no ground truth."""
+    """True if the reward only reads the score that an episode already has. Its rows need no ground truth."""
     origin: Origin = Origin()
     readings: tuple[str, ...] = ()
-    """Options to try, the most specific first, on a log that names no data source. Each entry is one option,
-    such as `method=flexible`, or an empty text for the defaults. The reward's name and an option also form a
-    data source: `gsm8k:method=flexible`. Only for cheap rewards that read text."""
+    """Options to try on a log that names no data source, starting with the most specific. Each entry is one
+    option, such as `method=flexible`, or an empty text for the defaults. The reward's name and an option also
+    form a data source, such as `gsm8k:method=flexible`. Set this only for cheap rewards that read text."""
     summary: str = ""
 
     def require_packages(self) -> None:
@@ -151,7 +154,7 @@ class Reward:
 
     @property
     def scorer(self) -> str:
-        """Name and version, such as `gsm8k@1`, which the runner writes into every Score."""
+        """Name and version of the reward, such as `gsm8k@1`. The runner writes them into every Score."""
         return f"{self.name}@{self.version}"
 
     @cached_property
@@ -168,7 +171,7 @@ class Reward:
         return self.options_type or options_type_of(self.function)
 
     def make_options(self, values: Mapping[str, Any]) -> Any:
-        """Return this reward's options with `values` set.
+        """Return this reward's options, with the given values in place of the defaults.
 
         Raises:
             OptionsError: A name is not an option of this reward, or a value has the wrong type.
@@ -176,7 +179,7 @@ class Reward:
         return make_options(self.name, self.options_class, {**self.presets, **values})
 
     def configured(self, values: Mapping[str, Any]) -> tuple[Reward, Any]:
-        """Return this reward and its options with `values` set.
+        """Return this reward and its options, with the given values in place of the defaults.
 
         A value for `on_exception` changes `running`, unless the reward has an option of that name.
 
@@ -231,10 +234,11 @@ class Registry:
         self._globs: dict[str, Reward] = {}
         self._for_all: list[Reward] = []
         self.packages: dict[str, str] = {}
-        """Package that provides each reward, by the reward's name. Filled when entry points are loaded."""
+        """Package that provides each reward, by the reward's name. Loading entry points fills this
+        mapping."""
         self._entry_points_loaded = False
         self.listed_at = "`rewardkit list`"
-        """Place where users see all data sources, for error messages."""
+        """Command that lists all data sources, for error messages."""
 
     def register(self, new: Reward, *, replace_existing: bool = False) -> Reward:
         """Add a reward.
@@ -251,7 +255,8 @@ class Registry:
         return new
 
     def use_for_all(self, new: Reward) -> Reward:
-        """Use a reward for every data source, known or unknown. The most recent call takes precedence."""
+        """Use a reward for every data source, known or unknown. If this is called again, the last reward is
+        used."""
         self._rewards[new.name] = new
         self._for_all.append(new)
         return new
@@ -262,7 +267,7 @@ class Registry:
         return self._for_all[-1] if self._for_all else None
 
     def take_over(self, other: Registry) -> None:
-        """Replace all entries by those of another registry."""
+        """Replace all entries of this registry by those of another registry."""
         vars(self).update(vars(other))
 
     def _refuse_taken_names(self, new: Reward) -> None:
@@ -282,7 +287,7 @@ class Registry:
     def resolve(self, data_source: str) -> Reward:
         """Return the reward for a data source.
 
-        A reward for all data sources takes precedence, then an exact name or alias, then the longest glob.
+        A reward for all data sources has priority, then an exact name or alias, and then the longest glob.
 
         Raises:
             UnknownDataSourceError: No reward matches. The message names the closest known data sources.
@@ -315,7 +320,7 @@ class Registry:
         return found
 
     def needs_ground_truth(self, data_source: str) -> bool:
-        """Return True unless the data source's reward reads only the score that an episode already has."""
+        """Return False if the data source's reward only reads the score that an episode already has."""
         found = self.find(data_source)
         return found is None or not found.of_episode
 
@@ -368,7 +373,7 @@ class Registry:
 
 
 REGISTRY = Registry()
-"""Registry shared by all entry points of the library. It is the library's only global state."""
+"""Registry that all functions of the library share. It is the library's only global state."""
 
 
 def reward(
@@ -400,8 +405,12 @@ def reward(
     current process, for pure functions that are always fast. The other arguments are the fields of `Reward`
     and `Running`. The summary is the first line of the function's docstring.
 
-    A function without parameters is a declaration: it is called when the reward is first needed and returns
-    the function to use. Put slow imports there, so that `rewardkit list` stays fast.
+    The function runs in a worker process with a time limit. `runs="inline"` runs pure functions that are
+    always fast in the current process. The other arguments are the fields of `Reward` and `Running`. The
+    first line of the function's docstring is the reward's summary.
+
+    A function without parameters is a declaration. It is called when the reward is first needed, and returns
+    the function to use. Put slow imports into a declaration to keep `rewardkit list` fast.
 
     Example:
         >>> @reward("my/spelling", timeout_s=1.0)
@@ -458,9 +467,11 @@ def load_reward_file(spec: str) -> list[Reward]:
     """Register the rewards in a Python file and return them.
 
     Args:
-        spec: `path.py` for all `@reward` functions in the file, `path.py:function` for one function, or
-            `SOURCE=path.py:function` for one function and the data sources that match SOURCE. An undecorated
-            function without SOURCE scores every data source, like verl's `custom_reward_function`.
+        spec: `path.py` registers all `@reward` functions in the file, and `path.py:function` registers one
+            function.
+            `SOURCE=path.py:function` registers one function for the data sources that match SOURCE. An
+            undecorated function without SOURCE scores every data source, like verl's
+            `custom_reward_function`.
 
     Raises:
         InputError: The file or function does not exist, or the file fails to import.
@@ -519,7 +530,7 @@ def _rewards_in(module: ModuleType) -> list[Reward]:
 
 
 def import_target(target: str) -> Callable[..., Any]:
-    """Import and return the function named by `module:function`."""
+    """Import and return the function at `module:function`."""
     module_name, _, attribute = target.partition(":")
     found: Callable[..., Any] = getattr(importlib.import_module(module_name), attribute)
     return found

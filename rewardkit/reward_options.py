@@ -1,4 +1,4 @@
-"""Options of rewards: dataclasses with defaults, created from users' values and shown without secrets."""
+"""Options of rewards. They are dataclasses with defaults, filled in by users and shown without secrets."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from rewardkit.http_addresses import Address, RequestFields, made_private, publi
 
 OnException = Literal["error", "0"]
 ON_EXCEPTION = "on_exception"
-"""Name of the `on_exception` setting among the options of a reward."""
+"""Name under which users set `on_exception` together with the options of a reward."""
 
 FILE = "rewardkit.file"
-"""Metadata key of options that name a file or folder whose content determines scores."""
+"""Metadata key that marks options that name a file or folder whose content determines scores."""
 
 
 def file_option(default: Any) -> Any:
@@ -32,7 +32,7 @@ def file_option(default: Any) -> Any:
 
 
 TEXT = "rewardkit.text"
-"""Metadata key of options that contain a long text, such as a template. The text is shown as its digest."""
+"""Metadata key that marks options with a long text, such as a template. Only their digest is shown."""
 
 
 def text_option(default: str = "") -> Any:
@@ -43,7 +43,7 @@ def text_option(default: str = "") -> Any:
 def shown_options(options: Any) -> dict[str, Any]:
     """Return options as plain data that may be shown and recorded.
 
-    Secrets in addresses and requests are left out, and long texts are replaced by their digests.
+    Secrets in addresses and request fields are omitted, and digests replace long texts.
     """
     values = {one.name: shown(getattr(options, one.name)) for one in fields(options)}
     texts = [one.name for one in fields(options) if one.metadata.get(TEXT) and values[one.name]]
@@ -66,7 +66,7 @@ def make_options(reward: str, kind: type[Any], values: Mapping[str, Any]) -> Any
     Raises:
         OptionsError: A name is not an option of the reward, or a value has the wrong type.
     """
-    # Accept a dot in place of an underscore, since `sandbox.url` is the usual name of this setting elsewhere.
+    # Accept a dot in place of an underscore, because this setting is usually called `sandbox.url` elsewhere.
     values = {name.replace(".", "_"): value for name, value in values.items()}
     known = [f.name for f in fields(kind)]
     for key in values:
@@ -86,7 +86,8 @@ def make_options(reward: str, kind: type[Any], values: Mapping[str, Any]) -> Any
 
 
 def _refuse_endless(options: Any) -> None:
-    """Reject infinite numbers, NaN and time limits that are not positive, since scoring would always fail.
+    """Reject infinite numbers, NaN and time limits that are not positive, because scoring could never
+    succeed.
 
     Raises:
         ValueError: An option has one of these values.
@@ -100,7 +101,7 @@ def _refuse_endless(options: Any) -> None:
 
 
 def _misfit(reward: str, kind: type[Any], reason: str, values: Mapping[str, Any]) -> str:
-    """Return an error message for an option of the wrong type, based on msgspec's message (`reason`)."""
+    """Return an error message for an option of the wrong type. `reason` is the message from msgspec."""
     place = re.search(r"`\$\.(\w+)(?:\[.*)?`$", reason)
     if place is not None:
         name = place[1]
@@ -137,7 +138,8 @@ _WORDS = {
 def _from_text(value: Any, wanted: str) -> Any:
     """Convert a value to the form that its option accepts.
 
-    Command lines pass lists and mappings as JSON. JSON and YAML parse a name made up of digits as a number.
+    Command lines pass lists and mappings as JSON. JSON and YAML parse a name that consists of digits as a
+    number.
     """
     if type(value) is int and wanted in ("str", "str | None"):
         return str(value)
@@ -148,7 +150,7 @@ def _from_text(value: Any, wanted: str) -> Any:
 
 
 def options_type_of(function: Callable[..., Any]) -> type[Any]:
-    """Return the dataclass that annotates a function's options parameter, or `NoOptions`."""
+    """Return the dataclass in the annotation of a function's options parameter, or `NoOptions`."""
     try:
         hints = typing.get_type_hints(function)
     except (NameError, TypeError):

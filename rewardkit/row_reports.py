@@ -1,8 +1,8 @@
-"""Failures and episodes, read from the columns of a row.
+"""Failures and facts about episodes, which are read from the columns of a row.
 
-Failures include broken episodes, aborted requests, and masked or filtered samples. Readers of rows call this
-module once per row and store the results in `Sample.known` and `Sample.extra_info`. Logs of known kinds also
-report failures in their own formats (see `rewardkit.logs`).
+Failures include broken episodes, aborted requests, and masked or filtered samples. Code that reads rows calls
+this module once per row, and stores the results in `Sample.known` and `Sample.extra_info`. Some kinds of logs
+report failures in their own format, which `rewardkit.logs` reads.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ FAILED_ENDS: Mapping[str, Status] = {
     "no_turn": "error",
     "error": "error",
 }
-"""Status of an episode by the reason it ended, for reasons that are not the model's fault. For any other
-reason the status is `ok`."""
+"""Status of an episode by the reason for its end. The reasons listed here are not the model's fault. For any
+other reason, the status is `ok`."""
 
 _FAILING: Mapping[str, Status] = {
     **dict.fromkeys(("failed", "failure", "error", "errored", "abort", "aborted", "crashed"), "error"),
@@ -33,10 +33,10 @@ _FAILING: Mapping[str, Status] = {
     **dict.fromkeys(("timeout", "timed_out", "timedout"), "timeout"),
     "invalid": "invalid",
 }
-"""Status of a failed row, by the word in its status column. Other words do not report a failure."""
+"""Status of a failed row by the word in its status column. No other word reports a failure."""
 
 _NO_ERROR = frozenset({"", "none", "null", "nan", "n/a", "no error", "ok", "success"})
-"""Texts in an error column that mean there was no error."""
+"""Texts in an error column which mean that no error occurred."""
 
 _Report = Callable[[str, Any], tuple[Status, str] | None]
 """Function that maps the name and value of a column to the status and reason of a failure, or to None."""
@@ -49,7 +49,7 @@ EPISODE = frozenset({"turns", "num_turns", "turn_rewards", "tool_rewards", "inte
 def known_score(row: Mapping[str, Any], place: int | None = None) -> Score | None:
     """Return the Score that a row already has, or None if the row is still to be scored.
 
-    The Score is the failure that the row reports, or the score given by an episode's interaction.
+    The Score is the failure that the row reports, or the score that the episode's interaction gave.
 
     Args:
         row: Values of the row by column.
@@ -114,14 +114,14 @@ def own_failure(row: Mapping[str, Any], place: int | None = None) -> Score | Non
 
 
 def _of_response(value: Any, place: int | None) -> Any:
-    """Return the value for one response from a column that may contain a list with a value per response."""
+    """Return the value for one response. The column may contain a list with one value for each response."""
     if place is None or not isinstance(value, list):
         return value
     return value[place] if place < len(value) else None
 
 
 def report_columns(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the given columns that may report a failure or an episode."""
+    """Return those of the given columns that may report a failure or describe an episode."""
     found = [name for name, _ in _reports_in(names)]
     if not {"turn_rewards", "interaction_score"}.isdisjoint(names):
         found += [name for name in names if name in EPISODE]
@@ -133,7 +133,7 @@ def report_columns(names: tuple[str, ...]) -> tuple[str, ...]:
 def _reports_in(names: tuple[str, ...]) -> tuple[tuple[str, _Report], ...]:
     """Return each column that may report a failure, with its report function.
 
-    Status columns that rewardkit's own scoring has written are left out.
+    Status columns are omitted if rewardkit's own scoring wrote them.
     """
     ours = {f"{name.removesuffix('scorer')}status" for name in names if name.endswith("scorer")}
     return tuple((name, report) for name in names if name not in ours and (report := _report_of(name)))
@@ -145,7 +145,7 @@ def _report_of(name: str) -> _Report | None:
 
 
 def _of_status(name: str, value: Any) -> tuple[Status, str] | None:
-    """Read a status: a word, possibly an enumeration member (`Status.ABORTED`), or an HTTP status."""
+    """Read a status, which is a word, an enumeration member (`Status.ABORTED`) or an HTTP status."""
     if isinstance(value, int) and not isinstance(value, bool) and 400 <= value < 600:
         return "error", f"the row failed: '{name}' is {value}"
     status = _FAILING.get(value.rpartition(".")[2].lower()) if isinstance(value, str) else None
@@ -166,12 +166,12 @@ def _of_error(name: str, value: Any) -> tuple[Status, str] | None:
     if value is True:
         return "error", f"the row failed: '{name}' is true"
     if not value or not isinstance(value, str | Mapping | list) or _is_placeholder(str(value)):
-        return None  # a number is a measured error, as in a regression
+        return None  # a number in an error column is a measured error, as in a regression
     return "error", f"the row failed: {error_said(value[0] if isinstance(value, list) else value)}"
 
 
 def _is_placeholder(text: str) -> bool:
-    """Return True if a text is a placeholder for no error, such as `<not_executed>` in NeMo-Skills."""
+    """Return True if a text means that there was no error, such as `<not_executed>` in NeMo-Skills."""
     text = text.strip().lower()
     return text in _NO_ERROR or (text.startswith("<") and text.endswith(">") and " " not in text)
 
@@ -210,4 +210,4 @@ _OF_A_RESPONSE = frozenset(
     {"", "is", "was", "logged", "loss", "rollout", "episode", "generation", "request", "response", "judge"}
     | {"completion", "sample", "trajectory", "run", "eval"}
 )
-"""First words in the names of columns about a response, as in `is_filtered` and `episode_status`."""
+"""First words of column names that describe a response, as in `is_filtered` and `episode_status`."""

@@ -303,8 +303,7 @@ def prompt_of(value: Any) -> str | list[Message] | None:
 
     Message content that is only text becomes a string, even if the message gives it in parts. The prompt may
     also be a single message outside a list, or a text that contains messages as JSON. Tables without lists,
-    such
-    as CSV, store messages in this form.
+    such as CSV, store messages in this form.
     """
     if value is None or isinstance(value, str):
         held = messages_in(value) if value and value[0] == "[" else None

@@ -148,10 +148,8 @@ def _thoughts(text: str, *, pairs_only: bool = False) -> tuple[list[tuple[int, i
     """Return the start and end of each reasoning block, and True if the last block is still open.
 
     An opening tag without a closing tag begins a block that extends to the end of the text. The tag is
-    instead
-    part of a block that the prompt opened if other words precede the tag and a closing tag of a different
-    form
-    follows it.
+    instead part of a block that the prompt opened if other words precede the tag and a closing tag of a
+    different form follows it.
     """
     found: list[tuple[int, int]] = []
     endless: set[str] = set()

@@ -28,8 +28,7 @@ COST_PARTS = ("calls", "cached", "asked_again", "input_tokens", "output_tokens",
 """Parts of a Score that report the cost of calling models: the number of requests that a server answered, the
 number that the cache answered, the number that asked again for a verdict, tokens, US dollars, and the number
 of requests beyond the budget. The dollars include only models with a known price. A failed Score may also
-have
-these parts."""
+have these parts."""
 
 OVERRULED = "overruled"
 """Name of the composition part that is 1 if a model accepted a response that a rule had not accepted."""
@@ -54,10 +53,9 @@ class Sample(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, forbid_u
         extra_info: Other values of the row by name, for rewards that read them.
         group: Identity of the prompt within the data source. If None, the prompt itself identifies the group.
         known: Score that the row already has, or None if the response has to be scored. The row has a Score
-        if
+            if
             a tool failed in the episode, if the row has no response, or if the episode was scored while it
-            ran.
-            Every scorer returns this Score unchanged.
+            ran. Every scorer returns this Score unchanged.
     """
 
     data_source: str

@@ -35,16 +35,13 @@ class VerlKeys:
 
     names: Mapping[str, str]
     """rewardkit's names by glob of verl's keys. A glob has at most one `*`. The text that it matches replaces
-    a
-    `*` in the name."""
+    a `*` in the name."""
     without_effect: Mapping[str, str]
     """Messages by glob of keys that affect speed, memory or bookkeeping but no results. Each message
-    describes what
-    rewardkit does instead."""
+    describes what rewardkit does instead."""
     refused: Mapping[str, str]
     """Messages by glob of keys that would change a result. Each message says why rewardkit has no such
-    setting, or
-    names the setting to use instead."""
+    setting, or names the setting to use instead."""
     same: Mapping[str, Sequence[Any]]
     """Values by glob of keys that match rewardkit's own behaviour, in addition to verl's defaults."""
     defaults: Mapping[str, Sequence[Any]]

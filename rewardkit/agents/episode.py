@@ -1,6 +1,6 @@
-"""Defines an episode, with its turns as messages and token ids, its limits, and the reason for its end.
+"""Episode, with its turns as messages and token ids, its limits, and the reason for its end.
 
-Loops drive an episode with four methods: `generate`, `execute`, `respond` and `append`. Each raises
+A loop drives an episode with four methods: `generate`, `execute`, `respond` and `append`. Each method raises
 `EpisodeEnded` when a limit is reached, so loops need not check limits. `runner.py` creates and ends episodes.
 """
 
@@ -78,15 +78,16 @@ class Episode:
 
         Args:
             row: Row of the episode.
-            speaking: Model, and settings for requesting its turns.
+            speaking: Model, with the settings for its turns.
             limits: Limits of the episode.
             seed: Seed of the whole episode.
             agent_name: Name of the agent. If empty, the name in the row is used.
             messages: Messages of the prompt. If None, the messages in the row are used.
             schemas: Schemas of the tools that the chat template or the chat endpoint receives.
             tools: Tools by name.
-            tools_as_text: True if the prompt's text describes the tools, and observations are written as
-                `Observation: ...` in a user message.
+            tools_as_text: True if the text of the prompt describes the tools. Observations are then written
+                into a
+                user message as `Observation: ...`.
             interaction: Interaction that plays the user, if any.
             clock: Function that returns the time in seconds. Tests may pass their own clock.
         """
@@ -105,26 +106,27 @@ class Episode:
         self.tools_as_text = tools_as_text
         self.interaction = interaction
         self.prompt_ids: list[int] = []
-        """Token ids of the prompt. The list is empty before the first turn, and always empty with a
-        ChatModel."""
+        """Token ids of the prompt. The list is empty until the first turn. With a ChatModel, it is always
+        empty."""
         self.response_ids: list[int] = []
-        """Ids of generated tokens and of tokens appended between turns. The list is empty with a
-        ChatModel."""
+        """Token ids of the model's turns and of the tokens appended between them. With a ChatModel, the list
+        is empty."""
         self.response_mask: list[int] = []
-        """1 for a token that the model generated, 0 for an appended token."""
+        """Mask over `response_ids`: 1 for a token that the model generated, and 0 for an appended token."""
         self.log_probs: list[float] = []
-        """Log-probabilities in nats, as reported by the engine. They are 0.0 for appended tokens, and for all
-        tokens if the engine reports none."""
+        """Log-probabilities in nats from the engine. The value is 0.0 for appended tokens, and for all tokens
+        if the engine reports no log-probabilities."""
         self.weight_versions: list[int] = []
-        """Versions as in `Reply.weight_versions`. They are 0 for appended tokens, and for all tokens if
-        unknown."""
+        """Version of the weights for each token, as in `Reply.weight_versions`. The value is 0 for appended
+        tokens, and for all tokens if the versions are unknown."""
         self.turns: list[Turn] = []
         self.state: dict[str, Any] = {}
         """Data for the loop's own use."""
         self.ended: str | None = None
-        """Reason for the end of the episode, one of `ENDED`, or None while the episode is running."""
+        """Reason for the end of the episode, as one of the names in `ENDED`. None while the episode is
+        running."""
         self.status: Status = "ok"
-        """`ok` if the episode can be scored. Any other status is a failure not caused by the model."""
+        """`ok` if the episode can be scored. Any other status is a failure that the model did not cause."""
         self.detail: str | None = None
         """Description of the failure in one line."""
         self.tool_rewards: dict[str, float] = {}
@@ -135,10 +137,10 @@ class Episode:
         self.chosen_answer: str | None = None
         """Answer that an external program has chosen, or None if the last turn is the answer."""
         self.unused_turns = 0
-        """Number of the model's turns that an external program has not used. They are not trained on."""
+        """Number of model turns that an external program has not used. These turns are not trained on."""
         self.branches: list[Episode] = []
-        """Other branches, each with its own prompt, if an external program rewrites its message history. The
-        episode itself contains the branch with the answer."""
+        """Other branches of an episode whose external program rewrote its message history. Each branch has
+        its own prompt. The branch with the answer is the episode itself and is not in this list."""
         self.speaking = speaking
         self._counted = 0  # number of tokens in a ChatModel's turns
         self._clock = clock
@@ -170,7 +172,7 @@ class Episode:
     def end(self, reason: str, detail: str | None = None) -> None:
         """Mark the episode as ended. Further calls have no effect.
 
-        An episode without a turn of the model, an answer or a score is a failure with the reason `no_turn`.
+        If the episode has no model turn, no answer and no score, it fails with the reason `no_turn`.
 
         Args:
             reason: One of `ENDED`.
@@ -196,7 +198,7 @@ class Episode:
         self.detail = detail
 
     def _is_empty(self) -> bool:
-        """Return True if there is nothing to score, whatever the model can do."""
+        """Return True if the episode has no model turn, no answer and no score."""
         return not self.count("assistant") and self.chosen_answer is None and self.interaction_score is None
 
     def reward(self, value: float | None) -> None:
@@ -217,13 +219,16 @@ class Episode:
         """Generate the model's next turn and return it with its calls.
 
         Args:
-            stop: Texts that end the turn, in addition to the call format's own. The token that completes
-                a stop text is kept as the last token.
+            stop: Texts that end the turn, in addition to those of the call format. The token that completes a
+                stop
+                text is the last token of the turn.
             max_tokens: Token limit for this turn. It has no effect if the remaining budget is lower.
-            stop_token_ids: Ids of tokens that end the turn, in addition to the call format's own. They
-                have no effect with a ChatModel.
-            opening: Text with which the turn begins. Its tokens have mask 0, since the model did not choose
-                them. It must be empty with a ChatModel.
+            stop_token_ids: Ids of tokens that end the turn, in addition to those of the call format. They
+                have no
+                effect with a ChatModel.
+            opening: Text with which the turn begins. Its tokens get mask 0, because the model did not choose
+                them. It
+                must be empty with a ChatModel.
             constraint: Restrictions on the tokens, for a TokenModel that `constrains`.
 
         Raises:
@@ -251,7 +256,7 @@ class Episode:
         """Execute the calls in the model's last turn, append their observations, and return the observations.
 
         The first `limits.parallel_calls` calls run concurrently. If a call is invalid or not executed, its
-        observation gives the reason. The rewards in observations are added to the turn with the calls.
+        observation gives the reason. Rewards from the observations are added to the turn that made the calls.
 
         Raises:
             EpisodeEnded: A tool failed after all retries, a tool ended the episode, or a limit is reached.
@@ -311,8 +316,8 @@ class Episode:
     async def append(self, messages: Sequence[Message]) -> None:
         """Append a turn that the model did not generate. The chat template renders it, and its mask is 0.
 
-        If the turn exceeds the token limits, or the model cannot take another turn after it, the turn is kept
-        as messages and as a `Turn` without tokens.
+        If the turn exceeds the token limits, or if the model cannot take another turn after it, the episode
+        keeps the turn as messages and as a `Turn` without tokens.
 
         Args:
             messages: Messages of the turn, which all have the role `user` or all have the role `tool`.
@@ -378,7 +383,7 @@ class Episode:
         if failed is None and not any(one.done for one in found):
             self._append(messages, "tool", statuses)
             return
-        # The model takes no further turn, so the messages are kept without tokens.
+        # The model takes no further turn, so the episode keeps only the messages and no tokens.
         self._keep(messages, "tool", len(self.response_ids), statuses)
         if failed is None:
             self.end("done")
@@ -409,7 +414,7 @@ class Episode:
         ids = [*given, *made]
         start = len(self.response_ids)
         log_probs = [0.0] * len(made) if reply.log_probs is None else list(reply.log_probs)
-        # A token that was the only choice was not chosen, so it is not trained on.
+        # A token that was the only allowed token was not chosen by the model, so it is not trained on.
         chosen = [int(not wanted.constraint or value != 0.0) for value in log_probs]
         self.response_ids += ids
         self.response_mask += [0] * len(given) + (chosen if reply.log_probs is not None else [1] * len(made))
@@ -423,7 +428,7 @@ class Episode:
     async def _chat(self, wanted: TurnRequest) -> Reply:
         """Request a turn from a ChatModel."""
         reply = await continue_messages(self.speaking, list(self.messages), self.schemas, wanted)
-        # If the endpoint reports no count, assume four characters per token, so that the limit still applies.
+        # If the endpoint reports no token count, assume four characters per token to enforce the limit.
         self._counted += len(reply.text) // 4 + 1 if reply.tokens is None else reply.tokens
         turn = Turn("assistant", reply.text, finish_reason=reply.finish_reason, tokens=reply.tokens)
         return self._said(reply, turn, reply.text)

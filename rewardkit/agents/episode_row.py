@@ -1,4 +1,4 @@
-"""Fields of a row that an episode needs. `resolving.py` combines them with the settings of a run."""
+"""Fields of a row that an episode needs. `resolving.py` combines these fields with the settings of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Executes a tool call. The result is always an observation, which is returned within a time limit."""
+"""Execution of a tool call. It always returns an observation, and it returns within a time limit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rewardkit.users_code import raised, running, told
 
 T = TypeVar("T")
 _GRACE_S = 1.0
-"""Time in seconds that a cancelled task has to end before it is abandoned."""
+"""Seconds to wait for a cancelled task to end. After this time, the task is abandoned."""
 
 
 async def execute_call(
@@ -70,7 +70,7 @@ async def _execute_once(tool: Tool, arguments: Mapping[str, Any], timeout: float
 
 
 async def _without_exit(work: Awaitable[T]) -> T:
-    """Await the work, and raise RuntimeError instead of SystemExit so that a tool cannot end the run.
+    """Await the work, and raise RuntimeError in place of SystemExit, because a tool must not end the run.
 
     Tools that use argparse or click, for example, may raise SystemExit.
     """
@@ -81,7 +81,7 @@ async def _without_exit(work: Awaitable[T]) -> T:
 
 
 def name_of(opened: object) -> str:
-    """Return the name of a tool, an interaction or an environment for messages."""
+    """Return the name that messages use for a tool, an interaction or an environment."""
     return str(getattr(opened, "name", "the interaction"))
 
 
@@ -106,7 +106,7 @@ async def within(work: Awaitable[T], seconds: float | None) -> T:
     if not done:
         await _stop(task)
         raise TimeoutError(f"there was no answer within {seconds:g} s, the time limit for tools")
-    if task.cancelled():  # the task cancelled itself, and the episode was not cancelled
+    if task.cancelled():  # the task has cancelled itself, while the episode was not cancelled
         raise RuntimeError("the call cancelled itself")
     return task.result()
 
@@ -115,7 +115,7 @@ async def _stop(task: asyncio.Future[Any]) -> None:
     task.cancel()
     await asyncio.wait({task}, timeout=_GRACE_S)
     if task.done() and not task.cancelled():
-        task.exception()  # asyncio logs exceptions that are never retrieved
+        task.exception()  # retrieve the exception, because asyncio logs exceptions that nobody retrieves
     else:
         task.add_done_callback(_look_at)
 

@@ -1,10 +1,12 @@
-"""Loads a run's tools and interactions from names and files, and reports mistakes before the model is loaded.
+"""Loading of a run's tools and interactions. Mistakes are reported before the model is loaded.
 
 A source is a comma-separated list of names and YAML files with a `tools:` or `interaction:` list as in verl.
-A name refers to a built-in tool or interaction, to the user's own as `path.py:name` or as an import path, to
-all `@tool` functions in a file as `path.py`, or to an entry point in the group `rewardkit.tools` or
-`rewardkit.interactions`. An interaction is a class with the method `respond` and, optionally, `start`,
-`score` and `finish`, any of which may be a coroutine function. It may also be a class with verl's methods.
+A name refers to a built-in tool or interaction, or to an entry point in the group `rewardkit.tools` or
+`rewardkit.interactions`. Users refer to their own code as `path.py:name` or by its import path, and to all
+`@tool` functions in a file as `path.py`.
+
+An interaction is a class with the method `respond` and, optionally, `start`, `score` and `finish`. Any of
+these may be a coroutine function. A class with verl's methods also works.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ TOOLS = {
 }
 """Import paths of the built-in tools, by name."""
 MCP = "mcp"
-"""Name for all tools of the configured MCP servers. It requires a configuration."""
+"""Name that stands for all tools of the configured MCP servers. It requires a configuration."""
 INTERACTIONS = {
     "gsm8k": "rewardkit.agents.interactions.gsm8k:Gsm8k",
     "simulated_user": "rewardkit.agents.interactions.simulated_user:SimulatedUser",
@@ -55,7 +57,7 @@ class _Kind:
     """Properties of one kind of object that can be loaded, either tools or interactions."""
 
     what: str
-    """Singular name of the kind, for messages."""
+    """Singular noun for the kind in messages."""
     key: str
     """Key of the list of entries in a YAML file."""
     fields: tuple[str, ...]
@@ -66,7 +68,7 @@ class _Kind:
     table: str
     """Name of the table to which other packages can add rows."""
     own: str
-    """Form in which users refer to their own tool or interaction."""
+    """Syntax by which users refer to their own tool or interaction."""
 
 
 _TOOL = _Kind(
@@ -92,7 +94,7 @@ class Toolbox:
 
     @property
     def makers(self) -> dict[str, Callable[[], OpenTool]]:
-        """Return functions that create a new tool for an episode, by name."""
+        """Return functions by tool name. Each function creates a new tool for an episode."""
         return {name: kind.open for name, kind in self.kinds.items()}
 
     def open(self, names: Iterable[str] | None = None) -> list[OpenTool]:
@@ -109,7 +111,7 @@ class Toolbox:
 
 
 def load_tools(source: SourceNames) -> Toolbox:
-    """Load the tools in a source. This imports their code, reads their indexes and queries their servers.
+    """Load the tools in a source. Loading imports their code, reads search indexes and queries MCP servers.
 
     Args:
         source: Names and YAML files of tools.
@@ -141,8 +143,8 @@ def open_tools(source: SourceNames, extra_info: Mapping[str, Any] | None = None)
 def tool_names(path: Path) -> list[str]:
     """Return the names of the tools in a YAML file, without importing the tools.
 
-    The name comes from the schema in a tool's entry, or else from the built-in tool that replaces a verl
-    class, or else from the name of the class.
+    The name of a tool comes from the schema in its entry. Without a schema, it is the name of the built-in
+    tool that replaces the verl class, or else the name of the class.
 
     Args:
         path: YAML file with a list of tools.
@@ -160,7 +162,7 @@ def tool_names(path: Path) -> list[str]:
 
 
 def load_interactions(source: SourceNames) -> Mapping[str, Maker]:
-    """Load the interactions in a source. Return a mapping from names to functions that create interactions.
+    """Load the interactions in a source. Return functions that create an interaction, by interaction name.
 
     Args:
         source: Names and YAML files of interactions.
@@ -221,7 +223,7 @@ def _kinds(entry: Mapping[str, Any]) -> list[ToolKind]:
     """Return the tools for one entry, whose `class_name` is a name, an import path or a file."""
     name = verl.ours(entry["class_name"]) or entry["class_name"]
     config, schema = entry.get("config") or {}, entry.get("tool_schema")
-    if entry.get("mcp"):  # verl's files list the servers next to the config
+    if entry.get("mcp"):  # verl's files list the MCP servers beside the config
         if name != MCP:
             raise ConfigError(f"{name} does not accept MCP servers; the key 'mcp' requires class_name {MCP}")
         config = {**config, **entry["mcp"]}
@@ -293,7 +295,7 @@ def _maker(entry: Mapping[str, Any]) -> Maker:
     if hasattr(target, "generate_response"):
         shared = _made(target, name, {"config": dict(config)})
         return lambda: OpenInteraction(lambda: verl.interaction_parts(shared))
-    _made(target, name, config)  # fail now if the class cannot be instantiated
+    _made(target, name, config)  # create an instance now, so that a broken class is reported early
     if not callable(getattr(target, "respond", None)):
         raise ConfigError(f"the interaction class {name} has no method 'respond'")
     return lambda: OpenInteraction(lambda: InteractionParts.of(target(**config)))
@@ -327,7 +329,7 @@ def _class(name: str) -> Any:
 
 
 def _found(name: str, kind: _Kind) -> tuple[ModuleType | None, Any, str]:
-    """Return the module for a name, the attribute in the module, and the module's name for messages.
+    """Return the module and attribute that a name refers to, and the module's name for messages.
 
     For an entry point, the module is None and the attribute is the loaded object.
     """
@@ -366,7 +368,7 @@ def _parts(source: SourceNames) -> tuple[str, ...]:
 def _open(
     parts: Sequence[str], kind: _Kind, opened: Callable[[Mapping[str, Any]], Iterable[tuple[str, T]]]
 ) -> dict[str, T]:
-    """Load the objects that names and files refer to, by name. A name alone is an entry without settings."""
+    """Load the objects that names and files refer to, by name. A plain name is an entry without settings."""
     found: dict[str, T] = {}
     for part in parts:
         for where, entry in _checked(Path(part), kind) if _is_file(part) else [("", {"class_name": part})]:

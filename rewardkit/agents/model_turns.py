@@ -1,6 +1,6 @@
-"""Functions that request a turn from a model, by token ids or by messages, and parse the calls in the turn.
+"""Functions that request a turn from a model, by token ids or by messages, and parse its tool calls.
 
-The functions truncate the turn at stop texts. They keep no state, since the episode stores its turns.
+The functions truncate the turn at stop texts. They keep no state, because the episode stores its turns.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rewardkit.types import Message
 
 @dataclass(frozen=True, slots=True)
 class Speaking:
-    """Model of an episode, and the settings with which turns are requested by token ids or by messages."""
+    """Model of an episode, with the settings for requesting its turns."""
 
     model: TokenModel | ChatModel
     transcript: Transcript | None
@@ -45,14 +45,14 @@ class TurnRequest:
     stop_token_ids: Sequence[int]
     """Ids of the tokens that end the turn. They are not passed to a ChatModel."""
     constraint: Mapping[str, Any] = field(default_factory=dict)
-    """Restrictions on the tokens, which only an engine that `constrains` takes. See `TokenModel`."""
+    """Restrictions on the tokens. Only an engine that `constrains` accepts them (see `TokenModel`)."""
 
 
 def turn_seed(seed: int, turn: int) -> int:
     """Return the seed for the model's turn with the index `turn`, counted from 0.
 
-    The first turn uses the episode's seed, so that an episode with one turn samples the same tokens as a
-    single response. Seeds for later turns have 31 bits, a size that every server accepts.
+    The first turn uses the episode's seed, so an episode with one turn samples the same tokens as a single
+    response. The seeds for later turns have 31 bits, because every server accepts seeds of this size.
     """
     if turn == 0:
         return seed
@@ -62,7 +62,7 @@ def turn_seed(seed: int, turn: int) -> int:
 
 def branch_seed(seed: int, branch: int) -> int:
     """Return the seed for the branch with the index `branch`. The first branch uses the episode's seed."""
-    # Hashing twice makes the result differ from every turn's seed.
+    # Hashing twice gives a seed that differs from the seeds of all turns.
     return turn_seed(turn_seed(seed, branch), branch)
 
 
@@ -107,11 +107,11 @@ async def continue_messages(
 
 
 def parse(format: str, text: str) -> tuple[str, list[Call]]:
-    """Return the text of a turn without its calls, and the calls in order.
+    """Return the text of a turn without its tool calls, and the tool calls in order.
 
-    The text includes the model's thinking, in which calls are ignored. Thinking consists of the first
-    thought, which the prompt may have opened, and all later thoughts. A thought that is never closed is not
-    treated as thinking, since its opening tag may be part of an argument.
+    The returned text includes the model's reasoning, in which calls are ignored. The reasoning consists of
+    the first reasoning block, which the prompt may have opened, and all later blocks. A block that is never
+    closed is not treated as reasoning, because its opening tag may be part of an argument.
 
     Args:
         format: Name of a format in `FORMATS`.
@@ -126,7 +126,8 @@ def parse(format: str, text: str) -> tuple[str, list[Call]]:
 
 
 def _until(stop: Sequence[str], ids: Sequence[int], transcript: Transcript) -> int:
-    """Return the number of leading `ids` to keep, which end with the first stop text if there is one."""
+    """Return the number of leading `ids` to keep. If there is a stop text, the kept ids end with the first
+    one."""
     text = transcript.text_of(ids, special=True)
     if not any(one in text for one in stop):
         return len(ids)

@@ -1,7 +1,7 @@
-"""Tests, at the start of a run, which turns a chat template can append and which earlier turns it rewrites.
+"""Tests of a chat template at the start of a run: which turns it can append, and which turns it rewrites.
 
-A template that cannot render the turns of the run's agents is rejected with a reason. If a template rewrites
-earlier turns, a message describes the changes and says that episodes keep the turns as generated.
+A template is rejected if it cannot render the turns of the run's agents. If a template rewrites earlier
+turns, a message describes the changes and says that episodes keep the turns as they were generated.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _HEARD: Message = {"role": "tool", "name": "zqtool", "tool_call_id": "call00000"
 
 @dataclass(frozen=True, slots=True)
 class TemplateReport:
-    """Findings of `probe`."""
+    """Findings of the function `probe` about a template."""
 
     refused: Mapping[str, str] = field(default_factory=dict)
     """Reasons why turns cannot be appended, by kind of turn (`user`, `tool`, `parallel tools`)."""
     rewrites: Mapping[str, str] = field(default_factory=dict)
-    """Changes that the template makes to earlier turns, by kind. Episodes keep the turns as generated."""
+    """Changes that the template makes to earlier turns, by kind of turn. Episodes keep the original turns."""
     notes: Sequence[str] = ()
     """Additional lines for the user."""
 
@@ -121,7 +121,7 @@ def _rewrites(transcript: Transcript) -> Iterable[tuple[str, str]]:
             alone = _rendered(transcript, [_ASKED, *said], schemas, prompt=False)
             whole = _rendered(transcript, [_ASKED, *said, *new], schemas)
         except TemplateError:
-            continue  # `refused` contains this error, or the template does not support a field
+            continue  # `refused` already reports this error, or the template does not support a field
         lost = "zqthought" in alone and "zqthought" not in whole
         if lost:
             yield kind, "dropped when a turn follows"

@@ -1,8 +1,7 @@
 """Registry that maps the names of agents to loops.
 
 Users add loops with `@agent`, as `path.py:name`, or through an entry point in the group `rewardkit.agents`.
-`resolving.py` adds the built-in loops in `loops/`, which are imported when they are first used. `runner.py`
-runs the loops.
+`resolving.py` adds the built-in loops in `loops/`. They are imported on first use, and `runner.py` runs them.
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ if TYPE_CHECKING:
     from rewardkit.agents.types import Interaction
 
 SINGLE_TURN = "single_turn_agent"
-"""Name of the loop with a single turn. Programs without agents write it to every row, so it is ignored in
-rows."""
+"""Name of the loop with a single turn. Programs without agents write this name into every row, so a row that
+contains it does not choose this loop."""
 
 Loop = Callable[..., Awaitable[object]]
 """Coroutine function that takes an `Episode` and, if the agent has settings, the settings object."""
@@ -37,31 +36,32 @@ ToolsBy = Literal["template", "text", "program", "none"]
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """A loop, and the information that is needed before an episode starts."""
+    """A loop, with the facts about it that are needed before an episode starts."""
 
     name: str
     loop: Loop
     """Function that drives one episode. The episode ends when the function returns."""
     tools: ToolsBy = "template"
-    """Way in which tools are presented to the model. With `template`, the chat template presents them and
-    must support tool messages. With `text`, `prepare` writes a text that presents them. With `program`, the
-    chat template presents the tools of a program or an environment. With `none`, the model has no tools.
-    `program` and `none` do not use the run's tools."""
+    """Who presents the tools to the model. With `template`, the chat template presents them and must support
+    tool messages. With `text`, `prepare` writes a text that presents them. With `program`, the chat template
+    presents the tools of a program or an environment. With `none`, the model has no tools. `program` and
+    `none` do not use the run's tools."""
     prepare: Prepare | None = None
-    """Function that takes messages and tool schemas, and returns the messages of the prompt. It must be pure,
-    since prompts are also built only to count their tokens."""
+    """Function that takes messages and tool schemas, and returns the messages of the prompt. The function
+    must be pure, because some prompts are built only to count their tokens."""
     calls: str | None = None
-    """Format in which the model must write calls for this loop. None means the run's format."""
+    """Format in which the model must write tool calls for this loop. None means the format of the run."""
     interaction: bool = True
     """True if the loop uses the row's interaction. If False, no interaction is created."""
     opens: Callable[[EpisodeRow, str], Interaction] | None = None
     """Function that takes a row and the run's environment, and creates an interaction without starting it."""
     summary: str = ""
     settings: Callable[..., Any] | None = None
-    """Function that creates the loop's second argument from the loop's entry in an agent file, or None if the
-    loop takes only an episode. It raises ConfigError for invalid values."""
+    """Function that creates the loop's second argument from the loop's entry in an agent file. It raises
+    ConfigError for invalid values. It is None if the loop takes only an episode."""
     given: Any = None
-    """Value that `settings` returned, or None if the agent has no settings or no entry in an agent file."""
+    """Value that `settings` returned. It is None if the agent has no settings or no entry in an agent
+    file."""
 
     @property
     def takes_tools(self) -> bool:
@@ -82,7 +82,8 @@ class Agents:
         self._entry_points_loaded = False
 
     def offer(self, table: Mapping[str, str]) -> None:
-        """Add loops by name, given as `module:function`. Each loop is imported when it is first resolved."""
+        """Add loops given as `module:function`, by name. A loop is imported when `resolve` first returns
+        it."""
         self._offered.update(table)
 
     def register(self, new: Agent) -> Agent:

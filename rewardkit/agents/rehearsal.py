@@ -1,7 +1,7 @@
-"""Plays one episode of each environment and program of a run with a fixed reply, before a model is loaded.
+"""Trial episodes with a fixed reply, for each environment and program of a run, before a model is loaded.
 
-The episode finds a wrong address, a task that does not exist or a program that cannot start. Its only turn is
-a digit, since a short text is a valid action in most environments.
+A trial episode finds a wrong address, a task that does not exist or a program that cannot start. The model's
+only turn in it is a digit, because a short text is a valid action in most environments.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from rewardkit.errors import InputError
 from rewardkit.types import Message
 
 _MOST = 8
-"""Maximum number of episodes, since each row may name its own environment."""
+"""Maximum number of trial episodes. Each row of a run may name its own environment."""
 
 
 @dataclass
 class FixedReply:
-    """TokenModel and ChatModel whose every turn is the same text."""
+    """TokenModel and ChatModel that replies with the same text in every turn."""
 
     transcript: Transcript | None
     """Tokenizer and chat template, or None if only messages are used."""
@@ -74,9 +74,9 @@ def rehearse(
 
 
 def _note_on(episode: Episode) -> str | None:
-    """Return a note on an episode that cannot be scored, or None if it can be scored.
+    """Return a note if the trial episode cannot be scored, or None if it can be scored.
 
-    A later turn of a trained model may succeed where the fixed reply fails.
+    A trained model may still succeed in a later turn in which the fixed reply fails.
 
     Raises:
         InputError: The episode failed before the model's first turn.

@@ -1,8 +1,8 @@
-"""Resolves rows to episodes by determining the agent, tools and interaction for each row.
+"""Resolution of rows to episodes, which determines the agent, tools and interaction for each row.
 
-The settings of a run apply to every row, and the keys of a row select from the run's tools and interactions.
-It is an error if a row names a tool or interaction that the run does not have, or if no row uses a tool,
-interaction, environment or agent that the run specifies.
+The settings of a run apply to every row, and a row selects some of the run's tools and interactions. It is an
+error if a row names a tool or interaction that the run does not have. It is also an error if no row uses a
+tool, interaction, environment or agent that the run specifies.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from rewardkit.json_objects import NOT_JSON
 
 AGENTS.offer(BUILT_IN)
 MULTI_TURN = "tool_agent"
-"""Default loop for rows with tools or an interaction."""
+"""Default loop for rows that have tools or an interaction."""
 ENVIRONMENT = "env"
 """Default loop if the run has an environment."""
 
@@ -34,7 +34,7 @@ class EpisodeSetup:
 
     limits: EpisodeLimits
     transcript: Transcript | None = None
-    """Tokenizer and chat template of the model, or None for a ChatModel."""
+    """Tokenizer and chat template of a TokenModel, or None for a ChatModel."""
     tools: Mapping[str, Callable[[], Tool]] = field(default_factory=dict)
     """Functions that create a new tool for an episode, by name."""
     interactions: Mapping[str, Callable[[], Interaction]] = field(default_factory=dict)
@@ -42,13 +42,13 @@ class EpisodeSetup:
     calls: str = "hermes"
     """Format in which the model writes calls. See `tool_calls/formats.py`."""
     default_agent: str | None = None
-    """Loop for rows that name no agent. If None, the function `default_agent` chooses the loop."""
+    """Loop for rows that name no agent. If it is None, the function `default_agent` chooses the loop."""
     stop: tuple[str, ...] = ()
     """Texts that end every turn of the model."""
     env: str = ""
     """Environment for all rows with the loop `env`. If empty, each row names its own environment."""
     agent: str | None = None
-    """Loop for all rows, which overrides the agents that rows name."""
+    """Loop for all rows of the run. It overrides the agents that the rows name."""
     agents: tuple[str, ...] = ()
     """Names of the loops in the run's agent file."""
 
@@ -61,18 +61,18 @@ class ResolvedEpisode:
     tools: tuple[str, ...] = ()
     """Names of the tools that the model may call."""
     create_kwargs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Arguments for `create`, by tool name. They may include tools that the run does not have."""
+    """Arguments for a tool's `create` method, by tool name. Some tools may be missing from the run."""
     interaction: str | None = None
     interaction_kwargs: Mapping[str, Any] = field(default_factory=dict)
-    """Arguments for the interaction's `start`."""
+    """Arguments for the `start` method of the interaction."""
 
 
 def default_agent(named: str | None, *, tools: bool, interaction: bool, env: bool) -> str:
     """Return the name of the loop for rows that name no agent.
 
     Args:
-        named: Loop that the run specifies for these rows, or None. `single_turn_agent` is treated as None,
-            since it is the general default.
+        named: Loop that the run specifies for these rows, or None. The general default `single_turn_agent` is
+            treated like None.
         tools: True if the run has tools.
         interaction: True if the run has an interaction or the row names one.
         env: True if the run has an environment.
@@ -198,7 +198,7 @@ def _unused(word: str, what: str, why: str) -> InputError:
 def notes_on(
     rows: Sequence[EpisodeRow], episodes: Sequence[ResolvedEpisode], setting: EpisodeSetup
 ) -> list[str]:
-    """Return one line for each kind of setting that rows contain but the run ignores.
+    """Return one line for each kind of setting that some rows contain and the run ignores.
 
     Args:
         rows: Rows of the run.
@@ -225,9 +225,10 @@ class RowTools:
     """Tools of one row and their settings."""
 
     selection: tuple[str, ...] | None
-    """Names from `tool_selection`, or None for all tools of the run."""
+    """Names in `tool_selection`, or None if the row selects all tools of the run."""
     create_kwargs: Mapping[str, Mapping[str, Any]]
-    """Values of `tools_kwargs[tool]["create_kwargs"]` by tool, for tools with settings in the row."""
+    """Values of `tools_kwargs[tool]["create_kwargs"]`, by names of the tools that have settings in the
+    row."""
 
 
 def tools_of(extra_info: Mapping[str, Any]) -> RowTools:
@@ -250,10 +251,10 @@ def tools_of(extra_info: Mapping[str, Any]) -> RowTools:
 
 
 def says_nothing(settings: Any) -> bool:
-    """Return True if a row's settings for a tool are only padding, with all values null or empty.
+    """Return True if a row's settings for a tool are only padding: all values are null or empty.
 
     All rows in a file have the same columns, so a row also has columns for tools that only other rows use.
-    `prep` fills these columns with empty strings, since verl's loader does not accept nulls.
+    `prep` fills these columns with empty strings, because verl's loader does not accept nulls.
     """
     create = settings.get("create_kwargs") if isinstance(settings, Mapping) else None
     if not isinstance(create, Mapping) or not create:
@@ -262,9 +263,9 @@ def says_nothing(settings: Any) -> bool:
 
 
 def interaction_of(extra_info: Mapping[str, Any]) -> tuple[str | None, Mapping[str, Any]]:
-    """Return the name of the row's interaction, or None if unnamed, and the other `interaction_kwargs`.
+    """Return the name of the row's interaction (None if it has no name), and its other `interaction_kwargs`.
 
-    If there is no name, null and empty values are dropped as padding. See `says_nothing`.
+    If there is no name, null and empty values are padding and are dropped, as in `says_nothing`.
 
     Raises:
         InputError: `interaction_kwargs` is not a mapping.
@@ -284,7 +285,7 @@ def _plain(extra_info: Mapping[str, Any], name: str, kind: type) -> Any:
             value = msgspec.json.decode(value) if value else None
         except NOT_JSON:
             raise InputError(f"extra_info.{name} is not valid JSON: {value!r:.40}") from None
-    if value is not None and hasattr(value, "tolist"):  # pandas returns lists as arrays
+    if value is not None and hasattr(value, "tolist"):  # pandas returns a list as an array
         value = value.tolist()
     if value is None or isinstance(value, kind):
         return value

@@ -1,8 +1,8 @@
-"""Runs episodes. For each episode, this module creates the tools, runs the loop and releases the tools.
+"""Execution of episodes. For each episode, this module creates tools, runs the loop and releases the tools.
 
 All episodes share one model. Each episode is a coroutine, so a slow tool delays only its own episode. Tools
-are released even after an error, a timeout or a cancellation, and also on SIGTERM if `drive` runs the
-coroutines.
+are released even after an error, a timeout or a cancellation. They are also released on SIGTERM if `drive`
+runs the coroutines.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from rewardkit.users_code import running, told
 T = TypeVar("T")
 
 STOP_S = 20.0
-"""Seconds in which episodes must release their resources after SIGTERM."""
+"""Seconds that episodes have to release their resources after SIGTERM."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class EpisodePrompt:
     schemas: list[Mapping[str, Any]]
     """Schemas of the tools that the chat template renders."""
     tools: dict[str, Tool]
-    """Tools by name. Their `create` has not been called yet."""
+    """Tools by name. The `create` methods of these tools have not been called yet."""
 
 
 def begin(row: EpisodeRow, setting: EpisodeSetup) -> EpisodePrompt:
@@ -81,8 +81,8 @@ async def run_episode(
     """Run one episode to its end and return it.
 
     If the loop or the model raises an exception, the episode ends with the reason `error`. If the task is
-    cancelled, the episode ends with the reason `cancelled`. Its tools are then released, and the episode is
-    still returned. The caller must therefore await the task after cancelling it.
+    cancelled, the episode ends with the reason `cancelled`, its tools are released, and the function still
+    returns the episode. The caller must therefore await the task after cancelling it.
 
     Raises:
         InputError: The row names an agent, a tool or an interaction that does not exist.
@@ -135,7 +135,8 @@ async def _create(
     Args:
         episode: Episode that is about to run.
         resolved: Names and arguments of the episode's tools and interaction.
-        begun: List to which each resource's release function is added before the resource is created.
+        begun: List of release functions. A resource's release function is added before the resource is
+            created.
     """
     kwargs = resolved.create_kwargs
     seconds = episode.limits.tool_seconds
@@ -162,7 +163,7 @@ async def _create(
 
 
 async def _start(episode: Episode, interaction: Interaction, kwargs: Mapping[str, Any]) -> None:
-    """Start the interaction. Until it can start, wait outside the time limits."""
+    """Start the interaction. If it is busy, wait until it can start; the time limits exclude this wait."""
     while True:
         try:
             with running(name_of(interaction)):
@@ -205,7 +206,7 @@ async def _give_back(begun: Sequence[Callable[[], Awaitable[None]]], seconds: fl
             with running(name_of(getattr(give_back, "__self__", None))):
                 await within(give_back(), seconds)
         except Exception:
-            return  # the failure can be neither handled nor reported here
+            return  # this function can neither handle nor report the failure
 
     work = asyncio.gather(*(release(one) for one in reversed(begun)))
     while not work.done():
@@ -235,7 +236,8 @@ async def run_episodes(
         ended: Function that is called with the row's index and the episode when an episode has ended.
 
     Raises:
-        InputError: A row names an agent, a tool or an interaction that does not exist. No episodes have run.
+        InputError: A row names an agent, a tool or an interaction that does not exist. No episode has run
+            yet.
         CancelledError: The call was cancelled. All tools have been released.
     """
     resolve_rows(rows, setting)
@@ -268,8 +270,8 @@ async def run_episodes(
 def drive(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine in a new event loop and return its result.
 
-    On SIGTERM, the coroutine is cancelled so that it can release its resources. The signal then has its usual
-    effect. Outside the main thread, SIGTERM is not handled.
+    SIGTERM cancels the coroutine, so that it can release its resources, and then has its usual effect.
+    Outside the main thread, this function does not handle SIGTERM.
     """
     if threading.current_thread() is not threading.main_thread():
         return asyncio.run(work)
@@ -297,7 +299,7 @@ def drive(work: Coroutine[Any, Any, T]) -> T:
 
 
 def drive_beside(work: Coroutine[Any, Any, T], attend: Callable[[Future[T]], None]) -> T:
-    """Run a coroutine in a thread of its own and return its result. Meanwhile, call `attend` in this thread.
+    """Run a coroutine in a new thread and return its result. Meanwhile, call `attend` in the current thread.
 
     SIGTERM has the same effect as in `drive`. Call this function in the main thread.
 
@@ -315,7 +317,7 @@ def drive_beside(work: Coroutine[Any, Any, T], attend: Callable[[Future[T]], Non
 
     def stop(*_: object) -> None:
         loop, task = begun.result()
-        with contextlib.suppress(RuntimeError):  # the loop has ended
+        with contextlib.suppress(RuntimeError):  # the loop may already have ended
             loop.call_soon_threadsafe(task.cancel)
         wait([ended], STOP_S)
         _restore(before)
@@ -330,7 +332,7 @@ def drive_beside(work: Coroutine[Any, Any, T], attend: Callable[[Future[T]], Non
 
 
 def _restore(handler: Any) -> None:
-    """Set the handler of SIGTERM. None stands for a handler that was not set from Python."""
+    """Set the handler of SIGTERM. None represents a handler that was not set from Python."""
     signal.signal(signal.SIGTERM, handler if handler is not None else signal.SIG_DFL)
 
 

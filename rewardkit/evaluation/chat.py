@@ -1,6 +1,7 @@
-"""Formatting of an episode's turns as a chat, with speakers, tool calls, their outcomes and rewards.
+"""Episodes formatted as chats: speakers, tool calls, outcomes of tool calls, and rewards.
 
-The functions accept the column `turns` as generation and training write it. `is_chat` recognises such values.
+The functions accept values of the column `turns`, which generation and training write. `is_chat` recognises
+such values.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from rewardkit.messages import message_text
 from rewardkit.text import printable
 
 FOLDED = 400
-"""Maximum number of characters shown from a tool's or user's text. The middle of longer texts is left out."""
+"""Maximum number of characters shown of a text from a tool or user. The middle of longer texts is omitted."""
 
 
 def is_chat(turns: Any) -> TypeGuard[list[Mapping[str, Any]]]:
@@ -99,7 +100,7 @@ def _heading(turn: Mapping[str, Any], answered: Sequence[Any]) -> str:
 
 
 def folded(text: str, longest: int = FOLDED) -> str:
-    """Return the text, with its middle left out if it is longer than `longest` characters."""
+    """Return the text. If it is longer than `longest` characters, omit its middle."""
     if len(text) <= longest:
         return text
     half = longest // 2

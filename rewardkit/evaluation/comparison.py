@@ -1,4 +1,4 @@
-"""Comparison of two scored files over the same prompts, with paired differences and flipped prompts.
+"""Comparison of two scored files over the same prompts: paired differences, and prompts that changed.
 
 `intervals.py` computes the differences and their tests. `scored.py` reads the files.
 """
@@ -18,9 +18,9 @@ from rewardkit.evaluation.scored import Groups, ScoredResponse
 
 @dataclass(frozen=True, slots=True)
 class PromptFlip:
-    """Prompt with a different share of correct responses in the two files.
+    """Prompt for which the share of correct responses differs between the two files.
 
-    The mean scores differ instead if the reward does not report correctness.
+    If the reward does not report correctness, the mean scores differ instead.
     """
 
     data_source: str
@@ -41,7 +41,7 @@ class SourceComparison:
     accuracy: Difference | None
     """Difference in accuracy, or None if a reward does not report correctness."""
     not_scored: int = 0
-    """Number of prompts in both files for which at least one file has no scored response."""
+    """Number of prompts in both files that have no scored response in at least one of the files."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the comparison as a dictionary."""
@@ -54,12 +54,12 @@ class Comparison:
 
     sources: dict[str, SourceComparison]
     flips: list[PromptFlip]
-    """Flips sorted by data source, then from the largest loss to the largest gain."""
+    """Changed prompts, sorted by data source and then from the largest loss to the largest gain."""
     only_first: int
     """Number of prompts that are only in the first file. It is 0 unless missing prompts are allowed."""
     only_second: int
     not_scored: int
-    """Number of prompts in both files for which at least one file has no scored response."""
+    """Number of prompts in both files that have no scored response in at least one of the files."""
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -76,8 +76,9 @@ def compare(first: Groups, second: Groups, *, allow_missing: bool = False) -> Co
     """Compare two files of scored responses.
 
     Args:
-        allow_missing: True to compare only the prompts in both files. If False, different prompts are an
-            error.
+        allow_missing: True to compare only the prompts that are in both files. If it is False, files with
+            different
+            prompts are an error.
 
     Raises:
         InputError: The files have no prompt in common, or they have different prompts and `allow_missing` is

@@ -1,7 +1,7 @@
-"""Figures of a scored file, per data source and overall, with confidence intervals clustered by prompt.
+"""Figures of a scored file, by data source and overall. Confidence intervals are clustered by prompt.
 
-`metrics.py` computes pass@k and related metrics, and `intervals.py` the intervals. The commands print the
-figures.
+`metrics.py` computes pass@k and related metrics, and `intervals.py` computes the intervals. The commands
+print the figures.
 """
 
 from __future__ import annotations
@@ -34,12 +34,14 @@ class AtK:
     k: int
     estimate: Estimate
     left_out: int
-    """Number of prompts left out because fewer than k responses have the values that the metric needs."""
+    """Number of prompts omitted because fewer than k of their responses have the values that the metric
+    needs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Figures for one data source. A figure is None if the reward does not report the necessary values."""
+    """Figures for one data source. A figure is None if the reward does not report the values that it
+    needs."""
 
     prompts: int
     responses: int
@@ -51,10 +53,10 @@ class Figures:
     accuracy: Estimate | None
     format_rate: Estimate | None
     undecided: int
-    """Number of scored responses whose answer could not be read or compared, and which count as wrong."""
+    """Number of scored responses whose answer could not be read or compared. They count as wrong."""
     mean_length: float | None
     truncated: float | None
-    """Share of the responses with a finish reason that were truncated at the length limit."""
+    """Share of responses truncated at the length limit, among the responses with a finish reason."""
     solved: int
     """Number of prompts with at least one correct response."""
     at_k: dict[str, list[AtK]]
@@ -74,7 +76,8 @@ def figures_by_source(groups: Groups) -> dict[str, Figures]:
 
 
 def figures_by_flag(groups: Groups) -> dict[str, Figures]:
-    """Return the figures for the prompts with each flag, and with none, for data sources with flags."""
+    """Return figures for the prompts with each flag, and for those without flags, in data sources with
+    flags."""
     found: dict[str, Figures] = {}
     for source, prompts in sorted(groups.items()):
         flags = sorted({flag for group in prompts.values() for one in group for flag in one.flags})
@@ -135,7 +138,7 @@ def _at_k(scored: Sequence[Sequence[ScoredResponse]]) -> dict[str, list[AtK]]:
 
 
 def _votes(group: Sequence[ScoredResponse]) -> list[AnswerVote]:
-    """Return the answer and the correctness of each response whose reward reports correctness."""
+    """Return the answer of each response and True if it is correct. Skip responses of unknown correctness."""
     return [(one.extracted, one.correct) for one in group if one.correct is not None]
 
 

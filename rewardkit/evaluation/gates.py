@@ -1,7 +1,7 @@
-"""Gates that check the figures of an evaluation or a comparison against limits, for CI and Python code.
+"""Gates that compare the figures of an evaluation or a comparison with limits, for CI and Python code.
 
 A gate passes or fails, or ends in an error if the figure that it checks is missing. The commands print the
-results, and `summary.py` writes the files for CI.
+results of the gates, and `summary.py` writes the files for CI.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from rewardkit.evaluation.intervals import Estimate, ends
 Counted = Literal["point", "interval"]
 """Value that a gate compares with its limit: the mean (`point`) or the lower end of the `interval`."""
 GateLimits = float | Mapping[str, float]
-"""One limit for every data source, or limits by data source. The key "" applies to all other data sources."""
+"""One limit for every data source, or limits by data source. The limit under "" applies to all others."""
 
 MAX_NOT_SCORED = 0.05
-"""Largest share of unscored responses (or prompts) for which a gate still evaluates a data source."""
+"""Maximum share of unscored responses (or prompts) in a data source. With more, its gate ends in an error."""
 _ROUNDING = 1e-9
 """Tolerance for rounding errors. A value that misses a limit by less than this amount still passes."""
 
@@ -35,7 +35,7 @@ class GateResult:
     rule: str
     """Condition of the gate in words."""
     status: Literal["passed", "failed", "error"]
-    """Outcome of the gate. `error` means that a figure is missing, or that too many scores are missing."""
+    """Outcome of the gate. `error` means that a figure is missing or that too many responses are unscored."""
     line: str
     """One line of text with the figures and the outcome."""
     limit: float
@@ -49,7 +49,7 @@ class GateResult:
 
 
 def gate_limits(given: GateLimits | None, *, least: float = -math.inf) -> dict[str, float]:
-    """Return the limits by data source. The limit under the key "" applies to all other data sources.
+    """Return limits by data source. The limit under "" applies to all data sources that are not named.
 
     Raises:
         OptionsError: A limit is not a finite number, or is less than `least`.
@@ -80,12 +80,12 @@ def require_named(limits: Mapping[str, float], names: Collection[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Gated:
-    """Figures for a gate, which judges the accuracy, or the mean score if there is no accuracy."""
+    """Figures that a gate checks: the accuracy, or the mean score if there is no accuracy."""
 
     accuracy: Estimate | None
     score: Estimate | None
     of: int
-    """Number of responses, or other items, including those that were not scored."""
+    """Number of responses or other items, including those that could not be scored."""
     scored: int
     items: str = "responses"
     """Name of the items in messages."""
@@ -114,7 +114,8 @@ def gate(
 def gate_comparison(found: Comparison, limits: Mapping[str, float]) -> list[GateResult]:
     """Return the results of gates that limit how much worse the second file may be than the first.
 
-    A gate fails if even the upper end of the interval for the paired difference is below the negated limit.
+    A gate fails if the paired difference is certainly below the negated limit. That is the case if even the
+    upper end of the difference's interval is below it.
     """
     return [
         _of_difference(name, found, limit) if name in found.sources else _missing(name, limit, found.sources)

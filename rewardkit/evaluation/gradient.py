@@ -1,7 +1,7 @@
-"""Sources of the learning signal: the share of |advantage| that each component of a score accounts for.
+"""Sources of the learning signal: the share of |advantage| that comes from each component of a score.
 
 The responses to one prompt form a group, as in training. The advantages are defined as in
-`trainer/algorithms`, but computed without torch. A test compares the two implementations.
+`trainer/algorithms`, but computed without torch. A test checks that both implementations agree.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from rewardkit.types import UNDECIDED
 
 CORRECT = "correct"
 REST = "rest"
-"""Name for the remainder of a score that no named component explains."""
+"""Name for the remainder of a score that none of the named components explains."""
 MOST = 0.5
-"""Share of |advantage| from groups without a correct response above which a warning is reported."""
+"""Warning threshold for the share of |advantage| that comes from groups without a correct response."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,16 +27,16 @@ class Signal:
     """Shares of the total |advantage| of all scored responses, under one estimator."""
 
     total: float
-    """Sum of |advantage|. If it is 0, nothing is learned and all shares are 0."""
+    """Sum of |advantage|. If the sum is 0, the model learns nothing and all shares are 0."""
     nobody_right: float
-    """Share from groups in which no response is correct."""
+    """Share of |advantage| from groups in which no response is correct."""
     mixed: float
     everybody_right: float
     parts: dict[str, float]
-    """Shares of `correct`, the reward's parts, and the `rest`, which sum to 1."""
+    """Shares of `correct`, of the reward's parts, and of `rest`. The shares sum to 1."""
     long_quarter: float
-    """Share from the longest quarter of the responses, with each response weighted by its length, as in a
-    mean over tokens."""
+    """Share of |advantage| from the longest quarter of the responses. Each response is weighted by its
+    length, as in a mean over tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,8 @@ class SourceSignal:
 
     groups: int
     lone: int
-    """Number of groups with at most one scored response. Estimators that compare the responses in a group
-    learn nothing from these groups."""
+    """Number of groups with at most one scored response. An estimator that compares the responses in a group
+    learns nothing from such a group."""
     flat: int
     """Number of groups in which all scores are equal, so that all advantages are 0."""
     not_scored: dict[str, int]
@@ -87,7 +87,7 @@ def rloo(scores: Sequence[float]) -> list[float]:
 
 IN_GROUPS: dict[str, Advantages] = {"grpo": grpo, "dr_grpo": dr_grpo, "rloo": rloo}
 OVER_ALL = "reinforce_plus_plus"
-"""Name of REINFORCE++ (arXiv:2501.03262), which whitens over all responses and ignores groups."""
+"""Name of REINFORCE++ (arXiv:2501.03262), which normalises over all responses and ignores groups."""
 
 
 def signal(groups: Groups) -> dict[str, SourceSignal]:
@@ -130,7 +130,7 @@ def signal_under(estimator: str, groups: Sequence[Sequence[ScoredResponse]]) -> 
 
 
 def components(one: ScoredResponse) -> dict[str, float]:
-    """Return the possible components of a score: its parts, and its correctness as 0 or 1."""
+    """Return the components that may explain a score: its parts, and its correctness as 0 or 1."""
     correct = {} if one.correct is None else {CORRECT: float(one.correct)}
     return {name: value for name, value in one.parts.items() if name != UNDECIDED} | correct
 
@@ -138,8 +138,8 @@ def components(one: ScoredResponse) -> dict[str, float]:
 def fit_weights(responses: Sequence[ScoredResponse]) -> dict[str, float]:
     """Return the weight of each component of a score, fitted by least squares over all responses.
 
-    `correct` is first, followed by the parts in alphabetical order. A component that is a linear combination
-    of preceding components gets the weight 0.
+    `correct` is the first component, followed by the parts in alphabetical order. A component gets the weight
+    0 if it is a linear combination of preceding components.
     """
     rows = [components(one) for one in responses]
     names = sorted({name for row in rows for name in row}, key=lambda name: (name != CORRECT, name))
@@ -173,7 +173,7 @@ def _in_groups(
         advantages = rule(scores)
         mean = fmean(scores)
         gaps = [abs(score - mean) for score in scores]
-        # Every rule in `IN_GROUPS` multiplies the scores minus the group's mean by a common factor.
+        # Every estimator in `IN_GROUPS` multiplies the difference between score and group mean by one factor.
         largest = max(range(len(gaps)), key=gaps.__getitem__)
         scale = abs(advantages[largest]) / gaps[largest] if gaps[largest] > 0 else 0.0
         tally.add(group, advantages, scale)

@@ -1,7 +1,7 @@
-"""Standard errors, confidence intervals and tests for means over responses that are clustered by prompt.
+"""Standard errors, confidence intervals and tests for means over responses, clustered by prompt.
 
-Responses to the same prompt are correlated, so prompts are the independent units (Miller 2024,
-arXiv:2411.00640). All random draws are seeded. This module reads no files.
+Responses to the same prompt are correlated, so the prompts are the independent units (Miller 2024,
+arXiv:2411.00640). All random draws use fixed seeds. This module reads no files.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from statistics import fmean
 LEVEL = 0.95
 """Confidence level of every interval."""
 EXACT_FLIPS = 12
-"""Largest number of differing prompts for which the sign-flip test enumerates all combinations of signs."""
+"""Maximum number of differing prompts for which the sign-flip test enumerates all combinations of signs."""
 DRAWS = 10_000
-"""Number of random combinations of signs to draw if there are too many to enumerate."""
+"""Number of random sign combinations that the test draws if there are too many to enumerate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,7 @@ def within_unit(groups: Sequence[Sequence[float]]) -> bool:
 def standard_error(groups: Sequence[Sequence[float]]) -> float | None:
     """Return the standard error of the mean, clustered by group, or None for fewer than two groups.
 
-    Source: Miller 2024, section 2.2, with the factor sqrt(G / (G - 1)) to correct for a small number G of
-    groups.
+    Source: Miller 2024, section 2.2. The factor sqrt(G / (G - 1)) corrects for a small number of groups G.
     """
     if len(groups) < 2:
         return None
@@ -91,15 +90,16 @@ def _sum(groups: Sequence[Sequence[float]]) -> float:
 
 
 _ROUNDING = 1e-12
-"""Ratio of standard error to mean below which the standard error is only rounding noise and counts as 0."""
+"""Threshold for standard error divided by mean. Below it, the standard error is rounding noise and counts as
+0."""
 
 
 def _share_interval(groups: Sequence[Sequence[float]], mean: float, error: float) -> tuple[float, float]:
-    """Return an interval computed on the logit scale, which keeps its coverage for means near 0 and 1.
+    """Return an interval computed on the logit scale. Its coverage is also right for means near 0 and 1.
 
-    Each prompt with the rarer outcome contributes three degrees of freedom, up to G - 1 for G prompts,
-    because the standard error depends on these prompts if they are few. If the values do not vary, the result
-    is Wilson's interval with each prompt as one observation.
+    Each prompt with the rarer outcome contributes three degrees of freedom, up to G - 1 for G prompts. If
+    such prompts are few, the standard error depends mostly on them. If the values do not vary, the result is
+    Wilson's interval with each prompt as one observation.
     """
     prompts = len(groups)
     spread = mean * (1.0 - mean)
@@ -139,7 +139,7 @@ def t_quantile(freedom: int, level: float = LEVEL) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Mean difference B minus A over the prompts in both A and B, with its interval and test."""
+    """Mean of B minus A over the prompts that are in both A and B, with its interval and test."""
 
     mean: float
     standard_error: float | None
@@ -165,7 +165,7 @@ def difference(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]]) -> Di
     assert found is not None
     low, high = found.low, found.high
     if within_unit(a) and within_unit(b) and low is not None and high is not None:
-        low, high = max(-1.0, low), min(1.0, high)  # A difference of two shares is between -1 and 1.
+        low, high = max(-1.0, low), min(1.0, high)  # the difference of two shares is between -1 and 1
     better, worse = sum(gap > 0 for gap in gaps), sum(gap < 0 for gap in gaps)
     single = all(len(x) == len(y) == 1 and {x[0], y[0]} <= {0.0, 1.0} for x, y in zip(a, b, strict=True))
     test = "McNemar" if single else "sign flips"
@@ -184,8 +184,8 @@ def mcnemar(b: int, c: int) -> float:
 def sign_flips(gaps: Sequence[float]) -> float:
     """Return the two-sided p-value of the mean of paired differences under random signs (Fisher 1935).
 
-    The p-value is exact if at most `EXACT_FLIPS` prompts differ. Otherwise it is estimated from seeded draws
-    of signs, with the observed signs counted as one draw.
+    The p-value is exact if at most `EXACT_FLIPS` prompts differ. Otherwise it is estimated from seeded random
+    sign combinations, of which the observed combination counts as one.
     """
     moved = [abs(gap) for gap in gaps if gap != 0]
     if not moved:

@@ -1,7 +1,7 @@
-"""Sources of the gradient in one training step: failures scored as zeros, format alone, and length.
+"""Sources of the gradient in one training step: failures scored as zeros, format, and response length.
 
-A ledger is one row of figures over all data sources. The trainer's alarms and a table over steps use it.
-`gradient.py` computes the advantages and splits them by component of the score.
+A ledger is one row of figures over all data sources. The trainer's alarms and a table over steps use this
+row. `gradient.py` computes the advantages and divides them among the components of the score.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from rewardkit.evaluation.scored import Groups, ScoredResponse
 
 Group = Sequence[ScoredResponse]
 Pairs = Sequence[tuple[Group, Sequence[float]]]
-"""Scored responses of each group with their advantages."""
+"""Groups of scored responses, each with the advantages of its responses."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """Shares of the gradient by source, from 0 to 1. A share is None if it is undefined."""
+    """Shares of the gradient by source, from 0 to 1. A share that is undefined is None."""
 
     responses: int
     failed: float
@@ -29,18 +29,19 @@ class Ledger:
     right: float | None
     """Share of the scored responses that are correct, or None if no reward reports correctness."""
     equal: float | None
-    """Share of the groups with at least two scored responses in which all scores are equal."""
+    """Share of groups in which all scores are equal, among the groups with at least two scored responses."""
     failures: float
-    """Share of the gradient that would come from failures if each were scored 0. A failure affects the
-    advantage of its own response and, through the group's mean and spread, those of the other responses."""
+    """Share of the gradient that would come from failures if each failure were scored 0. A failure affects
+    the advantage of its own response. It also changes the group's mean and spread, and thereby the other
+    advantages."""
     nobody_right: float | None
     """Share of |advantage| from groups in which no response is correct."""
     format: float | None
-    """Share of |advantage| between equally correct responses in a group, which only format, length or style
-    can have caused."""
+    """Share of |advantage| that comes from differences between equally correct responses in a group. Only
+    format, length or style can cause these differences."""
     length: float
-    """Share of the advantages' variance within groups that the length of a response predicts. Only equally
-    correct responses are compared, since wrong responses are often longer."""
+    """Share of the advantages' variance within groups that response length predicts. Only equally correct
+    responses are compared, because wrong responses are often longer."""
 
 
 def ledger(groups: Groups, estimator: str = "grpo") -> Ledger:
@@ -68,7 +69,7 @@ def ledger(groups: Groups, estimator: str = "grpo") -> Ledger:
 
 
 class AdvantageShares(NamedTuple):
-    """Shares of `Ledger` that are computed from advantages alone, for any estimator."""
+    """Shares in a `Ledger` that need only the advantages, for any estimator."""
 
     nobody_right: float | None
     format: float | None
@@ -87,7 +88,7 @@ def _scores(group: Group) -> list[float]:
 def _advantages(groups: Sequence[Sequence[float]], estimator: str) -> list[list[float]]:
     """Return the advantages for the scores in each group.
 
-    Estimators that compare responses within a group give a lone response the advantage 0.
+    If an estimator compares responses within a group, the only response of a group gets the advantage 0.
     """
     if estimator != OVER_ALL:
         rule = IN_GROUPS[estimator]
@@ -131,7 +132,7 @@ def _of_nobody_right(pairs: Pairs) -> float | None:
 
 
 def _of_format(pairs: Pairs) -> float | None:
-    """Return the share of |advantage - mean|, where the mean is over equally correct responses in a group."""
+    """Return the share of |advantage - mean|, with the mean over equally correct responses in a group."""
     judged = _judged(pairs)
     within = between = 0.0
     for _, advantages in _equally_right(judged):
@@ -144,7 +145,7 @@ def _of_format(pairs: Pairs) -> float | None:
 def _of_length(pairs: Pairs) -> float:
     """Return the share of the advantages' variance within groups that a linear fit to the lengths explains.
 
-    The fit uses lengths and advantages minus their means over the equally correct responses of a group.
+    The fit subtracts means over the equally correct responses of a group from both lengths and advantages.
     """
     product = of_lengths = 0.0
     for group, found in _equally_right(pairs):
@@ -156,7 +157,8 @@ def _of_length(pairs: Pairs) -> float:
 
 
 def _equally_right(pairs: Pairs) -> Iterator[tuple[Group, Sequence[float]]]:
-    """Yield the correct responses in each group, then its other responses, with their advantages."""
+    """Yield the correct responses of each group, and then its other responses, with the advantages of
+    each."""
     for group, found in pairs:
         for right in (True, False):
             own = [(one, a) for one, a in zip(group, found, strict=True) if bool(one.correct) == right]

@@ -1,4 +1,4 @@
-"""Sorting of the rows from `scored.py`, and summaries of the rows by prompt. Callers print the results."""
+"""Sorting of scored rows, and summaries by prompt. Callers print the results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ReadRows = Callable[[], Iterator[ScoredRow]]
 
 ORDERS = ("score", "length", "disagreement")
 """Sort orders for rows: lowest score first, longest response first, or prompts with the most disagreement
-first. Rows without a score are last."""
+first. In all orders, rows without a score are last."""
 
 
 @dataclass(slots=True)
@@ -55,7 +55,7 @@ class PromptSummary:
 def in_order(rows: ReadRows, order: str, limit: int) -> Iterator[ScoredRow]:
     """Yield the first `limit` rows in the given order (one of `ORDERS`), or all rows if `limit` is 0.
 
-    Only the yielded rows are kept in memory. Rows with equal sort keys stay in the order of the files.
+    Only the first `limit` rows are kept in memory. Rows with equal sort keys stay in the order of the files.
     """
     divided = _disagreements(rows) if order == "disagreement" else {}
 
@@ -93,7 +93,7 @@ def by_prompt(rows: ReadRows, order: str | None) -> list[PromptSummary]:
 
 
 _Problem = tuple[str, str, str]
-"""Data source, prompt and ground truth of a problem, since several problems may share a prompt."""
+"""Data source, prompt and ground truth of a problem. Several problems may have the same prompt."""
 
 
 def _problem(one: ScoredResponse) -> _Problem:

@@ -1,8 +1,8 @@
 """Metrics over several responses to one prompt: pass@k, pass^k, best@k and maj@k.
 
 Each metric is an expected value over k of the n responses, drawn without replacement. No metric depends on
-the order of the responses, and best@n is the highest of the n scores. (If responses were drawn with
-replacement, as in a bootstrap, one right answer in eight would give a best@8 of 0.66.)
+the order of the responses, and best@n is the highest of the n scores. (Drawing with replacement, as in a
+bootstrap, would give a best@8 of 0.66 if one of eight answers is right.)
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from math import comb
 from rewardkit.types import Score
 
 DRAWS = 200
-"""Largest number of ways to choose k of n responses for which maj@k is exact. If there are more ways, maj@k
-is the mean over this number of seeded draws."""
+"""Maximum number of ways to choose k of n responses for an exact maj@k. If there are more ways, maj@k is the
+mean over this number of seeded random draws."""
 
 AnswerVote = tuple[str | None, bool]
 """Extracted answer (None if the response has no answer), and True if the response is correct."""
@@ -51,7 +51,8 @@ def maj_at_k(votes: Sequence[AnswerVote], k: int) -> float:
     """Return the probability that the most common answer of k responses is correct. Ties are broken evenly.
 
     The same answer may be correct in some responses and wrong in others, for instance if the reward also
-    checks the format. The answer then counts in proportion to the drawn responses in which it is correct.
+    checks the format. The answer then counts as correct in proportion to the drawn responses in which it is
+    correct.
     """
     counts = Counter(vote for vote in votes if vote[0] is not None)
     answers = {answer for answer, _ in counts}
@@ -60,7 +61,7 @@ def maj_at_k(votes: Sequence[AnswerVote], k: int) -> float:
 
 
 def names_answers(votes: Iterable[AnswerVote]) -> bool:
-    """Return True if the reward extracts answers to vote on, so that every correct response has an answer."""
+    """Return True if every correct response has an extracted answer, so that the responses can vote."""
     return not any(correct and answer is None for answer, correct in votes)
 
 
@@ -106,8 +107,8 @@ def group_metrics(groups: Sequence[Sequence[Score]]) -> dict[str, float]:
         groups: Scores of the responses to each prompt.
 
     Returns:
-        `reward/mean@n`, `acc/mean@n` and `<part>/mean@n` over all responses, where n is the size of the
-        largest group, and `reward/best@k`, `acc/pass@k` and `acc/maj@k` for k = 2, 4, ... and n, as means
+        `reward/mean@n`, `acc/mean@n` and `<part>/mean@n` are means over all responses, where n is the size of
+        the largest group. `reward/best@k`, `acc/pass@k` and `acc/maj@k` for k = 2, 4, ... and n are means
         over the prompts that have k responses. `acc` is present only if the reward reports correctness, and
         `maj` only if the reward extracts answers.
     """

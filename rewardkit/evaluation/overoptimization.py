@@ -1,11 +1,12 @@
-"""Detection of over-optimisation: a score that rises while a second judge or the ground truth falls.
+"""Detection of over-optimisation, in which the score rises while a second judge or the ground truth falls.
 
 A policy that is trained on a reward model finds responses that the model overrates (Gao et al. 2023,
-arXiv:2210.10760). The score alone never shows this. This module compares the curve of the score with a curve
-of the truth, which may be measured at fewer steps and on other prompts.
+arXiv:2210.10760). The score alone never reveals this. This module compares the curve of the score with a
+curve of the "truth": the ground truth or a second judge, possibly measured at fewer steps and on other
+prompts.
 
-A fall of the truth is compared with the noise of its measurements. All windows of consecutive measurements
-that end now are compared with all windows before them, so the limit grows with the number of measurements.
+A drop in the truth is compared with the noise of its measurements. All windows of consecutive measurements up
+to now are compared with all earlier windows, so the significance limit grows with the number of measurements.
 """
 
 from __future__ import annotations
@@ -21,21 +22,22 @@ from rewardkit.errors import InputError
 from rewardkit.evaluation.scored import Groups
 
 PREFIX = "overoptimization/"
-"""Prefix of the metrics that describe the curves and their falls."""
+"""Prefix of the metrics that describe the curves and their drops."""
 STEP = "training/global_step"
 """Metric with the number of the step."""
 SCORE = f"{PREFIX}score"
-"""Metric with the mean score of training responses whose reward reports no correctness."""
+"""Metric with the mean score of training responses for which the reward reports no correctness."""
 POINTS = 64
-"""Maximum number of points in a curve. If there are more, pairs of points are merged."""
+"""Maximum number of points in a curve. If there are more, neighbouring points are merged in pairs."""
 _LIMIT = 15.0
-"""Square of the number of standard errors that make the first fall significant. With 2 log n for n points,
-fewer than 1 % of simulated sound runs with 20 measurements have a significant fall of 0.25 or more."""
+"""Squared number of standard errors from which the first drop is significant. With 2 log n for n points, less
+than 1 % of simulated runs without over-optimisation and with 20 measurements show a significant drop of 0.25
+or more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Measurement of the score and of the truth, or the mean of several measurements."""
+    """One measurement of the score and the truth, or the mean of several measurements."""
 
     step: int
     score: float
@@ -65,12 +67,12 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Fall:
-    """Significant fall of the truth during which the score rose. Values are means over windows."""
+    """Significant drop in the truth during which the score rose. Values are means over windows."""
 
     since: int
-    """Last step before the fall."""
+    """Last step before the drop."""
     size: float
-    """Fall of the truth in standard deviations between prompts."""
+    """Size of the drop, in standard deviations of the truth between prompts."""
     truth_before: float
     truth_now: float
     score_before: float
@@ -84,7 +86,8 @@ class TruthCurve:
         self.points = list(points)
 
     def add(self, point: Point) -> None:
-        """Add a measurement. A step that was measured before is replaced, as after a resume."""
+        """Add a measurement. After a resume, a step may be measured again; the new value replaces the old
+        one."""
         while self.points and self.points[-1].step >= point.step:
             self.points.pop()
         width = self.points[0].measurements if self.points else 1
@@ -97,14 +100,14 @@ class TruthCurve:
             self.points = [two[0].merged(two[1]) if two[1:] else two[0] for two in twos]
 
     def fall(self) -> Fall | None:
-        """Return the largest significant fall that lasts until now, or None if there is none."""
+        """Return the largest significant drop that lasts until now, or None if there is no such drop."""
         measurements = sum(point.measurements for point in self.points)
         limit = _LIMIT + 2 * math.log(max(measurements, 1))
         found = (fall for fall, z in self._falls() if z * z >= limit)
         return max(found, key=lambda fall: fall.size, default=None)
 
     def _falls(self) -> Iterator[tuple[Fall, float]]:
-        """Yield each fall between two windows, and its size in standard errors."""
+        """Yield each drop between two windows, with its size in standard errors."""
         points, n = self.points, len(self.points)
         truths, scores, variances, errors = (
             [0.0, *accumulate(values)]
@@ -148,12 +151,13 @@ def truth_metrics(name: str, groups: Sequence[Sequence[float]]) -> dict[str, flo
 
 
 def measurement(step: int, scored: Groups, again: Groups) -> dict[str, float]:
-    """Return the metrics of one step from the scores of its responses, and from their true scores.
+    """Return the metrics of one step from the scores of its responses and from their true scores.
 
-    The truth is the correctness of a response or, if the true reward does not decide it, its score.
+    The truth is the correctness of a response, or its true score if the true reward does not report
+    correctness.
 
     Raises:
-        InputError: Only one prompt or none has a score and a true score.
+        InputError: Fewer than two prompts have both a score and a true score.
     """
     scores = [
         one.score for prompts in scored.values() for group in prompts.values() for one in group if one.ok
@@ -200,9 +204,9 @@ class TruthCurves:
     def __init__(self) -> None:
         self._curves: dict[str, TruthCurve] = {}
         self.fallen = ""
-        """Name of the truth that has fallen most, or "" if none has fallen."""
+        """Name of the truth that has dropped most, or "" if no truth has dropped."""
         self.fall: Fall | None = None
-        """Largest fall that lasts, or None if no truth has fallen."""
+        """Largest drop that lasts until now, or None if no truth has dropped."""
 
     def add(self, metrics: Mapping[str, float | None]) -> None:
         """Add the measurements in the metrics of a step, if there are any."""
@@ -219,7 +223,7 @@ class TruthCurves:
         self.fallen, self.fall = max(falls.items(), key=lambda one: one[1].size, default=none)
 
     def metrics(self) -> dict[str, float]:
-        """Return the figures of the largest fall, or no metrics if no truth has fallen."""
+        """Return the figures of the largest drop, or no metrics if no truth has dropped."""
         if self.fall is None:
             return {}
         found = {name: float(value) for name, value in asdict(self.fall).items()}

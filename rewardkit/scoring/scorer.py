@@ -1,7 +1,7 @@
 """The `Scorer`, which scores a sample, a batch or a stream of samples.
 
-The scorer finds the reward of each sample, runs it in the right place (the current process or a killable
-worker) and returns exactly one Score for each sample, in order, even if rewards or workers crash.
+The scorer finds the reward for each sample and runs it in the current process or in a worker that can be
+killed. It returns exactly one Score for each sample, in order, even if rewards or workers crash.
 """
 
 from __future__ import annotations
@@ -41,26 +41,27 @@ if TYPE_CHECKING:
 _SAMPLE = frozenset([Sample])
 _SOURCE = attrgetter("data_source")
 _TYPES = frozenset(product(*FIELD_TYPES.values()))
-"""Field types of nearly all samples. Other samples are checked one by one with `types.fits`."""
+"""Combinations of field types that nearly all samples have. `types.fits` checks all other samples."""
 _types = partial(map, type)
 _CHUNK_S = 0.25
-"""Maximum expected worker time of a chunk in seconds."""
+"""Maximum worker time, in seconds, that a chunk is expected to take."""
 
 _MAX_CHUNK = 32
 """Maximum number of samples in a chunk, except for rewards that score batches."""
 
 _MAX_PLANS = 4_096
-"""Maximum number of cached plans. Callers may use any number of data sources."""
+"""Maximum number of cached plans. The limit is needed because callers may use any number of data sources."""
 
 _MAX_SUGGESTED = 16
-"""Maximum number of unknown data sources per second for which similar names are suggested."""
+"""Number of unknown data sources per second for which the scorer suggests similar names."""
 
 _PROGRAMS = 96
 _PROGRAMS_A_WORKER = 8
-"""Maximum number of live programs in the sandbox: `_PROGRAMS`, and a few more for each worker."""
+"""Limits on live sandbox programs: a total that the workers share, and additional programs for each
+worker."""
 
 _MAX_NAME = 256
-"""Maximum number of characters in a data source. Searching for similar names is slow for long names."""
+"""Maximum number of characters in a data source. The search for similar names is slow for long names."""
 
 
 class Scorer:
@@ -68,12 +69,13 @@ class Scorer:
 
     Args:
         options: Options by data source, glob of data sources, or reward name. All entries that match a data
-            source are merged. For the same option, the exact data source takes precedence over a glob, and a
-            glob over the reward's name. The reward's aliases and its other declared data sources are treated
-            like its name. A glob that matches no data source is not an error.
+            source
+            are merged. For the same option, the exact data source has priority over a glob, and a glob has
+            priority over the reward's name. Aliases and other declared data sources of a reward are treated
+            like its name. A glob may match no data source.
         workers: Maximum number of worker processes, by default one per core. They start when needed.
         timeout_s: Time limit for one sample in seconds, by default each reward's own time limit.
-        express: True to allow two more processes, for cheap samples that would otherwise wait for expensive
+        express: True to allow two more processes for cheap samples, which would otherwise wait for expensive
             samples.
         registry: Registry with the rewards to use.
 
@@ -115,16 +117,16 @@ class Scorer:
         self._jobs: dict[tuple[str, str, str], ScoringJob] = {}
         self._job_ids = count()
         self._pools: dict[int | str, WorkerPool] = {}
-        """Pools by key: `shared`, `sandbox` for jobs that run programs, or the ID of a job with its own
-        pool."""
+        """Worker pools by key: `shared`, `sandbox` for jobs that run programs, or the ID of a job that has
+        its own pool."""
         self._turns: TurnTable | None = None
-        """Turns of the programs of all workers, created with the pool `sandbox`."""
+        """Table in which the programs of all workers take turns. It is created with the pool `sandbox`."""
         self._closed = False
         self._second = 0
         self._suggested = 0
-        """Number of unknown data sources for which names were suggested in `_second`."""
+        """Number of unknown data sources in the second `_second` for which names were suggested."""
         self._making = threading.Lock()
-        """Lock held while a plan, job or pool is created, so that threads do not create it twice."""
+        """Lock held while a plan, job or pool is created, so that two threads do not create the same one."""
         self._check_options()
 
     # --- scoring -----------------------------------------------------------------------------------
@@ -132,8 +134,8 @@ class Scorer:
     def score(self, sample: Sample) -> Score:
         """Score one sample.
 
-        The status is `invalid` if the data source is unknown or if its reward scores groups. For such a
-        reward, pass all responses to a prompt to `score_batch`.
+        The status is `invalid` if the data source is unknown or if its reward compares all responses to a
+        prompt. For such a reward, pass all these responses to `score_batch`.
         """
         return self._refused_alone(sample) or self.score_batch([sample])[0]
 
@@ -149,7 +151,7 @@ class Scorer:
     def score_here(self, samples: Sequence[Sample]) -> list[Score] | None:
         """Score samples in the calling thread, or return None if any of them needs a worker.
 
-        Only the samples of inline rewards need no worker, unless their responses are very long.
+        Samples for inline rewards need no worker, except samples with very long responses.
 
         Raises:
             InputError: A value is not a Sample.
@@ -187,20 +189,23 @@ class Scorer:
         return Pending(samples, self._plan, partial(self._send, turn=turn), fit=self._fit(samples))
 
     async def ascore(self, sample: Sample) -> Score:
-        """Score one sample as `score` does, without blocking the event loop. Cancelling kills the worker."""
+        """Score one sample as `score` does, without blocking the event loop. Cancellation kills the
+        worker."""
         return self._refused_alone(sample) or (await self.ascore_batch([sample]))[0]
 
     async def ascore_batch(
         self, samples: Sequence[Sample], *, timeout_s: float | None = None, turn: ScoringTurn = NOBODY
     ) -> list[Score]:
-        """Score samples as `score_batch` does, blocking the event loop only for a few milliseconds at a time.
+        """Score samples as `score_batch` does, without blocking the event loop for more than a few
+        milliseconds.
 
         Cancellation kills the workers that are busy with these samples.
 
         Args:
             samples: Samples to score.
-            timeout_s: Time limit for the batch in seconds. Samples that are not scored by then get the status
-                `timeout`, and their workers are killed. If None, there is no limit.
+            timeout_s: Time limit for the batch in seconds, or None for no limit. Samples that are not scored
+                in time get
+                the status `timeout`, and their workers are killed.
             turn: Client and request of the batch. Worker time is shared fairly among clients and requests.
         """
         if len(samples) == 1 and (scores := self.score_here(samples)):
@@ -210,15 +215,16 @@ class Scorer:
     def begin(
         self, samples: Sequence[Sample], timeout_s: float
     ) -> tuple[list[Score | None], list[tuple[list[int], list[msgspec.Raw]]]]:
-        """Score the samples that need no worker, and encode the others for an equivalent scorer.
+        """Score the samples that need no worker, and encode the other samples for a scorer with equal
+        settings.
 
         Args:
             samples: Samples to score.
-            timeout_s: Time limit in seconds, after which the remaining samples are left unscored.
+            timeout_s: Time limit in seconds. Samples that remain after this time are not scored.
 
         Returns:
-            The scores so far, and the indices and encoded samples of each data source whose samples need a
-            worker, for `submit_encoded`.
+            The scores so far. Also, for each data source whose samples need a worker, the indices of these
+            samples and the samples encoded for `submit_encoded`.
         """
         encoded: list[Sequence[msgspec.Raw | Score]] = []
 
@@ -264,10 +270,10 @@ class Scorer:
         return failure("invalid", why, scorer=self.reward_for(sample.data_source).scorer)
 
     def typical_s(self, data_source: str) -> float | None:
-        """Return the CPU time that a sample typically takes in seconds, or None if it is not measured.
+        """Return the CPU time in seconds that a sample typically takes, or None if it is not measured.
 
-        The CPU time is measured for samples whose programs run in the sandbox. Their elapsed time says
-        little, because a program that sleeps or waits for its turn needs no worker.
+        The scorer measures CPU time for samples whose programs run in the sandbox. Elapsed time would be
+        misleading, because a program that sleeps or waits for its turn needs no worker.
         """
         plan = self._plan(data_source)
         if not isinstance(plan, ScoringPlan) or not plan.job.in_threads or not plan.job.seen:
@@ -292,7 +298,7 @@ class Scorer:
         return sum(pool.memory for pool in list(self._pools.values()))
 
     def kill_larger_workers(self, most: int) -> None:
-        """Kill the workers with more than `most` bytes of memory. Their samples are scored once more."""
+        """Kill the workers that use more than `most` bytes of memory. Their samples are scored once more."""
         for pool in list(self._pools.values()):
             pool.kill_larger(most)
 
@@ -309,7 +315,7 @@ class Scorer:
             yield from pending.popleft().wait()
 
     def _next_batch(self, source: Peekable, batch_size: int) -> list[Sample]:
-        """Return the next samples, up to the end of the last group."""
+        """Return the next batch of samples, extended to the end of its last group."""
         batch = list(islice(source, batch_size))
         if batch and self._fit(batch[-1:]) and self.scores_by_group(batch[-1].data_source):
             while source.next_belongs_to(batch[-1]):
@@ -352,7 +358,7 @@ class Scorer:
         return explain(sample.ground_truth, sample.response, self.options_for(sample.data_source))
 
     def warm_up(self) -> None:
-        """Load the neural models of all registered rewards, and wait until each has scored a sample.
+        """Load the neural models of all registered rewards, and wait until each model has scored a sample.
 
         Without a warm-up, a model loads with its first sample. Other rewards need no warm-up.
 
@@ -425,7 +431,8 @@ class Scorer:
         return WorkerJob(next(self._job_ids), name, timeout_s, make_runner, files)
 
     def submit_piece(self, job: WorkerJob, piece: bytes, turn: ScoringTurn = NOBODY) -> Scores:
-        """Send a piece of work to a worker. The returned future has one result, a Score if the piece fails.
+        """Send a piece of work to a worker. The returned future has one result, or a Score if the piece
+        fails.
 
         Raises:
             ScoringError: The scorer is closed.
@@ -433,7 +440,8 @@ class Scorer:
         return self._pool(job).submit(job, [piece], 1, turn)
 
     def for_another_process(self) -> tuple[list[UserFile], dict[str, Any]]:
-        """Return the reward files as imported in this process, and arguments for an equivalent scorer."""
+        """Return the reward files as this process imported them, and arguments for a scorer with equal
+        settings."""
         files = {file for reward in self._registry if (file := user_reward_file(reward.target))}
         given = {"options": self._options, "timeout_s": self._timeout_s, "registry": self._registry}
         return sorted(files, key=lambda file: file.path), given
@@ -441,7 +449,8 @@ class Scorer:
     # --- closing -------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Kill the workers. Batches still running in other threads, and later calls, raise a ScoringError."""
+        """Kill the workers. Batches that other threads are running raise a ScoringError, and so do later
+        calls."""
         with self._making:
             self._closed = True
             pools = list(self._pools.values())
@@ -474,10 +483,10 @@ class Scorer:
             raise ScoringError("this Scorer is closed; create a new Scorer")
 
     def _fit(self, samples: Sequence[Sample]) -> bool:
-        """Return True if all samples satisfy `types.fits`, using one quick check of all samples.
+        """Return True if all samples satisfy `types.fits`, using one quick check for all of them.
 
-        False means that the samples have to be checked one by one. All samples pass through this check before
-        they are scored.
+        If the result is False, each sample has to be checked individually. Every sample passes through this
+        check before it is scored.
 
         Raises:
             InputError: A value is not a Sample.
@@ -510,7 +519,7 @@ class Scorer:
         return ScoringPlan(reward, RewardRunner(reward, options), partial(self._job, reward, options))
 
     def _may_suggest(self) -> bool:
-        """Return True if names may be suggested for one more unknown data source in this second."""
+        """Return True if the scorer may suggest names for another unknown data source in this second."""
         second = int(time.monotonic())
         if second != self._second:
             self._second, self._suggested = second, 0
@@ -551,7 +560,7 @@ class Scorer:
         return self._pools[key]
 
     def _shared_turns(self) -> TurnTable:
-        """Return the table through which the programs of all workers take turns."""
+        """Return the table in which the programs of all workers take turns on the CPU."""
         from rewardkit.sandbox.table import TurnTable  # most scorers run no programs
 
         if self._turns is None:
@@ -568,7 +577,8 @@ class Scorer:
         if reward.running.batch:
             return n
         size = max(1, min(_MAX_CHUNK, n // (4 * self.workers)))
-        # Samples of an async reward run concurrently. Other chunks are small, so that turns are short.
+        # Samples of an async reward run concurrently. Other chunks are small, so that no chunk takes a long
+        # turn.
         return size if job.concurrent else max(1, min(size, int(_CHUNK_S / job.expected_s)))
 
 

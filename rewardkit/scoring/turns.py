@@ -1,9 +1,9 @@
-"""Fair queue of the chunks that wait for a worker, across addresses, their clients and their requests.
+"""Fair queue of chunks that wait for a worker. It shares worker time among addresses, clients and requests.
 
-The queue uses weighted fair queueing. All addresses get the same share of the workers' time, regardless of
-how much work they send and how many names they use. All clients at an address share its time equally, and all
-requests from a client share the client's time. Short requests finish soon, and no request waits forever.
-Chunks without a client count as one request from one client, in order of arrival.
+The queue uses weighted fair queueing. All addresses get the same share of worker time, regardless of how much
+work they send and how many client names they use. The clients at an address share its time equally, and the
+requests from a client share that client's time equally. Short requests finish soon, and no request waits
+forever. Chunks without a client count as one request from one client, in order of arrival.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from rewardkit.scoring.jobs import Chunk, address_of
 
 
 class _Queue(Protocol):
-    """Chunks that wait, in the order in which they are to be scored."""
+    """Queue of waiting chunks, in the order in which they will be scored."""
 
     tag: float
-    """Worker time that these chunks have used, plus the parent's clock when the queue was added to it."""
+    """Worker time used by these chunks, plus the time on the parent's clock when the queue was added."""
 
     def __iter__(self) -> Iterator[Chunk]: ...
 
@@ -35,15 +35,16 @@ class _Queue(Protocol):
 
 
 class _Client:
-    """Waiting chunks of one client, ordered by the time they would end if all requests had equal shares."""
+    """Waiting chunks of one client, ordered by the time at which they would end if requests had equal
+    shares."""
 
     def __init__(self, tag: float) -> None:
         self.tag = tag
         self._clock = 0.0
-        """Worker time per request so far, if the client's requests shared the client's time equally."""
+        """Worker time that each request would have used so far if the client's requests had equal shares."""
         self._chunks: list[tuple[float, int, Chunk]] = []
         self._ends: dict[Hashable, float] = {}
-        """Time on the clock at which the last chunk of each request would end."""
+        """Time on the clock at which the last chunk of a request would end, by request."""
         self._waiting: dict[Hashable, int] = {}
         """Number of waiting chunks of each request."""
 
@@ -72,7 +73,7 @@ class _Client:
             del self._waiting[request], self._ends[request]
 
     def keep(self, wanted: Callable[[Chunk], bool]) -> None:
-        """Drop all chunks but the wanted ones."""
+        """Drop all chunks except the wanted chunks."""
         self._chunks = [entry for entry in self._chunks if wanted(entry[2])]
         heapq.heapify(self._chunks)
         self._waiting = {}
@@ -85,7 +86,7 @@ Q = TypeVar("Q", bound=_Queue)
 
 
 class _Sharing(Generic[Q]):
-    """Queues that share time equally, such as the clients at an address.
+    """Queues that share worker time equally, such as the queues of the clients at one address.
 
     Args:
         tag: See `_Queue`.
@@ -100,7 +101,7 @@ class _Sharing(Generic[Q]):
         self._queues: dict[Hashable, Q] = {}
         self._order = itertools.count()
         self._turns: list[tuple[float, int, Hashable, Q]] = []
-        """Heap of the queues by tag. Entries of removed queues, and with earlier tags, are out of date."""
+        """Heap of queues by tag. Entries of removed queues, and entries with an earlier tag, are outdated."""
         self._clock = 0.0
 
     def __iter__(self) -> Iterator[Chunk]:
@@ -119,7 +120,7 @@ class _Sharing(Generic[Q]):
         queue.add(chunk, order)
 
     def first(self) -> Chunk | None:
-        """Return the chunk whose turn it is, or None if no chunk waits."""
+        """Return the chunk that is next in turn, or None if no chunk waits."""
         while self._turns:
             tag, _, key, queue = self._turns[0]
             if self._queues.get(key) is queue and queue.tag == tag:
@@ -128,11 +129,12 @@ class _Sharing(Generic[Q]):
         return None
 
     def take(self, chunk: Chunk, *, cost: bool) -> None:
-        """Remove the first chunk of its queue.
+        """Remove a chunk that is the first in its queue.
 
         Args:
             chunk: Chunk to remove.
-            cost: True to count the chunk's worker time, False if it is dropped.
+            cost: True to count the chunk's worker time, or False if the chunk is dropped without being
+                scored.
         """
         key = self._key(chunk)
         queue = self._queues[key]
@@ -147,7 +149,7 @@ class _Sharing(Generic[Q]):
             self._push(key, queue)
 
     def keep(self, wanted: Callable[[Chunk], bool]) -> None:
-        """Drop all chunks but the wanted ones."""
+        """Drop all chunks except the wanted chunks."""
         for key, queue in list(self._queues.items()):
             queue.keep(wanted)
             if queue.first() is None:
@@ -162,11 +164,11 @@ def _clients(tag: float) -> _Sharing[_Client]:
 
 
 class Waiting:
-    """Queue of chunks that is fair among addresses, clients and their requests. It is not thread-safe."""
+    """Queue of chunks that is fair to addresses, clients and requests. The queue is not thread-safe."""
 
     def __init__(self) -> None:
         self._first: deque[Chunk] = deque()
-        """Chunks to run first, because the worker that had started them died."""
+        """Chunks to run first, because the worker that was running them has died."""
         self._addresses = _Sharing(0.0, lambda chunk: address_of(chunk.turn.client), _clients)
         self._order = itertools.count()
 
@@ -175,15 +177,15 @@ class Waiting:
         yield from self._addresses
 
     def add(self, chunk: Chunk) -> None:
-        """Add a chunk, which waits for its turn according to the shares of its client and request."""
+        """Add a chunk. Its turn depends on the shares of its client and its request."""
         self._addresses.add(chunk, next(self._order))
 
     def add_first(self, chunk: Chunk) -> None:
-        """Add a chunk before all others, because it has already had its turn."""
+        """Add a chunk before all other chunks, because it has already had its turn."""
         self._first.appendleft(chunk)
 
     def first(self) -> Chunk | None:
-        """Drop cancelled chunks, and return the chunk whose turn it is, or None if no chunk is left."""
+        """Drop cancelled chunks. Return the chunk that is next in turn, or None if no chunk is left."""
         while self._first:
             if not self._first[0].cancelled():
                 return self._first[0]
@@ -202,7 +204,7 @@ class Waiting:
         return chunk
 
     def pop_cheap(self, below_s: float, *, unknown: bool) -> Chunk | None:
-        """Remove and return a cheap chunk out of turn, or return None if no chunk qualifies.
+        """Remove and return a cheap chunk before its turn, or return None if no chunk is cheap.
 
         Args:
             below_s: Maximum expected worker time of a cheap chunk in seconds.

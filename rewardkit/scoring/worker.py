@@ -1,4 +1,4 @@
-"""Worker process of `rewardkit.scoring.pool`, which runs rewards on samples, or other jobs on pieces of work.
+"""Worker process of `rewardkit.scoring.pool`. It runs rewards on samples, and other jobs on pieces of work.
 
 The worker reads frames from its parent and answers with frames. The worker always exits when its parent dies.
 """
@@ -20,10 +20,10 @@ from rewardkit.user_files import UserFile, import_as_read
 from rewardkit.users_code import Raised, keep_reports, take_reports, told
 
 Work = Sample | bytes
-"""Unit of work, either a sample or a piece of other work."""
+"""Unit of work: a sample, or a piece of other work as bytes."""
 
 WorkResult = Score | bytes
-"""Result of a unit of work, either a Score for a sample or bytes for a piece."""
+"""Result of a unit of work: a Score for a sample, or bytes for a piece of other work."""
 
 
 class Runner(Protocol):
@@ -46,7 +46,7 @@ class StreamRunner(Protocol):
 
 
 class FlightRunner(Protocol):
-    """Runner of a job that has several samples in flight."""
+    """Runner of a job that scores several samples at the same time."""
 
     def begin(
         self,
@@ -58,8 +58,8 @@ class FlightRunner(Protocol):
     ) -> None:
         """Start scoring a sample while other samples are in flight.
 
-        Other threads call `put` with the Score and its CPU time in seconds, and `parked` while the sample
-        needs no CPU time or gets none.
+        Other threads call `put` with the Score of the sample and its CPU time in seconds. They call `parked`
+        when the sample needs no CPU time or gets none.
         """
 
     def stop(self, number: int, /) -> None:
@@ -75,7 +75,7 @@ class Load(msgspec.Struct, tag="load"):
 
 
 class WorkerRun(msgspec.Struct, tag="run"):
-    """Request to score a chunk. If `stream` is true, the worker answers after every sample."""
+    """Request to score a chunk. If `stream` is true, the worker sends an answer after every sample."""
 
     job_id: int
     samples: list[Work]
@@ -83,7 +83,7 @@ class WorkerRun(msgspec.Struct, tag="run"):
 
 
 class WorkerFlight(msgspec.Struct, tag="flight"):
-    """Request to score a sample while other samples are in flight or, without `sample`, to stop a sample."""
+    """Request to start a sample while other samples are in flight. Without `sample`, it stops a sample."""
 
     job_id: int
     number: int
@@ -108,7 +108,7 @@ class Landed(msgspec.Struct, tag="landed"):
     number: int
     score: Score
     busy_s: float | None
-    """CPU time of the sample in seconds, if it was measured."""
+    """CPU time of the sample in seconds, or None if it was not measured."""
 
 
 class Parked(msgspec.Struct, tag="parked"):
@@ -118,13 +118,13 @@ class Parked(msgspec.Struct, tag="parked"):
 
 
 class Reported(msgspec.Struct, tag="reported"):
-    """Exceptions in users' code for the parent to log, each with the name of the code."""
+    """Exceptions from users' code that the parent process logs, each with the name of the code."""
 
     reports: list[tuple[str, Raised]]
 
 
 _own_pid = 0
-"""Process ID of the worker. It is set only in the worker itself."""
+"""Process ID of the worker. Only the worker itself sets this value."""
 _sending = threading.Lock()
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(Load | WorkerRun | WorkerFlight)
@@ -145,14 +145,14 @@ def main(parent: int) -> None:
     keep_reports()
     # A terminal sends these signals to the whole process group, but only the parent may end workers.
     for sig in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(sig, lambda number, frame: None)  # SIG_IGN would be inherited by child processes
+        signal.signal(sig, lambda number, frame: None)  # child processes would inherit SIG_IGN
     requests, answers = processes.take_standard_streams()
     runners: dict[int, Runner] = {}
     while (message := _read(requests)) is not None:
         if isinstance(message, Load):
             _send(answers, loaded := _load(message, runners))
             if loaded.error is not None:
-                return  # the parent discards this worker
+                return  # the parent process discards this worker
         elif isinstance(message, WorkerFlight):
             _fly(cast("FlightRunner", runners[message.job_id]), message, answers)
         else:
@@ -185,7 +185,7 @@ def _load(message: Load, runners: dict[int, Runner]) -> Loaded:
         runner.load()
         runners[message.job_id] = runner
     except Exception as error:
-        # rewardkit's own errors are self-explanatory.
+        # rewardkit's own errors need no further explanation.
         return Loaded(str(error) if isinstance(error, RewardkitError) else told("loading a reward", error))
     return Loaded(None)
 

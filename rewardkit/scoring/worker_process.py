@@ -32,16 +32,17 @@ from rewardkit.scoring.worker import (
 from rewardkit.types import Sample
 
 DEAR_S = 0.5
-"""Minimum worker time, in seconds, of a sample that counts as expensive."""
+"""Minimum worker time, in seconds, at which a sample counts as expensive."""
 
 FromWorker = Loaded | Scored | Landed | Parked | Reported
-"""Messages from a worker."""
+"""Messages that a worker sends to its parent process."""
 
 _decoder = msgspec.msgpack.Decoder(FromWorker)
 
 
 class WorkerProcess:
-    """A child process, its current chunk or its samples in flight, and the deadline for its next answer."""
+    """A child process with its current chunk or its samples in flight, and the deadline for its next
+    answer."""
 
     def __init__(self, descriptors: tuple[int, ...], environment: Mapping[str, str]) -> None:
         self.process = processes.start_python(
@@ -104,9 +105,9 @@ class WorkerProcess:
         return chunks
 
     def renew(self, job: WorkerJob) -> None:
-        """Restart the time limit after an answer or a start. There is no limit if the process is idle.
+        """Restart the time limit after the worker has started or answered. An idle worker has no time limit.
 
-        Samples in threads have their own time limits.
+        Samples that run in threads have their own time limits.
         """
         self.since = time.monotonic()
         if job.in_threads:
@@ -116,7 +117,7 @@ class WorkerProcess:
         self.deadline = self.since + job.patience_s if busy else float("inf")
 
     def dear_from(self) -> float:
-        """Return the monotonic time from which the current sample counts as expensive.
+        """Return the monotonic time at which the current sample starts to count as expensive.
 
         A sample that is expected to be expensive counts as expensive from its start.
         """

@@ -3,8 +3,7 @@
 Each branch is an `Episode`, with turns, limits and tokens as in an episode that a built-in loop drives.
 A request continues a branch, with exactly the same tokens, if it begins with all messages of that branch. If
 the messages of a request diverge from a branch after a turn of the model, a new branch reuses the tokens up
-to
-that turn. The shared tokens are trained on in the first branch only. Any other request starts a new branch
+to that turn. The shared tokens are trained on in the first branch only. Any other request starts a new branch
 from a prompt that the chat template renders.
 """
 
@@ -198,8 +197,7 @@ def changed(branch: EpisodeBranch, asked: AskedTurn) -> str | None:
     """Return a description of the first change to a history that a request otherwise repeats, or None.
 
     A request repeats a history if it contains a turn of the model at the same position. For example, a
-    program
-    that puts the time into its system prompt changes the history in every request.
+    program that puts the time into its system prompt changes the history in every request.
     """
     keys = [key_of(message) for message in asked.messages]
     repeated = [end - 1 for end in branch.ends if end <= len(keys) and branch.keys[end - 1] == keys[end - 1]]

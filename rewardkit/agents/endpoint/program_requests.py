@@ -64,8 +64,7 @@ class AskedTurn:
     body: Mapping[str, Any]
     forced: str | None = None
     """Name of the tool that the turn must call. An empty string means any tool, and None means that the turn
-    need
-    not call a tool."""
+    need not call a tool."""
     constraint: Mapping[str, Any] = field(default_factory=dict)
     """Restrictions on the tokens of the turn, in the form that `TokenModel` describes."""
     template_kwargs: Mapping[str, Any] = field(default_factory=dict)

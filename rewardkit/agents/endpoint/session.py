@@ -83,10 +83,8 @@ class ProgramSession:
         """Return the response to a request. `work` computes the response unless the request is a retry.
 
         A request is a retry of an earlier request with the same key if the client marks it as a retry. It is
-        also
-        a retry if the client closed the connection of the earlier request before receiving the response. In
-        this
-        case, the earlier `work` continues to run.
+        also a retry if the client closed the connection of the earlier request before receiving the response.
+        In this case, the earlier `work` continues to run.
 
         Args:
             key: Key of the request.

@@ -69,8 +69,7 @@ class ProgramUse:
         """Return the turn that is the answer, or None if there are no turns.
 
         The answer is the last turn with the text that the program chose. Without such a turn, it is the last
-        turn
-        that the program received and did not continue, or else the last turn that the program received.
+        turn that the program received and did not continue, or else the last turn that the program received.
         """
         said = [one for one in self.turns if chosen is not None and one.text == chosen.strip()]
         received = [one for one in self.turns if one.received]
@@ -84,7 +83,7 @@ class ProgramUse:
         Args:
             answer: Turn that is the answer. It is always trained on.
             trained: Numbers of the turns that the program wants to train on, or None for all turns that it
-            used.
+                used.
         """
         left = [
             one

@@ -49,8 +49,7 @@ class Opening:
 
     messages: Sequence[Message] = ()
     """Messages that replace the row's prompt except for its system message. If this is empty, the row's
-    prompt is
-    kept."""
+    prompt is kept."""
     text: str = ""
     """Text that is appended to the prompt."""
     tools: Sequence[Mapping[str, Any]] = ()

@@ -1,9 +1,9 @@
 """Environment `openenv:URL`, which plays an episode on an OpenEnv server over a WebSocket.
 
-The model's output becomes an action in one of three ways. If the server has MCP tools, the model can call
-them. If the only required field of an action is a string or an enumeration, each turn of the model becomes
-the value of this field. Otherwise, the model can call a single tool, `step`, whose schema is the schema of an
-action. If the server allows only a few sessions, the other episodes wait.
+The model acts in one of three ways. If the server has MCP tools, the model calls these tools. If the only
+required field of an action is a string or an enumeration, each turn of the model becomes the value of this
+field. Otherwise, the model calls the single tool `step`, whose schema is the schema of an action. If the
+server allows only a few sessions, episodes wait for a free session.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from rewardkit.foreign.services import Service
 STEP = "step"
 _FAULTS_OF_THE_MODEL = ("VALIDATION_ERROR", "INVALID_JSON")
 _FULL = "CAPACITY_REACHED"
-"""Error code of a server whose sessions are all in use."""
+"""Error code that the server sends when all its sessions are in use."""
 _LARGEST = 100 << 20
 """Size limit for one message in bytes."""
 _GOODBYE_S = 2.0
-"""Time limit in seconds for the server to end a session."""
+"""Seconds to wait until the server has ended a session."""
 
 
 class OpenEnvEnvironment:
@@ -58,7 +58,7 @@ class OpenEnvEnvironment:
         self._session: ServerSessions | None = None
 
     async def open(self) -> Opening:
-        """Connect to the server, reset the environment, and determine the form of its actions.
+        """Connect to the server, reset the environment, and find out what its actions look like.
 
         Raises:
             Busy: All sessions of the server are in use.
@@ -88,7 +88,7 @@ class OpenEnvEnvironment:
         return await self._step({"type": "call_tool", "tool_name": name, "arguments": dict(arguments)})
 
     async def say(self, text: str) -> Observation | None:
-        """Take a step with the model's turn as the action, or return None if actions are not strings."""
+        """Take a step with the model's turn as the action. Return None if an action is not a single text."""
         return await self._step(self._action.of(text)) if self._action.field else None
 
     async def grade(self) -> None:
@@ -103,7 +103,7 @@ class OpenEnvEnvironment:
                     await self._socket.send_json({"type": "close"})
                     await self._socket.receive(
                         _GOODBYE_S
-                    )  # the session is free once the server has closed it
+                    )  # the server closes the connection after it has freed the session
                     await self._socket.close()
         finally:
             if session is not None:
@@ -164,7 +164,7 @@ class OpenEnvEnvironment:
         except (TypeError, ValueError, aiohttp.ClientError, OSError) as error:
             raise EnvironmentFailed(f"the connection to {self._service.who} failed: {error}") from None
         except asyncio.CancelledError:
-            await self._socket.close()  # otherwise the next request would receive this response
+            await self._socket.close()  # without closing, the next request would receive this response
             raise
         if not isinstance(answer, Mapping):
             raise EnvironmentFailed(f"{self._service.who} answered {answer!r:.80}; expected a JSON object")
@@ -173,10 +173,10 @@ class OpenEnvEnvironment:
 
 @dataclass(frozen=True, slots=True)
 class TextAction:
-    """Form of an action that consists of one value, which a turn of the model gives as text."""
+    """Format of an action that consists of a single value, which the model writes as text."""
 
     field: str = ""
-    """Name of the action's only required field, or an empty string if an action is not a single value."""
+    """Name of the action's only required field. It is empty if an action has more than one value."""
     choices: tuple[Any, ...] = ()
     """Values that the field may have, if it is an enumeration."""
 
@@ -191,7 +191,7 @@ class TextAction:
 
 
 def text_action(action: Mapping[str, Any]) -> TextAction:
-    """Return the form of an action, given the JSON schema of an action."""
+    """Return the format of an action from its JSON schema."""
     properties = {name: one for name, one in (action.get("properties") or {}).items() if name != "metadata"}
     needed = [name for name in action.get("required") or properties if name in properties]
     if len(needed) != 1:
@@ -216,8 +216,8 @@ def _schema(name: str, description: Any, parameters: Any) -> dict[str, Any]:
 def _text(observation: Any) -> str:
     """Convert an observation to text.
 
-    Return the text of an MCP tool's result, or the only value if this value is a string, or else all values
-    as JSON.
+    For an MCP tool, return the text of its result. If the observation's only value is a string, return that
+    string. Otherwise return all values as JSON.
     """
     if not isinstance(observation, Mapping):
         return "" if observation is None else str(observation)

@@ -1,7 +1,7 @@
-"""Connects an environment to an episode. The environment provides the prompt, tools, replies and reward.
+"""Connection between an environment and an episode. The environment provides prompt, tools and rewards.
 
-After a failure or an interrupted step, no further requests are sent to the environment, since a step must not
-be applied twice.
+After a failure or an interrupted step, the session sends no further requests to the environment, because the
+environment must not execute a step twice.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class EnvironmentSession:
     """Interaction with an environment. `begin` passes the environment's prompt and tools to the episode."""
 
     name = "the environment"
-    """Name for messages."""
+    """Name of this interaction in messages."""
 
     def __init__(self, row: EpisodeRow, of_run: str) -> None:
         """Create the environment that the run or the row names, without contacting the environment.
@@ -104,7 +104,7 @@ class EnvironmentSession:
             raise self._broken
         self._broken = TimeoutError(
             "an earlier step of the environment was interrupted, so the environment can no longer be used"
-        )  # this error is replaced below if the request fails or completes
+        )  # a failed or completed request replaces this error below
         try:
             found = await work
         except Busy:
@@ -118,7 +118,7 @@ class EnvironmentSession:
 
 
 class EnvironmentTool:
-    """One tool of an environment, which keeps the tool's state. See `rewardkit.agents.types.Tool`."""
+    """One tool of an environment, with its state. It implements `rewardkit.agents.types.Tool`."""
 
     def __init__(self, session: EnvironmentSession, schema: Mapping[str, Any]) -> None:
         self.schema = schema

@@ -1,4 +1,4 @@
-"""Counts this process's sessions on servers that allow only a few, so that the other episodes wait."""
+"""Sessions of this process on servers that allow only a few sessions. Other episodes wait for one."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from rewardkit.agents.environments.environment import EnvironmentFailed
 from rewardkit.agents.types import Busy
 
 _PAUSE_S = 0.5
-"""Time in seconds between two attempts, since other programs may use the server too."""
+"""Seconds between two attempts to open a session. Other programs may also use the server's sessions."""
 _PATIENCE_S = 900.0
-"""Time in seconds after which episodes fail if this process has had no session."""
+"""Seconds without any open session after which the waiting episodes of this process fail."""
 _TOLD_S = 60.0
-"""Time in seconds after which the user is told that this process has had no session."""
+"""Seconds without any open session after which the user is informed."""
 
 
 @dataclass
 class _Known:
-    """What this process has learned about a server, in this event loop or an earlier one."""
+    """Facts that this process has learned about a server in any of its event loops."""
 
     most: int | None = None
-    """Maximum number of sessions, or None if the server has refused none."""
+    """Maximum number of sessions on the server, or None if the server has never refused a session."""
     waits_since: float | None = None
-    """Time since which this process has been waiting without any session, or None."""
+    """Time at which this process began to wait without any session, or None if it does not wait."""
     told: bool = False
 
 
 @dataclass
 class ServerSessions:
-    """Sessions of an event loop's episodes on one server."""
+    """Sessions on one server for the episodes of one event loop."""
 
     who: str
     """Name of the server for messages."""
@@ -42,7 +42,7 @@ class ServerSessions:
     _freed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def take(self) -> None:
-        """Count a session that is about to be opened.
+        """Count a session that the caller is about to open.
 
         Raises:
             Busy: The server has no free session.
@@ -59,7 +59,7 @@ class ServerSessions:
         self._freed = asyncio.Event()
 
     def refuse(self, most: int) -> None:
-        """Record that the server refused the session that `take` counted, since it allows only `most`.
+        """Record that the server allows only `most` sessions and refused the session that `take` counted.
 
         Raises:
             Busy: The episode has to wait.

@@ -1,9 +1,8 @@
 """Environment `verifiers:TASKSET`, in which the model answers a task from a verifiers 0.4 taskset.
 
-The model has one turn, and the task's own rewards score its answer. Tasks are listed and scored in the Python
-interpreter that the setting `python` names, which must have verifiers installed. Tasks that need a runtime or
-a harness from verifiers are not supported. Episodes for such tasks get the status `invalid`, and never the
-score 0.
+The model has one turn, and the task's own rewards score its answer. The Python interpreter that the setting
+`python` names must have verifiers installed. It lists and scores the tasks. Tasks that need a runtime or a
+harness from verifiers are not supported: their episodes get the status `invalid`, and never the score 0.
 """
 
 from __future__ import annotations
@@ -30,14 +29,14 @@ from rewardkit.types import Message, Sample, Score
 
 _SCRIPT = Path(__file__).with_name("verifiers_tasks.py")
 _LOAD_S = 600.0
-"""Time limit in seconds for loading a taskset, since some tasksets download their data."""
+"""Time limit in seconds for loading a taskset. Some tasksets download their data."""
 _MOST = 100_000
-"""Maximum number of tasks to read, since some tasksets are infinite."""
+"""Maximum number of tasks to read from a taskset. Some tasksets are infinite."""
 _loading = threading.Lock()
 
 
 class VerifiersEnvironment:
-    """Task for one row, which the row's `index` selects from the taskset."""
+    """Environment for one row. The row's `index` selects the task from the taskset."""
 
     def __init__(self, spec: EnvironmentSpec, row: EpisodeRow) -> None:
         with _loading:  # one thread loads the tasks while the others wait
@@ -91,7 +90,7 @@ def _tasks(target: str, python: str) -> list[dict[str, Any]]:
     Raises:
         InputError: The interpreter cannot load the taskset.
     """
-    # -P keeps the script's folder off the module search path, since it contains a module named verifiers.
+    # `-P` keeps the script's folder off the module search path, because it contains a module named verifiers.
     command = [python, "-P", str(_SCRIPT), target, str(_MOST)]
     try:
         done = subprocess.run(command, capture_output=True, timeout=_LOAD_S, stdin=subprocess.DEVNULL)

@@ -1,7 +1,7 @@
-"""Writes the tasks of a verifiers 0.4 taskset as JSON lines. Run it with `python -P FILE TARGET MOST`.
+"""Script that writes the tasks of a verifiers 0.4 taskset as JSON lines: `python -P FILE TARGET MOST`.
 
-The script runs in the interpreter that has verifiers installed and depends on nothing else. A taskset may
-print while it loads, so its standard output is redirected to standard error.
+The script runs in the interpreter that has verifiers installed, and depends on nothing else. A taskset may
+print text while it loads, so the script redirects standard output to standard error.
 """
 
 from __future__ import annotations

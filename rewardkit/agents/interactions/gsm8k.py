@@ -1,4 +1,5 @@
-"""Interaction `gsm8k`, which tells the model that its answer is wrong, or ends the episode if it is right."""
+"""Interaction `gsm8k`. It tells the model that its answer is wrong, or ends the episode if the answer is
+right."""
 
 from __future__ import annotations
 
@@ -20,8 +21,8 @@ WRONG = (
 class Gsm8k:
     """Interaction that gives feedback on answers to GSM8K problems.
 
-    The reward for a turn is 1.0 if the answer is right and 0.0 if it is wrong. The arguments of the
-    constructor are the interaction's `config`.
+    A turn has the reward 1.0 if its answer is right, and 0.0 if its answer is wrong. The constructor receives
+    the interaction's `config` as arguments.
 
     Args:
         wrong: Reply to a wrong answer.
@@ -42,7 +43,7 @@ class Gsm8k:
             raise InputError("the interaction 'gsm8k' needs a ground truth, but the row has none")
 
     async def respond(self, messages: Sequence[Message]) -> UserTurn:
-        """Score the last answer strictly by the number after `####`."""
+        """Score the last answer by the number after `####`, as gsm8k's strict method does."""
         score = await score_answer("openai/gsm8k", last_answer(messages), self._ground_truth)
         if score.correct:
             return UserTurn("This is the right answer.", reward=1.0, done=True)

@@ -14,7 +14,7 @@ from rewardkit.types import Message
 
 @dataclass(frozen=True, slots=True)
 class InteractionParts:
-    """Functions of an interaction in one episode. Optional functions may be None."""
+    """Functions that make up an interaction in one episode. Optional functions may be None."""
 
     respond: Callable[..., Any]
     start: Callable[..., Any] | None = None
@@ -40,7 +40,7 @@ class OpenInteraction:
         self._parts: InteractionParts | None = None
 
     async def start(self, **kwargs: Any) -> None:
-        """Start the interaction. Arguments that are null or not accepted by the interaction are dropped."""
+        """Start the interaction. Drop arguments that are null or that the interaction does not accept."""
         self._parts = self._make()
         if self._parts.start is not None:
             await called(self._parts.start, **accepted(self._parts.start, kwargs))
@@ -68,8 +68,9 @@ def user_turn(said: Any) -> UserTurn:
     """Convert the return value of an interaction to a turn.
 
     Args:
-        said: A `UserTurn`, a string, None to end the episode, or a tuple as in verl with a bool (True to end
-            the episode), a text, a score and metrics.
+        said: A `UserTurn`, a string, None to end the episode, or a tuple as in verl. The tuple contains a
+            bool (True
+            to end the episode), a text, a score and metrics.
 
     Raises:
         TypeError: The value has none of these forms.

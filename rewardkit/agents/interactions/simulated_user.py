@@ -1,8 +1,8 @@
 """Interaction `simulated_user`, in which another model behind an OpenAI-compatible endpoint plays the user.
 
 The other model receives the conversation with the roles of user and assistant swapped, and a system prompt
-that is filled in with values from the row. It ends the episode by writing `stop_word`. The interaction gives
-no reward, so the row's own reward scores the episode.
+with values from the row. It ends the episode by writing `stop_word`. The interaction gives no reward, so the
+row's own reward scores the episode.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class UserSettings(NetworkSettings):
     stop_word: str = "[DONE]"
     temperature: float = 0.7
     seed: int | None = None
-    """Base seed, to which the index of the turn is added. If None, no seed is sent."""
+    """Base seed. The seed for a turn is this seed plus the index of the turn. If None, no seed is sent."""
     max_tokens: int = 256
     api_key_env: str = ""
     """Environment variable that contains the API key. If empty, no key is sent."""

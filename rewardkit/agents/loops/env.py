@@ -1,4 +1,5 @@
-"""Loop for an environment from another project, which provides the prompt, the tools and the replies."""
+"""Loop for environments from other projects. The environment provides the prompt, the tools and the
+replies."""
 
 from __future__ import annotations
 

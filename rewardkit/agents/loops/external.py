@@ -24,7 +24,7 @@ async def external(episode: Episode, program: HarnessProgram) -> None:
     if session.failed is not None:
         raise session.failed
     result = session.completion
-    if result is not None:  # what the program has reported counts, whatever happened afterwards
+    if result is not None:  # the result that the program has reported counts, even if it failed afterwards
         episode.end("done" if result.status == "ok" else "error", result.detail)
         if result.status != "ok":
             episode.status = result.status
@@ -45,7 +45,7 @@ async def _run(
 ) -> tuple[ProgramEnd, str | None]:
     """Run the program until it exits or times out. After the last turn, it has `tool_seconds` to exit.
 
-    Return its end, and a description if it was too slow, or else None.
+    Return the program's result, and a description of the timeout, or None if the program exited in time.
     """
     limits = session.episode.limits
     left = session.episode.seconds_left()

@@ -2,7 +2,7 @@
 
 The row's question contains numbers, and `ground_truth` is the target. Each turn of the model is one step,
 such as `7 * 6`, and the loop replies with the result. A step may use the given numbers and the results of
-earlier steps. Steps in the model's thinking are ignored. The episode ends when a step reaches the target, or
+earlier steps. Steps inside a reasoning block are ignored. The episode ends when a step reaches the target, or
 after a turn without a step.
 """
 

@@ -1,4 +1,4 @@
-"""ReAct loop, with tool calls and observations in plain text, for chat templates without tool support."""
+"""ReAct loop for chat templates without tool support. Tool calls and observations are plain text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Final Answer: the answer"""
 
 
 def with_instructions(messages: list[Message], schemas: Sequence[Mapping[str, Any]]) -> list[Message]:
-    """Insert descriptions of the tools and of the step format before the text of the first user message."""
+    """Insert descriptions of the tools and of the step format at the start of the first user message."""
     if not schemas:
         return messages
     text = INSTRUCTIONS.format(tools="\n".join(_line(schema["function"]) for schema in schemas))

@@ -1,7 +1,8 @@
 """Tools `calc_gsm8k_reward` and `calc_geo3k_reward`, which tell the model the score of an answer.
 
 The ground truth is in the row's `create_kwargs`. As in verl's examples, a call has a negative reward if its
-answer does not improve on the best answer so far. Unlike in verl, the best answer is kept between calls.
+answer does not improve on the best answer so far. In contrast to verl, the tool keeps the best answer between
+calls.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Checks the arguments of a call against a tool's JSON schema, and converts arguments that nearly match.
+"""Check of a tool call's arguments against the tool's JSON schema. Arguments that nearly match are converted.
 
 - A string that contains a number, a list or an object becomes that value, since qwen3_coder and ReAct can
   only write strings.
@@ -33,7 +33,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 class BadCall(ValueError):
     """Raised if a call cannot be executed as the model wrote it. The model receives the error message.
 
-    Tools may also raise this exception. The episode continues.
+    Tools may also raise this exception. The episode then continues.
     """
 
 
@@ -82,7 +82,7 @@ def _named(
 
 
 def _value(schema: Any, value: Any, place: str, named: Mapping[str, Any], depth: int) -> Any:
-    """Convert a value to the type in the schema. Unsupported keywords in the schema are ignored."""
+    """Convert a value to the type in the schema. Ignore keywords of the schema that are not supported."""
     if not isinstance(schema, Mapping) or depth > _MAX_DEPTH:
         return value
     if isinstance(reference := schema.get("$ref"), str):
@@ -134,7 +134,7 @@ def _from_text(text: str, boolean: bool) -> Any:
 
 
 def _any_of(choices: Sequence[Any], value: Any, place: str, named: Mapping[str, Any], depth: int) -> Any:
-    """Convert the value to the first choice that it matches. Try choices with the value's type first."""
+    """Convert the value to the first choice that it matches. Choices with the value's own type come first."""
     problem = BadCall(f"argument '{place}' has none of the allowed types")
     for choice in sorted(choices, key=lambda one: not _is(value, str(one.get("type", "")))):
         try:

@@ -1,8 +1,8 @@
-"""Builds a program that runs a cell of code in the sandbox after the earlier cells, as in a notebook.
+"""Programs that run a cell of code in the sandbox after the earlier cells, as in a notebook.
 
-The state is rebuilt by running the earlier cells again without output. No process has to keep running between
-the calls in an episode, and unlike with pickled variables, functions and classes are kept as well. Hashing
-and `random` are seeded, so that a cell gives the same result each time.
+A program rebuilds the notebook's state by running the earlier cells again without output. No process has to
+keep running between the calls in an episode. In contrast to pickled variables, the state includes functions
+and classes. Hashing and `random` are seeded, so a cell gives the same result each time.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 
 FINISHED = 71
-"""Exit status of a program that has run all cells, even if the last cell raised an exception."""
+"""Exit status of a program that has run all its cells, even if the last cell raised an exception."""
 
 _NUMPY = re.compile(r"^[ \t]*(?:import|from)[ \t]+(?:numpy|scipy|pandas)\b", re.MULTILINE)
 _WITH_NUMPY = "try:\n    import numpy\nexcept ImportError:\n    pass\n"

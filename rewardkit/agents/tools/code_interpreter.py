@@ -1,8 +1,8 @@
 """Tool `code_interpreter`, which runs Python code in the sandbox and keeps the state like a notebook.
 
-`cells.py` describes how the state is kept. The result of a cell is always an observation, even if the cell
-raises an exception, or loops or prints without end. The tool fails only if the sandbox fails or the machine
-runs out of memory.
+`cells.py` describes how the state is kept. A cell always gives an observation, even if the cell raises an
+exception, loops forever or prints without end. The tool fails only if the sandbox fails or the machine runs
+out of memory.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MAX_CODE_CHARS = 100_000
 _MAX_OUTPUT_CHARS = 20_000
 _UNDONE = "; what this code has done is undone"
 _REPLAY_FACTOR = 2.0
-"""Limit on the CPU time of replayed cells, as a multiple of the CPU time that they took earlier."""
+"""Maximum CPU time of replayed cells, as a multiple of the CPU time that the same cells took earlier."""
 
 
 @functools.cache
@@ -43,7 +43,7 @@ def shared_pool() -> Pool:
 class CodeInterpreter:
     """Python interpreter in the sandbox.
 
-    The arguments of the constructor are the tool's `config`.
+    The constructor receives the tool's `config` as arguments.
 
     Args:
         cpu_s: CPU time limit for one call in seconds.

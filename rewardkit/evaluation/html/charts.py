@@ -1,8 +1,8 @@
-"""Charts for both pages as SVG text, so that they are visible before any script runs.
+"""Charts for HTML pages. They are SVG text, so that they are visible before any script runs.
 
-The pages choose the contents of their charts. The attribute `data-points` of a figure also contains the
-points, so that the script can show the values under the pointer. Labels do not overlap, because names are
-text outside the picture, and axis labels that would overlap are left out.
+The pages choose what their charts show. The attribute `data-points` of a figure contains its points, so that
+the script can show the values under the pointer. Labels do not overlap: names are text outside the picture,
+and an axis label is omitted if it would overlap another label.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from itertools import pairwise
 from typing import Literal
 
 WIDTH = 360
-"""Width of the SVG view box. It is close to the width of a chart on any screen, so that all text has the same
-size."""
+"""Width of the SVG view box. The width is close to the width of a chart on any screen, so that all text has
+the same size."""
 HEIGHT = 172
 TOP = 10
 RIGHT = 10
@@ -27,9 +27,9 @@ CHARACTER = 7.2
 BETWEEN = 8.0
 """Smallest gap between two labels."""
 POINTS = 240
-"""Largest number of points in a line. More points are averaged."""
+"""Maximum number of points in a line. If there are more, neighbouring points are averaged."""
 COLOURS = 12
-"""Number of line colours in page.css. Charts with more lines reuse the colours."""
+"""Number of line colours in page.css. A chart with more lines uses some colours again."""
 
 Points = Sequence[tuple[float, float]]
 """Points of a line, each with an x coordinate (such as the step) and a value."""
@@ -54,7 +54,7 @@ class Chart:
     band: tuple[Points, Points] | None = None
     """Lower and upper edge of a band around the first line."""
     whiskers: Mapping[str, Whiskers] = field(default_factory=dict)
-    """Intervals by line. The points of these lines are drawn as dots."""
+    """Intervals by line. The points of lines with intervals are drawn as dots."""
     limits: Range | None = None
     """Range of the value axis, or None to fit the values."""
     ticks: Labels | None = None
@@ -122,7 +122,7 @@ def axis(low: float, high: float) -> dict[float, str]:
 
 
 def thinned(points: Points) -> Points:
-    """Return at most `POINTS` points. More points are replaced by the means of consecutive points."""
+    """Return at most `POINTS` points. If there are more, means of consecutive points replace them."""
     if len(points) <= POINTS:
         return points
     found = []
@@ -198,7 +198,8 @@ def _standing_apart(frame: _Frame, ticks: Labels) -> list[tuple[float, str]]:
 
 
 def _label(value: float, exponent: int, *, plain: bool) -> str:
-    """Return a value as text, with enough digits to distinguish it from values 10**exponent away."""
+    """Return a value as text, with enough digits to distinguish it from values that differ by
+    10**exponent."""
     if value == 0:
         return "0"
     if plain:
@@ -312,7 +313,7 @@ def _figure(chart: Chart, lines: Mapping[str, Points], frame: _Frame, inside: st
 
 
 def _said(chart: Chart, point: tuple[float, float]) -> list[float | str]:
-    """Return a point for the script: x, the value and, if x is not a step, the name of x."""
+    """Return a point as data for the script: x, the value and, if x is not a step, the name of x."""
     x, value = point
     name = [chart.names[x]] if x in chart.names else []
     return [x, float(f"{value:.5g}"), *name]

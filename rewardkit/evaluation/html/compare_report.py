@@ -1,4 +1,4 @@
-"""Report of a comparison of two scored files as one HTML page, with the differences and the changed prompts.
+"""HTML page with a comparison of two scored files: the differences and the changed prompts.
 
 The page is plain markup without scripts. Its size is bounded, however large the files are.
 """
@@ -18,11 +18,11 @@ from rewardkit.evaluation.intervals import Difference, ends
 from rewardkit.evaluation.scored import Groups, ScoredResponse
 
 SHOWN = 200
-"""Maximum number of changed prompts on the page, the largest changes first."""
+"""Maximum number of changed prompts on the page. The prompts with the largest changes come first."""
 RESPONSES = 4
 """Maximum number of responses of each file to show for a prompt."""
 LONGEST = 4_000
-"""Maximum number of characters of a text on the page. The middle of longer texts is left out."""
+"""Maximum number of characters of a text on the page. The middle of longer texts is omitted."""
 
 
 class Texts(dict[int, str]):
@@ -51,7 +51,7 @@ def write_compare_report(
         texts: Texts of the responses in the two files.
         names: Names of the two files.
         out: File to write.
-        facts: Names and values of what is known about the files, for the head of the page.
+        facts: Names and values of facts about the files, for the head of the page.
 
     Raises:
         InputError: The page cannot be written.
@@ -95,7 +95,7 @@ def _interval(one: Difference) -> str:
 
 
 def _rows(name: str, source: SourceComparison) -> list[dict[str, str]]:
-    """Return the cells of the differences of a data source, as markup."""
+    """Return the table cells for the differences of a data source, as markup."""
     known = (("accuracy", source.accuracy), ("score", source.score))
     return [
         {

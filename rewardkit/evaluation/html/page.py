@@ -1,4 +1,4 @@
-"""Writer of self-contained pages, each one HTML file with its styles, data and scripts.
+"""Writer of self-contained pages. Each page is one HTML file with its styles, data and scripts.
 
 Responses are untrusted, so their text never becomes markup. The page's content security policy allows only
 inline scripts and styles, and blocks all requests.
@@ -42,7 +42,7 @@ def write_page(
         out: File to write.
         name: Name of the page's HTML, CSS and JavaScript files in this package.
         title: Title of the page.
-        parts: Markup for the body, by name of the placeholder.
+        parts: Markup that replaces each placeholder in the body, by name of the placeholder.
         about: Small amounts of data that the script reads when the page opens.
         packed: Blocks of data from `pack`, by id of the element.
         with_maths: True to include the script for formulas, which adds 150 kB.
@@ -84,7 +84,7 @@ def cards(facts: Iterable[tuple[str, str, str]]) -> str:
 
 
 def facts_list(facts: Iterable[tuple[str, str]]) -> str:
-    """Return the markup for what a page is about: the facts, and the time and the version that wrote it."""
+    """Return the markup for the facts about a page, with the current time and rewardkit's version added."""
     now = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
     every = [*facts, ("written", f"{now} by rewardkit {__version__}")]
     items = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in every)

@@ -1,4 +1,4 @@
-"""Report of a reward's scores of pairs as one HTML page, with figures, calibration and all answers."""
+"""HTML page with a reward's scores for preference pairs: figures, calibration and all answers."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def write_pair_report(
 
 
 def _rows(i: int, pair: ScoredPair) -> Iterator[ScoredRow]:
-    """Yield a row for each answer, which is right if the pair is right."""
+    """Yield a row for each answer of a pair. Both rows count as right if the pair is right."""
     right = None if not pair.margin else pair.margin > 0
     for name, text, score in (
         ("chosen", pair.chosen, pair.chosen_score),
@@ -102,7 +102,7 @@ def _cells(name: str, one: PairFigures) -> dict[str, str]:
 
 
 def _reliability(whole: PairFigures) -> Chart:
-    """Return a chart of accuracy against the confidence that the scores claim, with 95 % intervals."""
+    """Return a chart of accuracy against the confidence that the scores imply, with 95 % intervals."""
     found = [(one.confidence, one.accuracy) for one in whole.bins]
     ends = [(one.confidence, *wilson(one.accuracy, one.pairs, 1.96)) for one in whole.bins]
     return Chart(

@@ -1,4 +1,5 @@
-"""Data for the report, packed in blocks so that a browser decompresses only the blocks that it shows.
+"""Data for the report page. It is packed in blocks, and the browser decompresses only the blocks that it
+shows.
 
 One block contains the numbers of all rows. Texts are in blocks of a thousand rows, and each prompt is stored
 only once.
@@ -19,13 +20,14 @@ from rewardkit.evaluation.scored import ScoredResponse, ScoredRow, scored_respon
 BLOCK = 1_000
 """Number of rows or prompts in one block of texts."""
 LONGEST = 20_000
-"""Maximum number of characters of a response on the page. The middle of longer responses is left out."""
+"""Maximum number of characters of a response on the page. The middle of longer responses is omitted."""
 BUDGET = 28_000_000
-"""Size of the packed texts in bytes above which further responses are shortened to `SHORT` characters."""
+"""Size of the packed texts in bytes. Above this size, further responses are shortened to `SHORT`
+characters."""
 SHORT = 400
 """Maximum number of characters of a response after `BUDGET` is reached."""
 NAMED = 10
-"""Maximum number of models or rewards in the head of a page."""
+"""Maximum number of models or rewards listed in the head of a page."""
 STATUSES = (*types.STATUSES, "unscored")
 
 
@@ -34,7 +36,7 @@ class Payload:
 
     def __init__(self, rows: Iterable[ScoredRow]) -> None:
         self.responses: list[ScoredResponse] = []
-        """All rows without their texts, for computing the figures."""
+        """All rows without their texts, from which the figures are computed."""
         self.sources: dict[str, int] = {}
         """Index of each data source."""
         self.shortened = 0
@@ -49,7 +51,7 @@ class Payload:
             self._add(row)
 
     def head(self, facts: Sequence[tuple[str, str]] = ()) -> str:
-        """Return the markup of the facts, with the models and rewards that the rows name added."""
+        """Return the markup of the facts and of the models and rewards that the rows name."""
         known = {name for name, _ in facts}
         named = [(name, ", ".join([*values][:NAMED])) for name, values in self._named.items()]
         return facts_list([*facts, *(one for one in named if one[0] not in known)])

@@ -26,8 +26,9 @@ def write_report(
         rows: Rows with scores, from `read_rows`.
         out: File to write.
         title: Title of the page.
-        facts: Names and values of what is known about the rows, for the head of the page. The models and
-            rewards that the rows name are added.
+        facts: Names and values of facts about the rows, for the head of the page. The models and rewards that
+            the
+            rows name are added.
 
     Raises:
         InputError: There are no rows, or the page cannot be written.
@@ -104,7 +105,7 @@ def with_interval(estimate: Estimate | None) -> str:
 
 
 def _scores(responses: Sequence[ScoredResponse], bins: int = 20) -> Chart:
-    """Return a histogram of the scores."""
+    """Return a chart with a histogram of the scores."""
     scores = [one.score for one in responses if one.score is not None]
     ticks = axis(min(scores, default=0.0), max(scores, default=0.0))
     low = min(ticks)
@@ -161,7 +162,7 @@ def _accuracy_by_length(responses: Sequence[ScoredResponse], bins: int = 10) -> 
 
 
 def _by_source(figures: dict[str, Figures]) -> str:
-    """Return a chart of the accuracy, or the mean score if the accuracy is unknown, for each data source."""
+    """Return a chart of the accuracy of each data source, or of the mean score if the accuracy is unknown."""
     known = {name: one.accuracy or one.score for name, one in figures.items()}
     rows = {name: (one.mean, one.low, one.high) for name, one in known.items() if one is not None}
     return draw_rows("By data source", rows, "accuracy or mean score")

@@ -1,8 +1,8 @@
-"""Page of a training run with its curves and some responses by step, as one HTML file that works offline.
+"""HTML page of a training run with its curves and some of its responses by step. The page works offline.
 
-The page is built from the files of the run (metrics.jsonl, samples.jsonl, alarms.jsonl), so that it also
-works for runs that were resumed or have crashed. `rewardkit train` updates the page, and `rewardkit view RUN`
-writes it on demand.
+The page is built from the run's files (metrics.jsonl, samples.jsonl, alarms.jsonl), so it also works for runs
+that were resumed or have crashed. `rewardkit train` updates the page, and `rewardkit view RUN` writes it on
+demand.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def write_run_page(
 
     Args:
         folder: Folder of the run.
-        out: File to write, or None for a file beside the metrics.
+        out: File to write, or None to write a file in the same folder as the metrics.
         total_steps: Planned number of steps in the run.
         running: True if the run is not finished. The page then reloads itself regularly.
 
@@ -110,7 +110,8 @@ def read_metrics(path: Path) -> dict[int, MetricValues]:
 
 
 def read_samples(path: Path, last_step: int) -> list[dict[str, Any]]:
-    """Return the kept responses up to the last step. Responses at later steps are from an interrupted run."""
+    """Return the saved responses up to the last step. Later steps belong to an interrupted run and are
+    omitted."""
     found: dict[tuple[int, str], dict[str, Any]] = {}
     for row in _lines(path) if path.exists() else ():
         step = row.get("step")
@@ -181,7 +182,7 @@ def _alarms(path: Path, steps: Steps) -> str:
 
 
 class _Metrics:
-    """Metrics of a run, with a record of the metrics already drawn, so that each is drawn only once."""
+    """Metrics of a run. The object remembers which metrics are drawn, so that each is drawn only once."""
 
     def __init__(self, steps: Steps) -> None:
         self._steps = steps
@@ -197,7 +198,8 @@ class _Metrics:
         return {key.removeprefix(prefix): self.points(key) for key in self._left(prefix)}
 
     def counts_below(self, prefix: str) -> dict[str, Points]:
-        """Return counts in the same form as `below`, with 0 for steps at which a count was not logged."""
+        """Return counts in the same form as `below`. A step at which a count was not logged gets the value
+        0."""
         self._drawn.update(found := self._left(prefix))
         return {key.removeprefix(prefix): _or_none(self._steps, key) for key in found}
 
@@ -261,7 +263,7 @@ def _further(metrics: _Metrics) -> list[Chart]:
 
 
 def _scaled(points: Points) -> Points:
-    """Return a line with its values between 0, the lowest, and 1, the highest."""
+    """Return a line with its values rescaled so that the lowest is 0 and the highest is 1."""
     values = [value for _, value in points]
     low, high = min(values, default=0.0), max(values, default=0.0)
     return [(step, (value - low) / ((high - low) or 1.0)) for step, value in points]
@@ -276,7 +278,8 @@ def _failed(steps: Steps) -> list[str]:
 
 
 def _or_none(steps: Steps, key: str) -> list[tuple[float, float]]:
-    """Return the points of a count at all training steps, with 0 for steps at which it was not logged."""
+    """Return the points of a count at all training steps. A step at which it was not logged gets the value
+    0."""
     trained = ((step, metrics) for step, metrics in steps.items() if "timing_s/step" in metrics)
     return [(step, float(metrics.get(key) or 0.0)) for step, metrics in trained]
 
