@@ -1,9 +1,10 @@
-"""Converts turns to token ids with a model's chat template, without retokenising the model's own tokens.
+"""Conversion of turns to token ids with a chat template. The model's own tokens are never retokenised.
 
 To append a turn, this module appends only the text that the template writes between the end of one assistant
-turn and the start of the next. The text is derived from a short conversation of placeholders. Many templates
-rewrite earlier turns, for example by dropping thinking or trimming whitespace. These changes have no effect
-on an episode, since its earlier turns stay as generated. `probe.py` tests which turns a template can append.
+turn and the start of the next. It derives this text from a short conversation of placeholders. Many templates
+rewrite earlier turns, for example by dropping reasoning or trimming whitespace. Such changes have no effect
+on an episode, because its earlier turns stay as generated. `probe.py` tests which turns a template can
+append.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _SAID = "zqsaidqz"
 _HEARD = "zqheard{}qz"
 """Placeholder for the content of an appended message."""
 _TAIL = 32
-"""Number of tokens in which to look for the beginning of a thought."""
+"""Number of tokens before a turn that are searched for the start of a reasoning block."""
 _CALL_ID = "call0000{}"  # ids have nine alphanumeric characters, because some templates reject other ids
 
 
@@ -43,7 +44,8 @@ class Skeleton:
     closing: tuple[int, ...]
     """Token ids at the start of the first part that close the assistant turn."""
     contents: tuple[Callable[[str], str], ...]
-    """Functions that change each content as the template does. They keep, trim or JSON-encode the content."""
+    """Functions that change the content of each message as the template does: keep, trim or JSON-encode
+    it."""
 
 
 @dataclass
@@ -96,8 +98,8 @@ class Transcript:
     ) -> list[int]:
         """Return the token ids to append after an assistant turn.
 
-        These are the rest of the turn's closing, the messages, and the opening of the next assistant turn. No
-        part of a message's content becomes a template marker.
+        The ids consist of the rest of the turn's closing, the messages, and the opening of the next assistant
+        turn. No part of a message's content becomes a template marker.
 
         Args:
             produced: Token ids that end with the assistant turn.
@@ -116,7 +118,8 @@ class Transcript:
         return ids[self._said_already(produced, ids, skeleton) :]
 
     def opening_ids(self, before: Sequence[int], text: str) -> list[int]:
-        """Return the token ids of a text with which a turn begins, after a thought that `before` has opened.
+        """Return the token ids of a text that begins a turn, after a reasoning block that `before` has
+        opened.
 
         Args:
             before: Token ids of the history, through the start of the turn.
@@ -217,8 +220,9 @@ def _tail(
 def _tails_in_turn(transcript: Transcript, new: Sequence[Message], schemas: Schemas) -> tuple[str, list[int]]:
     """Return the tail for several tool results, joined from the tails of the individual results.
 
-    Some templates, such as gpt-oss's, render only one call per turn. Each result is therefore rendered in its
-    own turn, whose closing is then removed. Only the last result keeps the opening of the next turn.
+    Some templates, such as gpt-oss's, render only one call per turn. Each result is therefore rendered in a
+    separate turn, and the closing of that turn is removed. Only the last result keeps the opening of the next
+    turn.
     """
     whole = ""
     closing: list[int] = []

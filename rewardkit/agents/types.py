@@ -1,4 +1,4 @@
-"""Defines data types and protocols for episodes, such as limits, models, tools, interactions and turns.
+"""Data types and protocols for episodes, such as limits, models, tools, interactions and turns.
 
 `episode.py` defines the episode itself, and `loops/` contains the loops that drive it.
 """
@@ -29,7 +29,8 @@ ENDED = (
     "no_turn",  # the loop, a tool or a limit ended the episode before the model's first turn
     "error",  # the loop or the model raised an exception
 )
-"""Reasons why an episode ends. Each episode ends for exactly one reason, and its tokens are always kept."""
+"""Reasons for the end of an episode. An episode ends for exactly one reason, and its tokens are always
+kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +48,13 @@ class EpisodeLimits:
     assistant_turns: int | None = None
     user_turns: int | None = None
     seconds: float | None = None
-    """Time limit for the whole episode in seconds. It is checked between turns and also applies to waiting
-    for a tool or an interaction, but it does not interrupt a turn of the model."""
+    """Time limit for the whole episode in seconds. It is checked between turns and also limits the wait for a
+    tool or an interaction. It does not interrupt a turn of the model."""
     parallel_calls: int = 1
-    """Maximum number of calls in one turn that are executed. These calls run concurrently. For each further
+    """Maximum number of calls that are executed in one turn. These calls run concurrently. For each further
     call, the observation says that the call was not executed."""
     tool_response_chars: int = 256
-    """Maximum number of characters in an observation before truncation, as in verl's
+    """Maximum number of characters in an observation. Longer observations are truncated, as with verl's
     `max_tool_response_length`."""
     tool_response_truncate_side: Literal["left", "middle", "right"] = "middle"
     tool_seconds: float = 30.0
@@ -74,9 +75,9 @@ class Reply:
     calls: Sequence[Call] | None = None
     """Calls parsed by the engine, such as a chat endpoint, or None if the calls are still in the text."""
     tokens: int | None = None
-    """Number of tokens in the turn, if the engine returns this number instead of token ids."""
+    """Number of tokens in the turn, from engines that return this number instead of token ids."""
     weight_versions: Sequence[int] | None = None
-    """Version of the weights with which each token was sampled, if the weights may change during a turn."""
+    """Version of the weights that sampled each token, for engines whose weights may change during a turn."""
     routed_experts: Any = None
     """Experts chosen for each token of the prompt and the turn except the last token, as an integer array of
     shape (tokens - 1, layers, experts), or None if the engine does not report the experts."""
@@ -85,10 +86,10 @@ class Reply:
 class TokenModel(Protocol):
     """Engine that continues a sequence of token ids. Many coroutines call it concurrently.
 
-    An engine that answers its episodes' requests together also has the method `idle`. It returns a context
-    manager, in which the engine does not wait for a request from the episode. If the attribute `constrains`
-    of an engine is True, `generate` also takes `constraint`, the fields of vLLM's SamplingParams that
-    restrict the tokens of a turn: `structured_outputs` and `min_tokens`.
+    Some engines answer the requests of several episodes together. Such an engine also has the method `idle`,
+    which returns a context manager; inside it, the engine does not wait for a request from this episode. If
+    an engine's attribute `constrains` is True, its `generate` also takes `constraint`. It contains the fields
+    of vLLM's SamplingParams that restrict the tokens of a turn: `structured_outputs` and `min_tokens`.
     """
 
     async def generate(
@@ -127,7 +128,8 @@ class Observation:
     arguments. `error` and `timeout` mean that the tool failed, even after retries."""
     metrics: Mapping[str, float] = field(default_factory=dict)
     whole: bool = False
-    """True if the text is never truncated, since an environment limits its own texts."""
+    """True if the text is never truncated. This is set for environments, which limit their texts
+    themselves."""
 
 
 class Tool(Protocol):
@@ -146,7 +148,7 @@ class Tool(Protocol):
         ...
 
     async def execute(self, arguments: Mapping[str, Any]) -> Observation:
-        """Execute one call. Calls in an episode are made one at a time unless `parallel_calls` is above 1."""
+        """Execute one call. An episode makes one call at a time unless `parallel_calls` is above 1."""
         ...
 
     async def reward(self) -> float | None:
@@ -163,7 +165,7 @@ class UserTurn:
     """Reply from an interaction to a turn of the model."""
 
     text: str = ""
-    """Text of the next user turn. The model does not see it if `done` is True."""
+    """Text of the next user turn. If `done` is True, the model does not receive this text."""
     reward: float | None = None
     """Reward to add to the model's turn, or None for no reward."""
     done: bool = False
@@ -171,16 +173,17 @@ class UserTurn:
 
 
 class Busy(Exception):
-    """Raised by `Interaction.start` if it can succeed only when another episode has ended."""
+    """Raised by `Interaction.start` if the interaction can start only after another episode has ended."""
 
     def __init__(self, free: Callable[[], Awaitable[None]]) -> None:
-        """Create the exception. `free` returns when `start` may be called again."""
+        """Create the exception. `free` is a coroutine function that returns when `start` may be called
+        again."""
         super().__init__("no session is free")
         self.free = free
 
 
 class Interaction(Protocol):
-    """Simulated user in one episode, who gives feedback or plays a person.
+    """User in one episode, simulated by code that gives feedback or plays a person.
 
     Each episode has its own instance. Once `start` has been called, `finish` is called exactly once.
     """
@@ -191,7 +194,7 @@ class Interaction(Protocol):
         The arguments are `ground_truth`, `data_source` and the row's `interaction_kwargs` except `name`.
 
         Raises:
-            Busy: The interaction cannot start yet. The time until it can does not count for the episode.
+            Busy: The interaction cannot start yet. The time limit of the episode excludes the wait.
         """
         ...
 
@@ -216,11 +219,11 @@ class Turn:
     text: str
     start: int = 0
     end: int = 0
-    """Exclusive end of the turn's tokens. In a tool or user turn, these include the tokens that the template
-    adds around the text, all with mask 0."""
+    """Exclusive end of the turn's tokens. A tool or user turn includes the tokens that the template adds
+    around the text, and all its tokens have mask 0."""
     calls: list[Call] = field(default_factory=list)
     reward: float | None = None
-    """Sum of the rewards from tools, the interaction and the loop for an assistant turn."""
+    """Sum of the rewards that tools, the interaction and the loop gave to an assistant turn."""
     statuses: list[str] = field(default_factory=list)
     """Status of each observation in a tool turn."""
     finish_reason: str | None = None

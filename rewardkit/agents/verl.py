@@ -1,11 +1,13 @@
-"""Supports code written for verl, with adapters for tool and interaction classes and stand-ins for modules.
+"""Support for code written for verl: adapters for tool and interaction classes, and stubs for modules.
 
-As in verl, all episodes share one object and are distinguished by an instance id. Unlike in verl, `create`
-and `release` are called once per episode instead of once per call, so that state is kept between calls. The
-stand-ins exist only while a user's file is imported, and only for modules that are not installed. Either verl
-is not installed, or the installed version lacks a module. For example, older files import interactions, which
-verl 0.9 no longer has. An import inside a function runs later and requires verl itself. (Source: verl 0.9.1,
-`verl/tools/base_tool.py`, `function_tool.py` and `schemas.py`.)
+As in verl, all episodes share one object and are distinguished by an instance id. In contrast to verl,
+`create` and `release` are called once per episode instead of once per call, so that state is kept between
+calls.
+
+The stubs exist only while a user's file is imported, and only for modules that are not installed. An
+installed verl may lack a module too: older files import interactions, which verl 0.9 has removed. An import
+inside a function runs later and needs verl itself. (Source: verl 0.9.1, `verl/tools/base_tool.py`,
+`function_tool.py`, `schemas.py`.)
 """
 
 from __future__ import annotations
@@ -54,7 +56,7 @@ _LEFT_OUT = {
     "search": ("num_workers", "rate_limit", "enable_global_rate_limit"),
     "mcp": ("num_workers", "rate_limit", "enable_global_rate_limit"),
 }
-"""Ignored settings for verl's Ray actor pools. The sandbox and the event loop limit concurrency instead."""
+"""Ignored settings for verl's Ray actor pools. In rewardkit, the sandbox and event loop limit concurrency."""
 
 _RENAMED = {
     "code_interpreter": {
@@ -183,7 +185,7 @@ def _flat(create: Any, kwargs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _schema_object(schema: Mapping[str, Any] | None) -> Any:
-    """Convert the schema to verl's model, or to a stand-in if verl is not installed."""
+    """Convert the schema to verl's model, or to a stub if verl is not installed."""
     if schema is None:
         return None
     try:
@@ -212,7 +214,7 @@ def interaction_parts(shared: Any) -> InteractionParts:
     """Return the functions that run one episode of the interaction `shared`, under a new instance id.
 
     `calculate_score` is not called at the end of the episode. verl's classes already call it to score each
-    turn, so a second call would reward the same answer twice.
+    turn, and a second call would reward the same answer twice.
     """
     state: dict[str, Any] = {"id": str(uuid.uuid4()), "kwargs": {}}
 
@@ -233,7 +235,7 @@ def interaction_parts(shared: Any) -> InteractionParts:
     return InteractionParts(respond, start, None, finish if hasattr(shared, "finalize_interaction") else None)
 
 
-# Stand-ins for verl's modules.
+# Stubs for verl's modules.
 
 REGISTRY_MODULE = "verl.tools.function_tool"
 _KEPT = "__rewardkit_function_tools__"
@@ -250,7 +252,7 @@ class FunctionTool:
 
 
 class Model:
-    """Stand-in for verl's pydantic models. Keyword arguments and nested mappings become attributes."""
+    """Stub for verl's pydantic models. Keyword arguments and nested mappings become attributes."""
 
     def __init__(self, **values: Any) -> None:
         self._values = values
@@ -282,7 +284,7 @@ def _plain(value: Any) -> Any:
 
 
 class BaseTool:
-    """Stand-in for the base class of verl's tools."""
+    """Stub for the base class of verl's tools."""
 
     def __init__(self, config: dict[str, Any], tool_schema: Any) -> None:
         self.config = config
@@ -306,7 +308,7 @@ class BaseTool:
 
 
 class BaseInteraction:
-    """Stand-in for the base class of verl's interactions."""
+    """Stub for the base class of verl's interactions."""
 
     def __init__(self, config: dict[str, Any]) -> None:
         self.config = config
@@ -360,7 +362,7 @@ _MODULES: dict[str, Callable[[], dict[str, Any]]] = {
 
 
 class _VerlFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Import finder that provides stand-ins for verl's modules if no other finder can find them."""
+    """Import finder that provides a stub for a module of verl if no other finder finds the module."""
 
     def __init__(self) -> None:
         self.made: list[str] = []
@@ -383,7 +385,7 @@ _LOCK = threading.RLock()
 
 @contextmanager
 def verl_modules() -> Iterator[None]:
-    """Provide stand-ins for missing modules of verl within the block, and remove them afterwards."""
+    """Provide stubs for missing modules of verl within the block, and remove them afterwards."""
     with _LOCK:
         finder = _VerlFinder()
         sys.meta_path.append(finder)
@@ -399,7 +401,7 @@ def verl_modules() -> Iterator[None]:
 
 
 def import_user_file(path: Path) -> ModuleType:
-    """Import a user's file, with stand-ins for missing modules of verl.
+    """Import a user's file, with stubs for missing modules of verl.
 
     Raises:
         InputError: The file does not exist or cannot be imported.
@@ -412,7 +414,7 @@ def import_user_file(path: Path) -> ModuleType:
 
 
 def import_user_module(name: str) -> ModuleType:
-    """Import an installed module, with stand-ins for missing modules of verl.
+    """Import an installed module, with stubs for missing modules of verl.
 
     Raises:
         ImportError: The module does not exist or cannot be imported.

@@ -1,4 +1,4 @@
-"""`rewardkit audit`: measures what a reward pays without a solution, and which right answers it denies.
+"""`rewardkit audit`: measures what a reward pays for wrong answers, and which right answers it rejects.
 
 This module parses the options and prints the results of `rewardkit.audit` and `rewardkit.labels`.
 """

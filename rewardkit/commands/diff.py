@@ -50,8 +50,8 @@ VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
     ),
     "gsm8k": ({"method": "flexible"}, {"compat": "verl"}),
 }
-"""Options that make a reward grade like other graders, by reward. Responses on which the graders disagree are
-the most sensitive to changes, so they are pinned first."""
+"""Options by reward that make it grade like other graders. Responses on which these graders disagree are most
+sensitive to changes, so they are pinned first."""
 
 
 @click.command(

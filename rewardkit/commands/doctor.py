@@ -80,7 +80,7 @@ class Standing:
     title: str
     version: str | None
     problem: str | None
-    """Reason why programs in the language cannot be run, with the remedy, or None if they can be run."""
+    """Reason why programs in the language cannot run, and how to fix it. None if they can run."""
 
 
 def _languages(level: IsolationLevel) -> list[Standing]:
@@ -98,17 +98,17 @@ def _languages(level: IsolationLevel) -> list[Standing]:
 
 @dataclass(frozen=True)
 class CheckedRow:
-    """Kind that an installed package adds, and the result of loading it."""
+    """Row that an installed package adds to a table of rewardkit, with the result of loading the row."""
 
     table: str
     name: str
     package: str
     problem: str | None
-    """Reason why the kind cannot be loaded, or None if it can be loaded."""
+    """Reason why the row cannot be loaded, or None if it can be loaded."""
 
     @classmethod
     def of(cls, row: AddedRow) -> CheckedRow:
-        """Load a row that a package adds, and return the result."""
+        """Load a row that a package adds, and return the row with the result."""
         try:
             row.load()
             extensions.added_rows(row.table)

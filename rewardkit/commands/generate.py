@@ -141,7 +141,8 @@ def command(
 
 
 def _with_options(values: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings in a file, overridden by the options. `--url` also removes the file's engine."""
+    """Return the settings in a file, overridden by the options. `--url` also removes the engine set in the
+    file."""
     if "url" in given:
         return {name: value for name, value in values.items() if name != "engine"} | given
     model = {"model": _expanded(values["model"])} if "model" in values else {}

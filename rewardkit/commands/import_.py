@@ -201,7 +201,7 @@ def _tried(reward: Reward, sample: Sample) -> Score:
 
 
 def _audit_line(reward: Reward) -> str | None:
-    """Return the worst hole of a reward, with products as tasks, or None if there is none."""
+    """Return the worst exploit of a reward, tried on multiplication tasks, or None if there is no exploit."""
     if reward.running.by_group:
         return None
     registry = Registry()

@@ -38,7 +38,8 @@ from rewardkit.errors import did_you_mean
 
 
 class _DatasetGroup(click.Group):
-    """Group of commands created from the table of datasets, which imports a dataset's module when needed."""
+    """Group with one command for each dataset in the table. It imports the module of a dataset when
+    needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(DATASETS)
@@ -120,7 +121,8 @@ def _command_for(dataset: Dataset) -> click.Command:
 
 
 def _unwrapped(text: str) -> str:
-    """Return a text with indented paragraphs, such as tables, marked so that click does not wrap them."""
+    """Return a text in which indented paragraphs, such as tables, are marked so that click does not wrap
+    them."""
     paragraphs = text.split("\n\n")
     return "\n\n".join(f"\b\n{part}" if part.startswith("    ") else part for part in paragraphs)
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _SHIPPED_GROUPS = {"rank", "diversity"}
-"""Group rewards that every server has. The line printed at startup names only other group rewards."""
+"""Group rewards that every server has. The line that is printed at startup omits them."""
 
 _GROUPS = {
     "security": "insecure certfile keyfile cors_origins hosts",
@@ -312,7 +312,7 @@ def _check_closed(host: str, tokens: Sequence[str]) -> None:
 
 
 def _index(files: Sequence[Path], tokenizer: str | None) -> GroundTruthIndex | None:
-    """Read the ground truths and log a report, or only check the files if this process will not serve."""
+    """Read the ground truths and log a report. If this process will not serve, only check the files."""
     from rewardkit.server.ground_truths import (
         GroundTruthIndex,
         check_files,

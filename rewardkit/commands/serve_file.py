@@ -1,7 +1,7 @@
 """`rewardkit serve --config serve.yaml`: reads the command's options from a file, which SIGHUP reloads.
 
-Rewards and models are loaded in the serving processes and never in the supervisor, so that the new processes
-after a reload depend only on the file.
+Only the serving processes load rewards and models; the supervisor never does. After a reload, the new
+processes therefore depend only on the file.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from rewardkit.server.serve import Serving
 
 _ONLY_IN_FILES = {"tokens": list[str], "options": dict[str, dict[str, Any]]}
-"""Types of the keys that exist only in files. Tokens are secrets, which do not belong on the command line.
-Reward options are given with `--option` on the command line."""
+"""Types of the keys that exist only in files. Tokens are secrets, so they have no command-line option. Reward
+options are set with `--option` on the command line."""
 
 _NO_EPISODES = "this key was removed; serve environments with tasks: [PATH]"
 _GONE = {
@@ -63,7 +63,7 @@ def config_option(function: Any) -> Any:
 
 
 def in_file(key: str, default: Any) -> Any:
-    """Return the value of a key in the `--config` file that has no option on the command line."""
+    """Return the value of a key in the `--config` file, for keys that have no command-line option."""
     return click.get_current_context().meta.get(_IN_FILE, {}).get(key, default)
 
 
@@ -146,7 +146,8 @@ class ServingCommand(GroupedCommand):
             _serve(super().invoke(ctx))
 
     def called(self, args: list[str], *, only_tried: bool = False) -> Serving:
-        """Call the function with the arguments and the current contents of the file that they name."""
+        """Call the function with the arguments, and with the current contents of the file that the arguments
+        name."""
         with self.make_context("serve", list(args)) as ctx:
             ctx.meta[_TRIED] = only_tried
             made: Serving = super().invoke(ctx)
@@ -206,7 +207,7 @@ def application(module: str, args: list[str]) -> Iterator[FastAPI]:
 
 
 def _try_once(command: ServingCommand, args: list[str]) -> None:
-    """Check that the command can serve, in a child process, so that no rewards are registered in this one."""
+    """Check in a child process that the command can serve, so that this process registers no rewards."""
     child = os.fork()
     if child == 0:
         code = 1

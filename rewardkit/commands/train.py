@@ -29,9 +29,9 @@ NEEDED = ("torch", "transformers", "omegaconf", "peft")
 def require_trainer() -> None:
     """Check that the trainer's packages are installed, without importing torch.
 
-    Also configure OpenMP threads to sleep instead of spinning while they wait. On an idle machine, this makes
-    no difference. On a busy machine, a step of the demo took 14 s with spinning threads and 2 s with sleeping
-    threads.
+    Also configure OpenMP threads to sleep instead of spinning while they wait. On a busy machine, a step of
+    the demo took 14 s with spinning threads and 2 s with sleeping threads. On an idle machine, there is no
+    difference.
 
     Raises:
         MissingDependencyError: A package is not installed.
@@ -51,7 +51,7 @@ config_option = click.option(
 
 
 def _settings_beginning_with(context: click.Context, _: click.Parameter, begun: str) -> list[str]:
-    """Return the settings, or the values of a setting with named values, that complete a word."""
+    """Return completions for a word: settings, or the values of a setting whose values have names."""
     from rewardkit.trainer.config.explain import explain
     from rewardkit.trainer.config.stages import SCHEMAS, schema_named
 
@@ -140,7 +140,8 @@ def run_stage(
 
 
 def check_words(config: str | None, overrides: Sequence[str], stage: str) -> RunConfig:
-    """Read the settings, so that a wrong one is reported before torch is imported, which takes seconds."""
+    """Read the settings before torch is imported, which takes seconds, so that a wrong setting is reported
+    early."""
     from rewardkit.trainer.config.load import load_settings
     from rewardkit.trainer.config.stages import schema_named
 
@@ -160,7 +161,7 @@ def how_to_go_on(trainer: StageConfig) -> str:
 
 
 def results_of(folder: Path) -> Iterator[str]:
-    """Yield the lines that say what a run has left in its folder, and the next command."""
+    """Yield lines that describe the files that a run has written to its folder, and the next command."""
     from rewardkit.trainer.checkpoint.find import latest
 
     if (folder / "metrics.html").is_file():

@@ -170,7 +170,8 @@ def command(
 
 
 def _described(value: Any) -> str:
-    """Return a value that JSON cannot represent as text, and the bytes of a picture as their number."""
+    """Return a text for a value that JSON cannot represent. For the bytes of a picture, return their
+    number."""
     return f"[{len(value)} bytes]" if isinstance(value, bytes) else str(value)
 
 

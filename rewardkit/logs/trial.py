@@ -1,7 +1,7 @@
-"""Meaning of the rows in a log, determined by trial.
+"""Trials that find out which columns of a log contain the response, the ground truth and the data source.
 
-Candidates for the response, the ground truth and the data source are tried by scoring the first rows. The
-reading that agrees with the log's own verdicts is used.
+A trial scores the first rows with each candidate for the response, the ground truth and the data source. Each
+such combination is called a reading. The reading whose scores agree with the log's own verdicts is used.
 """
 
 from __future__ import annotations
@@ -41,25 +41,26 @@ if TYPE_CHECKING:  # Scorer is imported late because workers run no trials.
 ROWS = 50
 """Maximum number of rows to score."""
 AGREES = 0.8
-"""Minimum share of rows in which a reading must agree with a log's verdicts. In 50 logs with verdicts, the
-chosen reading agrees in 90 to 100 percent of the rows, and readings of wrong columns in 64 percent or less.
-The share does not distinguish rewards, since an unintended reward may reach 95 percent. Therefore, the
-reading with the best agreement is used."""
+"""Minimum share of rows in which a reading must agree with the log's verdicts. In 50 logs with verdicts, the
+right reading agrees in 90 to 100 percent of the rows, and readings of wrong columns agree in 64 percent or
+less. This limit cannot distinguish rewards, because an unintended reward may agree in 95 percent. Therefore,
+the reading with the best agreement is used."""
 _LENIENT = 0.9
-"""Minimum share that replaces `AGREES` for rewards with an option that lets them guess."""
+"""Minimum share for rewards with an option that lets them guess. It replaces `AGREES` for such rewards."""
 _OF_EACH = 0.5
-"""Minimum share of agreement among the right rows and among the wrong rows. Without this limit, a reading
-that calls every response right would agree with a log in which 90 percent of the responses are right."""
+"""Minimum share of agreement both among the right rows and among the wrong rows. Without this limit, a
+reading that calls every response right would agree with a log in which 90 percent of the responses are
+right."""
 _FOUND = 0.3
-"""Minimum share of right responses for which a reading of a log without verdicts is not a coincidence."""
+"""Minimum share of right responses in a log without verdicts. With fewer, a reading may be a coincidence."""
 _OFFERED = 0.2
-"""Minimum share of right rows for which a reading is suggested."""
+"""Minimum share of right rows at which a reading is suggested to the user."""
 _ALL_RIGHT = 3
-"""Minimum number of responses for a log that calls all responses right to count as evidence."""
+"""Minimum number of responses that a log must have to count as evidence if it calls all of them right."""
 _LIKELY = 0.6
-"""Minimum share of agreement with a log's verdicts for which a reading is suggested."""
+"""Minimum share of agreement with a log's verdicts at which a reading is suggested to the user."""
 _CHARACTERS = 2_000_000
-"""Maximum total size of the scored rows in characters, which limits the number of very long rows."""
+"""Maximum total number of characters in the scored rows. It limits the number of very long rows."""
 _PROGRAMS = 8
 """Maximum number of programs to run in order to compare a reward for code with a log's verdicts."""
 _PAIRS = 12
@@ -77,7 +78,7 @@ Read = Callable[[RowNames], Callable[[RawRow], Fields]]
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Possible reading of a log, with its fit to the first rows."""
+    """Possible choice of columns and data source for a log, with its fit to the first rows."""
 
     names: RowNames
     source: str | None
@@ -93,7 +94,7 @@ class Reading:
     """Name of the log's verdicts with the best agreement; empty if the log has no verdicts."""
     agreeing: int = 0
     compared: int = 0
-    """Number of compared verdicts, of which `agreeing` are the same."""
+    """Number of verdicts that were compared. Of these, `agreeing` are the same."""
     agrees: bool = False
     """True if the agreement is good enough to use the reading."""
 
@@ -118,12 +119,12 @@ class TrialResult:
 
     taken: Reading | None = None
     offered: tuple[Reading, ...] = ()
-    """Readings to suggest, the best first, if no reading is used."""
+    """Readings to suggest to the user if no reading is used, the best reading first."""
     responses: tuple[str, ...] = ()
-    """Columns that may contain the responses, the most likely first, if no reading is used."""
+    """Columns that may contain the responses if no reading is used, the most likely column first."""
     parallel: bool = False
-    """True if all columns in `responses` contain responses, for example from different models, so that the
-    user must choose."""
+    """True if all columns in `responses` contain responses, for example from different models. The user must
+    then choose one column."""
     tried: bool = False
     """True if at least one reward was tried."""
     refused: Reading | None = None
@@ -191,7 +192,7 @@ def try_readings(trial: Trial) -> TrialResult:
 
 
 def _says_all(trial: Trial) -> bool:
-    """Return True if the log or the user names all columns and a data source with a reward."""
+    """Return True if the log or the user specifies all columns and a data source that has a reward."""
     asked = _responses(trial.rows, trial.read(trial.names))
     return bool(asked) and all(REGISTRY.find(one.sample.data_source) for one in asked)
 
@@ -323,10 +324,10 @@ def _contradicted(told: Reading, labels: Sequence[Label]) -> bool:
 
 
 def _undisputed(readings: Sequence[Reading]) -> Reading | None:
-    """Return a plain reading that scores as right every response that some plain reading does, or None.
+    """Return a plain reading that scores a response as right whenever any plain reading does, or None.
 
-    A reading is plain if its reward has no options. If there are several such readings, the reading with the
-    fewest unusable ground truths is returned.
+    A reading is plain if its reward has no options. If there are several such readings, the result is the one
+    with the fewest unusable ground truths.
     """
     plain = [one for one in readings if ":" not in (one.source or "")]
     paid = frozenset[int]().union(*(one.paid for one in plain))
@@ -337,7 +338,7 @@ def _undisputed(readings: Sequence[Reading]) -> Reading | None:
 
 
 def _worth_offering(readings: Sequence[Reading]) -> tuple[Reading, ...]:
-    """Return the readings with too many right rows to be a coincidence, the best first."""
+    """Return the readings whose number of right rows is no coincidence, the best reading first."""
     kept = [one for one in readings if one.right >= max(1, _OFFERED * one.rows)]
     kept = [one for one in kept if not one.label or one.compared >= _ALL_RIGHT]
     kept = [one for one in kept if (one.share >= _LIKELY if one.label else ":" not in (one.source or ""))]
@@ -406,8 +407,8 @@ def _sources(trial: Trial, asked: Sequence[_Response], scorer: Scorer, *, is_tol
 
 
 _ROUNDED = Sample("", "\\boxed{0.3333}", "1/3")
-"""Sample that only rewards for mathematics score as right, because its value is rounded. These rewards are
-tried last on ground truths in words."""
+"""Sample that only rewards for mathematics score as right, because its answer is rounded. If ground truths
+are words, these rewards are tried last."""
 _MATHEMATICAL = {*"0123456789\\=^+"}
 
 
@@ -491,9 +492,10 @@ def _agrees(pairs: Sequence[tuple[bool, bool]], *, is_known: bool, is_lenient: b
     Args:
         pairs: Mark and verdict of each response.
         is_known: True if the names identify the columns. Otherwise, a log in which all responses are right
-            proves nothing, because a reference solution would be right, too.
-        is_lenient: True if the reward may find an answer that the response does not state. More agreement is
-            then necessary.
+            proves
+            nothing, because a column of reference solutions would also be right.
+        is_lenient: True if the reward may find an answer that the response does not state. In this case, more
+            agreement is needed.
     """
     right = [mark for mark, said in pairs if said]
     wrong = [not mark for mark, said in pairs if not said]

@@ -34,7 +34,7 @@ _HOME = {
     "score_file": "rewardkit.offline.score",
     "score_frame": "rewardkit.offline.frame",
 }
-"""Module that defines each public name. Modules are imported on first use, since workers need only some."""
+"""Module that defines each public name. A module is imported on first use, because workers need only some."""
 
 __all__ = sorted(_HOME)
 

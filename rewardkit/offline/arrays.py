@@ -1,7 +1,7 @@
-"""Conversion of Python values to Arrow arrays by way of buffers.
+"""Conversion of Python values to Arrow arrays through memory buffers.
 
-`pa.array` and `pa.scalar` are not used because they import pandas on first use if it is installed. The import
-takes as long as scoring 100,000 rows.
+This module avoids `pa.array` and `pa.scalar`, because they import pandas on first use if it is installed.
+That import takes as long as scoring 100,000 rows.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Conversion of the records and scores of one chunk to its output.
+"""Output for one chunk, which is made from the chunk's records and scores.
 
 The main process and the workers in `file_workers` both use this module.
 """
@@ -31,7 +31,7 @@ from rewardkit.types import Score, with_known
 
 BadRowPolicy = Literal["fail", "mark", "drop"]
 TOLD = 20
-"""Maximum number of bad rows in a chunk whose reasons are kept. Further bad rows are only counted."""
+"""Maximum number of bad rows per chunk for which the reason is kept. Further bad rows are only counted."""
 
 _encoder = msgspec.json.Encoder()
 T = TypeVar("T")
@@ -44,7 +44,7 @@ class Output:
     prefix: str = ""
     bad_rows: BadRowPolicy = "mark"
     as_lines: bool = False
-    """True if rows that were read as lines are written as lines, too."""
+    """True if rows that were read as lines of text are also written as lines of text."""
     carried: tuple[str, ...] = ()
     """Fields of a Sample that are written as columns in addition to the scores. See `RowLayout.to_add`."""
 
@@ -55,11 +55,11 @@ class Output:
 
 
 class ChunkResult(msgspec.Struct):
-    """Result of a finished chunk, which is also saved for `--resume`."""
+    """Result of a finished chunk. The result is also saved, so that `--resume` can continue the run."""
 
     sources: dict[str, SourceReport]
     bad: list[tuple[int, str]]
-    """Row number and reason for each of the first unusable rows."""
+    """Row number and reason for each unusable row, up to the limit `TOLD`."""
     bad_count: int
     kept: list[int] | None
     """Indices of the rows in the chunk that are written, or None for all rows."""
@@ -68,15 +68,15 @@ class ChunkResult(msgspec.Struct):
     carried: bytes = b""
     """Columns for `Output.carried`, in Arrow's stream format; empty if no fields are carried."""
     ends: bytes = b""
-    """If rows are lines, the text to append to each written line. It contains the scores as the end of a JSON
-    object."""
+    """Text to append to each written line if rows are lines. The text contains the scores as the end of a
+    JSON object."""
     rewritten: dict[int, bytes] = {}
-    """Replacements by index for lines with renamed columns and for unreadable lines."""
+    """New text for lines with renamed columns and for unreadable lines, by index of the line."""
     paid: list[Score | None] | None = None
-    """Scores of all samples if a judge's budget was spent before all were scored. None stands for each sample
-    that the budget did not allow. The chunk is then not finished."""
+    """Scores of all samples if a judge's budget was spent before all samples were scored. None marks a sample
+    that the budget did not allow. Such a chunk is not finished."""
     why_unpaid: str = ""
-    """Reason why the budget did not allow a sample."""
+    """Reason why the budget did not allow one of the samples."""
 
     def table(self) -> pa.RecordBatch:
         """Return the score columns as a table."""
@@ -168,7 +168,7 @@ def _taken(values: list[T], places: Sequence[int] | None) -> list[T]:
 def _kept(batch: SampleBatch, output: Output) -> tuple[list[int] | None, list[int], list[int] | None]:
     """Return the indices of the rows to write, their numbers of samples, and the indices of their samples.
 
-    If no row is left out, the indices are None.
+    The indices are None if all rows are written.
     """
     lengths = batch.lengths if batch.lengths is not None else [1] * batch.records.count
     drop = output.bad_rows == "drop" and bool(batch.bad)
@@ -216,7 +216,7 @@ def _rewritten(batch: SampleBatch, output: Output) -> dict[int, bytes]:
 
 
 def with_ends(lines: Sequence[bytes], result: ChunkResult) -> bytes:
-    """Return the lines of a chunk that are to be written, with their scores."""
+    """Return the lines of a chunk that will be written, with their scores appended."""
     ends = result.ends.splitlines(keepends=True)
     if result.rewritten:
         lines = [result.rewritten.get(at, line) for at, line in enumerate(lines)]

@@ -1,1 +1,1 @@
-"""Runs rewards, with the Scorer, its pools of worker processes, and the workers."""
+"""Execution of rewards: the `Scorer`, its pools of worker processes, and the workers themselves."""

@@ -1,7 +1,7 @@
-"""Scores of excerpts. Equal excerpts are scored only once for each ground truth.
+"""Scores of excerpts from responses. Equal excerpts are scored only once for each ground truth.
 
-If a reward reports which part of a response determines its score (`Running.excerpts`), this saves most of the
-work, since most answers to a prompt are the same.
+A reward can report which part of a response determines its score (`Running.excerpts`). Most responses to a
+prompt give the same answer, so scoring equal excerpts only once saves most of the work.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ from rewardkit.registry import import_target
 from rewardkit.types import Sample, Score
 
 FEW = 16
-"""Number of samples below which finding the excerpts takes longer than scoring the samples."""
+"""Minimum number of samples. For fewer samples, finding the excerpts takes longer than scoring the
+samples."""
 
 _MOST_KNOWN = 16_384
 """Maximum number of cached scores."""
 _LONGEST = 200
-"""Maximum total length of an excerpt and its ground truth for which the score is cached. Longer excerpts
-rarely recur."""
+"""Maximum total length of an excerpt and its ground truth. Scores of longer excerpts are not cached, because
+these excerpts rarely recur."""
 
 _AT_ONCE = 256
-"""Number of responses whose excerpts are requested together, chosen to fit into a processor's cache."""
+"""Number of responses whose excerpts are requested in one call. This number fits into a processor's cache."""
 
 _RESPONSE = attrgetter("response")
 _GROUND_TRUTH = attrgetter("ground_truth")

@@ -1,7 +1,8 @@
-"""Tracks the samples in flight in one worker. A new sample starts as soon as another sample ends.
+"""Samples in flight in one worker. A new sample starts as soon as another sample ends.
 
-Flights are used for asynchronous rewards with dedicated processes, such as judges, and for rewards that run
-programs in the sandbox. The module `pool` chooses the worker for a sample and handles failures of the worker.
+Asynchronous rewards with dedicated processes, such as judges, score samples in flight, and so do rewards that
+run programs in the sandbox. The module `pool` chooses the worker for a sample and handles failures of the
+worker.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from rewardkit.scoring.jobs import Chunk
 
 
 class _Flight:
-    """A sample in flight."""
+    """A sample that a worker is scoring together with other samples."""
 
     def __init__(self, chunk: Chunk) -> None:
         self.chunk = chunk
@@ -22,12 +23,13 @@ class _Flight:
         self.restart()
 
     def restart(self) -> None:
-        """Restart the time limit of the sample, whose program was not running."""
+        """Restart the time limit of a sample, because the sample's program was not running."""
         self.deadline = time.monotonic() + self.chunk.job.patience_s
 
 
 class Flights:
-    """Chunks with one sample each, by the number that identifies the sample in the worker's answers."""
+    """Chunks with one sample each. The key is the number that identifies the sample in the worker's
+    answers."""
 
     def __init__(self) -> None:
         self._flights: dict[int, _Flight] = {}
@@ -47,7 +49,8 @@ class Flights:
         return min((flight.deadline for flight in self._flights.values()), default=float("inf"))
 
     def has_room_for(self, chunk: Chunk) -> bool:
-        """Return True if a sample may start. A sample that was in flight when a worker failed runs alone."""
+        """Return True if a sample may start. A sample runs alone if a worker failed while it was in
+        flight."""
         if not self._flights:
             return True
         suspect = chunk.deaths or any(one.chunk.deaths for one in self._flights.values())
@@ -90,7 +93,7 @@ class Flights:
         return chunks
 
     def take_innocent(self) -> list[Chunk]:
-        """Remove and return the samples in threads whose own deadline has not passed."""
+        """Remove and return the samples that run in threads and whose own deadline has not passed."""
         now = time.monotonic()
         innocent = [
             number

@@ -1,4 +1,4 @@
-"""Defines jobs, the chunks of samples that workers process, and the future that collects the scores.
+"""Jobs, the chunks of samples that workers process, and the future that collects the scores.
 
 The module `pool` chooses the worker for a chunk and handles failures of the worker.
 """
@@ -24,27 +24,27 @@ from rewardkit.types import Sample, Score, sendable
 from rewardkit.user_files import UserFile, user_reward_file
 
 MODEL_LOAD_TIMEOUT_S = 1_800.0
-"""Minimum time limit in seconds for loading a neural model, whose weights may have to be downloaded."""
+"""Minimum time limit in seconds for loading a neural model. Its weights may have to be downloaded."""
 
 MODEL_CHUNK = 256
-"""Number of samples sent to a neural model at once, so that it can sort them by length and fill batches."""
+"""Number of samples sent to a neural model at once. The model sorts them by length to fill its batches."""
 
 UNKNOWN_S = 0.25
-"""Expected worker time of a sample before any sample is measured. It is high because samples may be
-expensive."""
+"""Expected worker time in seconds of a sample before any sample is measured. The value is high because a
+sample may be expensive."""
 
 _LEARNING_RATE = 0.1
 """Weight of the newest sample in the moving average of worker time."""
 
 _LEAST_S = 1e-4
-"""Minimum worker time assumed for a sample, including its transfer."""
+"""Minimum worker time in seconds assumed for a sample. It includes the time to transfer the sample."""
 
 _MOVING = 2
-"""Number of samples in each worker whose programs have neither slept nor waited for their turn. While the
-worker reads the output of one program, the next one runs."""
+"""Number of samples per worker whose programs have neither slept nor waited for their turn. While the worker
+reads the output of one program, the next program runs."""
 
 _GRACE_S = 1.0
-"""Extra seconds before the parent stops an async reward, whose worker enforces time limits itself."""
+"""Extra seconds before the parent stops an async reward. The worker itself enforces the actual time limit."""
 
 
 _encoder = msgspec.msgpack.Encoder(enc_hook=sendable)
@@ -71,26 +71,27 @@ class WorkerJob:
     stream = False
     """True if the worker sends a result after each sample, so that the deadline applies to each sample."""
     costly = False
-    """True if each new worker loads a model. Chunks are then never split, and a worker with a cancelled chunk
-    is not killed, because the chunk ends soon anyway."""
+    """True if each new worker loads a model. Chunks are then never split, and the pool does not kill a worker
+    whose chunk is cancelled, because the chunk ends soon."""
     whole = True
     """True if chunks of this job are never split."""
     dear = True
-    """True if chunks of this job count as expensive from their start, however short earlier chunks were."""
+    """True if chunks of this job count as expensive from their start, even if earlier chunks were short."""
     sandboxed = False
     """True if the job runs programs in the sandbox."""
     own_workers = 0
     """Size of this job's dedicated pool, or 0 if the job uses the shared pool."""
     in_flight = 0
     """Number of samples that a worker runs at once. A new sample starts as soon as another sample ends. If
-    0, the worker processes chunks."""
+    this is 0, the worker processes chunks instead."""
     moving = 0
-    """Number of samples in flight in a worker that are not parked, that is, whose programs have neither slept
-    nor waited for their turn."""
+    """Maximum number of samples per worker that are not parked. A sample is parked if its program has slept
+    or waited for its turn."""
     in_threads = False
     """True if each sample in flight runs in its own thread of the worker, with its own sandbox."""
     chunk_limit = 0
-    """Maximum number of samples in a chunk that is merged from waiting chunks, or 0 to merge no chunks."""
+    """Maximum number of samples in a chunk after waiting chunks are merged into it, or 0 to merge no
+    chunks."""
     max_load_deaths = 4
     """Maximum number of consecutive workers that may die while loading the job."""
 
@@ -124,7 +125,7 @@ class WorkerJob:
         """Update the expected worker time with a geometric mean, which a few very slow samples hardly raise.
 
         An arithmetic mean would say little about the next sample, because a slow program that waits for its
-        turn delays no other program. For samples that take equally long, both means are the same.
+        turn delays no other program. If all samples take equally long, both means are the same.
         """
         weight = _LEARNING_RATE if self.seen else 1.0
         self.seen = True
@@ -175,12 +176,12 @@ class ScoringJob(WorkerJob):
 Attribute = str | int | float
 
 Watch = Callable[[str, float, float, Mapping[str, Attribute]], None]
-"""Function called from any thread with the name, start, end and attributes of an event. Start and end are
+"""Function that any thread may call with the name, start, end and attributes of an event. Start and end are
 values of `time.monotonic`."""
 
 
 class Client(NamedTuple):
-    """Client of a server. All clients at an address together get the share of one address."""
+    """Client of a server. All clients at the same address share the time that one address receives."""
 
     address: str = ""
     name: str = ""
@@ -204,7 +205,7 @@ class ScoringTurn(NamedTuple):
 
 
 NOBODY = ScoringTurn()
-"""Turn for callers that name no client. Together, these callers count as one request from one client."""
+"""Turn for callers that name no client. All such callers together count as one request from one client."""
 
 
 class Chunk:
@@ -302,7 +303,7 @@ class IncomingScores:
 
     def put(self, position: int, answer: WorkResult) -> None:
         """Store a score, and complete the future when the last score is stored."""
-        self.future.so_far[position] = cast("Score", answer)  # for pieces, the caller expects bytes
+        self.future.so_far[position] = cast("Score", answer)  # pieces return bytes, as their caller expects
         self._missing -= 1
         if self._missing == 0:
             # The caller may cancel the future at any moment.

@@ -1,6 +1,6 @@
-"""Scores a batch, partly in the calling thread and partly in workers.
+"""Scoring of a batch, partly in the calling thread and partly in workers.
 
-The batch is split once by data source. Both blocking callers and event loops can wait for the scores. The
+A batch is divided once by data source. Both blocking callers and event loops can wait for its scores. The
 scorer provides the workers and the `ScoringPlan` for each data source.
 """
 
@@ -56,10 +56,11 @@ class ScoringPlan:
 
 
 PlanOf = Callable[[str], ScoringPlan | Score]
-"""Function that returns the plan for a data source, or the Score for all samples of an unknown source."""
+"""Function that returns the plan for a data source, or one Score for all samples of an unknown data
+source."""
 
 Send = Callable[[ScoringPlan, Sequence[msgspec.Raw | Score]], Scores]
-"""Function that sends encoded samples to the workers. Samples that cannot be encoded are given as Scores."""
+"""Function that sends encoded samples to the workers. A Score replaces each sample that cannot be encoded."""
 
 
 class Pending:
@@ -123,8 +124,9 @@ class Pending:
         """Wait for all scores and return them in order.
 
         Args:
-            timeout_s: Time limit for the batch in seconds. Samples that are not scored by then get the status
-                `timeout`, and their workers are killed. If None, there is no limit.
+            timeout_s: Time limit for the batch in seconds, or None for no limit. Samples that are not scored
+                in time get
+                the status `timeout`, and their workers are killed.
 
         Raises:
             ScoringError: The scorer was closed before all samples were scored.
@@ -160,7 +162,7 @@ class Pending:
     # --- event loops ---------------------------------------------------------------------------------
 
     async def score(self, timeout_s: float | None = None) -> list[Score]:
-        """Score the batch as `start` and `wait` do, yielding to the event loop every few milliseconds.
+        """Score the batch like `start` and `wait`, but yield to the event loop every few milliseconds.
 
         If the task is cancelled, the workers that are busy with this batch are killed.
 
@@ -217,7 +219,7 @@ class Pending:
     def _start(self) -> Iterator[None]:
         for plan, _, mine in self._for_workers:
             yield from self._score_in_workers(plan, mine)
-        for plan, mine in self._here:  # the workers already run at this time
+        for plan, mine in self._here:  # the workers are already running at this point
             yield from self._score_here(plan, mine)
 
     def _make_exact(self) -> Iterator[None]:
@@ -260,7 +262,7 @@ class Pending:
         self._missing -= len(places)
 
     def _in_time(self) -> list[Score]:
-        """Return all scores. If the deadline has passed, missing scores become timeouts."""
+        """Return all scores. If the deadline has passed, a missing score becomes a timeout."""
         if not self._missing:
             return cast("list[Score]", self._scores)
         late = failure("timeout", "the sample was not scored within the time limit of the batch")

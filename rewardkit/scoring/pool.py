@@ -1,14 +1,13 @@
 """Pool of worker processes that can be killed, for rewards that may hang or crash.
 
 One thread per pool starts, supplies, monitors and kills the workers. The pool can therefore be used from any
-thread or event loop, and the thread that is the workers' parent lives as long as the workers do. The pool
-does not use signals, does not `fork` the caller's memory, and does not depend on the main thread.
+thread or event loop, and the thread that is the workers' parent lives as long as the workers. The pool uses
+no signals, does not `fork` the caller's memory, and does not depend on the main thread.
 
-If a worker dies or exceeds its deadline, its chunk is split and the unscored samples run again one by one. A
+If a worker dies or exceeds its deadline, its chunk is split, and the unscored samples run again one by one. A
 single sample that exceeds the deadline gets the status `timeout`. A single sample whose worker dies runs once
-more, and gets the status `error` if the worker dies again. Chunks for a neural model are an exception. Such a
-chunk fails, or runs once more, as a whole, because each new worker would have to load the model again, which
-can take minutes.
+more, and gets the status `error` if the worker dies again. Chunks for a neural model are an exception: such a
+chunk fails or runs once more as a whole, because loading the model in a new worker can take minutes.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ from rewardkit.worker_lifeline import SharedOwner
 _log = logging.getLogger("rewardkit.scoring")
 
 CHEAP_S = 0.1
-"""Maximum expected worker time of a cheap chunk."""
+"""Maximum worker time, in seconds, that a cheap chunk is expected to take."""
 _EXIT_S = 0.5
 """Seconds to wait for the exit status of a worker that has closed its pipe."""
 

@@ -1,7 +1,7 @@
-"""Runs a reward in the current process, and turns any value or exception from the reward into a Score.
+"""Execution of a reward in the current process. Every value or exception from the reward becomes a Score.
 
 The Score contains the reward's name and version. Other modules enforce the deadlines of synchronous rewards
-and processes. The scorer and its workers both use this module, so that a reward behaves the same everywhere.
+and of processes. The scorer and its workers both use this module, so a reward behaves the same in both.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from rewardkit.sandbox.of_process import SandboxLoan
 
 INLINE_CHARACTERS = 10_000
-"""Maximum number of characters of a response that is scored inline. Longer responses are scored in a worker,
-where scoring can be stopped."""
+"""Maximum number of characters in a response that is scored inline. A worker scores longer responses, because
+the scorer can stop a worker."""
 
 PutScore = Callable[[Score, float | None], None]
 """Function that receives the Score of a sample in flight, and its CPU time in seconds if it was measured."""
@@ -51,7 +51,7 @@ _NUMBERS = frozenset((float,))
 
 
 class RewardRunner:
-    """A reward bound to its options and ready to be called."""
+    """A reward with its options, ready to be called."""
 
     def __init__(self, reward: Reward, options: Any) -> None:
         self.reward = reward
@@ -71,7 +71,7 @@ class RewardRunner:
         """Sandboxes of the samples that run in threads, by number."""
 
     def may_run(self, samples: Sequence[Sample]) -> bool:
-        """Return True if the calling thread may score these samples itself."""
+        """Return True if the calling thread may score these samples without a worker."""
         return (
             self.inline and max([len(sample.response) for sample in samples], default=0) <= INLINE_CHARACTERS
         )
@@ -175,10 +175,9 @@ class RewardRunner:
     def _undecided(self, sample: Sample, error: BaseException) -> Score | None:
         """Score a response as wrong if it makes one of rewardkit's own rewards raise an exception.
 
-        Otherwise a response could choose its own status. Return None if the response is not the cause: the
-        reward is not part of rewardkit, the machine lacks a resource, or the reward also raises an exception
-        for harmless responses to the same row.
-        """
+        If the status were `error` instead, a response could choose its own status. The result is None if the
+        response is not the cause. This is the case if the reward is not part of rewardkit, if the machine
+        lacks a resource, or if the reward also raises an exception for harmless responses to the same row."""
         ours = self.reward.target.__module__ == _OURS and self.reward.running.runs in ("inline", "process")
         if not ours or not isinstance(error, Exception) or isinstance(error, _OF_THE_MACHINE):
             return None
@@ -315,8 +314,8 @@ class RewardRunner:
     def _raised(self, error: Raised, seconds: float) -> Score:
         """Return the Score for an exception in the reward, which is a failure or a wrong answer.
 
-        The reward's setting `on_exception` determines the result. Running out of memory is always a failure.
-        """
+        The reward's setting `on_exception` determines the result. If memory runs out, the result is always a
+        failure."""
         report(self.reward.name, error)
         if self.reward.running.on_exception == "error" or error.kind == "MemoryError":
             return self._unscored(error.text, seconds)

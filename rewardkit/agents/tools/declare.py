@@ -1,4 +1,4 @@
-"""Declares tools with `@tool`, which accepts a typed function, or a class if the tool has state.
+"""Declaration of tools with `@tool`, for a typed function, or for a class if the tool has state.
 
 The schema is derived from the name, type hints and docstring of the function, or of the class's `execute`. A
 class may also have the methods `create`, `reward` and `release`. For each episode, `ToolKind` creates a new
@@ -72,7 +72,7 @@ class OpenTool:
         self._parts: ToolParts | None = None
 
     async def create(self, **kwargs: Any) -> None:
-        """Initialise the tool's state. Arguments that are null or not accepted by the tool are dropped."""
+        """Initialise the tool's state. Drop arguments that are null or that the tool does not accept."""
         self._parts = self._kind.make()
         if self._parts.create is not None:
             await self._called(self._parts.create, **accepted(self._parts.create, kwargs))
@@ -400,6 +400,7 @@ def _field(
 
 
 def _readable(error: str) -> str:
-    """Rewrite msgspec's error message to begin with the name of the argument, if the message contains one."""
+    """Rewrite an error message from msgspec. If it names an argument, the new message begins with that
+    name."""
     what, _, place = error.partition(" - at `$.")
     return f"argument '{place.rstrip('`')}': {what}" if place else what

@@ -1,7 +1,7 @@
-"""BM25 index over a file of documents, built with bm25s (extra `search`). The tool itself is in `search.py`.
+"""BM25 index over a file of documents, built with bm25s (extra `search`). `search.py` defines the tool.
 
-An index on disk is a folder with bm25s's files and `corpus.json`, which describes the file that was indexed.
-The documents are kept in memory as Arrow columns.
+A saved index is a folder with bm25s's files and `corpus.json`, which describes the indexed file. The index
+keeps the documents in memory as Arrow columns.
 """
 
 from __future__ import annotations
@@ -152,8 +152,8 @@ def _library() -> Any:
 def _without_numba() -> Iterator[None]:
     """Prevent the import of numba within the block, so that bm25s uses only numpy.
 
-    vLLM (0.32) cannot start in a process that has imported numba's compiler. vLLM reads every attribute of
-    every imported module, which fails for an attribute of llvmlite.
+    vLLM (0.32) cannot start in a process that has imported numba's compiler: vLLM reads every attribute of
+    every imported module, and this fails for an attribute of llvmlite.
     """
     if "numba" in sys.modules:
         yield

@@ -36,7 +36,7 @@ _CLOSE_S = 5.0
 
 
 class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Settings for one server, which is given as an address or as a command that starts it."""
+    """Settings for one server. They contain the server's address, or the command that starts the server."""
 
     url: Address | None = None
     auth_token: str | None = None
@@ -49,7 +49,7 @@ class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def secrets(self) -> set[str]:
-        """Return the values that are sent to the server and must not appear in messages."""
+        """Return the values that are sent to the server and must never appear in messages."""
         key = self.auth_token or ""
         words = {word for value in self.headers.values() for word in (value, value.partition(" ")[2])}
         return {key, *words, *self.env.values()}

@@ -1,4 +1,4 @@
-"""Calls the functions of tools and interactions, and converts a tool's result to an `Observation`.
+"""Calls to the functions of tools and interactions, and conversion of tool results to `Observation`.
 
 Coroutine functions run in the event loop. Any other function runs in its own thread, so that it does not
 block anything else if it hangs.
@@ -106,7 +106,7 @@ async def called(function: Callable[..., Any], *args: Any, inline: bool = False,
 async def _in_thread(function: Callable[[], Any]) -> Any:
     """Run a function in a daemon thread.
 
-    In an executor, functions that hang would occupy all threads and keep the process from exiting.
+    In an executor, hanging functions would occupy all threads and keep the process from exiting.
     """
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Any] = loop.create_future()

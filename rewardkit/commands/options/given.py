@@ -17,7 +17,7 @@ SCORED = "{file} already has scores; to score the file again, run `rewardkit sco
 
 
 def refuse_given(names: Iterable[str], why: str) -> None:
-    """Check that the command line gives none of these parameters, since they would have no effect.
+    """Check that the command line contains none of these parameters, because they would have no effect.
 
     Args:
         names: Names of parameters of the running command.

@@ -1,4 +1,4 @@
-"""Help texts of all commands: common options in full, others by name in groups, and examples to copy."""
+"""Help texts of all commands. They explain common options, list other options by group, and show examples."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ GROUPS = {
     "gates": "limit_words fail_on junit markdown",
     "run": "bad_rows workers address restart config config_path config_name",
 }
-"""Names of parameters by group. Parameters in no group are shown in full."""
+"""Names of parameters by group. Parameters that are in no group are explained in full."""
 
 
 class GroupedCommand(click.Command):
@@ -84,7 +84,7 @@ class GroupedCommand(click.Command):
         return left
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the description, with its end if all options are shown."""
+        """Write the description. If all options are shown, include the part that only `--help-all` shows."""
         super().format_help_text(ctx, formatter)
         if self._more and ctx.meta.get(__name__):
             formatter.write_paragraph()
@@ -120,7 +120,8 @@ def write_examples(epilog: str | None, formatter: click.HelpFormatter) -> None:
     title, _, commands = (epilog or "").partition(": ")
     with formatter.section(title):
         for one in commands.split(";  "):
-            # Lines are not broken within quotes, because a shell would treat the break as part of the text.
+            # Lines are not broken within quotes, because a shell would treat the line break as part of the
+            # text.
             whole = re.sub(r"'[^']*'", lambda quoted: quoted[0].replace(" ", "\xa0"), one.strip())
             lines = textwrap.wrap(whole, formatter.width - 8, break_long_words=False, break_on_hyphens=False)
             formatter.write("  " + " \\\n      ".join(lines).replace("\xa0", " ") + "\n")

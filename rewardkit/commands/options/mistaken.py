@@ -1,7 +1,7 @@
 """Rejection of values that are mistakes in any command.
 
-These are pasted commands of other trainers, empty values, such as those of unset shell variables, outputs
-that would overwrite an input, and a second configuration file.
+Such mistakes are pasted commands of other trainers, empty values (for example from unset shell variables),
+outputs that would overwrite an input, and a second configuration file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rewardkit.errors import InputError, OptionsError
 _PROGRAM = re.compile(r"(.*/)?(python[\d.]*|torchrun|accelerate|ray|deepspeed)|[^=]+\.(py|sh)")
 """Programs that run other trainers, at the beginning of a pasted command."""
 _MAY_BE_EMPTY = ("ground_truth", "response", "prompt", "system", "instruction", "template", "prefix")
-"""Parameters that may be empty, because their values are texts."""
+"""Parameters whose values are texts and may therefore be empty."""
 
 
 def refuse_mistaken(context: click.Context, words: Mapping[str, Any]) -> None:
@@ -67,7 +67,7 @@ def refuse_pasted(command: str, words: Sequence[str]) -> None:
 
 
 def refuse_second_config(order: Sequence[click.Parameter]) -> None:
-    """Check that a command line has at most one `--config`, since click would ignore all files but the last.
+    """Check that a command line has at most one `--config`, because click would use only the last file.
 
     Args:
         order: Parameters in the order of the command line, each as often as it was given.

@@ -1,6 +1,6 @@
 """Options of a dataset's subcommand, created from `PrepSettings` and from the dataset's own `prepare`.
 
-Further options leave out rows (see `rewardkit.datasets_prep.quality`).
+Further options filter rows (see `rewardkit.datasets_prep.quality`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ GROUPS = {
 }
 """Options that `--help` lists without an explanation, by group."""
 RARE = frozenset(f"{GROUPS['source']} {GROUPS['columns']}".split())
-"""Options of single datasets that `--help` does not explain. Their other options are explained."""
+"""Rare options that `--help` does not explain. It explains all other options of a dataset."""
 SHOWN_FAILURES = 20
 """Maximum number of rows listed on the console. --json and dropped.jsonl contain all rows."""
 
@@ -49,7 +49,7 @@ def own_options(dataset: Dataset) -> dict[str, click.Option]:
 
 
 def option(name: str, hint: Any, default: Any) -> click.Option:
-    """Return the option for a setting, given its annotated type with the help text, and its default."""
+    """Return the option for a setting. `hint` is the annotated type, which contains the help text."""
     annotated, help_text = typing.get_args(hint)
     kinds = [k for k in union_members(annotated) if k is not types.NoneType]
     kind = kinds[0]

@@ -15,7 +15,7 @@ err = Console(stderr=True)
 """Console for progress and notes. The results of a command go to stdout."""
 
 WITHOUT_TERMINAL = 160
-"""Width of output to a file or another program, which need not fit on a screen."""
+"""Width of the output if it goes to a file or another program instead of a terminal."""
 
 
 def results_console(*, stderr: bool = False) -> Console:

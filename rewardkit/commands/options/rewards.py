@@ -25,12 +25,12 @@ from rewardkit.rows import PAIRS
 from rewardkit.scoring.scorer import Scorer
 
 _ALL = "every data source"
-"""Phrase for the data sources of a reward that scores all data sources, for messages."""
+"""Phrase in messages that stands for the data sources of a reward that scores every data source."""
 
 
 @dataclass(frozen=True, slots=True)
 class RewardOptions:
-    """Values of the options that `reward_options` adds to a command, without neural rewards."""
+    """Values of the options that `reward_options` adds to a command, except options for neural rewards."""
 
     files: tuple[str, ...]
     """Values of `--reward`."""
@@ -39,7 +39,7 @@ class RewardOptions:
     options_file: Path | None
     timeout_s: float | None
     pairs_source: str | None = None
-    """Data source for all pairs, if a reward model or a judge is given without `--for`, otherwise None."""
+    """Data source of all pairs if a reward model or a judge is given without `--for`, and None otherwise."""
 
     def read(self, given: Mapping[str, Mapping[str, Any]] | None = None) -> dict[str, dict[str, Any]]:
         """Register the rewards given with `--reward`, and return the reward options by data source.
@@ -76,8 +76,8 @@ def reward_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add `--reward`, `--reward-model`, `--judge`, `--for`, `--rewards` and reward options to a command.
 
     The neural rewards are registered before the command runs. The command receives a `RewardOptions` as
-    `rewards`, and must report the data sources of its rows to `given_to_run()`. If no data source uses a
-    reward or an option, an error is raised, at the latest when the command ends.
+    `rewards`, and must report the data sources of its rows to `given_to_run()`. If no data source uses one of
+    the rewards or options, an error is raised when the command ends or earlier.
     """
 
     @functools.wraps(function)
@@ -95,7 +95,7 @@ def reward_options(function: Callable[..., Any]) -> Callable[..., Any]:
     ) -> Any:
         scores_all = bool(rest.get("pairs") and (reward_model or judge_file) and not sources)
         register_neural_rewards(reward_model, judge_file, (PAIRS,) if scores_all else sources)
-        if composition_files:  # members may be rewards from `--reward`, which may also be a name in `explain`
+        if composition_files:  # a composition may contain rewards that `--reward` registers
             load_rewards(filter(is_spec, reward_files))
             register_compositions(composition_files)
         if timeout_s is not None:

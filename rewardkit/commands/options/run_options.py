@@ -1,4 +1,4 @@
-"""Parts shared by all commands that score files: the options of a run, the run itself, and its report."""
+"""Options of a scoring run, the run itself, and its report, for all commands that score files."""
 
 from __future__ import annotations
 
