@@ -1,7 +1,7 @@
-"""Figures of pairs of a chosen and a rejected answer: accuracy, ties, margin and calibration of their scores.
+"""Figures of preference pairs: accuracy, ties, score margin, and calibration of the scores.
 
-A scorer is right on a pair if the chosen answer has the higher score. A tie is neither right nor wrong, and a
-pair with an answer that has no score is not judged at all. `pair_figures` works on plain numbers.
+A scorer is right on a pair if the chosen answer has the higher score. A tie is neither right nor wrong. A
+pair is not judged if one of its answers has no score. `pair_figures` works on plain numbers.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ BINS = 10
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Decided pairs in which the scorer is about equally sure of the answer that it prefers."""
+    """Decided pairs for which the scores imply about the same confidence in the preferred answer."""
 
     low: float
     high: float
     """Upper end of the bin's range of confidence, whose lower end is `low`."""
     pairs: int
     confidence: float
-    """Mean confidence, which is the accuracy that the scores claim."""
+    """Mean confidence, which is the accuracy that the scores imply."""
     accuracy: float
 
 
 @dataclass(frozen=True, slots=True)
 class PairFigures:
-    """Figures for scored pairs. A figure is None if there are no pairs to compute it from."""
+    """Figures for scored pairs. A figure is None if it cannot be computed from any pair."""
 
     pairs: int
     failed: int
@@ -48,7 +48,7 @@ class PairFigures:
     accuracy: Estimate | None
     """Share of right pairs among the decided pairs, which are the judged pairs without ties."""
     strict_accuracy: float | None
-    """Share of right pairs among all judged pairs, with ties as wrong, as RewardBench counts."""
+    """Share of right pairs among all judged pairs. Ties count as wrong, as in RewardBench."""
     margin: Estimate | None
     """Chosen answer's score minus the rejected answer's score, over the judged pairs."""
     chosen_mean: float | None
@@ -62,7 +62,7 @@ class PairFigures:
     loss: float | None
     """Mean Bradley-Terry loss, -log sigmoid(margin), over the judged pairs. It is log 2 for equal scores."""
     ece: float | None
-    """Expected calibration error: distance between confidence and accuracy, as a mean over decided pairs."""
+    """Expected calibration error: mean distance between confidence and accuracy over the decided pairs."""
     bins: tuple[Bin, ...]
     """Bins of the calibration error that contain pairs."""
 
@@ -93,10 +93,11 @@ def pair_figures(
     Args:
         chosen: Score of the chosen answer in each pair. None, NaN and infinities mean that it has no score.
         rejected: Score of the rejected answer in each pair.
-        prompts: Identity of the prompt of each pair, by which intervals are clustered. By default, each pair
-            has a prompt of its own.
-        log_odds: True if a difference of scores is a log-odds, as for reward models. Otherwise, there are no
-            loss and no calibration.
+        prompts: Identity of the prompt of each pair. Intervals are clustered by prompt. By default, all pairs
+            have
+            different prompts.
+        log_odds: True if a difference between scores is a log-odds, as for reward models. Otherwise, loss and
+            calibration are not computed.
     """
     keys = range(len(chosen)) if prompts is None else prompts
     judged = [
@@ -138,8 +139,8 @@ def _grouped(values: Iterable[tuple[Hashable, float]]) -> list[list[float]]:
 def _bins(margins: Sequence[float]) -> tuple[Bin, ...]:
     """Return the bins that contain pairs.
 
-    A difference of d between two scores claims a probability of sigmoid(d) that the answer with the higher
-    score is better (Bradley and Terry 1952). So confidences are between 0.5 and 1.
+    A difference of d between two scores implies a probability of sigmoid(d) that the answer with the higher
+    score is better (Bradley and Terry 1952). Confidences are therefore between 0.5 and 1.
     """
     held: dict[int, list[tuple[float, bool]]] = {}
     for margin in margins:
@@ -160,7 +161,7 @@ def _bins(margins: Sequence[float]) -> tuple[Bin, ...]:
 
 
 def _softplus(x: float) -> float:
-    """Return log(1 + exp(x)), also where exp(x) is infinite."""
+    """Return log(1 + exp(x)). The result is also exact if exp(x) overflows."""
     return max(x, 0.0) + math.log1p(math.exp(-abs(x)))
 
 
@@ -172,7 +173,7 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 UNKNOWN = ""
-"""Subset of unusable rows in files with several subsets. Only the figures of all pairs include it."""
+"""Subset of unusable rows in files with several subsets. Only the figures over all pairs count these rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +210,8 @@ LENGTHS: Mapping[str, Callable[[float], bool]] = {
     "longer": lambda ratio: ratio <= 2.0,
     "more than twice as long": lambda ratio: True,
 }
-"""Groups of pairs by the length of the chosen answer relative to the rejected one. The first applies."""
+"""Groups of pairs by the length of the chosen answer relative to the rejected one. The first match
+applies."""
 
 
 def figures_of(pairs: Iterable[ScoredPair], *, log_odds: bool) -> PairFigures:
@@ -233,7 +235,7 @@ def figures_by_subset(pairs: Sequence[ScoredPair], *, log_odds: bool) -> dict[st
 
 
 def figures_by_length(pairs: Sequence[ScoredPair], *, log_odds: bool) -> dict[str, PairFigures]:
-    """Return the figures of each group of `LENGTHS` that has pairs, without pairs that have an empty text."""
+    """Return the figures of each group of `LENGTHS` that has pairs. Pairs with an empty text are omitted."""
     held: dict[str, list[ScoredPair]] = {name: [] for name in LENGTHS}
     for one in pairs:
         if one.chosen and one.rejected:

@@ -1,4 +1,4 @@
-"""Prompts with pictures as `view` and reports show them: as words, or as thumbnails on a page."""
+"""Pictures in prompts that `view` and reports show, either described in words or as thumbnails."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Counts the reasons why responses score nothing.
+"""Counts of the reasons why responses have no score above 0.
 
-Details that differ only in quotations and numbers have the same reason.
+Two details have the same reason if they differ only in quotations and numbers.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Reason:
     """One reason, with the number of responses to which it applies."""
 
     text: str
-    """The detail with `"…"` for quotations and `N` for numbers."""
+    """Detail in which `"…"` replaces quotations and `N` replaces numbers."""
     count: int
     example: str
     """The first detail with this reason."""
@@ -29,12 +29,12 @@ class Reason:
 
 
 def earns(correct: bool | None, score: float | None) -> bool:
-    """Return True if a response is right or, if correctness is not decided, has a score above 0."""
+    """Return True if a response is right. If its correctness is unknown, return True for a score above 0."""
     return (score or 0.0) > 0 if correct is None else correct
 
 
 def reason_of(detail: str | None) -> str:
-    """Return the reason in a detail, without its quotations and numbers."""
+    """Return the reason in a detail, with quotations and numbers replaced."""
     text = _NUMBER.sub("N", _QUOTED.sub('"…"', detail or NO_DETAIL))
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 

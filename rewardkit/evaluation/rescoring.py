@@ -1,4 +1,4 @@
-"""Comparison of two scorers on the same responses, and pinned responses, whose verdicts must not change.
+"""Comparison of two scorers on the same responses, and pinned responses as a regression test for a scorer.
 
 A comparison reports flipped verdicts and changed advantages. The command is in `commands/diff.py`. Lock files
 pin whole groups of responses (`rewardkit.lock.pins`).
@@ -34,8 +34,8 @@ ScoreBatch = Callable[[Sequence[Sample]], list[Score]]
 EQUAL = 1e-9
 """Largest difference between two scores that count as equal."""
 MODEL_TOLERANCE = 0.01
-"""Largest difference between two scores from a neural reward model that count as equal. It is larger because
-devices round differently."""
+"""Largest difference between two scores from a neural reward model that count as equal. The tolerance is
+larger than `EQUAL` because devices round differently."""
 _NAMED = {"right", "wrong", *STATUSES}
 """All verdicts that are not numbers."""
 _TOLD = 5
@@ -60,8 +60,8 @@ class SourceDifference:
 
     n: int = 0
     flips: Counter[str] = field(default_factory=Counter)
-    """Number of flips by `<first verdict> to <second verdict>`. A verdict is `right`, `wrong`, a status, or
-    the score if the reward does not report correctness."""
+    """Number of flips for each `<first verdict> to <second verdict>`. A verdict is `right`, `wrong` or a
+    status. If the reward does not report correctness, the verdict is the score."""
     changed: int = 0
     """Number of responses whose verdict or score differs."""
     groups: int = 0
@@ -211,7 +211,7 @@ def _batches(asked: Iterable[GroupedSample], size: int) -> Iterator[list[Grouped
 
 
 class Pin(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Pinned response, whose verdict must not change."""
+    """Pinned response. A change of its verdict makes the regression test fail."""
 
     data_source: str
     response: str
@@ -238,10 +238,10 @@ def pick(
 ) -> list[Pin]:
     """Return the `n` responses most likely to reveal changes in a scorer, with the scorer's verdicts.
 
-    Responses on which the scorer and other graders of the same family disagree are chosen first, since
+    Responses on which the scorer disagrees with other graders of the same family are chosen first, because
     changes affect responses near the boundary between right and wrong. They are taken from each pattern of
-    disagreement in turn, so that a frequent pattern does not displace the others. The remaining responses are
-    those on which all graders agree, taken from each verdict in turn.
+    disagreement in turn, so that a frequent pattern does not displace rare patterns. All graders agree on the
+    remaining responses, which are taken from each verdict in turn.
     """
     kept: dict[tuple[str, ...], list[tuple[str, Pin]]] = defaultdict(list)
     for some in _batches(asked, batch):
@@ -260,7 +260,7 @@ def pick(
 def _keep(some: list[tuple[str, Pin]], n: int, sample: Sample, score: Score) -> None:
     """Add a response to the candidates with the same pattern, and drop surplus candidates.
 
-    Candidates with the smallest hashes are kept, so that the order of the file does not matter.
+    Candidates with the smallest hashes are kept, so that the result does not depend on the order of the file.
     """
     key = hashlib.blake2b(f"{sample.ground_truth}\0{sample.response}".encode("utf-8", "replace")).hexdigest()
     pin = Pin(

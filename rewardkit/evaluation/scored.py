@@ -1,8 +1,8 @@
-"""Reader of scored files from rewardkit or other tools, which yields one `ScoredResponse` per response.
+"""Reader of scored files from rewardkit or other tools. It yields one `ScoredResponse` per response.
 
-`reader.py` reads files and recognises logs. This module maps the names of score columns to rewardkit's names.
-It reads a few thousand rows at a time, regardless of the size of the files. `evaluation.py`, `comparison.py`
-and `gradient.py` compute figures from the responses.
+`reader.py` reads files and recognises logs. This module maps the names of score columns to rewardkit's names,
+and reads a few thousand rows at a time, so files may have any size. `evaluation.py`, `comparison.py` and
+`gradient.py` compute figures from the responses.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from rewardkit.scoring.scorer import Scorer
 from rewardkit.types import SCORE_FIELDS, STATUSES
 
 LENGTHS = ("response_tokens", "completion_tokens", "response_length", "num_tokens")
-"""Columns that may contain the number of tokens of a response. Without them, characters are counted."""
+"""Columns that may contain the number of tokens in a response. Without them, its length is in characters."""
 
 LARGEST = 1e100
-"""Largest permitted absolute score. Sums of squares of much larger scores overflow."""
+"""Largest permitted absolute score. The sum of squares of much larger scores would overflow."""
 
 _SHORT = 40
-"""Maximum length, in characters, of a ground truth that is kept unchanged. Longer ground truths are replaced
-by a digest."""
+"""Maximum length, in characters, of a ground truth that is kept unchanged. A digest replaces longer ground
+truths."""
 
 ScoredRow = dict[str, Any]
 Paths = Iterable[str | Path]
@@ -65,12 +65,12 @@ class ScoredResponse(msgspec.Struct, frozen=True, gc=False):
     truncated: bool | None
     """True if the response was truncated at the length limit, or None if the row has no finish reason."""
     ground_truth: str = ""
-    """Ground truth, or a digest of a long ground truth, to distinguish problems with the same prompt. Empty
-    if the row has no ground truth."""
+    """Ground truth, or a digest of a long ground truth. It distinguishes problems with the same prompt. The
+    text is empty if the row has no ground truth."""
     flags: tuple[str, ...] = ()
     """Flags that an audit gave to the row of the prompt."""
     model: str = ""
-    """Model that wrote the response, or empty if the row does not name it in a column `model`."""
+    """Model that wrote the response. The text is empty if the row has no column `model`."""
     row: int = 0
     """Number of the response among all responses that were read, from 0."""
 
@@ -131,7 +131,8 @@ def read_groups(
 
 
 def scored_again(paths: Paths, options: ReadOptions, scorer: Scorer) -> Groups:
-    """Return all responses in files as `read_groups` does, with the scores of `scorer` instead of their own.
+    """Return all responses in files as `read_groups` does, but with scores from `scorer` instead of the
+    files.
 
     Raises:
         InputError: A file does not exist, cannot be read or has no responses.
@@ -180,10 +181,11 @@ _LOOKED_AT = 200
 
 
 def grouped(responses: Iterable[ScoredResponse]) -> Groups:
-    """Return responses by data source and prompt. A prompt is split if it has several ground truths.
+    """Return responses by data source and prompt. A prompt with several ground truths is divided by ground
+    truth.
 
-    The key of a prompt contains the ground truth only if the prompt is split. Files with corrected or missing
-    ground truths can therefore still be compared prompt by prompt.
+    The key of a prompt contains the ground truth only in this case. Files with corrected or missing ground
+    truths can therefore still be compared prompt by prompt.
     """
     groups: Groups = {}
     for one in responses:
@@ -231,7 +233,7 @@ def _short(ground_truth: str) -> str:
 
 
 def status_of(row: ScoredRow) -> str:
-    """Return the status in a row. Without a status, return `ok` if there is a score, else `unscored`."""
+    """Return the status in a row. If the row has none, return `ok` if it has a score, and else `unscored`."""
     status = row.get("status")
     if status in STATUSES and not (status == "ok" and row.get("score") is None):
         return str(status)
@@ -241,7 +243,7 @@ def status_of(row: ScoredRow) -> str:
 def prompt_key(row: ScoredRow) -> str:
     """Return a key for the prompt of a row.
 
-    The key is the group of the row if it has one, otherwise the text of the prompt with a digest of its
+    The key is the group of the row if it has one. Otherwise it is the text of the prompt with a digest of its
     pictures, an id, or the number of the row, in this order of preference.
     """
     named = named_prompt(row)
@@ -422,7 +424,8 @@ def _rows_of(
 
 
 def _named(raw: Mapping[str, Any], layout: RowLayout, prefix: str | None) -> ScoredRow:
-    """Return the columns of a row that are not part of its Sample. Scores to be ignored are renamed."""
+    """Return the columns of a row that are not part of its Sample. Scores that are to be ignored are
+    renamed."""
     if layout.kind is not None:
         kept = {name: value for name, value in raw.items() if not isinstance(value, Mapping | list)}
         return {**renamed(kept, SCORE_FIELDS), **facts_of(raw, layout.kind)}
@@ -443,7 +446,7 @@ def _prefixed(prefix: str) -> frozenset[str]:
 
 
 def _one_of(own: ScoredRow, place: int) -> ScoredRow:
-    """Return a copy of the row that keeps the score and generation fields of only one of its responses."""
+    """Return a copy of the row that keeps the score and the generation fields of one response only."""
     row = own.copy()
     for name in (*SCORE_FIELDS, *LENGTHS, *OF_EPISODES, "finish_reason"):
         values = row.get(name)
@@ -453,7 +456,7 @@ def _one_of(own: ScoredRow, place: int) -> ScoredRow:
 
 
 def _with_plain_scores(row: ScoredRow, path: str) -> ScoredRow:
-    """Convert the scores in a row to numbers and truth values, whichever form they were written in."""
+    """Convert the scores in a row to numbers and truth values, because some files contain them as text."""
     if "score" in row:
         row["score"] = _number(row["score"])
         if abs(row["score"] or 0.0) > LARGEST:

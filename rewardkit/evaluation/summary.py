@@ -1,6 +1,6 @@
 """Summaries of evaluations and comparisons as text, as Markdown, and as JUnit XML for a test report.
 
-In JUnit XML, a failed gate is a `failure`. A gate or a data source whose figures are missing is an `error`.
+In JUnit XML, a failed gate is a `failure`. A gate or a data source with missing figures is an `error`.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def _table_row(cells: Sequence[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return the text on one line, escaped for Markdown because names of data sources come from files."""
+    """Return the text on one line, escaped for Markdown, because names of data sources come from files."""
     return re.sub(r"([\\`*_{}\[\]<>|#~$&@!])", r"\\\1", " ".join(text.split()))
 
 

@@ -1,1 +1,1 @@
-"""Interpretation of the rows in other tools' logs: their responses, prompts and ground truths."""
+"""Interpretation of rows in logs from other tools: their responses, prompts and ground truths."""

@@ -1,7 +1,7 @@
-"""Candidate columns for the responses, the ground truths and the verdicts in a log of an unknown kind.
+"""Columns in an unknown kind of log that may contain responses, ground truths or verdicts.
 
-The values of a column determine whether it is a candidate. Names mainly affect the order of the candidates.
-The module `trial` scores the candidates to choose among them.
+The values of a column determine whether it is a candidate. Column names mainly affect the order of the
+candidates. The module `trial` scores the candidates to choose among them.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from rewardkit.model_api.answers import is_conversation
 from rewardkit.rows import RowNames, ground_truth_text, response_text, responses_of, value_at
 
 Cells = Mapping[str, Sequence[Any]]
-"""Values of all rows by name, including dotted names. The value is None for rows without this name."""
+"""Values of all rows by column name, including dotted names. A row without the name has the value None."""
 Verdicts = Sequence[bool | list[bool | None] | None]
-"""A log's verdict on each row, or on each response in a row: True for right, False for wrong, or None."""
+"""Verdicts of a log, one per row or one per response: True for right, False for wrong, or None."""
 
 _DEPTH = 7
 """Maximum depth of nested names."""
@@ -31,7 +31,7 @@ _MOST = 6
 _HUGE = 1e15
 """Upper limit for the absolute values of numbers that can be verdicts."""
 _FEW = 3
-"""Number of rows from which a candidate column must contain at least two different values."""
+"""Minimum number of rows from which a candidate column must contain at least two different values."""
 _LONG = 4_000
 """Maximum number of characters in a ground truth."""
 
@@ -76,7 +76,7 @@ class Label:
     name: str
     verdicts: Verdicts
     is_named: bool = True
-    """True if the name indicates verdicts. Flags with other names may have a different meaning."""
+    """True if the name indicates verdicts. Columns with other names may have a different meaning."""
 
 
 def cells_of(rows: Sequence[RawRow]) -> Cells:
@@ -109,14 +109,15 @@ def words_of(name: str) -> set[str]:
 
 
 def _last_words(name: str) -> set[str]:
-    """Return the words in the last part of a name, or in the last two if the last is `value` or `score`."""
+    """Return the words in the last part of a name. For `value` and `score`, include the part before it."""
     parts = [part for part in name.split(".") if not part.isdigit()]
     words = words_of(parts[-1]) if parts else set()
     return words | words_of(parts[-2]) if words <= {"value", "score"} and len(parts) > 1 else words
 
 
 def labels_in(cells: Cells) -> list[Label]:
-    """Return the columns whose names indicate verdicts or, by default, the flags that vary between rows."""
+    """Return the columns whose names indicate verdicts. Without such columns, return flags that vary by
+    row."""
     found = []
     for name, values in cells.items():
         verdicts = verdicts_of(values)
@@ -137,8 +138,8 @@ def verdicts_of(values: Sequence[Any]) -> Verdicts | None:
     """Return the verdicts that a column contains, or None if it contains something else.
 
     Verdicts are words for right and wrong, numbers from -1 to 1, or only two distinct numbers. Of two
-    distinct numbers, the higher means right and the lower wrong. Otherwise 1 means right, values up to 0 mean
-    wrong, and values in between are undecided.
+    distinct numbers, the higher means right and the lower means wrong. Otherwise 1 means right, values up to
+    0 mean wrong, and values in between are undecided.
     """
     flat = [
         one for value in values for one in (value if isinstance(value, list) else [value]) if one is not None
@@ -182,7 +183,8 @@ def _meaning_of_numbers(values: Sequence[Any]) -> dict[Any, bool | None] | None:
 
 
 def beside(labels: Sequence[Label], response: str) -> list[Label]:
-    """Return any labels in the same object as a response (`m` for `m.text`), otherwise all labels."""
+    """Return the labels in the same object as a response (`m` for `m.text`), or all labels if there are
+    none."""
     head = response.rpartition(".")[0]
     near = [label for label in labels if head and label.name.rpartition(".")[0] == head]
     return near or list(labels)
@@ -203,7 +205,8 @@ def said_in(value: Any) -> list[str]:
 def responses_in(cells: Cells, names: RowNames, labels: Sequence[Label]) -> list[str]:
     """Return the names of columns that may contain the responses, the most likely first.
 
-    Columns with prompts, ground truths or texts that are part of another column are excluded.
+    Columns are excluded if they contain prompts or ground truths, or if their texts are part of another
+    column.
 
     Args:
         cells: Values by name.

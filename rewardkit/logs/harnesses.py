@@ -1,4 +1,4 @@
-"""Logs of evaluation harnesses: lm-eval, inspect, NeMo-Gym, verifiers, lighteval, BFCL."""
+"""Logs of the evaluation harnesses lm-eval, inspect, NeMo-Gym, verifiers, lighteval and BFCL."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _lm_eval(row: RawRow) -> Fields:
 
 
 def _lm_eval_prompt(arguments: Any) -> Any:
-    """Return the first argument of the first request. Older versions of lm-eval write lists, not mappings."""
+    """Return the first argument of the first request. Older versions of lm-eval write lists of arguments."""
     if isinstance(arguments, Mapping):
         arguments = [list(one.values()) for one in arguments.values() if isinstance(one, Mapping)]
     if not isinstance(arguments, list) or not arguments or not isinstance(arguments[0], list):
@@ -59,9 +59,9 @@ def _lm_eval_prompt(arguments: Any) -> Any:
 
 
 def _lm_eval_score(row: RawRow) -> Mapping[str, Any]:
-    """Return the first metric as the score, or no score if the row has several responses.
+    """Return the first metric as the score. If the row has several responses, return no score.
 
-    The metrics in a row apply only to the first repeat of the request.
+    lm-eval computes the metrics in a row only for the first response.
     """
     metrics = row.get("metrics")
     if not isinstance(metrics, list) or not metrics or len(row["resps"][0]) != 1:

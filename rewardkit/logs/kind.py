@@ -1,4 +1,4 @@
-"""Definition of a kind of log. The modules for the tools that write logs contain the kinds themselves."""
+"""Definition of a kind of log. Other modules contain the kinds themselves, grouped by tool."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rewardkit.model_api.answers import is_conversation
 from rewardkit.rows import Fields, find_names, has_value, value_at
 
 LogShape = Mapping[str, Callable[[Any], bool]]
-"""Predicates for the values in a row, by name. Names may be dotted."""
+"""Predicates that the values in a row must satisfy, by column name. Names may be dotted."""
 
 
 class SkippedRowError(Exception):
@@ -28,21 +28,21 @@ class LogKind:
     name: str
     """Name shown to users, such as `verl rollout dump`."""
     shape: LogShape
-    """Smallest set of values that distinguishes rows of this kind from rows of other kinds."""
+    """Smallest set of values by which rows of this kind differ from rows of other kinds."""
     read: Callable[[RawRow], Fields]
     """Function that extracts the fields of a row.
 
     Raises:
-        BadRowError: The row contains no response, for a reason other than the model's behaviour.
+        BadRowError: The row contains no response, and the model is not the cause.
         SkippedRowError: Another row contains the same responses.
     """
     note: Callable[[RawRow], str] = lambda row: ""
     """Function that returns an additional note about the file, given the first row."""
     facts: Callable[[RawRow], Mapping[str, Any]] = lambda row: {}
-    """Function that returns facts about the responses in a row under the names that `scored` uses, such as
-    `score`, `correct` and `finish_reason`. The values are lists if the row has several responses."""
+    """Function that returns facts about the responses in a row under rewardkit's names, such as `score`,
+    `correct` and `finish_reason`. The values are lists if the row has several responses."""
     unless_answered: bool = False
-    """True if logs with one of the usual response columns are not of this kind."""
+    """True if a log with one of the usual response columns is never of this kind."""
     check: Callable[[RawRow], None] = lambda row: None
     """Function that checks the first row of a file.
 
@@ -50,7 +50,8 @@ class LogKind:
         InputError: The file contains no responses.
     """
     task_in_name: str = ""
-    """Pattern for file names whose first group is the task, for kinds whose rows do not contain the task."""
+    """Pattern for file names, whose first group is the task. It is set for kinds whose rows do not name the
+    task."""
 
 
 def anything(value: Any) -> bool:

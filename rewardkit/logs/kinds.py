@@ -1,4 +1,4 @@
-"""Recognition of the kind of a log by the values in its rows.
+"""Recognition of a log's kind by the values in its rows.
 
 Rows of an unknown kind are read with the names that `naming` finds. To support another kind, write a function
 that extracts the fields of a row. Then add an entry to `KINDS` in the module for the tool that writes such
@@ -23,7 +23,7 @@ KINDS: Table[LogKind] = Table(
     "log_kinds",
     LogKind,
     {
-        # The keys contain the columns because a kind may have several forms with different columns.
+        # The keys include the columns, because a kind may have several forms with different columns.
         f"{kind.name}: {', '.join(kind.shape)}": kind
         for kind in (*harnesses.KINDS, *trainers.KINDS, *model_apis.KINDS)
     },

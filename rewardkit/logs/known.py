@@ -1,4 +1,4 @@
-"""Facts about files before their rows are scored: data sources, size and identity."""
+"""Facts about files that are needed before their rows are scored: data sources, size and identity."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ UNKNOWN_BYTES = 4 << 20
 def data_sources_of(file: RowFile, layout: RowLayout) -> list[str]:
     """Return the data sources in a file.
 
-    If they are in a column of a Parquet file, all data sources are returned. Otherwise, only the data sources
-    in the first chunk with usable rows are returned.
+    If a column of a Parquet file names the data sources, all of them are returned. Otherwise, the result
+    contains only the data sources in the first chunk that has usable rows.
     """
     if layout.data_source is not None:
         return [layout.data_source]

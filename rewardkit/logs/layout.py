@@ -53,15 +53,15 @@ from rewardkit.rows import (
 from rewardkit.tables import is_list, is_text, type_of
 
 if TYPE_CHECKING:
-    from rewardkit.files.formats import RowFile  # only for types, because workers read no files
+    from rewardkit.files.formats import RowFile  # imported only for types, because workers read no files
 
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """Ground truths from another file, by the value of a key as text."""
+    """Ground truths from another file. The key of each ground truth is the value of a column as text."""
 
     key: str
-    """Name of the key in the file of responses."""
+    """Name of the key column in the file of responses."""
     rows: Mapping[str, Fields] = field(default_factory=dict)
 
 
@@ -70,17 +70,18 @@ class ReadOptions:
     """Options that a user may set for reading files with responses."""
 
     names: RowNames = field(default_factory=RowNames)
-    """Names of columns. None selects the first column whose name is among those in `rewardkit.rows`."""
+    """Names of columns. For None, the first column with one of the names in `rewardkit.rows` is used."""
     data_source: str | None = None
     """Data source of every row, which overrides any data source in the file."""
     join: Joined | None = None
     reward_options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Options for rewards by data source, in the form that a Scorer accepts. Trial readings use them."""
+    """Options for rewards by data source, in the form that a Scorer accepts. They are used in trials of
+    columns."""
     to_score: bool = True
     """True if the rows are to be scored and therefore need ground truths and data sources."""
     score: str | None = None
-    """Column with another tool's scores, to be used unchanged. If None, rewardkit's scores or the scores in a
-    log of a known kind are used."""
+    """Column with another tool's scores, which are used unchanged. If it is None, the scores come from
+    rewardkit's columns or from a log of a known kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,23 +92,23 @@ class RowLayout:
     """Name of the kind of log, or None if the fields are in the columns `names`."""
     names: RowNames
     data_source: str | None
-    """Data source of every row, or None if the rows contain their data sources."""
+    """Data source of every row, or None if each row contains its own data source."""
     many: bool
     """True if a row contains a list of responses."""
     filters: tuple[Any, ...] | None = None
-    """Filters in an lm-eval log whose rows are read. Rows with other filters repeat the same responses."""
+    """Filters of an lm-eval log whose rows are read. Rows with other filters repeat the same responses."""
     join: Joined | None = None
     note: str = ""
     to_score: bool = True
     """True if rows must have a ground truth and a data source."""
     lists_as_text: bool = False
-    """True if lists with an item for each response are stored as JSON text, as in CSV."""
+    """True if lists with one item per response are stored as JSON text, as in CSV."""
     as_text: bool = True
     """True if responses are texts rather than messages or API answers."""
     reports: tuple[str, ...] = ()
     """Columns in which rows report failures or episodes. If rows are lines, they are found for each chunk."""
     media: tuple[str, ...] = ()
-    """Columns with pictures and other media of the prompts."""
+    """Columns with pictures and other media that belong to the prompts."""
 
     @property
     def by_row(self) -> bool:
@@ -121,7 +122,8 @@ class RowLayout:
 
     @property
     def to_add(self) -> frozenset[str]:
-        """Names of fields that scoring adds as columns because the rows do not contain them in this form."""
+        """Names of fields that scoring adds as columns, because the rows do not contain them in the same
+        form."""
         names = self.names
         if self.kind is not None:
             return frozenset(carried_fields(self.response_name))
@@ -149,7 +151,8 @@ def layout_of(file: RowFile, options: ReadOptions, *, guess: bool = True) -> Row
     Args:
         file: File with the rows.
         options: Options for reading the file.
-        guess: True to accept a reading that was found by trial. If False, an error suggests the reading
+        guess: True to accept columns that were found by trial. If it is False, an error suggests these
+            columns
             instead, for callers that cannot report how the rows were read.
 
     Raises:
@@ -233,7 +236,8 @@ def _tried(
         read_row = reader_of(tried)
         return lambda row: completed(read_row(row), row, tried)
 
-    # A joined file may be large, so the key only contains its id, which is unique while the trial exists.
+    # A joined file may be large, so the key only contains the id of its object, which is unique during the
+    # trial.
     apart = replace(layout, join=None)
     key = key_of(rows, apart, id(layout.join), chosen, given, options.reward_options)
     facts = kind.facts if kind is not None else lambda row: {}
@@ -287,7 +291,8 @@ def _recognised(file: RowFile, first: RawRow) -> LogKind | None:
 def _finder(file: RowFile, first: RawRow, columns: Sequence[str]) -> Callable[[str], str | None]:
     """Return a function that returns the file's spelling of a column name, or None.
 
-    The spelling may differ from the name in case, spaces or punctuation (`Ground Truth`), or be its plural.
+    The spelling may differ from the name in case, spaces or punctuation (`Ground Truth`), or be a plural
+    form.
     """
     by_letters = {_letters(column): column for column in reversed(columns)}
     letters = by_letters.get
@@ -344,7 +349,7 @@ def _is_text(response: Any) -> bool:
 
 
 PROMPT_IDS = ("prompt_id", "example_id", "doc_id", "custom_id", "_ng_task_index", "uid", "id")
-"""Columns that distinguish prompts in rows that do not contain the prompts themselves."""
+"""Columns that identify the prompt of a row if the rows do not contain the prompts themselves."""
 _OTHER_IDS = ("task_id", "question_id", "problem_id", "idx", "index")
 _ROOM = 150
 """Maximum number of characters for the options that a message suggests."""
@@ -371,7 +376,7 @@ def _check(
         raise _no_response(file, names, first, found)
     if file.schema is not None and layout.kind is None:
         _check_types(file.schema, names, first, path)
-    if not layout.to_score or said is None:  # If no row is readable, each row reports its own error.
+    if not layout.to_score or said is None:  # if no row is readable, each row reports its own error
         return
     held = names.ground_truth if layout.kind is None or _holds_any(rows, names.ground_truth) else None
     source = layout.data_source or said.data_source
@@ -461,7 +466,7 @@ def _no_ground_truth(file: RowFile, layout: RowLayout, first: RawRow) -> InputEr
 def _first_fields(layout: RowLayout, rows: Sequence[RawRow]) -> Fields | None:
     """Return the fields of the first row with a response, or None if no row is readable.
 
-    The first row may have no response, since a file may begin with a failed request.
+    The first row may have no response, because a file may begin with a failed request.
     """
     read = reader_of(layout)
     found: Fields | None = None

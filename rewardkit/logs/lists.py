@@ -1,4 +1,4 @@
-"""Rows with several responses, as lists stored as JSON text (in CSV) or as a batch in one row."""
+"""Rows with several responses, which are lists stored as JSON text (in CSV) or a batch in one row."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def is_batch(row: RawRow, names: RowNames) -> bool:
 def batch_rows(row: RawRow, names: RowNames) -> list[RawRow]:
     """Return the rows of the batch that a row contains, or the row itself if it contains no batch.
 
-    Every list that is as long as the batch is split, so that each returned row has one of its elements.
+    Every list that is as long as the batch is divided, so that each returned row has one of its elements.
     """
     if not is_batch(row, names):
         return [row]

@@ -65,7 +65,7 @@ def _failure_of(row: RawRow) -> str:
 def _api_answer(row: RawRow) -> Fields:
     """Return the fields of an answer from OpenAI's API (chat completions, completions) or Anthropic's API."""
     texts = answer_texts(row)
-    if texts is None:  # The whole row must not become the response, since it may contain the ground truth.
+    if texts is None:  # the whole row must not become the response, as it may contain the ground truth
         raise BadRowError(f"the request failed: {error_said(row.get('error') or 'the row has no answer')}")
     names = find_names(lambda name: has_value(row, name))
     return Fields(

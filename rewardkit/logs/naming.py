@@ -1,7 +1,7 @@
-"""Meaning of the columns in a log of an unknown kind, inferred from common names and from the values.
+"""Meaning of the columns in a log of an unknown kind, inferred from usual names and from the values.
 
-`rewardkit.rows` contains the names that are accepted everywhere. This module contains names that are
-ambiguous in a log, so that the values must be examined, too.
+`rewardkit.rows` contains the names that rewardkit accepts everywhere. This module contains names that can
+have several meanings in a log, so it also examines the values.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from rewardkit.rows import (
 _PREDICTED = ("generated_prediction", "code", "prediction", "predictions", "predict", "pred", "result")
 """Names of responses. A value that is part of a longer text in the same row is only an extracted answer."""
 _EITHER = ("answer", "solution")
-"""Names of ground truths, or of responses if the row has another ground truth and no clearer response."""
+"""Names of ground truths, or of responses in rows with another ground truth and no clearer response column."""
 _LABELS = ("label", "labels", "correct", "test")
 """Names of ground truths, unless the values are verdicts such as true and false, or 0 and 1."""
 _QUESTIONS = ("question", "problem", "query", "instruction", "input_prompt")
