@@ -101,7 +101,8 @@ class Running:
 class Origin:
     """Files and settings that determine a reward's scores in addition to its version and options.
 
-    Locks and receipts record them."""
+    Locks and receipts record them.
+    """
 
     source: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Digests by name of files that determine the scores, for a `Reward.target` that other code defines."""

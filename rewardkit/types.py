@@ -53,8 +53,7 @@ class Sample(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, forbid_u
         extra_info: Other values of the row by name, for rewards that read them.
         group: Identity of the prompt within the data source. If None, the prompt itself identifies the group.
         known: Score that the row already has, or None if the response has to be scored. The row has a Score
-            if
-            a tool failed in the episode, if the row has no response, or if the episode was scored while it
+            if a tool failed in the episode, if the row has no response, or if the episode was scored while it
             ran. Every scorer returns this Score unchanged.
     """
 

@@ -86,8 +86,7 @@ class Episode:
             schemas: Schemas of the tools that the chat template or the chat endpoint receives.
             tools: Tools by name.
             tools_as_text: True if the text of the prompt describes the tools. Observations are then written
-                into a
-                user message as `Observation: ...`.
+                into a user message as `Observation: ...`.
             interaction: Interaction that plays the user, if any.
             clock: Function that returns the time in seconds. Tests may pass their own clock.
         """
@@ -220,12 +219,10 @@ class Episode:
 
         Args:
             stop: Texts that end the turn, in addition to those of the call format. The token that completes a
-                stop
-                text is the last token of the turn.
+                stop text is the last token of the turn.
             max_tokens: Token limit for this turn. It has no effect if the remaining budget is lower.
             stop_token_ids: Ids of tokens that end the turn, in addition to those of the call format. They
-                have no
-                effect with a ChatModel.
+                have no effect with a ChatModel.
             opening: Text with which the turn begins. Its tokens get mask 0, because the model did not choose
                 them. It
                 must be empty with a ChatModel.

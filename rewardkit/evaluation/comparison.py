@@ -77,8 +77,7 @@ def compare(first: Groups, second: Groups, *, allow_missing: bool = False) -> Co
 
     Args:
         allow_missing: True to compare only the prompts that are in both files. If it is False, files with
-            different
-            prompts are an error.
+            different prompts are an error.
 
     Raises:
         InputError: The files have no prompt in common, or they have different prompts and `allow_missing` is

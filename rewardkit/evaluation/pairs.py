@@ -94,8 +94,7 @@ def pair_figures(
         chosen: Score of the chosen answer in each pair. None, NaN and infinities mean that it has no score.
         rejected: Score of the rejected answer in each pair.
         prompts: Identity of the prompt of each pair. Intervals are clustered by prompt. By default, all pairs
-            have
-            different prompts.
+            have different prompts.
         log_odds: True if a difference between scores is a log-odds, as for reward models. Otherwise, loss and
             calibration are not computed.
     """

@@ -152,8 +152,7 @@ def layout_of(file: RowFile, options: ReadOptions, *, guess: bool = True) -> Row
         file: File with the rows.
         options: Options for reading the file.
         guess: True to accept columns that were found by trial. If it is False, an error suggests these
-            columns
-            instead, for callers that cannot report how the rows were read.
+            columns instead, for callers that cannot report how the rows were read.
 
     Raises:
         InputError: The file has no responses, no ground truths or no data source, or a column has an

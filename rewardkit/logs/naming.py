@@ -27,7 +27,7 @@ from rewardkit.rows import (
 _PREDICTED = ("generated_prediction", "code", "prediction", "predictions", "predict", "pred", "result")
 """Names of responses. A value that is part of a longer text in the same row is only an extracted answer."""
 _EITHER = ("answer", "solution")
-"""Names of ground truths, or of responses in rows with another ground truth and no clearer response column."""
+"""Names of ground truths, or of responses if the row has another ground truth and no clearer response."""
 _LABELS = ("label", "labels", "correct", "test")
 """Names of ground truths, unless the values are verdicts such as true and false, or 0 and 1."""
 _QUESTIONS = ("question", "problem", "query", "instruction", "input_prompt")

@@ -492,8 +492,7 @@ def _agrees(pairs: Sequence[tuple[bool, bool]], *, is_known: bool, is_lenient: b
     Args:
         pairs: Mark and verdict of each response.
         is_known: True if the names identify the columns. Otherwise, a log in which all responses are right
-            proves
-            nothing, because a column of reference solutions would also be right.
+            proves nothing, because a column of reference solutions would also be right.
         is_lenient: True if the reward may find an answer that the response does not state. In this case, more
             agreement is needed.
     """

@@ -125,8 +125,7 @@ class Pending:
 
         Args:
             timeout_s: Time limit for the batch in seconds, or None for no limit. Samples that are not scored
-                in time get
-                the status `timeout`, and their workers are killed.
+                in time get the status `timeout`, and their workers are killed.
 
         Raises:
             ScoringError: The scorer was closed before all samples were scored.

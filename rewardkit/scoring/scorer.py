@@ -69,10 +69,9 @@ class Scorer:
 
     Args:
         options: Options by data source, glob of data sources, or reward name. All entries that match a data
-            source
-            are merged. For the same option, the exact data source has priority over a glob, and a glob has
-            priority over the reward's name. Aliases and other declared data sources of a reward are treated
-            like its name. A glob may match no data source.
+            source are merged. For the same option, the exact data source has priority over a glob, and a glob
+            has priority over the reward's name. Aliases and other declared data sources of a reward are
+            treated like its name. A glob may match no data source.
         workers: Maximum number of worker processes, by default one per core. They start when needed.
         timeout_s: Time limit for one sample in seconds, by default each reward's own time limit.
         express: True to allow two more processes for cheap samples, which would otherwise wait for expensive
@@ -204,8 +203,7 @@ class Scorer:
         Args:
             samples: Samples to score.
             timeout_s: Time limit for the batch in seconds, or None for no limit. Samples that are not scored
-                in time get
-                the status `timeout`, and their workers are killed.
+                in time get the status `timeout`, and their workers are killed.
             turn: Client and request of the batch. Worker time is shared fairly among clients and requests.
         """
         if len(samples) == 1 and (scores := self.score_here(samples)):

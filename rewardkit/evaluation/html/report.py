@@ -27,8 +27,7 @@ def write_report(
         out: File to write.
         title: Title of the page.
         facts: Names and values of facts about the rows, for the head of the page. The models and rewards that
-            the
-            rows name are added.
+            the rows name are added.
 
     Raises:
         InputError: There are no rows, or the page cannot be written.
