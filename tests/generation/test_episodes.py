@@ -288,7 +288,7 @@ def test_view_shows_turns_as_a_chat(chat: Chat, tmp_path: Path, capsys: pytest.C
     assert run(["view", str(out), "--row", "3"]) == 0
     shown = capsys.readouterr().out
     assert "[assistant] calls calculator" in shown
-    assert "[tool: ok] 6" in shown
+    assert "calculator(" in shown and ": ok] 6" in shown
     assert "[assistant] #### 6" in shown
     assert run(["view", str(out), "--html", str(tmp_path / "page.html")]) == 0
 

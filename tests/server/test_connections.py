@@ -263,7 +263,7 @@ def test_a_limited_warning_says_how_many_were_left_out() -> None:
 def test_sigterm_stops_a_supervisor_at_once_whatever_signals_came_before() -> None:
     before = {sig: signal.getsignal(sig) for sig in SIGNALS}
     try:
-        workers = _Workers(uvicorn.Config("none:none", workers=2), [], cast("_Application", None))
+        workers = _Workers(uvicorn.Config("none:none", workers=2), [], cast("_Application", None), str)
         for _ in range(20):
             os.kill(os.getpid(), signal.SIGHUP)
         assert not workers.should_exit.is_set()

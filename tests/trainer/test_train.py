@@ -84,7 +84,9 @@ def test_a_run_logs_the_field_s_metrics_and_is_repeatable(
     page = (tmp_path / "a" / "metrics.html").read_text()
     assert "3 of 3" in page and '"running": false' in page
     kept = [json.loads(line) for line in (tmp_path / "a" / "samples.jsonl").read_text().splitlines()]
-    assert [one["step"] for one in kept] == [1, 2, 3] and len(kept[0]["rows"]) == 4
+    trained = [one for one in kept if one.get("kind") != "validation"]
+    assert [one["step"] for one in trained] == [1, 2, 3] and len(trained[0]["rows"]) == 4
+    assert [one["step"] for one in kept if one not in trained and one["reasons"]] == [0, 2, 3]
     assert all("@" in one["reward"] for one in read_identities(tmp_path / "a").values())
     assert sorted(set(EXPECTED.split()) - set(log[2])) == []
     assert "actor/pg_loss" not in log[1], "the critic warms up first"
