@@ -121,7 +121,8 @@ def create_app(
     watchdog = Watchdog()
     metrics = Metrics(request_scorer, watchdog, sandbox)
     traffic = Traffic()
-    request_scorer.observers += [metrics.observe, traffic.observe, FailureLog().observe]
+    request_scorer.observers += [metrics.observe, traffic.observe]
+    request_scorer.failure_observers.append(FailureLog().observe)
     state = health.Health(needs or {})
     context = ProtocolContext(request_scorer, processes)
     lifespan = _lifespan(state, metrics, watchdog, scorer_bytes)

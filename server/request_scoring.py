@@ -87,6 +87,8 @@ class RequestScorer:
         self.admission = admission or Admission(workers=scorer.workers)
         self.rows = rows or ServedRows()
         self.observers: list[Observer] = []
+        self.failure_observers: list[Observer] = []
+        """Observers that are notified only of batches in which a sample could not be scored."""
         self.label = SourceLabels(scorer)
         self.passed_on = 0
         """Number of requests that scoring processes have handled."""
@@ -281,6 +283,9 @@ class RequestScorer:
         seconds = time.perf_counter() - start
         for observe in self.observers:
             observe(tally, seconds)
+        if any(one.status != "ok" for one in tally.outcomes):
+            for observe in self.failure_observers:
+                observe(tally, seconds)
 
     def _places(self, busy: Mapping[str, int], others: int = 0) -> dict[str, int]:
         by_label = {"": others}
