@@ -25,7 +25,15 @@ from rewardkit.files.formats import open_rows
 from rewardkit.files.inputs import find_inputs
 from rewardkit.files.records import BadRowError, Records, parse_all
 from rewardkit.messages import prompt_text
-from rewardkit.pictures import PictureError, has_media, has_parts, pictures_in, with_digests, with_pictures
+from rewardkit.pictures import (
+    Picture,
+    PictureError,
+    has_media,
+    has_parts,
+    pictures_in,
+    with_digests,
+    with_pictures,
+)
 from rewardkit.rows import (
     AUDIT,
     FLAGS,
@@ -49,6 +57,11 @@ ALONE = World(0, 1, torch.device("cpu"))
 PIECE = 256
 """Number of rows that are converted to Python objects at a time."""
 TOKEN_IDS = pa.list_(pa.int32())
+
+
+def pictures_of(book: PictureBook | None, rows: Sequence[PromptRow]) -> list[list[Picture]]:
+    """Return the pictures of each row, as rollout engines expect them."""
+    return [[] if book is None else [book[i] for i in row.pictures] for row in rows]
 
 
 def file_list(files: Any) -> list[Path]:

@@ -25,6 +25,7 @@ OFF = (
     "steps/dynamic.py",
     "workers/critic.py",
     "algorithms/kl.py",
+    "models/vision.py",
 )
 
 

@@ -283,11 +283,6 @@ def freeze_tower(model: Any) -> None:
     tower.requires_grad_(False)
 
 
-def pictures_of(book: PictureBook | None, rows: Sequence[Any]) -> list[list[Picture]]:
-    """Return the pictures of each row, as rollout engines expect them."""
-    return [[] if book is None else [book[i] for i in row.pictures] for row in rows]
-
-
 def numbered(pictures: Sequence[Sequence[int]], width: int) -> Any:
     """Return the numbers of the pictures in each row as a tensor (B, width), filled with -1."""
     import torch

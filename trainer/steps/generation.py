@@ -16,12 +16,13 @@ from torch import Tensor, nn
 from rewardkit.trainer.agents import episode_row
 from rewardkit.trainer.batch import Batch, PromptRow, join, make_batch, pad_prompts
 from rewardkit.trainer.config.workers import RolloutConfig
+from rewardkit.trainer.data import pictures_of
 from rewardkit.trainer.feed import Group
 from rewardkit.trainer.models.load import DTYPES
 from rewardkit.trainer.models.lora import adapter_tensors
 from rewardkit.trainer.models.routing import ROUTES, align_routes
 from rewardkit.trainer.models.sharding import full_tensors
-from rewardkit.trainer.models.vision import PICTURES, pictures_of
+from rewardkit.trainer.models.vision import PICTURES
 from rewardkit.trainer.rollout.base import Rollout, Sampling, as_rollout, row_seed
 from rewardkit.trainer.rollout.conversing import single_turn
 from rewardkit.trainer.rollout.journal import JournaledEngine, TurnJournal

@@ -15,7 +15,8 @@ from rewardkit.errors import ParityError
 from rewardkit.threads import in_thread
 from rewardkit.trainer.batch import Batch, PromptRow, make_batch, pad_prompts
 from rewardkit.trainer.config.workers import ActorRolloutRefConfig
-from rewardkit.trainer.models.vision import PICTURES, pictures_of
+from rewardkit.trainer.data import pictures_of
+from rewardkit.trainer.models.vision import PICTURES
 from rewardkit.trainer.rollout.base import Sampling, row_seed
 from rewardkit.trainer.rollout.conversing import respond_by_turns
 from rewardkit.trainer.training_run import TrainingRun

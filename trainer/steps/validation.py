@@ -16,9 +16,10 @@ from rewardkit.evaluation.overoptimization import truth_metrics
 from rewardkit.evaluation.reasons import reason_lines
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.trainer.batch import PromptRow, ScoredRollout, pad_prompts
+from rewardkit.trainer.data import pictures_of
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.logging.metrics import summarize
-from rewardkit.trainer.models.vision import PictureBook, pictures_of
+from rewardkit.trainer.models.vision import PictureBook
 from rewardkit.trainer.rewards import RewardSource
 from rewardkit.trainer.rollout.base import RolloutEngine, Sampling, row_seed
 from rewardkit.trainer.steps.dumps import dump, earned, gather_rows, why_zeros
