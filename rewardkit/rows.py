@@ -335,8 +335,14 @@ def flags_of(extra_info: Any) -> tuple[str, ...]:
     return tuple(map(str, found)) if isinstance(found, list) else ()
 
 
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+"""Types that need no conversion."""
+
+
 def plain(value: Any) -> Any:
     """Convert a value to JSON-ready data. NumPy arrays and scalars become lists and numbers."""
+    if type(value) in _PLAIN:  # most values, and the checks below are slow
+        return value
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, Mapping):

@@ -126,13 +126,19 @@ def create_app(
     state = health.Health(needs or {})
     context = ProtocolContext(request_scorer, processes)
     lifespan = _lifespan(state, metrics, watchdog, scorer_bytes)
-    app = _App(title="rewardkit", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
+    score = score_route.ScoreRoute(request_scorer, max_body_bytes)
+    app = _App(
+        title="rewardkit",
+        version=__version__,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        # Given here, because routes are tried in order, and FastAPI puts a route of its own before later ones.
+        routes=[Route(path, score, methods=["POST"]) for path in score_route.SCORE_PATHS],
+    )
     app.state.health = state
     app.state.request_scorer = request_scorer
     app.state.metrics = metrics
-    score = score_route.ScoreRoute(request_scorer, max_body_bytes)
-    for path in score_route.SCORE_PATHS:
-        app.add_route(path, score, methods=["POST"])  # type: ignore[arg-type]
     app.include_router(page.router(scorer, traffic if processes == 1 else None, guarded=bool(tokens)))
     _add_metrics(app, metrics)
     if sandbox is not None:
