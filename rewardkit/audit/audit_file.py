@@ -13,7 +13,6 @@ from pathlib import Path
 from rewardkit.audit import Audit, SourceAudit
 from rewardkit.audit.answers import AuditRow, row_of
 from rewardkit.audit.layers import LAYERS, Findings
-from rewardkit.audit.programs import find_weak_tests
 from rewardkit.audit.subject import prepare
 from rewardkit.checks.forms import form_of
 from rewardkit.checks.ground_truths import ships
@@ -216,6 +215,8 @@ def _audit_tests(source: str, rows: Sequence[AuditRow], scorer: Scorer, seconds:
         return SourceAudit(
             source, 0, problem="no row has a reference program, to make wrong programs from it"
         )
+    from rewardkit.audit.programs import find_weak_tests  # imports the sandbox, which takes a fifth of a second
+
     found = find_weak_tests([row.sample(row.solution) for row in rows], scorer, seconds=seconds)
     weak = [replace(one, row=rows[one.row].item.row) for one in found.weak]
     return SourceAudit(

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from rewardkit.evaluation.overoptimization import (
+    GROUPS,
     POINTS,
     SCORE,
     STEP,
     Point,
     TruthCurve,
     TruthCurves,
+    group_truths,
     points_in,
     truth_metrics,
 )
@@ -85,6 +89,55 @@ def test_falls_of_any_length_of_run_are_found_with_little_memory():
     assert len(curve.points) <= POINTS
 
 
+def same_prompts(rng: random.Random, curve: TruthCurve, step: int, easiness: float, own: list[float]) -> None:
+    """Add a measurement on prompts of different difficulty, on which the policy's answers rarely change."""
+    values = [[float(rng.gauss(easiness, 0.2) > difficulty)] for difficulty in own]
+    (one,) = points_in(step, truth_metrics("rule", values) | {SCORE: float(step)}).values()
+    curve.add(replace(one, groups=group_truths(values)))
+
+
+@pytest.mark.parametrize("steps", [(0.0,) * 20, (-0.5, -0.2, 0.0, 0.1, *[0.15] * 16)])
+def test_noise_on_the_same_prompts_is_rarely_a_fall(steps: Sequence[float]):
+    alarms = 0
+    for seed in range(12):
+        rng, curve = random.Random(seed), TruthCurve()
+        own = [rng.gauss(0, 1) for _ in range(256)]
+        found = []
+        for step, easiness in enumerate(steps):
+            same_prompts(rng, curve, step, easiness, own)
+            found.append(curve.fall())
+        alarms += any(fall is not None and fall.size >= 0.1 for fall in found)
+    assert not alarms
+
+
+def test_a_fall_on_the_same_prompts_is_seen_earlier():
+    rng = random.Random(3)
+    own = [rng.gauss(0, 1) for _ in range(256)]
+    paired, seen = TruthCurve(), {}
+    for step, easiness in enumerate((0.0, 0.1, 0.2, 0.2, 0.1, 0.0, -0.1, -0.15, -0.15)):
+        same_prompts(rng, paired, step, easiness, own)
+        others = TruthCurve([replace(one, groups=()) for one in paired.points])
+        for name, curve in (("same", paired), ("others", others)):
+            if (fall := curve.fall()) and name not in seen:
+                seen[name] = step
+                assert 2 <= fall.since < step
+    assert seen["same"] <= 6 and "others" not in seen
+
+
+def test_groups_of_prompts_have_a_value_even_where_nothing_could_be_scored():
+    assert group_truths([]) == group_truths([[], []]) == ()
+    assert group_truths([[1.0, 0.0], [], [1.0]]) == (0.5, 0.75, 1.0)
+    assert len(group_truths([[float(i % 3 == 0)] for i in range(1_000)])) == GROUPS
+
+
+def test_a_drop_that_is_equal_for_all_prompts_is_significant():
+    curve = TruthCurve()
+    for step, truth in enumerate((0.5, 0.5, 0.25, 0.25)):
+        curve.add(Point(step, float(step), truth, 0.01, 64, groups=(truth,) * 64))
+    fall = curve.fall()
+    assert fall is not None and fall.since == 1
+
+
 def test_a_step_that_is_measured_again_counts_once():
     curve = TruthCurve()
     for step in (1, 2, 3, 2, 3):
@@ -102,17 +155,18 @@ def test_metrics_of_a_step_become_points():
 def test_curves_go_on_after_a_resume():
     whole, first = TruthCurves(), TruthCurves()
     steps = [
-        {STEP: float(step), SCORE: score, **truth_metrics("rule", [[1.0]] * right + [[0.0]] * (256 - right))}
+        ({STEP: float(step), SCORE: score, **truth_metrics("rule", values)}, group_truths(values))
         for step, (score, truth) in zip(STEPS, WEAK_KL, strict=True)
-        for right in [round(256 * truth)]
+        for values in [[[float(i < round(256 * truth))] for i in range(256)]]
     ]
-    for i, metrics in enumerate(steps):
-        whole.add(metrics)
-        if i < 3:
-            first.add(metrics)
+    for i, (metrics, groups) in enumerate(steps):
+        for curves in (whole, first) if i < 3 else (whole,):
+            curves.groups = {"rule": groups}
+            curves.add(metrics)
     resumed = TruthCurves()
-    resumed.load_state_dict(first.state_dict())
-    for metrics in steps[3:]:
+    resumed.load_state_dict(json.loads(json.dumps(first.state_dict())))
+    for metrics, groups in steps[3:]:
+        resumed.groups = {"rule": groups}
         resumed.add(metrics)
     assert resumed.metrics() == whole.metrics() and resumed.fallen == whole.fallen == "rule"
     assert whole.metrics()["overoptimization/since"] == 15

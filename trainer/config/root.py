@@ -331,7 +331,7 @@ class AlarmsConfig:
     length: float | None = allowed(0.5, SHARE)
     """Alarm threshold for the share of the variance of advantages that response length explains, among
     responses that are equally right, over three steps. Null disables this alarm."""
-    overoptimization: float | None = allowed(0.25, NOT_NEGATIVE)
+    overoptimization: float | None = allowed(0.15, NOT_NEGATIVE)
     """Alarm threshold for a significant fall of the validation while the score of a reward model rises, in
     standard deviations between prompts. Null disables this alarm."""
 

@@ -12,7 +12,7 @@ from rewardkit.agents.resolving import EpisodeSetup
 from rewardkit.checks.which_reward import other_rewards
 from rewardkit.errors import RewardkitError
 from rewardkit.evaluation.metrics import group_metrics
-from rewardkit.evaluation.overoptimization import truth_metrics
+from rewardkit.evaluation.overoptimization import group_truths, truth_metrics
 from rewardkit.evaluation.reasons import reason_lines
 from rewardkit.scoring.scorer import Scorer
 from rewardkit.trainer.batch import PromptRow, ScoredRollout, pad_prompts
@@ -65,32 +65,35 @@ def validate(run: TrainingRun, step: int) -> dict[str, float]:
     warn_of_failures(run, scored, f"validation at step {step}")
     metrics = validation_metrics(scored, given.n, run.world)
     if run.scorers_without_verdict:
-        metrics |= truths(scored, given.n, run.world, run.scorers_without_verdict)
+        found = truths(scored, given.n, run.world, run.scorers_without_verdict)
+        run.alarms.truths.groups = {source: group_truths(prompts) for source, prompts in found.items()}
+        for source, prompts in found.items():
+            metrics |= truth_metrics(source, prompts)
     return metrics
 
 
 def truths(
     scored: Sequence[ScoredRollout], n: int, world: World, training: Collection[str]
-) -> dict[str, float]:
-    """Return metrics that compare the improvement of the responses with the improvement of the training
-    scores.
+) -> dict[str, list[list[float]]]:
+    """Return values of the responses to each prompt by data source, to compare them with the training scores.
 
-    Only data sources whose reward decides correctness, or is not used in training, have such metrics.
+    A value is 1 or 0 if the reward decides correctness, otherwise the score. Data sources are left out if
+    their reward does not decide correctness and is used in training. Only the main process gets values.
 
     Args:
         scored: This process's responses. The n responses to one prompt are adjacent.
         training: Names and versions of the rewards that score training responses without a verdict.
     """
-    metrics: dict[str, float] = {}
+    found: dict[str, list[list[float]]] = {}
     for source, groups in _by_source(scored, n, world).items():
         judged = [
             [float(one.correct) for one in group if one.ok and one.correct is not None] for group in groups
         ]
         if any(judged):
-            metrics |= truth_metrics(source, judged)
+            found[source] = judged
         elif all(one.scorer not in training for group in groups for one in group):
-            metrics |= truth_metrics(source, [[one.score for one in group if one.ok] for group in groups])
-    return metrics
+            found[source] = [[one.score for one in group if one.ok] for group in groups]
+    return found
 
 
 def _by_source(scored: Sequence[ScoredRollout], n: int, world: World) -> dict[str, list[list[Score]]]:
