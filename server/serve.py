@@ -350,6 +350,9 @@ class _Workers(Multiprocess):
         """Replace processes that have exited. Their gauges are dropped, but their counters are kept."""
         from prometheus_client.multiprocess import mark_process_dead
 
+        for process in self.processes:
+            # With this end open, waiting for the answer of a killed process would take the whole time limit.
+            process.child_conn.close()
         super().keep_subprocess_alive()
         living = {process.pid for process in self.processes}
         for pid in self.living - living:

@@ -248,6 +248,15 @@ def test_any_process_has_the_figures_of_all_and_a_killed_one_takes_none_away(tmp
         until(lambda: server.received() == 40)
 
 
+def test_a_process_that_is_killed_before_it_says_that_it_lives_is_replaced_at_once(tmp_path: Path) -> None:
+    with serving(tmp_path, "--workers", "2", "--scorers", "2") as server:
+        before = server.workers()
+        os.kill(before[0], signal.SIGSTOP)
+        time.sleep(2.0)  # the supervisor asks twice a second
+        os.kill(before[0], signal.SIGKILL)
+        until(lambda: len(server.workers()) == 2 and server.workers() != before, seconds=30.0)
+
+
 def score(server: Serving, n: int) -> None:
     """Over connections of their own, so that any process may get each; a killed one's are made again."""
     for _ in range(n):
