@@ -133,7 +133,7 @@ def create_app(
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
-        # Given here, because routes are tried in order, and FastAPI puts a route of its own before later ones.
+        # Routes are tried in order, and FastAPI puts a route of its own before those that are added later.
         routes=[Route(path, score, methods=["POST"]) for path in score_route.SCORE_PATHS],
     )
     app.state.health = state
