@@ -42,7 +42,10 @@ def write_pairs(scored: Path, folder: Path, seed: int) -> None:
     files: dict[str, list[str]] = {"train": [], "test": []}
     for i, row in enumerate(rows):
         right = [text for text, score in zip(row["responses"], row["score"], strict=True) if score == 1.0]
-        wrong = [text for text, score in zip(row["responses"], row["score"], strict=True) if score < 1.0]
+        # An empty answer cannot be part of a pair.
+        wrong = [
+            text for text, score in zip(row["responses"], row["score"], strict=True) if score < 1.0 and text
+        ]
         if right and wrong:
             pair = {"prompt": row["prompt"], "chosen": draw.choice(right), "rejected": draw.choice(wrong)}
             files["train" if i % 10 else "test"].append(json.dumps(pair) + "\n")
