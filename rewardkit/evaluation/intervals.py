@@ -94,27 +94,28 @@ _ROUNDING = 1e-12
 0."""
 
 
-def _share_interval(groups: Sequence[Sequence[float]], mean: float, error: float) -> tuple[float, float]:
-    """Return an interval computed on the logit scale. Its coverage is also right for means near 0 and 1.
+_FEW = 3
+"""Number of prompts with the rarer outcome at which half of the observations beyond one per prompt count."""
 
-    Each prompt with the rarer outcome contributes three degrees of freedom, up to G - 1 for G prompts. If
-    such prompts are few, the standard error depends mostly on them. If the values do not vary, the result is
-    Wilson's interval with each prompt as one observation.
+
+def _share_interval(groups: Sequence[Sequence[float]], mean: float, error: float) -> tuple[float, float]:
+    """Return Wilson's interval for the number of independent observations that would have this standard error.
+
+    If the values do not vary, each prompt counts as one observation. If few prompts have the rarer outcome,
+    the standard error depends mostly on them, so that more observations than prompts count only in part.
     """
     prompts = len(groups)
+    quantile = t_quantile(prompts - 1)
     spread = mean * (1.0 - mean)
     if spread <= 0.0 or error <= _ROUNDING * mean:
-        return wilson(mean, prompts, t_quantile(prompts - 1))
-    some_success = sum(1 for group in groups if max(group) > 0.0)
-    some_failure = sum(1 for group in groups if min(group) < 1.0)
-    freedom = min(prompts - 1, 3 * min(some_success, some_failure))
-    logit = math.log(mean / (1.0 - mean))
-    reach = t_quantile(freedom) * error / spread
-    return _logistic(logit - reach), _logistic(logit + reach)
-
-
-def _logistic(x: float) -> float:
-    return 1.0 / (1.0 + math.exp(-x)) if x >= 0 else 1.0 - 1.0 / (1.0 + math.exp(x))
+        return wilson(mean, prompts, quantile)
+    observations = spread / error**2 * prompts / (prompts - 1)
+    if observations > prompts:
+        some_success = sum(1 for group in groups if max(group) > 0.0)
+        some_failure = sum(1 for group in groups if min(group) < 1.0)
+        rarer = min(some_success, some_failure)
+        observations = prompts + (observations - prompts) * rarer / (rarer + _FEW)
+    return wilson(mean, observations, quantile)
 
 
 def wilson(mean: float, n: float, z: float) -> tuple[float, float]:

@@ -47,6 +47,22 @@ def test_an_interval_of_a_share_stays_within_0_and_1_and_is_wide_where_nothing_v
     assert few is not None and few.low is not None and few.low > 0.0
 
 
+def test_an_interval_of_single_responses_is_wilson_s_and_shrinks_towards_1() -> None:
+    widths = []
+    for right in (90, 98, 99, 100):
+        found = estimate([[1.0]] * right + [[0.0]] * (100 - right), share=True)
+        assert found is not None and found.low is not None and found.high is not None
+        assert (found.low, found.high) == pytest.approx(wilson(right / 100, 100, t_quantile(99)))
+        widths.append(found.high - found.low)
+    assert widths == sorted(widths, reverse=True)
+
+
+def test_scores_that_hardly_vary_have_a_narrow_interval() -> None:
+    found = estimate([[0.5 + 0.01 * (i % 3 - 1)] for i in range(99)], share=True)
+    assert found is not None and found.low is not None and found.high is not None
+    assert found.high - found.low < 0.01
+
+
 def test_no_interval_of_a_difference_of_shares_is_beyond_what_shares_can_differ_by() -> None:
     found = difference(bits("0 0"), bits("1 0"))
     assert (found.low, found.high) == (-1.0, 1.0)  # two prompts say nothing
