@@ -82,6 +82,7 @@ def roll_out_with_vllm(folder: Path, out: Path, *more: str) -> None:
 
 EAGER = "actor_rollout_ref.rollout.enforce_eager=true"
 LORA = ["actor_rollout_ref.model.lora_rank=4"]
+QLORA = [*LORA, "actor_rollout_ref.model.quantization_config={load_in_4bit: true, bnb_4bit_quant_type: nf4}"]
 OFFLOAD = [
     "actor_rollout_ref.actor.fsdp_config.param_offload=true",
     "actor_rollout_ref.ref.fsdp_config.param_offload=true",
@@ -95,13 +96,17 @@ def needs_vllm() -> None:
 
 
 @pytest.mark.parametrize(
-    "more", [[], LORA, OFFLOAD, LATER_OFFLOAD], ids=["plain", "lora", "offload", "optimizer-offload"]
+    "more",
+    [[], LORA, QLORA, OFFLOAD, LATER_OFFLOAD],
+    ids=["plain", "lora", "qlora", "offload", "optimizer-offload"],
 )
 @pytest.mark.parametrize("engine", ["hf", "vllm"])
 def test_engine_and_policy_agree_in_bfloat16_over_sleep_and_wake(
     engine: str, more: list[str], folder: Path, world: World, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
+    if more is QLORA:
+        pytest.importorskip("bitsandbytes")
     if engine == "vllm":
         needs_vllm()
         # With CUDA graphs once: they take vLLM most of its start.

@@ -60,6 +60,7 @@ from rewardkit.trainer.data import PromptLoader
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.feed import Feed
 from rewardkit.trainer.models.lora import AdapterParts, gather_adapter, write_adapter
+from rewardkit.trainer.models.quantised import is_quantised, unquantised
 from rewardkit.trainer.models.sharding import full_tensors, is_adapted, language_model
 from rewardkit.trainer.rollout.journal import SCHEMA
 from rewardkit.trainer.workers.actor import Actor
@@ -393,6 +394,12 @@ class Checkpoints:
         state_dict_loader.load(
             state, storage_reader=FileSystemReader(folder), process_group=self._world.group
         )
+        for name, parameter in named.items():
+            if is_quantised(parameter) and not torch.equal(state[f"model.{name}"], _saved(parameter)):
+                raise ConfigError(
+                    f"{folder} is a checkpoint with other quantised weights: {name} differs; use the same "
+                    "model and quantization_config, or start from scratch with trainer.resume_mode=disable"
+                )
 
 
 def _state(model: nn.Module, optimizer: torch.optim.Optimizer | None) -> dict[str, Tensor]:
@@ -406,10 +413,18 @@ def _state(model: nn.Module, optimizer: torch.optim.Optimizer | None) -> dict[st
             module.reshard()  # The root may still have a copy in another dtype.
     state = {}
     for name, parameter in language_model(model).named_parameters():
-        state[f"model.{name}"] = parameter.detach()
+        state[f"model.{name}"] = _saved(parameter)
         for slot, value in optimizer.state.get(parameter, {}).items() if optimizer else ():
             state[f"optimizer.{name}.{slot}"] = value
     return state
+
+
+def _saved(parameter: Tensor) -> Tensor:
+    """Return a parameter as a checkpoint contains it: one that is quantised as a full matrix, on the CPU.
+
+    A checkpoint can therefore be exported without bitsandbytes and the original model.
+    """
+    return unquantised(parameter).cpu() if is_quantised(parameter) else parameter.detach()
 
 
 def _check_shapes(

@@ -71,6 +71,10 @@ class ModelConfig:
     override_lora_config: dict[str, Any] = field(default_factory=dict)
     """Further arguments of peft's `LoraConfig` for a new adapter, such as `{use_rslora: true, lora_dropout:
     0.05, modules_to_save: [norm]}`. Dropout is active only in updates."""
+    quantization_config: dict[str, Any] = field(default_factory=dict)
+    """Arguments of transformers' `BitsAndBytesConfig` that keep the frozen weights under an adapter in 4 bits
+    (QLoRA), such as `{load_in_4bit: true, bnb_4bit_quant_type: nf4}`. Requires bitsandbytes, an adapter and a
+    single process. The adapter is trained in float32, and `model_dtype` has no effect."""
 
 
 def has_adapter(model: ModelConfig) -> bool:
@@ -168,6 +172,11 @@ class FsdpConfig:
 def computing_dtype(fsdp: FsdpConfig) -> str:
     """Return the full name of the data type used in forward and backward passes."""
     return DTYPE_NAMES[fsdp.mixed_precision.param_dtype or fsdp.dtype]
+
+
+def weights_dtype(model: ModelConfig, fsdp: FsdpConfig) -> str:
+    """Return the data type of a model's weights. Those of a quantised model are frozen: no master copy."""
+    return computing_dtype(fsdp) if model.quantization_config else fsdp.model_dtype
 
 
 def offloads(fsdp: FsdpConfig) -> bool:

@@ -228,7 +228,7 @@ class ValueModel(nn.Module):
 
         def values(ids: Tensor, positions: Tensor, places: Tensor) -> tuple[Tensor]:
             states = hidden_states(self.body, ids, positions, packed, shown).flatten(0, 1)[places]
-            return (self.head(states).float().sum(-1),)
+            return (self.head(states.to(self.head.weight.dtype)).float().sum(-1),)
 
         found: Tensor = _by_part(values, (ids, positions), (places,), packed)[0]
         return found

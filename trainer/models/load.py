@@ -23,6 +23,7 @@ from rewardkit.errors import ConfigError, message_of
 from rewardkit.model_folders import model_folder
 from rewardkit.trainer.config.workers import DTYPE_NAMES, ModelConfig, has_adapter
 from rewardkit.trainer.models.heads import ValueModel, has_no_weights
+from rewardkit.trainer.models.quantised import keep_format, loading_arguments
 from rewardkit.trainer.models.shards import ShardPlaces, match, parameters_on_meta
 from rewardkit.trainer.models.value_head import read_value_head
 from rewardkit.trainer.models.vision import MODEL_TYPES
@@ -70,10 +71,16 @@ def load_model_config(path: str, options: ModelConfig | None = None) -> Any:
     changes = {k: v for k, v in options.override_config.items() if k != "attn_implementation"}
     quiet_transformers()
     try:
-        return AutoConfig.from_pretrained(path, trust_remote_code=options.trust_remote_code, **changes)
+        found = AutoConfig.from_pretrained(path, trust_remote_code=options.trust_remote_code, **changes)
     except Exception as error:  # a config class may raise any exception for invalid values
         changed = f" with override_config={changes}" if changes else ""
         raise ConfigError(f"cannot load a model from '{path}'{changed}: {message_of(error)}") from None
+    if options.quantization_config and getattr(found, "quantization_config", None):
+        raise ConfigError(
+            f"the weights in '{path}' are quantised already (quantization_config in config.json); use the "
+            "original model, whose weights rewardkit quantises"
+        )
+    return found
 
 
 def load_causal_lm(
@@ -102,7 +109,9 @@ def load_value_model(
     Args:
         say: Callback that receives a message about the value head in the folder, if there is one.
     """
-    return _with_value_head(_load(AutoModel, path, dtype, options), path, dtype, say)
+    body = _load(AutoModel, path, dtype, options)
+    quantised = options is not None and options.quantization_config
+    return _with_value_head(body, path, torch.float32 if quantised else dtype, say)
 
 
 def _with_value_head(body: Any, path: str, dtype: torch.dtype, say: Callable[[str], None]) -> ValueModel:
@@ -179,11 +188,17 @@ def _load(kind: Any, path: str, dtype: torch.dtype, options: ModelConfig | None)
     remote = options is not None and options.trust_remote_code
     try:
         model = (kind or language_model_class(config)).from_pretrained(
-            path, config=config, dtype=dtype, trust_remote_code=remote, **_attention(config)
+            path,
+            config=config,
+            dtype=dtype,
+            trust_remote_code=remote,
+            **_attention(config),
+            **loading_arguments(options, dtype),
         )
     except (OSError, ValueError) as error:
         raise ConfigError(f"cannot load a model from '{path}': {message_of(error)}") from None
-    return model.eval()
+    keep_format(model.eval())
+    return model
 
 
 def _attention(config: Any) -> dict[str, str]:

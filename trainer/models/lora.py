@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from rewardkit.errors import ConfigError, did_you_mean, reason_of
 from rewardkit.trainer.config.workers import ModelConfig
 from rewardkit.trainer.distributed import gathered
+from rewardkit.trainer.models.quantised import is_quantised, unquantised
 
 ADAPTER = "default"
 _SAVED = f".modules_to_save.{ADAPTER}."
@@ -47,7 +48,8 @@ def add_lora(model: Any, options: ModelConfig, *, weights: bool = True) -> None:
 
     Raises:
         ConfigError: peft is not installed, `target_modules` matches no layer or a layer that is not linear,
-            or the path does not contain an adapter that fits this model.
+            the path does not contain an adapter that fits this model, or the adapter trains weights that are
+            quantised.
     """
     try:
         from peft.tuners.lora import Linear, LoraLayer
@@ -61,6 +63,11 @@ def add_lora(model: Any, options: ModelConfig, *, weights: bool = True) -> None:
             f"found {options.target_modules!r}"
         )
     settings = adapter_settings(options)
+    if options.quantization_config and settings.modules_to_save:
+        raise ConfigError(
+            f"the adapter's modules_to_save={sorted(settings.modules_to_save)} trains weights that "
+            "quantization_config freezes; leave out one of the two"
+        )
     if settings.exclude_modules is None:
         settings.exclude_modules = _all_but_text(model)
     try:
@@ -71,6 +78,8 @@ def add_lora(model: Any, options: ModelConfig, *, weights: bool = True) -> None:
         raise ConfigError(f"target_modules={options.target_modules}: {reason_of(error)}") from None
     for name, layer in model.named_modules():
         if isinstance(layer, LoraLayer) and not isinstance(layer, Linear):
+            if options.quantization_config and is_quantised(getattr(layer.get_base_layer(), "weight", None)):
+                continue  # peft has its own class for these linear layers
             raise ConfigError(f"target_modules includes {name}, which is not a linear layer")
     for name, parameter in model.named_parameters():
         if parameter.requires_grad and not _is_of_adapter(name):
@@ -78,6 +87,8 @@ def add_lora(model: Any, options: ModelConfig, *, weights: bool = True) -> None:
                 f"override_lora_config={options.override_lora_config} would train {name}, which cannot be "
                 "merged into the model's weights; leave out the argument that causes this"
             )
+        if parameter.requires_grad and options.quantization_config:
+            parameter.data = parameter.data.float()  # the other weights are in the dtype of the computation
     drop_out(model, active=False)
     if weights and options.lora_adapter_path is not None:
         _load_adapter(model, Path(options.lora_adapter_path))
@@ -214,16 +225,20 @@ def adapters_off(model: nn.Module) -> Iterator[None]:
 
 
 def merged_tensors(model: nn.Module, gather: Callable[[Tensor], Tensor]) -> Iterator[tuple[str, Tensor]]:
-    """Yield the base model's parameters by name, as new tensors with the adapters merged into them."""
+    """Yield the base model's parameters by name, as new tensors with the adapters merged into them.
+
+    Quantised weights are yielded as the matrices that the model computes with, in the adapter's dtype.
+    """
     for name, parameter in model.named_parameters():
         owner, base, rest = name.rpartition(".base_layer.")
         if ".lora_" in name or _ORIGINAL in name:
             continue
-        weight = gather(parameter.detach())
+        weight = gather(unquantised(parameter))
         if base and rest == "weight":
             layer: Any = model.get_submodule(owner)
             down, up = (gather(m[ADAPTER].weight.detach()) for m in (layer.lora_A, layer.lora_B))
-            weight = weight + ((up @ down) * layer.scaling[ADAPTER]).to(weight.dtype)
+            added = (up @ down) * layer.scaling[ADAPTER]
+            weight = weight + (added if is_quantised(parameter) else added.to(weight.dtype))
         yield f"{owner}.{rest}" if base else name.replace(_SAVED, "."), weight
 
 

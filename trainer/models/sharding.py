@@ -29,6 +29,7 @@ from rewardkit.trainer.models.heads import PolicyModel, ValueModel
 from rewardkit.trainer.models.load import DTYPES
 from rewardkit.trainer.models.lora import merged_tensors
 from rewardkit.trainer.models.prepare import decoder_layers
+from rewardkit.trainer.models.quantised import has_quantised
 from rewardkit.trainer.models.shards import ShardPlaces, fill
 
 
@@ -37,14 +38,14 @@ def shard(model: nn.Module, world: World, config: FsdpConfig, places: ShardPlace
 
     Master weights keep their dtype. A causal language model is wrapped in a `PolicyModel`. If a single
     process computes in the dtype of its weights, the model is not sharded, because FSDP2 would copy all
-    weights in each forward and backward pass.
+    weights in each forward and backward pass. A quantised model is never sharded.
 
     Args:
         places: Locations of the weights if `model` is an outline. Each process reads only its own part.
     """
     if isinstance(model, PreTrainedModel):
         model = PolicyModel(model)
-    if _stays_whole(model, world, config):
+    if has_quantised(model) or _stays_whole(model, world, config):
         return _whole(model, world.device, places)
     mixed = config.mixed_precision
     settings: dict[str, Any] = {

@@ -13,6 +13,7 @@ from rewardkit.errors import ConfigError
 from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.checkpoint.export import classifier_names
 from rewardkit.trainer.checkpoint.save import ModelCard
+from rewardkit.trainer.config.workers import weights_dtype
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.models.load import (
     DTYPES,
@@ -93,7 +94,10 @@ def _open_scorer(config: RmConfig, world: World, total_steps: int) -> Scorer:
     engine = config.engine
     settings = actor_config(config)
     model, places = outline_value_model(
-        config.model.path, DTYPES[engine.model_dtype], config.model, say=lambda line: None
+        config.model.path,
+        DTYPES[weights_dtype(config.model, engine)],
+        config.model,
+        say=lambda line: None,
     )
     prepared = prepare(model, config.model, world.device, engine, sequence_parallel=sharing(config))
     return Scorer(

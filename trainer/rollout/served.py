@@ -114,6 +114,11 @@ def check(config: Config, processes: int) -> list[str]:
             f"{KEY}.lora_sync=adapter cannot send the weights of model.override_lora_config.modules_to_save, "
             f"because vLLM's adapters cannot contain them; set {KEY}.lora_sync=merge"
         )
+    if rollout.lora_sync == "adapter" and config.actor_rollout_ref.model.quantization_config:
+        raise ConfigError(
+            f"{KEY}.lora_sync=adapter would leave the servers the weights before "
+            f"actor_rollout_ref.model.quantization_config rounds them; set {KEY}.lora_sync=merge"
+        )
     _refuse_far_servers(rollout)
     check_sampling(config)
     notes = [*_waiting_versions(config), *check_quantization(config)]

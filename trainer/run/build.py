@@ -39,6 +39,7 @@ from rewardkit.trainer.config.workers import (
     computing_dtype,
     group_size,
     has_adapter,
+    weights_dtype,
 )
 from rewardkit.trainer.data import ALONE, PromptLoader, agent_names, file_list, load_rows, require_validation
 from rewardkit.trainer.distributed import World, device_of
@@ -55,6 +56,7 @@ from rewardkit.trainer.models.load import (
     unsharded_copy,
 )
 from rewardkit.trainer.models.prepare import prepare
+from rewardkit.trainer.models.quantised import without_quantization
 from rewardkit.trainer.models.sharding import shard
 from rewardkit.trainer.models.shards import ShardPlaces
 from rewardkit.trainer.models.vision import PictureBook, Vision, freeze_tower
@@ -324,10 +326,16 @@ def _open_policy(
     """Build actor, reference and engine. Reference and engine need the actor's model before sharding."""
     policy = config.actor_rollout_ref
     fsdp = policy.actor.fsdp_config
-    model, places = outline_causal_lm(policy.model.path, DTYPES[fsdp.model_dtype], policy.model)
+    dtype = DTYPES[weights_dtype(policy.model, fsdp)]
+    model, places = outline_causal_lm(policy.model.path, dtype, policy.model)
     generating = replace(policy, rollout=at_once(config, world.size))
+    described = model
+    if policy.model.quantization_config:
+        plain = without_quantization(policy.model)
+        generating = replace(generating, model=plain)
+        described, _ = outline_causal_lm(plain.path, dtype, plain)
     vision = None if data.book is None else data.book.vision
-    rollout = open_rollout(generating, world, model, tokenizer, vision)
+    rollout = open_rollout(generating, world, described, tokenizer, vision)
     eos_ids = _eos_ids(policy, model, tokenizer)
     referring = needs_reference(config)
     adapted = has_adapter(policy.model)
@@ -459,7 +467,9 @@ def _open_critic(config: Config, world: World, data: _Data) -> Critic | None:
         return None
     options = config.critic.model
     fsdp = config.critic.fsdp_config
-    model, places = outline_value_model(options.path, DTYPES[fsdp.model_dtype], options, say=world.say)
+    model, places = outline_value_model(
+        options.path, DTYPES[weights_dtype(options, fsdp)], options, say=world.say
+    )
     split = group_size(config.critic.ulysses_sequence_parallel_size, world.size)
     prepared = prepare(model, options, world.device, fsdp, sequence_parallel=split)
     prepared.book = data.book

@@ -26,6 +26,7 @@ from rewardkit.trainer.config.workers import (
 )
 from rewardkit.trainer.logging.logger import logger_choices, missing
 from rewardkit.trainer.models.lora import check_lora
+from rewardkit.trainer.models.quantised import check_quantization
 from rewardkit.trainer.rollout.engines import check_rollout
 from rewardkit.trainer.run.rules import REFUSED, SAID, check_rules
 from rewardkit.trainer.workers.optimizers import check_optimizer
@@ -217,9 +218,15 @@ def _check_optimizers(config: Config) -> None:
 
 
 def _check_adapters(config: Config) -> None:
-    check_lora("actor_rollout_ref.model", config.actor_rollout_ref.model)
+    policy = config.actor_rollout_ref
+    learning: dict[str, tuple[ModelConfig, str, FsdpConfig]] = {
+        "actor_rollout_ref.model": (policy.model, "actor_rollout_ref.actor", policy.actor.fsdp_config)
+    }
     if ESTIMATORS[config.algorithm.adv_estimator].critic:
-        check_lora("critic.model", config.critic.model)
+        learning["critic.model"] = (config.critic.model, "critic", config.critic.fsdp_config)
+    for key, (model, worker, fsdp) in learning.items():
+        check_lora(key, model)
+        check_quantization(key, model, f"{worker}.fsdp_config", fsdp, world_size(config))
 
 
 def check_device(config: RunConfig) -> None:

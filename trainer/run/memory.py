@@ -30,6 +30,8 @@ from rewardkit.trainer.rollout.engines import ENGINES
 GIB = 1 << 30
 KEPT_BYTES = 12
 """Bytes per trained parameter: the float32 weight and Adam's two moments."""
+QUANTISED_BYTES = 0.5 + 4 / 64
+"""Bytes per weight in 4 bits, with a float32 scale for each 64 weights."""
 USUAL_RANK = 64
 """Rank assumed for an adapter that is loaded from a folder. Adapters need little memory at any rank."""
 LEFT_WIDTHS = (8, 3, 4)
@@ -63,14 +65,15 @@ def estimate(config: Config) -> dict[str, float] | None:
     if shape is None or critic_shape is None:
         return None
     processes = world_size(config)
-    rank = policy.model.lora_rank or (USUAL_RANK if has_adapter(policy.model) else 0)
+    rank = _rank(policy.model)
     engine = ENGINES[policy.rollout.name].memory(config, shape, processes)
     phases = [{name: engine.pop(name) for name in ("cache",) if name in engine}]
     phases.append(_update(config, policy.actor, policy.model, shape, rank, processes))
-    needs = {"actor": _trained(shape, policy.actor.fsdp_config, rank) / processes}
+    needs = {"actor": _trained(shape, policy.model, policy.actor.fsdp_config, rank) / processes}
     if has_critic:
-        needs["critic"] = _trained(critic_shape, critic.fsdp_config, 0) / processes
-        phases.append(_update(config, critic, critic.model, critic_shape, 0, processes))
+        critic_rank = _rank(critic.model)
+        needs["critic"] = _trained(critic_shape, critic.model, critic.fsdp_config, critic_rank) / processes
+        phases.append(_update(config, critic, critic.model, critic_shape, critic_rank, processes))
     if needs_reference(config) and not rank and not offloads(policy.ref.fsdp_config):
         needs["reference"] = 4.0 * shape.parameters / processes
     if config.distillation.enabled:
@@ -171,11 +174,24 @@ def device_bytes(config: Config) -> int | None:
     return total_bytes() // config.trainer.n_gpus_per_node
 
 
-def _trained(shape: Shape, fsdp: FsdpConfig, lora_rank: int) -> float:
+def _rank(model: ModelConfig) -> int:
+    """Return the rank of the model's adapter, or 0 if it has none."""
+    return model.lora_rank or (USUAL_RANK if has_adapter(model) else 0)
+
+
+def _trained(shape: Shape, model: ModelConfig, fsdp: FsdpConfig, lora_rank: int) -> float:
     """Return the bytes that a trained model needs during the whole run, summed over all processes."""
     kept = KEPT_BYTES - 8 * fsdp.optimizer_offload - 4 * offloads(fsdp)
-    frozen = shape.parameters if lora_rank and not offloads(fsdp) else 0
-    return float(_learning(shape, lora_rank) * kept + 4 * frozen)
+    frozen = _frozen(shape, model, fsdp) if lora_rank and not offloads(fsdp) else 0
+    return float(_learning(shape, lora_rank) * kept + frozen)
+
+
+def _frozen(shape: Shape, model: ModelConfig, fsdp: FsdpConfig) -> float:
+    """Return the bytes of frozen weights. Embedding and output layer are not quantised."""
+    if not model.quantization_config:
+        return 4.0 * shape.parameters
+    ends = (1 if shape.tied else 2) * shape.vocabulary * shape.hidden
+    return QUANTISED_BYTES * (shape.parameters - ends) + _bytes(computing_dtype(fsdp)) * ends
 
 
 def _learning(shape: Shape, lora_rank: int) -> int:
@@ -215,7 +231,7 @@ def _update(
         kept = width * tokens * shape.hidden * shape.layers + layer
     logits = 4.0 * LOGIT_COPIES * min(responses * shape.vocabulary, CHUNK_ELEMENTS) if of_policy else 0.0
     begin = kept + logits
-    alone = may_stay_whole(fsdp, processes)
+    alone = bool(model.quantization_config) or may_stay_whole(fsdp, processes)
     last = 0.0 if lora_rank else _of_embedding(shape, width, of_policy=of_policy, alone=alone)
     end = max(layer - embedding / processes, last)
     parts = {"gradients": gradients, "activations": max(begin, end) if several else end}

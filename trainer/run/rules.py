@@ -44,6 +44,12 @@ def needing_packages(models: Callable[[Any], Sequence[ModelConfig]]) -> tuple[Ru
             lambda c: any(model.use_liger for model in models(c)) and find_spec("liger_kernel") is None,
             "use_liger=true needs liger-kernel: pip install liger-kernel",
         ),
+        (
+            lambda c: (
+                any(model.quantization_config for model in models(c)) and find_spec("bitsandbytes") is None
+            ),
+            "quantization_config needs bitsandbytes: pip install bitsandbytes",
+        ),
     )
 
 

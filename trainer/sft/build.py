@@ -21,7 +21,7 @@ from rewardkit.trainer.batch import Batch
 from rewardkit.trainer.checkpoint.find import find_checkpoint
 from rewardkit.trainer.checkpoint.save import Checkpoints, Learned, ModelCard, check_fits, open_folder
 from rewardkit.trainer.config.root import TrainerConfig, world_size
-from rewardkit.trainer.config.workers import ActorConfig
+from rewardkit.trainer.config.workers import ActorConfig, weights_dtype
 from rewardkit.trainer.data import ALONE, PromptLoader, require_validation
 from rewardkit.trainer.distributed import World, device_of
 from rewardkit.trainer.feed import Feed
@@ -215,7 +215,9 @@ def open_policy(
 ) -> Actor:
     """Load the language model to train on rows of so many sequences. The loss is -A log p."""
     engine = config.engine
-    model, places = outline_causal_lm(config.model.path, DTYPES[engine.model_dtype], config.model)
+    model, places = outline_causal_lm(
+        config.model.path, DTYPES[weights_dtype(config.model, engine)], config.model
+    )
     prepared = prepare(model, config.model, world.device, engine, sequence_parallel=sharing(config))
     return Actor(
         shard(prepared, world, engine, places),

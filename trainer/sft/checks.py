@@ -12,6 +12,7 @@ from rewardkit.trainer.config.root import world_size
 from rewardkit.trainer.config.workers import group_size
 from rewardkit.trainer.data import file_list
 from rewardkit.trainer.models.lora import check_lora
+from rewardkit.trainer.models.quantised import check_quantization
 from rewardkit.trainer.run.checks import Check, check_device, check_loggers, check_sharding, note_contents
 from rewardkit.trainer.run.preflight import check_adapter, check_output, check_resume
 from rewardkit.trainer.run.rules import Rule, check_rules, needing_packages
@@ -86,6 +87,10 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("sharding", lambda c: check_sharding("engine", c.engine, world_size(c))),
     ("optimizer", lambda c: check_optimizer("optim", c.optim)),
     ("arguments of the adapter", lambda c: check_lora("model", c.model)),
+    (
+        "quantisation",
+        lambda c: check_quantization("model", c.model, "engine", c.engine, world_size(c)),
+    ),
     ("loggers", check_loggers),
     (
         "contents of checkpoints",

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 from tests.trainer.checkpoint.crash_runs import in_second
 from tests.trainer.forking import fork_ranks
+from tests.trainer.sft.sft_runs import QLORA
 
 STEPS = 4
 
@@ -44,6 +46,8 @@ def main(folder: Path) -> None:
             f"{stage}_two": run(folder, stage, f"{stage}_two", size=2),
             f"{stage}_lora": run(folder, stage, f"{stage}_lora", "model.lora_rank=4"),
         }
+        if find_spec("bitsandbytes") is not None:
+            codes[f"{stage}_quantised"] = run(folder, stage, f"{stage}_quantised", *QLORA)
     (folder / "codes.json").write_text(json.dumps(codes))
 
 

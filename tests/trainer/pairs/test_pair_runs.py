@@ -8,6 +8,7 @@ import json
 import math
 import shutil
 import signal
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,10 @@ from tests.trainer.running import run_module
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1_800)]
 BOUND = 1e-6
+QUANTISED = pytest.param(
+    "quantised",
+    marks=pytest.mark.skipif(find_spec("bitsandbytes") is None, reason="pip install bitsandbytes"),
+)
 STAGES = ("rm", "dpo")
 PAIRS = [
     {"prompt": question, "chosen": f"{'so ' * (i % 5)}{i}", "rejected": f"{i % 7} or{' or' * (i % 3)} {i}"}
@@ -90,7 +95,7 @@ def test_two_processes_have_the_losses_and_the_figures_of_one(runs: Path, stage:
 
 
 @pytest.mark.parametrize("stage", STAGES)
-@pytest.mark.parametrize("kind", ["whole", "lora"])
+@pytest.mark.parametrize("kind", ["whole", "lora", QUANTISED])
 def test_the_first_loss_is_log_2_and_the_following_are_lower(runs: Path, stage: str, kind: str) -> None:
     steps = [line for line in log(runs / f"{stage}_{kind}") if "train/loss" in line]
     assert steps[0]["train/loss"] == pytest.approx(math.log(2), abs=BOUND)
@@ -99,7 +104,7 @@ def test_the_first_loss_is_log_2_and_the_following_are_lower(runs: Path, stage: 
     assert steps[-1]["val/margin"] > 0
 
 
-@pytest.mark.parametrize("kind", ["whole", "lora"])
+@pytest.mark.parametrize("kind", ["whole", "lora", QUANTISED])
 def test_an_exported_reward_model_has_the_scores_of_training(runs: Path, kind: str, tmp_path: Path) -> None:
     run = runs / f"rm_{kind}"
     assert cli(["export", str(run), str(tmp_path / "out")]) == 0

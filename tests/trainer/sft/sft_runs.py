@@ -7,10 +7,18 @@ from __future__ import annotations
 
 import json
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 from tests.trainer.checkpoint.crash_runs import in_second
 from tests.trainer.forking import fork_ranks
+
+QLORA = (
+    "model.lora_rank=4",
+    "model.quantization_config={load_in_4bit: true, bnb_4bit_quant_type: nf4}",
+    "engine.dtype=float32",
+)
+"""Settings of a run with an adapter on weights in 4 bits. It needs bitsandbytes."""
 
 
 def run(folder: Path, name: str, *more: str, size: int = 1, killed: bool = False) -> list[int]:
@@ -42,6 +50,8 @@ def main(folder: Path) -> None:
         "lora": run(folder, "lora", "model.lora_rank=4"),
         "diverged": run(folder, "diverged", "optim.lr=1e38"),
     }
+    if find_spec("bitsandbytes") is not None:
+        codes["quantised"] = run(folder, "quantised", *QLORA)
     (folder / "codes.json").write_text(json.dumps(codes))
 
 
