@@ -99,7 +99,7 @@ _FEW = 3
 
 
 def _share_interval(groups: Sequence[Sequence[float]], mean: float, error: float) -> tuple[float, float]:
-    """Return Wilson's interval for the number of independent observations that would have this standard error.
+    """Return Wilson's interval for the number of independent observations with the same standard error.
 
     If the values do not vary, each prompt counts as one observation. If few prompts have the rarer outcome,
     the standard error depends mostly on them, so that more observations than prompts count only in part.

@@ -238,6 +238,7 @@ def merged_tensors(model: nn.Module, gather: Callable[[Tensor], Tensor]) -> Iter
             layer: Any = model.get_submodule(owner)
             down, up = (gather(m[ADAPTER].weight.detach()) for m in (layer.lora_A, layer.lora_B))
             added = (up @ down) * layer.scaling[ADAPTER]
+            added = added.T if layer.fan_in_fan_out else added  # `Conv1D` stores its weight transposed
             weight = weight + (added if is_quantised(parameter) else added.to(weight.dtype))
         yield f"{owner}.{rest}" if base else name.replace(_SAVED, "."), weight
 

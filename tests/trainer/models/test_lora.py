@@ -14,6 +14,7 @@ torch = pytest.importorskip("torch")
 peft = pytest.importorskip("peft", reason="adapters need peft: pip install 'rewardkit[train]'")
 
 from safetensors.torch import load_file, save_file
+from transformers import GPT2Config, GPT2LMHeadModel
 
 from rewardkit.errors import ConfigError
 from rewardkit.trainer.batch import Batch
@@ -42,6 +43,21 @@ def adapted(model: Any) -> Any:
             if ".lora_B." in name:
                 torch.nn.init.normal_(parameter, std=0.1, generator=torch.Generator().manual_seed(1))
     return made
+
+
+def test_weights_that_are_stored_transposed_are_merged_as_peft_does(world: World) -> None:
+    sizes: dict[str, int] = {"n_layer": 1, "n_embd": 16, "n_head": 2, "vocab_size": 32, "n_positions": 32}
+    made = prepare(GPT2LMHeadModel(GPT2Config(**sizes)).eval(), LORA, CPU, FSDP)
+    with torch.no_grad():
+        for name, parameter in made.named_parameters():
+            if ".lora_B." in name:
+                torch.nn.init.normal_(parameter, generator=torch.Generator().manual_seed(1))
+    streamed = dict(full_tensors(made))
+    layers = {name: m for name, m in made.body.named_modules() if hasattr(m, "merge")}
+    assert len(layers) == 4
+    for name, layer in layers.items():
+        layer.merge()
+        assert_same(streamed[f"{name}.weight"], layer.base_layer.weight.detach(), said=name)
 
 
 @pytest.mark.usefixtures("float64")
