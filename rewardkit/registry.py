@@ -305,9 +305,12 @@ class Registry:
             data_source: Data source that has no reward.
             suggest: True to search for similar names, which takes up to a millisecond.
         """
-        known = sorted({*self._exact, *self._globs}) if suggest else ()
-        hint = did_you_mean(data_source, known) or f"; see {self.listed_at}"
+        hint = (self.similar_to(data_source) if suggest else "") or f"; see {self.listed_at}"
         return UnknownDataSourceError(f"no reward is registered for data source '{data_source:.60}'{hint}")
+
+    def similar_to(self, data_source: str) -> str:
+        """Return a text that suggests similar data sources, or "" if there are none."""
+        return did_you_mean(data_source, sorted({*self._exact, *self._globs}))
 
     def find(self, data_source: str) -> Reward | None:
         """Return the reward for a data source as `resolve` does, or None if there is no such reward."""

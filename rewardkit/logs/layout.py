@@ -185,6 +185,8 @@ def layout_of(file: RowFile, options: ReadOptions, *, guess: bool = True) -> Row
     told = layout.data_source or _source_told(layout, kind, file, fields, rows)
     layout = replace(layout, data_source=told)
     found = TrialResult()
+    if options.to_score and kind is None and told is None and fields is not None:
+        _refuse_misspelled(fields.data_source, file)
     if options.to_score and not _is_plain(layout, options):
         found = _tried(layout, kind, options, rows)
         if found.taken is None and kind is not None and (fields is None or fields.response is None):
@@ -327,6 +329,16 @@ def _source_told(
         source = source_of_task(task[1])
         return source if source is not None and is_data_source(source) else None
     return "choice" if is_multiple_choice(rows, layout.names) else None
+
+
+def _refuse_misspelled(source: Any, file: RowFile) -> None:
+    """Refuse a data source without a reward if its name is similar to another one. A trial would ignore it.
+
+    Raises:
+        UnknownDataSourceError: The name is similar to that of a data source with a reward.
+    """
+    if isinstance(source, str) and not is_data_source(source) and REGISTRY.similar_to(source):
+        raise UnknownDataSourceError(f"{file.source.path}: {REGISTRY.unknown(source)}")
 
 
 def _holds_response(row: RawRow, name: str | None) -> bool:

@@ -395,15 +395,15 @@ def _rated(
 
 
 def _sources(trial: Trial, asked: Sequence[_Response], scorer: Scorer, *, is_told: bool) -> list[str | None]:
-    """Return the data sources to try. None stands for the data source in each row."""
-    if trial.source:
+    """Return the data sources to try. None stands for each row's data source, which is never replaced."""
+    if trial.source or is_told:
         return [trial.source]
-    sources = REGISTRY.readings()
+    sources: list[str | None] = [*REGISTRY.readings()]
     if 2 * sum(bool(_MATHEMATICAL & {*one.sample.ground_truth}) for one in asked) < len(asked):
         marks = scorer.score_batch([_under(_ROUNDED, source) for source in sources])
         last = {source for source, score in zip(sources, marks, strict=True) if is_right(score)}
-        sources.sort(key=lambda source: (":" in source, source in last))
-    return [None, *sources] if is_told else [*sources]
+        sources.sort(key=lambda source: (":" in (source or ""), source in last))
+    return sources
 
 
 _ROUNDED = Sample("", "\\boxed{0.3333}", "1/3")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from rewardkit import Scorer
 from rewardkit.cli import run
-from rewardkit.errors import InputError, with_columns
+from rewardkit.errors import InputError, RewardkitError, with_columns
 from rewardkit.files.inputs import find_inputs
 from rewardkit.logs.candidates import verdicts_of
 from rewardkit.logs.reader import opened
@@ -136,6 +136,28 @@ def test_a_data_source_that_the_user_names_is_kept_and_compared(tmp_path: Path) 
     path = write(tmp_path / "log.jsonl", rows)
     note = note_of(path, ReadOptions(data_source="gsm8k"))
     assert "gsm8k: agrees with 'score' in 2 of 4" in note
+
+
+def test_the_data_source_that_the_rows_name_is_kept_though_another_reward_pays_more(tmp_path: Path) -> None:
+    said = [f"\\boxed{{{i}}}" if i % 2 else str(i) for i in range(12)]
+    rows = [
+        {"prompt": "?", "ground_truth": str(i), "data_source": "exact", "txt": text}
+        for i, text in enumerate(said)
+    ]
+    out = tmp_path / "out.jsonl"
+    with Scorer(workers=1) as scorer:
+        score_file(put(tmp_path / "log", rows), out, scorer=scorer)
+    scored = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [(one["data_source"], one["score"]) for one in scored] == [("exact", 1.0), ("exact", 0.0)] * 6
+
+
+@pytest.mark.parametrize("source", ["gms8k", "mth"])
+def test_a_misspelled_data_source_is_refused_and_not_guessed(source: str, tmp_path: Path) -> None:
+    rows = [
+        {"question": "1?", "answer": str(i), "data_source": source, "output": f"#### {i}"} for i in range(12)
+    ]
+    with pytest.raises(RewardkitError, match="did you mean"):
+        note_of(put(tmp_path / "log", rows))
 
 
 def test_the_column_of_the_data_source_that_the_user_names_is_kept_in_a_known_log(tmp_path: Path) -> None:
