@@ -109,15 +109,16 @@ def group_metrics(groups: Sequence[Sequence[Score]]) -> dict[str, float]:
     Returns:
         `reward/mean@n`, `acc/mean@n` and `<part>/mean@n` are means over all responses, where n is the size of
         the largest group. `reward/best@k`, `acc/pass@k` and `acc/maj@k` for k = 2, 4, ... and n are means
-        over the prompts that have k responses. `acc` is present only if the reward reports correctness, and
-        `maj` only if the reward extracts answers.
+        over the prompts that have k responses. `acc` is present only if the reward reports correctness of all
+        responses, and `maj` only if the reward extracts answers.
     """
     n = max((len(group) for group in groups), default=0)
     found: dict[str, list[float]] = defaultdict(list)
     named = names_answers((one.extracted, bool(one.correct)) for group in groups for one in group if one.ok)
+    decides = all(one.correct is not None for group in groups for one in group if one.ok)
     for group in groups:
         scored = [score for score in group if score.ok]
-        votes = [(score.extracted, score.correct) for score in scored if score.correct is not None]
+        votes = [(score.extracted, bool(score.correct)) for score in scored if decides]
         for score in scored:
             found[f"reward/mean@{n}"].append(score.score)
             for part, value in score.parts.items():

@@ -186,11 +186,24 @@ def grouped(responses: Iterable[ScoredResponse]) -> Groups:
 
     The key of a prompt contains the ground truth only in this case. Files with corrected or missing ground
     truths can therefore still be compared prompt by prompt.
+
+    If the reward decided only some responses of a data source as right or wrong, these verdicts are dropped,
+    because their mean would be no accuracy.
     """
     groups: Groups = {}
     for one in responses:
         groups.setdefault(one.data_source, {}).setdefault(one.prompt, []).append(one)
-    return {source: _problems(prompts) for source, prompts in groups.items()}
+    return {source: _problems(_wholly_decided(prompts)) for source, prompts in groups.items()}
+
+
+def _wholly_decided(prompts: dict[str, list[ScoredResponse]]) -> dict[str, list[ScoredResponse]]:
+    verdicts = {one.correct for group in prompts.values() for one in group if one.ok}
+    if None not in verdicts or len(verdicts) == 1:
+        return prompts
+    return {
+        prompt: [msgspec.structs.replace(one, correct=None) for one in group]
+        for prompt, group in prompts.items()
+    }
 
 
 def _problems(prompts: dict[str, list[ScoredResponse]]) -> dict[str, list[ScoredResponse]]:

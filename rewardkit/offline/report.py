@@ -100,8 +100,8 @@ class SourceReport(msgspec.Struct):
 
     @property
     def accuracy(self) -> float | None:
-        """Fraction of scored samples that are correct, or None if the reward does not report correctness."""
-        return _ratio(self.correct, self.scored_correct)
+        """Fraction of scored samples that are correct, or None if the reward does not report it for all."""
+        return _ratio(self.correct, self.scored_correct) if self.scored_correct == self.scored else None
 
     @property
     def format_rate(self) -> float | None:

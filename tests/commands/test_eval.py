@@ -52,6 +52,29 @@ def test_responses_become_figures_by_hand(responses: Path, capsys: pytest.Captur
     assert at_two["pass^k"] == pytest.approx(0.25)
 
 
+def test_a_reward_that_decides_only_some_responses_has_no_accuracy(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reward = tmp_path / "own.py"
+    reward.write_text(
+        "from rewardkit import reward\n@reward('own/partly', on_exception=0)\n"
+        "def own(sample):\n    return 1.0 / len(sample.response)\n"
+    )
+    rows = [
+        {"data_source": "own/partly", "prompt": f"p{i}", "response": "a" * (i > 1), "ground_truth": "x"}
+        for i in range(8)
+    ]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert run(["score", str(path), "--reward", str(reward), "--json"]) == 0
+    of_score = json.loads(capsys.readouterr().out)
+    assert '"accuracy": null' in json.dumps(of_score)
+    scored = tmp_path / "rows.scored.jsonl"
+    found = evaluated(capsys, scored)["own/partly"]
+    assert (found["accuracy"], found["solved"], found["score"]["mean"]) == (None, 0, 0.75)
+    assert run(["eval", str(scored), "--fail-under", "0.5"]) == 0
+
+
 def test_no_interval_reaches_beyond_what_scores_within_0_and_1_can_have_as_their_mean(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
