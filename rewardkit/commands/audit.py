@@ -79,7 +79,8 @@ from rewardkit.scoring.scorer import Scorer
     "--fail-over",
     type=NOT_NEGATIVE,
     metavar="SHARE",
-    help="Exit with code 1 if more than this share of the reward can be earned above chance, such as 0.2.",
+    help="Exit with code 1 if more than this share of the reward can be earned above chance, such as 0.2, or "
+    "if a data source was not measured completely.",
 )
 @click.option("--html", "page", type=OutputFile(), help="Write a page with every response that is paid.")
 @click.option(
@@ -174,7 +175,18 @@ def command(
         click.echo(json.dumps({"above_chance": audit.above_chance, **audit.as_dict(), **listed}, indent=2))
     else:
         _print(audit, suspicions, page)
-    return int(fail_over is not None and audit.above_chance > fail_over)
+    return int(fail_over is not None and not _is_passed(audit, fail_over))
+
+
+def _is_passed(audit: Audit, fail_over: float) -> bool:
+    """Return True if all data sources were measured, and none pays more than `fail_over` above chance."""
+    unknown = [source for source in audit.sources if source.problem or source.late]
+    for source in unknown:
+        why = source.problem or "the time limit ended before all layers were done; raise --seconds"
+        err.print(
+            f"--fail-over: {source.data_source} was not measured: {why}", soft_wrap=True, highlight=False
+        )
+    return not unknown and audit.above_chance <= fail_over
 
 
 def _print(audit: Audit, suspicions: Sequence[Suspicion] | None, page: Path | None) -> None:

@@ -80,16 +80,21 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Fall:
-    """Significant drop in the truth during which the score rose. Values are means over windows."""
+    """Significant drop in the truth during which the score rose."""
 
     since: int
-    """Last step before the drop."""
+    """Step before the drop at which the truth was highest."""
     size: float
-    """Size of the drop, in standard deviations of the truth between prompts."""
+    """Size of the drop between two windows of measurements, in standard deviations of the truth between
+    prompts."""
     truth_before: float
+    """Truth at the step `since`."""
     truth_now: float
+    """Mean truth of the latest window."""
     score_before: float
+    """Score at the step `since`."""
     score_now: float
+    """Mean score of the latest window."""
 
 
 class TruthCurve:
@@ -117,10 +122,15 @@ class TruthCurve:
         measurements = sum(point.measurements for point in self.points)
         limit = _LIMIT + 2 * math.log(max(measurements, 1))
         fall, z = max(self._falls(), key=lambda found: found[1], default=(None, 0.0))
-        return fall if z * z >= limit else None
+        if fall is None or z * z < limit:
+            return None
+        earlier = (one for one in self.points if one.step <= fall.since and one.score < fall.score_now)
+        best = max(earlier, key=lambda one: (one.truth, one.step))
+        return replace(fall, since=best.step, truth_before=best.truth, score_before=best.score)
 
     def _falls(self) -> Iterator[tuple[Fall, float]]:
-        """Yield each drop between two windows, with its size in standard errors."""
+        """Yield each drop between two windows, with its size in standard errors. Values are means of the
+        windows, and `since` is the last step before the drop."""
         points, n = self.points, len(self.points)
         truths, scores, variances = (
             [0.0, *accumulate(values)]

@@ -45,6 +45,17 @@ def test_a_hole_fails_the_gate_and_stands_on_the_page(prompts: Path, tmp_path: P
         assert all(payment["share"] > 0.2 for payment in hole["payments"])
 
 
+def test_a_gate_does_not_pass_what_was_not_measured(prompts: Path, tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "slow.py").write_text(
+        "import time\ndef score(solution_str, ground_truth):\n    time.sleep(0.03)\n"
+        "    return float(f'#### {ground_truth}' in solution_str)\n"
+    )
+    words = ["audit", str(prompts), "--reward", f"{tmp_path}/slow.py:score", "--seconds", "4"]
+    assert run(words) == 0
+    assert run([*words, "--fail-over", "0.9"]) == 1
+    assert "was not measured" in capsys.readouterr().err
+
+
 def test_the_shortest_three_responses_stand_under_a_mark(
     prompts: Path, tmp_path: Path, capsys: Capture
 ) -> None:

@@ -157,9 +157,9 @@ def test_a_truth_that_falls_while_the_score_rises_alarms_with_its_step() -> None
         )
         alarms.look({"training/global_step": step + 1.0, "overoptimization/score": score})  # not validated
     assert [list(one) for one in said] == [[], [], [], ["overoptimization"], []]
-    assert "after step 15, gsm8k fell from" in said[3]["overoptimization"]
+    assert "after step 10, gsm8k fell from" in said[3]["overoptimization"]
     assert (
-        alarms.metrics()["overoptimization/since"] == 15 and alarms.metrics()["alarm/overoptimization"] == 1
+        alarms.metrics()["overoptimization/since"] == 10 and alarms.metrics()["alarm/overoptimization"] == 1
     )
 
 
