@@ -1,4 +1,4 @@
-"""Progress of a scoring run on disk: results of finished chunks, paid scores, and the run's fingerprint.
+"""Progress of a scoring run on disk: results of finished chunks, scores of others, and the run's fingerprint.
 
 The folder `.NAME.progress` beside the output exists during a run and remains after an interrupted run.
 """
@@ -18,7 +18,7 @@ from rewardkit.offline.chunk import ChunkResult
 from rewardkit.types import Score
 
 _results = msgspec.msgpack.Decoder(ChunkResult)
-_paid = msgspec.msgpack.Decoder(list[Score | None])
+_scores = msgspec.msgpack.Decoder(list[Score | None])
 
 
 class Progress:
@@ -68,15 +68,15 @@ class Progress:
         with published(self._path(index)) as file:
             file.write(msgspec.msgpack.encode(result))
 
-    def save_paid(self, index: int, scores: list[Score | None]) -> None:
-        """Save the scores of a chunk in which a judge's budget was spent, with None for missing scores."""
-        with published(self._path(index, "paid")) as file:
+    def save_scores(self, index: int, scores: list[Score | None]) -> None:
+        """Save the scores of a chunk that is not finished, with None for missing scores."""
+        with published(self._path(index, "scores")) as file:
             file.write(msgspec.msgpack.encode(scores))
 
-    def load_paid(self, index: int) -> list[Score | None] | None:
-        """Return the scores that `save_paid` saved, or None if there are none."""
-        path = self._path(index, "paid")
-        return _paid.decode(path.read_bytes()) if path.exists() else None
+    def load_scores(self, index: int) -> list[Score | None] | None:
+        """Return the scores that `save_scores` saved, or None if there are none."""
+        path = self._path(index, "scores")
+        return _scores.decode(path.read_bytes()) if path.exists() else None
 
     def __enter__(self) -> Progress:
         return self
@@ -84,7 +84,7 @@ class Progress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Delete the folder if the run is complete or no chunk is finished. Otherwise keep it."""
+        """Delete the folder if the run is complete or has no scores. Otherwise keep it."""
         if kind is None or not any(self.folder.glob("*.msgpack")):
             shutil.rmtree(self.folder)
 

@@ -235,8 +235,8 @@ class _ScoringChunk:
     records: Records
     done: ChunkResult | None = None
     """Result from an earlier run, or None."""
-    paid: list[Score | None] | None = None
-    """Scores from an earlier run in which a judge's budget was spent before all samples were scored."""
+    before: list[Score | None] | None = None
+    """Scores from an earlier run that ended before all samples were scored."""
     future: Future[ChunkResult | None] | None = None
     batch: SampleBatch | None = None
     pending: Pending | None = None
@@ -448,13 +448,17 @@ class _FileRun:
                 if progress is not None and progress.has(chunk.index):
                     chunk.done = progress.load(chunk.index)
                 else:
-                    chunk.paid = progress.load_paid(chunk.index) if progress is not None else None
+                    chunk.before = progress.load_scores(chunk.index) if progress is not None else None
                     self._start(chunk)
                 waiting.append(chunk)
                 if len(waiting) > self.workers.size:
                     yield self._finish(waiting.popleft(), progress)
             while waiting:
                 yield self._finish(waiting.popleft(), progress)
+        except (KeyboardInterrupt, GeneratorExit):
+            for chunk in waiting:
+                _keep(chunk, progress)
+            raise
         except BudgetSpentError:
             for chunk in waiting:
                 with contextlib.suppress(RewardkitError):  # keep the paid scores of the chunks in flight
@@ -474,7 +478,7 @@ class _FileRun:
                 index += 1
 
     def _start(self, chunk: _ScoringChunk) -> None:
-        if self.setups is not None and chunk.records.damaged is None and chunk.paid is None:
+        if self.setups is not None and chunk.records.damaged is None and chunk.before is None:
             chunk.future = self._by_excerpts(chunk) or self.workers.submit(
                 self.setups[chunk.file], chunk.records
             )
@@ -496,7 +500,7 @@ class _FileRun:
 
     def _batch(self, chunk: _ScoringChunk) -> SampleBatch:
         batch = to_batch(chunk.records, self.files[chunk.file][1], self.reads)
-        for i, score in enumerate(chunk.paid or ()):
+        for i, score in enumerate(chunk.before or ()):
             if score is not None:
                 batch.samples[i] = msgspec.structs.replace(batch.samples[i], known=score)
         mark_unknown_sources(batch, self.settings.scorer.check)
@@ -513,7 +517,12 @@ class _FileRun:
             ):  # The worker died or found an unknown data source.
                 chunk.batch = self._batch(chunk)
                 chunk.pending = self.settings.scorer.submit(chunk.batch.usable)
-            result = finish(chunk.batch, chunk.pending.wait(), layout, self.output)
+            try:
+                scores = chunk.pending.wait()
+            except KeyboardInterrupt:
+                _keep(chunk, progress)
+                raise
+            result = finish(chunk.batch, scores, layout, self.output)
         if result.bad and self.settings.bad_rows == "fail":
             row, why = result.bad[0]
             path = self.files[chunk.file][0].source.path
@@ -523,7 +532,7 @@ class _FileRun:
             )
         if result.paid is not None:
             if progress is not None:
-                progress.save_paid(chunk.index, result.paid)
+                progress.save_scores(chunk.index, result.paid)
             raise BudgetSpentError(
                 f"{result.why_unpaid}; all scores so far are kept: "
                 "pass --resume to continue with a new budget"
@@ -538,6 +547,17 @@ class _FileRun:
         path = self.files[chunk.file][0].source.path
         room = TOLD - len(self.report.bad_rows)
         self.report.bad_rows += [f"{path}, row {row}: {why}" for row, why in result.bad[:room]]
+
+
+def _keep(chunk: _ScoringChunk, progress: Progress | None) -> None:
+    """Save the available scores of an interrupted chunk. Failures are not saved, but scored again."""
+    if progress is None or chunk.batch is None or chunk.pending is None:
+        return
+    found = [score if score is not None and score.ok else None for score in chunk.pending.cancel()]
+    if any(found):
+        rest = iter(found)
+        known = (sample.known for sample in chunk.batch.samples)
+        progress.save_scores(chunk.index, [next(rest) if score is None else score for score in known])
 
 
 def _is_inline(reward: Reward) -> bool:

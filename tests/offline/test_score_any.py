@@ -8,6 +8,7 @@ import json
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -401,6 +402,33 @@ def test_an_interrupt_says_how_to_go_on(tmp_path: Path) -> None:
     assert run([*words, "--out", str(out), "--resume"]) == 0
     assert run([*words, "--out", str(tmp_path / "unbroken.jsonl")]) == 0
     assert out.read_bytes() == (tmp_path / "unbroken.jsonl").read_bytes()
+
+
+def test_an_interrupt_keeps_every_score_of_a_small_file(tmp_path: Path) -> None:
+    calls, hold = tmp_path / "calls", tmp_path / "hold"
+    (tmp_path / "slow.py").write_text(
+        "import time\nfrom pathlib import Path\nfrom rewardkit import reward\n"
+        "@reward('own/slow')\ndef slow(sample):\n"
+        f"    with open({str(calls)!r}, 'a') as file: file.write(sample.response + '\\n')\n"
+        f"    while sample.response == 'r5' and Path({str(hold)!r}).exists(): time.sleep(0.05)\n"
+        "    return float(len(sample.response))\n"
+    )
+    rows = [
+        {"data_source": "own/slow", "prompt": "p", "response": f"r{i}", "ground_truth": "x"} for i in range(8)
+    ]
+    path, out = write(tmp_path / "in.jsonl", rows), tmp_path / "out.jsonl"
+    words = ["score", str(path), "--reward", str(tmp_path / "slow.py"), "--workers", "1", "--out", str(out)]
+    hold.touch()
+    running = subprocess.Popen([sys.executable, "-m", "rewardkit", *words], stderr=subprocess.PIPE, text=True)
+    until(lambda: calls.exists() and "r5" in calls.read_text())
+    time.sleep(0.5)  # the scores before it arrive
+    running.send_signal(signal.SIGINT)
+    assert "--resume" in running.communicate()[1]
+    hold.unlink()
+    assert run([*words, "--resume"]) == 0
+    assert sorted(calls.read_text().split()) == sorted([*(f"r{i}" for i in range(8)), "r5"])
+    assert [json.loads(line)["score"] for line in out.read_text().splitlines()] == [2.0] * 8
+    assert not (tmp_path / ".out.jsonl.progress").exists()
 
 
 @pytest.mark.slow
