@@ -79,8 +79,8 @@ from rewardkit.scoring.scorer import Scorer
     "--fail-over",
     type=NOT_NEGATIVE,
     metavar="SHARE",
-    help="Exit with code 1 if more than this share of the reward can be earned above chance, such as 0.2, or "
-    "if a data source was not measured completely.",
+    help="Exit with code 1 if more than this share can be earned above chance, such as 0.2, or if the audit "
+    "is incomplete.",
 )
 @click.option("--html", "page", type=OutputFile(), help="Write a page with every response that is paid.")
 @click.option(
@@ -112,7 +112,7 @@ def command(
 ) -> int:
     """Measure what the rewards of FILE pay to a policy that does not solve the tasks.
 
-    The audit needs no model. For each data source, it prints shares of the reward:
+    Without a model, it prints shares of the reward of each data source:
 
     \b
     chance        rows with the most frequent ground truth

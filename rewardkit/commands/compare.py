@@ -151,7 +151,8 @@ def _print_flips(console: Console, what: str, flips: list[PromptFlip], limit: in
     if not flips or not limit:
         return
     console.print(
-        f"\n[bold]{len(flips)} prompts {what}[/bold]" + ("" if len(flips) <= limit else f", {limit} shown")
+        f"\n[bold]{len(flips)} prompt{'s' * (len(flips) > 1)} {what}[/bold]"
+        + ("" if len(flips) <= limit else f", {limit} shown")
     )
     for flip in sorted(flips, key=lambda flip: -abs(flip.after - flip.before))[:limit]:
         prompt = printable(shown_prompt(flip.prompt)[:2_000]).replace("\n", " ")

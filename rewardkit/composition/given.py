@@ -35,6 +35,8 @@ class _Given:
     used_by: list[Callable[[str, Reward], bool]]
     """One function for each reward or option, which returns True if a row with the given data source and
     reward uses it."""
+    advice: str
+    """How to make rows use it, or ""."""
 
 
 class GivenRewards:
@@ -63,7 +65,11 @@ class GivenRewards:
             return as_part or not names.isdisjoint(self._named_by(source, reward, parts))
 
         sources = ", ".join(made.data_sources) or "no data source"
-        self._add(word, f"the reward '{made.name}' ({sources})", used_by)
+        for_all = next((source for source in made.data_sources if not set("*?[") & set(source)), "")
+        advice = (
+            f"to use it for all rows, pass --data-source {for_all}" if word.startswith("--reward") else ""
+        )
+        self._add(word, f"the reward '{made.name}' ({sources})", used_by, advice if for_all else "")
 
     def add_source(self, word: str, pattern: str, made: Reward) -> None:
         """Add a data source, or a glob of data sources, for which a reward is given."""
@@ -81,8 +87,8 @@ class GivenRewards:
         what = "the time limit, since compositions have one for each member"
         self._add(word, what, lambda source, reward: not members_of(reward))
 
-    def _add(self, word: str, what: str, used_by: Callable[[str, Reward], bool]) -> None:
-        self._unused.setdefault(word, _Given(word, what, [])).used_by.append(used_by)
+    def _add(self, word: str, what: str, used_by: Callable[[str, Reward], bool], advice: str = "") -> None:
+        self._unused.setdefault(word, _Given(word, what, [], advice)).used_by.append(used_by)
 
     def keep_all(self) -> None:
         """Count everything as used, for commands that do not know the rows, such as a server or a lock."""
@@ -113,8 +119,9 @@ class GivenRewards:
             seen = [source or "(none)" for source in self._seen]
             more = ", ..." if len(seen) > _LISTED else ""
             found = f"the data sources of the rows are {', '.join(seen[:_LISTED])}{more}"
+            why = found if seen else "there are no rows for it"
             raise OptionsError(
-                f"{one.word}: no row uses {one.what}; {found if seen else 'there are no rows for it'}"
+                f"{one.word}: no row uses {one.what}; {'; '.join(filter(None, [why, one.advice]))}"
             )
 
     def _named_by(self, source: str, reward: Reward, parts: Sequence[Reward]) -> set[str]:

@@ -1,9 +1,10 @@
-"""Remarks on how an evaluation groups responses: by models that it pools, and by rows that name no prompt."""
+"""Remarks on how an evaluation groups responses: what it pools, and rows that name no prompt."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
+from typing import Any
 
 from rewardkit.evaluation.scored import Groups, ScoredRow, named_prompt, status_of
 from rewardkit.offline.origins import Origin, changes_line, differences, reward_changes, some
@@ -34,13 +35,40 @@ class NamelessRows:
         )
 
 
-def pooled_line(files: Sequence[str], origins: Sequence[Origin], groups: Groups) -> str:
-    """Return a line if the responses have different origins, or "" if no difference is known.
+class SharedPrompts:
+    """Counter of prompts with responses in several files."""
+
+    def __init__(self) -> None:
+        self._file = 0
+        self._last = {"file_row": -1, "place": -1}
+        self._first: dict[tuple[Any, int], int] = {}
+        """File in which each prompt was seen first, by data source and hash."""
+        self._shared: set[tuple[Any, int]] = set()
+
+    def see(self, row: ScoredRow) -> None:
+        """Count the prompt of a row of `read_rows`, unless the row does not name it."""
+        last, self._last = self._last, row
+        self._file += row["place"] != last["place"] and row["file_row"] <= last["file_row"]
+        if (prompt := named_prompt(row)) is not None:
+            key = (row.get("data_source"), hash(prompt))
+            if self._first.setdefault(key, self._file) != self._file:
+                self._shared.add(key)
+
+    @property
+    def count(self) -> int:
+        """Number of prompts with responses in several files."""
+        return len(self._shared)
+
+
+def pooled_line(files: Sequence[str], origins: Sequence[Origin], groups: Groups, shared: int) -> str:
+    """Return a line if the responses have different origins, or "" if they are samples of one origin.
 
     Args:
         files: Files of the evaluation.
         origins: Origin of each file.
         groups: Responses in the files.
+        shared: Number of prompts with responses in several files, which may come from different models if no
+            origin is recorded.
     """
     prompts = chain.from_iterable(one.values() for one in groups.values())
     models = sorted({one.model for group in prompts for one in group} - {""})
@@ -50,6 +78,9 @@ def pooled_line(files: Sequence[str], origins: Sequence[Origin], groups: Groups)
     what = f"differ in {', '.join(found)}" if found else ""
     if scored := reward_changes(origins):
         what += f"{' and ' * bool(what)}were scored differently ({changes_line(scored)})"
+    unknown = len(files) > 1 and not any(origin.generations for origin in origins)
+    if not what and shared and unknown:
+        what = f"to {shared:,} prompts are in several files"
     if not what:
         return ""
     two = " ".join(files) if len(files) == _FILES else "A B"

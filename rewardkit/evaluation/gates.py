@@ -218,7 +218,8 @@ def _of_difference(name: str, found: Comparison, limit: float) -> GateResult:
 def _too_many(name: str, missing: int, whole: int, what: str) -> str:
     return (
         f"{name}: {missing:,} of {whole:,} {what} were not scored; a gate needs at least "
-        f"{1 - MAX_NOT_SCORED:.0%} of them. To leave out rows that cannot be used, score with --bad-rows drop"
+        f"{1 - MAX_NOT_SCORED:.0%} of them. `rewardkit view FILE --reasons` says why; score with `--bad-rows "
+        "drop` to leave out invalid rows"
     )
 
 

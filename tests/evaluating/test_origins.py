@@ -63,6 +63,17 @@ def test_rows_that_name_their_models_are_told(tmp_path: Path) -> None:
     assert "large; small" in line
 
 
+def test_files_with_the_same_prompts_and_no_receipts_are_told(tmp_path: Path) -> None:
+    first = written(tmp_path / "a.jsonl", rows(True, False))
+    second = written(tmp_path / "b.jsonl", rows(True, True))
+    others = written(tmp_path / "c.jsonl", rows(True, True, name="q"))
+    (line,) = warnings(first, second)
+    assert "2 prompts are in several files" in line and "rewardkit compare" in line
+    assert warnings(first, others) == []
+    both = written(tmp_path / "both.jsonl", [*rows(True), *rows(False)])
+    assert warnings(both) == []
+
+
 def test_rows_without_a_prompt_are_told_with_the_option_that_names_it(tmp_path: Path) -> None:
     bare = [row | {"prompt": None, "question number": i // 2} for i, row in enumerate(rows(*[True] * 4))]
     file = written(tmp_path / "bare.jsonl", bare)
@@ -100,7 +111,8 @@ def test_files_scored_with_other_options_are_told_by_compare_and_eval(
     (line,) = capsys.readouterr().err.splitlines()
     for word in ("a.jsonl", "b.jsonl", "gsm8k", "option method", "strict", "flexible"):
         assert word in line
-    assert warnings(a, c) == []
+    (line,) = warnings(a, c)
+    assert "option method" not in line
     (line,) = warnings(a, b)
     assert "option method" in line
 

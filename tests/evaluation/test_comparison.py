@@ -102,7 +102,7 @@ def test_the_command_prints_intervals_and_flips(tmp_path: Path, capsys: pytest.C
     first, second = write(tmp_path / "a.jsonl", "1001001101"), write(tmp_path / "b.jsonl", "1101011011")
     assert run(["compare", str(first), str(second)]) == 0
     printed = capsys.readouterr().out
-    assert "+0.2000" in printed and "McNemar" in printed and "1 prompts got worse" in printed
+    assert "+0.2000" in printed and "McNemar" in printed and "1 prompt got worse" in printed
     assert run(["compare", str(first), str(second), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["sources"]["gsm8k"]["accuracy"]["p_value"] == pytest.approx(
         0.625
