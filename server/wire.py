@@ -88,7 +88,8 @@ class BodyDecoder(Generic[T]):
         except _SeveralResponsesError:
             raise
         except (ValueError, RecursionError) as error:
-            raise InputError(f"the body is not JSON: {error}") from None
+            lines = f"; to send lines, use the content type {NDJSON}" if b"}\n{" in body else ""
+            raise InputError(f"the body is not JSON: {error}{lines}") from None
         return value
 
 

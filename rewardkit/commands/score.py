@@ -65,8 +65,8 @@ def command(
 
     Writes the input rows with the added columns score, status, correct, extracted, detail, scorer and parts.
     A resumed run produces the same output as an uninterrupted run. The exit code is 1 if no row was scored,
-    if a row is invalid and --bad-rows is fail, or if a file could not be scored. In a folder, the other files
-    are scored all the same.
+    if a reward calls a row invalid and --bad-rows is fail, or if a file could not be scored. In a folder, the
+    other files are scored all the same.
     """
     options = rewards.read()
     target = out or default_output(files)

@@ -129,7 +129,7 @@ class TaskRewards(LibraryCall):
         if len(missing) > 1:
             raise LackingError(
                 f"the task needs the fields {', '.join(missing)}, which the row's extra_info does not have; "
-                f"add them, or set `columns` (--column {missing[0]}=NAME)"
+                f"add them, or set `columns` (`rewardkit import --column {missing[0]}=NAME`)"
             )
         return {**data, **dict.fromkeys(missing, row["ground_truth"])}
 

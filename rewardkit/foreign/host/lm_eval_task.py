@@ -91,7 +91,7 @@ class LmEvalTask(LibraryCall):
         except (KeyError, IndexError, UndefinedError) as error:
             raise LackingError(
                 f"{self.name} cannot use the row's extra_info as the document: {said(error)}; pass a row of "
-                "the task's dataset as extra_info, or set `columns` (--column FIELD=NAME)"
+                "the task's dataset as extra_info, or set `columns` (`rewardkit import --column FIELD=NAME`)"
             ) from None
         return task
 

@@ -244,8 +244,8 @@ class FunctionCall:
             self.gives[name] = field
         if "response" in left:
             raise NoRewardError(
-                f"{self.shown}: cannot tell which parameter takes the response; set `columns` (--column "
-                f"NAME=response), or `kind` to one of {', '.join(dict.fromkeys(_KINDS))}"
+                f"{self.shown}: cannot tell which parameter takes the response; set `columns` (`rewardkit "
+                f"import --column NAME=response`), or `kind` to one of {', '.join(dict.fromkeys(_KINDS))}"
             )
 
     def _roles(self) -> set[str]:
@@ -266,7 +266,8 @@ class FunctionCall:
         if lacking:
             raise LackingError(
                 f"the reward's parameter '{lacking[0]}' is read from extra_info, but the row's extra_info "
-                f"has no '{lacking[0]}'; add it, or set `columns` (--column {lacking[0]}=NAME)"
+                f"has no '{lacking[0]}'; add it, or set `columns` (`rewardkit import --column "
+                f"{lacking[0]}=NAME`)"
             )
         if self.shape.by_place:
             return self._by_place(rows)
