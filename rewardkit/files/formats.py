@@ -319,10 +319,10 @@ class LineRows:
                 return rows
         if not why:
             raise InputError(f"{self.source.path} is empty")
-        raise InputError(
-            f"{self.source.path} has no line that is a JSON object in UTF-8{why}; a JSON array, or objects "
-            "over several lines, must be in a .json file"
+        advice = (
+            "" if "UTF-8" in why else "; a JSON array, or objects over several lines, must be in a .json file"
         )
+        raise InputError(f"{self.source.path} has no line that is a JSON object in UTF-8{why}{advice}")
 
     def chunks(self) -> Iterator[Records]:
         first = 0

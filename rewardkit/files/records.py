@@ -48,6 +48,12 @@ def without_mark(content: bytes, path: str) -> bytes:
     return content.removeprefix(BOM)
 
 
+def not_utf_8(error: UnicodeDecodeError) -> str:
+    """Return a message that says where a text is not UTF-8, and what to do."""
+    byte = error.object[error.start]
+    return f"not UTF-8: byte {error.start} is 0x{byte:02x}; convert the file: iconv -f ENCODING -t UTF-8"
+
+
 class BadRowError(ValueError):
     """Error raised for a row that cannot be used. The message gives the reason but not the place."""
 
@@ -194,7 +200,7 @@ def _parse_leniently(line: bytes) -> Any:
     try:
         return writable(json.loads(line.removeprefix(BOM).decode("utf-8")))
     except UnicodeDecodeError as error:
-        raise BadRowError(f"the row is not UTF-8: byte {error.start} is 0x{line[error.start]:02x}") from None
+        raise BadRowError(f"the row is {not_utf_8(error)}") from None
     except ValueError as error:
         raise BadRowError(f"the row is not JSON: {error}") from None
     except RecursionError:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from rewardkit.errors import NoResponseError
 from rewardkit.files.arrow_values import in_python
-from rewardkit.files.records import BadRowError, RawRow, Records, parse_all
+from rewardkit.files.records import BadRowError, RawRow, Records, not_utf_8, parse_all
 from rewardkit.logs.kind import SkippedRowError
 from rewardkit.logs.kinds import facts_of
 from rewardkit.logs.layout import RowLayout, completed, reader_of
@@ -289,7 +289,7 @@ def cells(table: pa.Table, name: str) -> tuple[list[Any], dict[int, str]]:
                 values.append(cell.as_py())
             except UnicodeDecodeError as error:
                 values.append(None)
-                bad[i] = f"'{name}' is not UTF-8: byte {error.start} is 0x{error.object[error.start]:02x}"
+                bad[i] = f"'{name}' is {not_utf_8(error)}"
         return values, bad
 
 
