@@ -201,6 +201,8 @@ def _parse_leniently(line: bytes) -> Any:
         return writable(json.loads(line.removeprefix(BOM).decode("utf-8")))
     except UnicodeDecodeError as error:
         raise BadRowError(f"the row is {not_utf_8(error)}") from None
+    except json.JSONDecodeError as error:
+        raise BadRowError(f"the row is not JSON: {error.msg}, at character {error.pos}") from None
     except ValueError as error:
         raise BadRowError(f"the row is not JSON: {error}") from None
     except RecursionError:
