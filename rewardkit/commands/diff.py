@@ -156,8 +156,9 @@ def command(
         refuse_given(("n_pins",), "no file is written without --pin")
         if not second_words:
             raise OptionsError(
-                "`diff` compares two scorers; set options of the second scorer, such as --second "
-                "math:preset=strict, or pass --pin FILE"
+                "`diff` compares a reward with other options; set options of the second scorer, such as "
+                "--second math:preset=strict, or pass --pin FILE. To compare two rewards, score the file "
+                "with each (`score --reward SOURCE=SPEC`), and run `rewardkit compare` on the outputs"
             )
         second = scorer(option_words_to_options(second_words, "--second"))
         found = rescore(asked, first, second, examples=examples)
