@@ -150,7 +150,8 @@ def _pair(row: RawRow, names: PairNames) -> Pair:
     margin = plain(value_at(row, names.margin or "margin"))
     if isinstance(margin, float) and math.isnan(margin):
         margin = None
-    if margin is not None and (isinstance(margin, bool) or not isinstance(margin, int | float)):
+    is_number = isinstance(margin, int | float) and not isinstance(margin, bool) and math.isfinite(margin)
+    if margin is not None and not is_number:
         raise ValueError(f"the margin must be a number, found {margin!r:.40}")
     if margin is not None and not math.isfinite(margin):
         raise ValueError(f"the margin must be finite, found {margin}")

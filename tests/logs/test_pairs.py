@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,7 @@ GOOD = {"prompt": "1+2?", "chosen": "3", "rejected": "4"}
         ({"prompt": f"So {HH}", "chosen": "3", "rejected": ""}, "rejected is empty"),
         ({**GOOD, "margin": "big"}, "margin must be"),
         ({**GOOD, "margin": True}, "margin must be"),
+        ({**GOOD, "margin": math.inf}, "margin must be"),
         ({**GOOD, "margin": 1.0}, "margin is missing in earlier"),
     ],
 )
