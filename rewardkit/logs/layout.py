@@ -337,7 +337,7 @@ def _refuse_misspelled(source: Any, file: RowFile) -> None:
     Raises:
         UnknownDataSourceError: The name is similar to that of a data source with a reward.
     """
-    if isinstance(source, str) and not is_data_source(source) and REGISTRY.similar_to(source):
+    if isinstance(source, str) and REGISTRY.find(source) is None and REGISTRY.similar_to(source):
         raise UnknownDataSourceError(f"{file.source.path}: {REGISTRY.unknown(source)}")
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from rewardkit.audit import Audit, SourceAudit
 from rewardkit.cli import run
+from rewardkit.commands import audit
 from tests.audit.rewards import gsm8k_rows
 
 Capture = pytest.CaptureFixture[str]
@@ -45,15 +48,15 @@ def test_a_hole_fails_the_gate_and_stands_on_the_page(prompts: Path, tmp_path: P
         assert all(payment["share"] > 0.2 for payment in hole["payments"])
 
 
-def test_a_gate_does_not_pass_what_was_not_measured(prompts: Path, tmp_path: Path, capsys: Capture) -> None:
-    (tmp_path / "slow.py").write_text(
-        "import time\ndef score(solution_str, ground_truth):\n    time.sleep(0.03)\n"
-        "    return float(f'#### {ground_truth}' in solution_str)\n"
-    )
-    words = ["audit", str(prompts), "--reward", f"{tmp_path}/slow.py:score", "--seconds", "4"]
-    assert run(words) == 0
-    assert run([*words, "--fail-over", "0.9"]) == 1
-    assert "was not measured" in capsys.readouterr().err
+@pytest.mark.parametrize("unknown", [{"late": True}, {"problem": "no frame pays the ground truth"}])
+def test_a_gate_does_not_pass_what_was_not_measured(
+    unknown: dict[str, Any], prompts: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    found = Audit(str(prompts), (SourceAudit("gsm8k", 60), SourceAudit("own", 60, **unknown)))
+    monkeypatch.setattr(audit, "audit_file", lambda *_, **__: found)
+    assert run(["audit", str(prompts)]) == 0
+    assert run(["audit", str(prompts), "--fail-over", "0.9"]) == 1
+    assert "own was not measured" in capsys.readouterr().err
 
 
 def test_the_shortest_three_responses_stand_under_a_mark(
