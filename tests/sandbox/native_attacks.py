@@ -211,7 +211,7 @@ RESOURCES = {
 COMPILERS = {
     "include /dev/zero": Attack("c", '#include "/dev/zero"\nint main(void) { return 0; }', ("compile_error",)),
     "include /dev/urandom": Attack("cpp", '#include "/dev/urandom"\nint main() {}', ("compile_error",)),
-    "include /dev/stdin": Attack("c", '#include "/dev/stdin"\nint main(void) { return 0; }', ANY),
+    "include /dev/stdin": Attack("c", '#include "/dev/stdin"\nint main(void) { return 0; }'),
     "include a file of the host": Attack("c", '#include "/etc/passwd"\n#include "@CANARY@"\nint main(void) { return 0; }', ("compile_error",)),
     "include the environment": Attack("c", '#include "/proc/self/environ"\n#include "/proc/1/environ"\nint main(void) { return 0; }', ("compile_error",)),
     "include itself": Attack("c", '#include __FILE__\n#include __FILE__\nint main(void) { return 0; }', ("compile_error",)),

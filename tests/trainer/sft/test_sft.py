@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import shutil
 import signal
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,8 @@ def weights(run: Path) -> dict[str, Any]:
 def test_a_run_that_was_killed_ends_to_the_bit_as_one_that_never_stopped(runs: Path) -> None:
     codes = json.loads((runs / "codes.json").read_text())
     assert codes["killed"] == [-signal.SIGKILL]
-    assert {code for name, found in codes.items() if name != "killed" for code in found} == {0}
+    ended = [code for name, found in codes.items() if name != "killed" for code in found]
+    assert ended == [0] * (7 + (find_spec("bitsandbytes") is not None))
     whole, killed = weights(runs / "whole"), weights(runs / "killed")
     assert all(torch.equal(whole[name], killed[name]) for name in whole)
     assert log(runs / "killed") == log(runs / "whole")
