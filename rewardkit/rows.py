@@ -351,7 +351,7 @@ def plain(value: Any) -> Any:
         return [plain(item) for item in value]
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
-    return value if value is None or isinstance(value, str | int | float | bool) else str(value)
+    return value if isinstance(value, str | int | float | bool) else str(value)
 
 
 def _decimal_text(value: Decimal) -> str | None:

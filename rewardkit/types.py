@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
@@ -167,8 +167,11 @@ def to_score(samples: Sequence[Sample]) -> Sequence[Sample]:
     return [s for s in samples if s.known is None] if any(map(_KNOWN, samples)) else samples
 
 
-def with_known(samples: Sequence[Sample], scores: Iterable[Score]) -> list[Score]:
-    """Return a Score for each sample: its known Score, or else the next of `scores`.
+S = TypeVar("S", Score, "Score | None")
+
+
+def with_known(samples: Sequence[Sample], scores: Iterable[S]) -> list[S]:
+    """Return a Score for each sample: its known Score, or else the next of `scores`, which may be None.
 
     Args:
         samples: Samples with and without known Scores.

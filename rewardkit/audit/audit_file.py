@@ -215,9 +215,8 @@ def _audit_tests(source: str, rows: Sequence[AuditRow], scorer: Scorer, seconds:
         return SourceAudit(
             source, 0, problem="no row has a reference program, to make wrong programs from it"
         )
-    from rewardkit.audit.programs import (
-        find_weak_tests,
-    )  # imports the sandbox, which takes a fifth of a second
+    # This imports the sandbox, which takes a fifth of a second.
+    from rewardkit.audit.programs import find_weak_tests
 
     found = find_weak_tests([row.sample(row.solution) for row in rows], scorer, seconds=seconds)
     weak = [replace(one, row=rows[one.row].item.row) for one in found.weak]

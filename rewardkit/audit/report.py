@@ -9,6 +9,8 @@ from pathlib import Path
 from rewardkit.audit import Audit, Hole, Payment, SourceAudit, WeakRow
 from rewardkit.evaluation.html.page import cards, write_page
 
+LATE = "the time limit ended before all layers were done; raise --seconds"
+"""Line about an audit that is incomplete."""
 COLUMNS = (
     *("data source", "chance", "constant", "several", "swapped", "wrong paid", "right denied", "weak tests"),
     "CPU s",
@@ -64,7 +66,7 @@ def lines(source: SourceAudit) -> Iterator[str]:
     if kinds := denied_kinds(source):
         yield f"right answers denied in the frame {source.frame!r}: {', '.join(kinds)}"
     if source.late:
-        yield "the time limit ended before all layers were done; raise --seconds"
+        yield LATE
 
 
 def payment_line(payment: Payment) -> str:

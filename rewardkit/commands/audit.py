@@ -16,7 +16,7 @@ from rich.table import Table
 from rewardkit.audit import Audit
 from rewardkit.audit.audit_file import ROWS, audit_file
 from rewardkit.audit.flags import find_flags, write_flags
-from rewardkit.audit.report import COLUMNS, lines, table_row, write_html
+from rewardkit.audit.report import COLUMNS, LATE, lines, table_row, write_html
 from rewardkit.commands.options.files import DATA_SOURCE, GROUND_TRUTH_KEY, PROMPT_KEY
 from rewardkit.commands.options.given import refuse_given
 from rewardkit.commands.options.help import GROUPS, GroupedCommand
@@ -182,10 +182,8 @@ def _is_passed(audit: Audit, fail_over: float) -> bool:
     """Return True if all data sources were measured, and none pays more than `fail_over` above chance."""
     unknown = [source for source in audit.sources if source.problem or source.late]
     for source in unknown:
-        why = source.problem or "the time limit ended before all layers were done; raise --seconds"
-        err.print(
-            f"--fail-over: {source.data_source} was not measured: {why}", soft_wrap=True, highlight=False
-        )
+        line = f"--fail-over: {source.data_source} was not measured: {source.problem or LATE}"
+        err.print(line, soft_wrap=True, highlight=False)
     return not unknown and audit.above_chance <= fail_over
 
 

@@ -21,7 +21,7 @@ from rewardkit.commands.options.given import REWARDS, SCORED, refuse_given
 from rewardkit.commands.options.help import GroupedCommand
 from rewardkit.commands.options.numbers import COUNT_OR_0
 from rewardkit.commands.options.outputs import OutputFile
-from rewardkit.commands.options.printing import interval, results_console, signed
+from rewardkit.commands.options.printing import counted, interval, results_console, signed
 from rewardkit.commands.options.rewards import RewardOptions, given_to_run, reward_options
 from rewardkit.commands.options.run_options import note
 from rewardkit.evaluation.chat import shown_prompt
@@ -151,7 +151,7 @@ def _print_flips(console: Console, what: str, flips: list[PromptFlip], limit: in
     if not flips or not limit:
         return
     console.print(
-        f"\n[bold]{len(flips)} prompt{'s' * (len(flips) > 1)} {what}[/bold]"
+        f"\n[bold]{counted(len(flips), 'prompt')} {what}[/bold]"
         + ("" if len(flips) <= limit else f", {limit} shown")
     )
     for flip in sorted(flips, key=lambda flip: -abs(flip.after - flip.before))[:limit]:

@@ -18,11 +18,11 @@ from rewardkit.datasets_prep import DATASETS, find_dataset
 from rewardkit.errors import InputError, OptionsError, did_you_mean
 from rewardkit.evaluating.datasets import Benchmark, DatasetsRun, OnStep, run_datasets
 from rewardkit.evaluating.parts import dropped_sources, lost_rows, parts_of
-from rewardkit.evaluating.pooling import NamelessRows, SharedPrompts, pooled_line
+from rewardkit.evaluating.pooling import PromptCounts, pooled_line
 from rewardkit.evaluating.result import Evaluation, unscored_problem
 from rewardkit.evaluation.evaluation import figures_by_flag, figures_by_source
 from rewardkit.evaluation.html.report import write_report
-from rewardkit.evaluation.scored import ScoredRow, dumps_in, read_groups, read_rows
+from rewardkit.evaluation.scored import dumps_in, read_groups, read_rows
 from rewardkit.files.inputs import STDIN
 from rewardkit.generation.generate import OnUnused, generate
 from rewardkit.generation.settings import checked
@@ -274,17 +274,12 @@ def _files(
         }
         scored = _scored(made, files if kept and not had else None, how, kept=kept is not None)
         read = [*dict.fromkeys(made.get(part.word, part.word) for part in parts)]
-        alone, shared = NamelessRows(), SharedPrompts()
-
-        def see(row: ScoredRow) -> None:
-            alone.see(row)
-            shared.see(row)
-
-        groups = read_groups(read, how.options, prefix, on_row=see)
-        if alone.line:
-            how.on_note(alone.line)
+        prompts = PromptCounts()
+        groups = read_groups(read, how.options, prefix, on_row=prompts.see)
+        if prompts.line:
+            how.on_note(prompts.line)
         origins = [origin_of(word) for word in files if word != STDIN]
-        if line := pooled_line(files, origins, groups, shared.count):
+        if line := pooled_line(files, origins, groups, prompts.shared):
             how.on_note(f"warning: {line}")
         figures, by_flag = figures_by_source(groups), figures_by_flag(groups)
         problems = [line for name, one in figures.items() if (line := unscored_problem(name, one))]

@@ -13,32 +13,12 @@ _FILES = 2
 """Number of files that `rewardkit compare` reads."""
 
 
-class NamelessRows:
-    """Counter of rows without a prompt, each of which counts as a prompt of its own."""
+class PromptCounts:
+    """Counts of the rows without a prompt, and of the prompts with responses in several files."""
 
     def __init__(self) -> None:
-        self._places: set[int] = set()
-
-    def see(self, row: ScoredRow) -> None:
-        """Count a row of `read_rows`, unless it names its prompt. Rows that cannot be read do not count."""
-        if named_prompt(row) is None and status_of(row) != "invalid":
-            self._places.add(row["place"])
-
-    @property
-    def line(self) -> str:
-        """Line about the counted rows, or "" if there are none."""
-        if not self._places:
-            return ""
-        return (
-            f"rows without a prompt: {len(self._places):,}; each counts as a prompt of its own in pass@k and "
-            "intervals; name the column of the prompt or of its id with --prompt-key"
-        )
-
-
-class SharedPrompts:
-    """Counter of prompts with responses in several files."""
-
-    def __init__(self) -> None:
+        self._nameless: set[int] = set()
+        """Rows without a prompt, each of which counts as a prompt of its own."""
         self._file = 0
         self._last = {"file_row": -1, "place": -1}
         self._first: dict[tuple[Any, int], int] = {}
@@ -46,18 +26,31 @@ class SharedPrompts:
         self._shared: set[tuple[Any, int]] = set()
 
     def see(self, row: ScoredRow) -> None:
-        """Count the prompt of a row of `read_rows`, unless the row does not name it."""
+        """Count a row of `read_rows`. Rows without a prompt that cannot be read do not count."""
         last, self._last = self._last, row
         self._file += row["place"] != last["place"] and row["file_row"] <= last["file_row"]
-        if (prompt := named_prompt(row)) is not None:
+        prompt = named_prompt(row)
+        if prompt is not None:
             key = (row.get("data_source"), hash(prompt))
             if self._first.setdefault(key, self._file) != self._file:
                 self._shared.add(key)
+        elif status_of(row) != "invalid":
+            self._nameless.add(row["place"])
 
     @property
-    def count(self) -> int:
+    def shared(self) -> int:
         """Number of prompts with responses in several files."""
         return len(self._shared)
+
+    @property
+    def line(self) -> str:
+        """Line about the rows without a prompt, or "" if there are none."""
+        if not self._nameless:
+            return ""
+        return (
+            f"rows without a prompt: {len(self._nameless):,}; each counts as a prompt of its own in pass@k "
+            "and intervals; name the column of the prompt or of its id with --prompt-key"
+        )
 
 
 def pooled_line(files: Sequence[str], origins: Sequence[Origin], groups: Groups, shared: int) -> str:

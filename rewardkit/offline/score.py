@@ -59,7 +59,7 @@ from rewardkit.offline.writing import (
 from rewardkit.registry import Reward
 from rewardkit.scoring.pending import Pending
 from rewardkit.scoring.scorer import Scorer
-from rewardkit.types import Score
+from rewardkit.types import Score, with_known
 
 OnProgress = Callable[[int, int | None], None]
 """Callback that receives the number of finished rows and the total, or None if the total is unknown."""
@@ -555,9 +555,7 @@ def _keep(chunk: _ScoringChunk, progress: Progress | None) -> None:
         return
     found = [score if score is not None and score.ok else None for score in chunk.pending.cancel()]
     if any(found):
-        rest = iter(found)
-        known = (sample.known for sample in chunk.batch.samples)
-        progress.save_scores(chunk.index, [next(rest) if score is None else score for score in known])
+        progress.save_scores(chunk.index, with_known(chunk.batch.samples, found))
 
 
 def _is_inline(reward: Reward) -> bool:
