@@ -42,6 +42,8 @@ _log = logging.getLogger("rewardkit.scoring")
 
 CHEAP_S = 0.1
 """Maximum worker time, in seconds, that a cheap chunk is expected to take."""
+SPARE_EVERY_S = 10.0
+"""Minimum number of seconds between two express workers that are started in advance."""
 _EXIT_S = 0.5
 """Seconds to wait for the exit status of a worker that has closed its pipe."""
 
@@ -211,6 +213,10 @@ class _Loop:
         """Time at which a waiting chunk may get an express worker even if no other worker has become free."""
         self.prune = False
         """True if a batch was cancelled and its waiting chunks have to be dropped."""
+        self.cheap: WorkerJob | None = None
+        """Job of the latest cheap chunk, which the next express worker loads in advance."""
+        self.spare_from = 0.0
+        """Time from which an express worker may be started in advance."""
 
     def run(self) -> None:
         try:
@@ -254,12 +260,29 @@ class _Loop:
             busy = [w for w in self.workers if w.chunk is not None]
             chunk = self._next_chunk() if len(busy) < self.size else self._cheap_chunk(busy)
             if chunk is None:
-                return
-            idle = [w for w in self.workers if w.chunk is None]
-            worker = idle[0] if idle else self._new_worker()
+                break
+            idle = [w for w in self.workers if w.chunk is None and w.loading in (None, chunk.job)]
+            # Loading a reward may take a second, so a worker that has loaded it is preferred.
+            worker = max(idle, key=lambda one: chunk.job.job_id in one.loaded, default=None)
+            worker = worker or self._new_worker()
             self.pool.counts.begun += 1
             self.pool.counts.waited_s += chunk.begin()
             worker.start(chunk)
+            self._send(worker)
+        self._prepare_express()
+
+    def _prepare_express(self) -> None:
+        """Start an express worker while all workers are busy with expensive chunks.
+
+        Starting a process and loading a reward takes a second, for which the next cheap chunk would wait.
+        """
+        now = time.monotonic()
+        if self.cheap is None or not self.pool.express or self.spare_from > now:
+            return
+        if len(self.workers) == self.size and all(w.chunk and w.dear_from() <= now for w in self.workers):
+            self.spare_from = now + SPARE_EVERY_S
+            worker = self._new_worker()
+            worker.load(self.cheap)
             self._send(worker)
 
     def _kill_cancelled(self) -> None:
@@ -317,7 +340,8 @@ class _Loop:
 
         Express workers are used only while all other workers are busy with expensive chunks.
         """
-        if not self.pool.express or len(busy) > self.size + 1:
+        taken = sum(w.chunk is not None or w.loading is not None for w in self.workers)
+        if not self.pool.express or taken > self.size + 1:
             return None
         dear_from = max(worker.dear_from() for worker in busy)
         if dear_from > time.monotonic():
@@ -422,6 +446,8 @@ class _Loop:
             chunk.put(answer)
         if chunk.done == len(chunk.samples):
             worker.chunk = None
+            if chunk.job.seen and not chunk.job.dear and chunk.job.expected_s <= CHEAP_S:
+                self.cheap = chunk.job
         worker.renew(chunk.job)
 
     def _learn(self, chunk: Chunk, score: Score) -> None:

@@ -70,12 +70,17 @@ class WorkerProcess:
         # The samples are already encoded. The worker decodes them as Samples.
         run = frame(WorkerRun(job.job_id, cast("list[Work]", chunk.samples), job.stream))
         if job.job_id in self.loaded:
-            self.outgoing = memoryview(run)
             self.deadline = self.since + job.patience_s
         else:
+            self.load(job)
+        self._add(run)
+
+    def load(self, job: WorkerJob) -> None:
+        """Load the reward of a job, unless the process is already loading it."""
+        if self.loading is not job:
             self.loading = job
-            self.outgoing = memoryview(job.load_frame + run)
-            self.deadline = self.since + job.load_timeout_s
+            self._add(job.load_frame)
+            self.deadline = time.monotonic() + job.load_timeout_s
 
     def fly(self, chunk: Chunk) -> None:
         """Start a sample while other samples are in flight."""
@@ -84,19 +89,21 @@ class WorkerProcess:
         encoded = cast("Sample", chunk.samples[0])
         more = frame(WorkerFlight(job.job_id, number, encoded))
         if self.loading is None and job.job_id not in self.loaded:
-            self.loading = job
-            more = job.load_frame + more
-            self.deadline = time.monotonic() + job.load_timeout_s
+            self.load(job)
         elif self.loading is None and (job.in_threads or len(self.flights) == 1):
             self.renew(job)
-        self.outgoing = memoryview(bytes(self.outgoing) + more)
+        self._add(more)
 
     def drop_cancelled(self) -> None:
         """Stop the cancelled samples that are in flight."""
         for job_id, number in self.flights.drop_cancelled():
-            self.outgoing = memoryview(bytes(self.outgoing) + frame(WorkerFlight(job_id, number)))
+            self._add(frame(WorkerFlight(job_id, number)))
         if self.chunk is None and not self.flights:
             self.deadline = float("inf")
+
+    def _add(self, message: bytes) -> None:
+        """Send a message after the messages that have not been written yet."""
+        self.outgoing = memoryview(bytes(self.outgoing) + message if self.outgoing else message)
 
     def take_all(self) -> list[Chunk]:
         """Remove and return the chunks of this process, because the process has been lost."""
@@ -136,7 +143,8 @@ class WorkerProcess:
             end = 4 + int.from_bytes(self.incoming[:4], "big")
             if len(self.incoming) < end:
                 break
-            found.append(_decoder.decode(self.incoming[4:end]))
+            with memoryview(self.incoming) as incoming:  # messages may have many megabytes
+                found.append(_decoder.decode(incoming[4:end]))
             del self.incoming[:end]
         return found
 
