@@ -14,7 +14,7 @@ import asyncio
 import math
 import time
 from collections import Counter, deque
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -51,10 +51,13 @@ _MAX_DIGITS = 20
 """Number of digits of a content length that are parsed. Longer numbers are far too large anyway, and int()
 is slow for very long numbers."""
 
-AT_ONCE = 4
-"""Number of small requests that the event loop handles for one address before it turns to other addresses."""
+AT_ONCE = 8
+"""Number of turns in the event loop that an address with few requests gets before other addresses get theirs.
 
-_TURN_BYTES = 2_048
+An address with many requests gets one.
+"""
+
+_TURN_BYTES = 512
 """Number of bytes in a request body that cost one turn in the event loop."""
 
 _SEVERAL_S = 1.0
@@ -248,43 +251,78 @@ class Admission:
 class LoopTurns:
     """Scheduler of small requests, which the event loop handles itself. Clients take turns.
 
-    While several addresses send requests, each address in turn gets `AT_ONCE` turns. The clients at one
+    While several addresses send requests, they take turns in rounds. The event loop does its other work, such
+    as accepting connections, between two rounds. An address that has lately taken less than half as many
+    turns as another gets up to `AT_ONCE` turns in a round, and other addresses get one. The clients at one
     address share the address's turns in rotation. A large request takes several turns. An address that is
     alone never waits.
     """
 
     def __init__(self) -> None:
-        self._address: Hashable = None
+        self._address = ""
         self._several_until = 0.0
-        self._taken: Counter[Hashable] = Counter()
+        self._taken: Counter[str] = Counter()
         """Number of turns that each address has taken since the last round."""
-        self._waiting: dict[Hashable, dict[Hashable, deque[tuple[asyncio.Future[None], int]]]] = {}
-        """Waiting requests by address and client, each with the number of turns that the request needs."""
+        self._lately: Counter[str] = Counter()
+        """Number of turns that each address has taken lately. It is halved every `_SEVERAL_S` seconds."""
+        self._halve_at = 0.0
+        self._waiting: dict[str, dict[Client, deque[tuple[Callable[[], object], int]]]] = {}
+        """Waiting requests by address and client, each with a function to call and the number of turns."""
         self._round: asyncio.Handle | None = None
 
+    def is_alone(self, address: str, now: float) -> bool:
+        """Return True if no other address has sent requests lately. The address then has a turn.
+
+        Args:
+            address: Address that has sent a request.
+            now: Time of the request, by any clock.
+        """
+        if address != self._address:
+            self._address, self._several_until = address, now + _SEVERAL_S
+        return now > self._several_until and not self._waiting
+
     async def take(self, client: Client, now: float, size: int = 0) -> None:
-        """Wait for a turn of a client.
+        """Wait for a turn, as `ask` describes it."""
+        if self.is_alone(client.address, now):
+            return
+        begins = asyncio.Event()
+        if not self.ask(client, now, size, begins.set):
+            await begins.wait()
+
+    def ask(self, client: Client, now: float, size: int, begin: Callable[[], object]) -> bool:
+        """Return True if a client has a turn now. Otherwise, call `begin` when it has one.
 
         Args:
             client: Client that sent the request.
             now: Time of the request, by any clock.
-            size: Size of the body in bytes.
+            size: Size of the request in bytes.
+            begin: Function that handles the request. It must not raise.
         """
         address = client.address
-        if address != self._address:
-            self._address, self._several_until = address, now + _SEVERAL_S
-        if now > self._several_until and not self._waiting:
-            return
-        loop = asyncio.get_running_loop()
+        if self.is_alone(address, now):
+            return True
         if self._round is None:
+            loop = asyncio.get_running_loop()
             self._round = loop.call_soon(self._next_round, loop)
+        if now > self._halve_at:
+            self._halve_at = now + _SEVERAL_S
+            self._lately = Counter({one: n // 2 for one, n in self._lately.items() if n > 1})
         turns = 1 + size // _TURN_BYTES
-        if self._taken[address] < AT_ONCE and address not in self._waiting:
-            self._taken[address] += turns
-            return
-        begins: asyncio.Future[None] = loop.create_future()
-        self._waiting.setdefault(address, {}).setdefault(client, deque()).append((begins, turns))
-        await begins
+        if address not in self._waiting and self._taken[address] < self._most(address):
+            self._count(address, turns)
+            return True
+        self._waiting.setdefault(address, {}).setdefault(client, deque()).append((begin, turns))
+        return False
+
+    def _most(self, address: str) -> int:
+        """Return the number of turns that an address may take in this round."""
+        lately = self._lately
+        has_few = len(lately) < 2 or 2 * lately[address] < max(lately.values())
+        return AT_ONCE if has_few else 1
+
+    def _count(self, address: str, turns: int) -> None:
+        self._taken[address] += turns
+        self._lately[address] += turns
 
     def _next_round(self, loop: asyncio.AbstractEventLoop) -> None:
         """Give each waiting address its turns.
@@ -294,17 +332,17 @@ class LoopTurns:
         self._taken.clear()
         self._round = loop.call_soon(self._next_round, loop) if self._waiting else None
         for address, clients in list(self._waiting.items()):
-            while clients and self._taken[address] < AT_ONCE:
+            most = self._most(address)
+            while clients and self._taken[address] < most:
                 client, requests = next(iter(clients.items()))
-                begins, turns = requests.popleft()
+                begin, turns = requests.popleft()
                 del clients[client]
                 if requests:
                     clients[client] = requests  # The client goes behind the other clients at its address.
-                if not begins.done():  # the request may have been cancelled
-                    begins.set_result(None)
-                    self._taken[address] += turns
+                self._count(address, turns)
+                begin()
             if not clients:
-                del self._waiting[address]
+                self._waiting.pop(address, None)
 
 
 def _subtract(counts: Counter[Hashable], client: Hashable, n: int) -> None:

@@ -11,11 +11,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from starlette.types import Message, Receive, Scope
 
 from rewardkit.scoring.jobs import Attribute, Client
+
+if TYPE_CHECKING:
+    from rewardkit.server.admission import LoopTurns
 
 
 class Trace(Protocol):
@@ -61,9 +64,20 @@ class CurrentRequest:
     """Start of the time limit: the arrival of the request or, for a stream, of the current lines."""
     trace: Trace | None = None
     """Trace span of the request, or None without tracing."""
+    turns: LoopTurns | None = None
+    """Turns in the event loop, or None if the request never waits for one."""
 
     def __post_init__(self) -> None:
         self.clock = self.started
+
+    async def take_turn(self, size: int = 0) -> None:
+        """Wait until the client has a turn in the event loop.
+
+        Args:
+            size: Size of the answer in bytes.
+        """
+        if self.turns is not None:
+            await self.turns.take(self.client, time.perf_counter(), size)
 
     def outlived(self) -> CurrentRequest:
         """Return a copy for work that continues after the request has been answered."""

@@ -47,6 +47,9 @@ _LARGE = "large requests"
 Admission counts one sample for each `SMALL_BYTES` of such a request.
 """
 
+_ANSWER_BYTES = 128
+"""Typical size of an encoded score."""
+
 _ANSWER_S = 10.0
 """Time limit in seconds for a scoring process to encode the answer after the deadline of a request."""
 
@@ -265,6 +268,8 @@ class RequestScorer:
             watching = request.cancelled_with_client() if request else contextlib.nullcontext()
             with watching:
                 scores = await pending.score(max(0.0, deadline - time.perf_counter()))
+        if request is not None:  # The requests of many clients may be done at the same time.
+            await request.take_turn(len(scores) * _ANSWER_BYTES)
         for source, places in pending.for_workers:
             self._learn(source, [scores[i] for i in places])
         return scores

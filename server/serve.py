@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import os
 import resource
 import shutil
@@ -22,9 +23,10 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, cast
 
 import uvicorn
 from fastapi import FastAPI
@@ -33,6 +35,7 @@ from uvicorn.supervisors import Multiprocess
 
 from rewardkit.errors import ConfigError, RewardkitError
 from rewardkit.processes import die_with_parent
+from rewardkit.server.admission import LoopTurns
 from rewardkit.server.connections import LimitedHeaders
 from rewardkit.server.observability.health import Health
 from rewardkit.server.observability.logs import write_line
@@ -57,6 +60,21 @@ _KEEP_ALIVE_S = 75
 """Seconds for which idle connections stay open.
 
 Clients have shorter limits, so clients close idle connections first.
+"""
+
+_SWITCH_S = 1e-4
+"""Seconds after which a thread that computes lets another thread run.
+
+The thread that exchanges messages with the scoring processes waits for the interpreter's lock several times
+per message. With Python's default of 5 ms, a flood of small requests would delay each message by tens of
+milliseconds.
+"""
+
+_ACCEPTED_AT_ONCE = 8
+"""Maximum number of connections that are accepted between two turns of the event loop.
+
+uvloop accepts one for each descriptor of a socket. Connections that wait are accepted in order, so that a
+client that connects again and again would keep others waiting.
 """
 
 _ANSWERS_WITHIN_S = 60
@@ -145,7 +163,7 @@ def serve(wanted: Serving, socket_: socket.socket) -> None:
     _say_where(wanted, socket_)
     with wanted.make_app() as app:
         _extend_lifespan(app)
-        uvicorn.Server(_config(app, wanted)).run([socket_])
+        uvicorn.Server(_config(app, wanted)).run(_copies(socket_))
 
 
 def supervise(wanted: Serving, socket_: socket.socket) -> int:
@@ -163,13 +181,17 @@ def supervise(wanted: Serving, socket_: socket.socket) -> int:
         os.environ[MULTIPROC_DIR] = folder  # All processes store their metrics in this folder.
         application = _Application(wanted.make_app, os.getpid(), folder)
         config = _config(application, wanted, workers=wanted.workers, factory=True)
-        workers = _Workers(config, [socket_], application, wanted.ignored_by_reload)
+        workers = _Workers(config, _copies(socket_), application, wanted.ignored_by_reload)
         _say_where(wanted, socket_)
         try:
             workers.run()
         finally:
             del os.environ[MULTIPROC_DIR]
     return int(any(process.exitcode == STARTUP_FAILURE for process in workers.processes))
+
+
+def _copies(socket_: socket.socket) -> list[socket.socket]:
+    return [socket_, *(socket_.dup() for _ in range(1, _ACCEPTED_AT_ONCE))]
 
 
 def _say_where(wanted: Serving, socket_: socket.socket) -> None:
@@ -189,7 +211,7 @@ def _config(app: Any, wanted: Serving, **more: Any) -> uvicorn.Config:
         access_log=False,
         server_header=False,
         ws="websockets-sansio",
-        http=LimitedHeaders,
+        http=cast("type[asyncio.Protocol]", partial(LimitedHeaders, turns=LoopTurns())),
         limit_concurrency=_raise_file_limit(),
         backlog=BACKLOG,
         timeout_keep_alive=_KEEP_ALIVE_S,
@@ -252,6 +274,7 @@ def _extend_lifespan(
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[Any]:
         health: Health = app.state.health
+        sys.setswitchinterval(_SWITCH_S)
         if prepared:
             await health.prepare()
             if health.waiting_for:
@@ -260,6 +283,9 @@ def _extend_lifespan(
         for sig in (signal.SIGTERM, signal.SIGINT):
             signal.signal(sig, stop)
         async with inner(app) as state:
+            # Otherwise, each full collection would hold the event loop for 60 ms to look at imported modules.
+            gc.collect()
+            gc.freeze()
             yield state
         if close is not None:
             close()

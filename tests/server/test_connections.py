@@ -13,7 +13,7 @@ import threading
 import time
 import urllib.request
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import cast
 
@@ -22,7 +22,9 @@ import pytest
 import uvicorn
 from uvicorn.supervisors.multiprocess import SIGNALS
 
+from rewardkit.scoring.jobs import Client
 from rewardkit.server import connections
+from rewardkit.server.admission import LoopTurns
 from rewardkit.server.connections import LimitedHeaders
 from rewardkit.server.observability.logs import MAX_EQUAL, RateLimit
 from rewardkit.server.serve import _Application, _Workers
@@ -186,11 +188,71 @@ def test_requests_may_be_sent_before_the_answers_of_those_before_them() -> None:
             answered += piece
 
 
-def test_requests_that_wait_are_bounded_on_a_connection() -> None:
+def test_few_of_the_requests_on_a_connection_are_read_before_their_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read = Counter[str]()
+    begin = LimitedHeaders.on_message_begin
+
+    def counted(self: LimitedHeaders) -> None:
+        read["requests"] += 1
+        begin(self)
+
+    monkeypatch.setattr(LimitedHeaders, "on_message_begin", counted)
+    many = 20_000
     with bare() as server, server.connect() as connection:
-        connection.sendall(GET.replace(b"/healthz", b"/slow") + GET * 2_000)
-        assert closed(connection)
-        assert server.answers()
+        sending = threading.Thread(
+            target=connection.sendall, args=(GET.replace(b"/healthz", b"/slow") + GET * many,)
+        )
+        sending.start()
+        for _ in range(3):
+            assert server.answers()
+        assert 0 < read["requests"] < 100
+        RELEASED.set()
+        answered = b""
+        while answered.count(b"HTTP/1.1 200") < many + 1:
+            piece = connection.recv(1 << 16)
+            assert piece
+            answered += piece
+        sending.join()
+
+
+def test_what_arrives_is_read_when_its_address_has_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting: list[tuple[str, Callable[[], object], asyncio.AbstractEventLoop]] = []
+
+    def ask(self: LoopTurns, client: Client, now: float, size: int, begin: Callable[[], object]) -> bool:
+        waiting.append((client.address, begin, asyncio.get_running_loop()))
+        return False
+
+    monkeypatch.setattr(LoopTurns, "ask", ask)
+    monkeypatch.setattr(connections, "REQUEST_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(connections, "_GRACE_S", 0.1)
+    with bare() as server, server.connect() as connection:
+        for _ in range(2):
+            for piece in (GET[:10], GET[10:]):
+                connection.sendall(piece)
+                until(lambda: bool(waiting))
+                time.sleep(0.5)  # longer than headers may take to arrive
+                address, begin, loop = waiting.pop()
+                assert address == "127.0.0.1" and not waiting, "a connection waits for one turn at a time"
+                loop.call_soon_threadsafe(begin)
+            assert connection.recv(1_000).startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize("size", [1, 7, 2_047, 2_048, 2_049, 65_536])
+def test_requests_with_bodies_arrive_whole_however_they_are_cut(size: int) -> None:
+    chunked = b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n" + b"5\r\nhello\r\n" * 400
+    bodies = [b"a" * n for n in (1, 2_000, 5_000)]
+    posts = [b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n" % len(one) + one for one in bodies]
+    sent = b"".join([*posts, chunked + b"0\r\n\r\n", GET] * 3)
+    with bare() as server, server.connect() as connection:
+        for start in range(0, len(sent), size):
+            connection.sendall(sent[start : start + size])
+        answered = b""
+        while answered.count(b"HTTP/1.1 200") < 15:
+            piece = connection.recv(1 << 16)
+            assert piece, answered
+            answered += piece
 
 
 def test_a_body_may_come_slowly(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -109,6 +109,23 @@ def test_a_cheap_sample_does_not_wait_until_a_dear_one_has_ended(scorer: Scorer)
 
 
 @pytest.mark.slow
+def test_an_express_worker_is_ready_before_the_first_cheap_sample_needs_it(scorer: Scorer) -> None:
+    async def main() -> None:
+        score = RequestScorer(scorer)
+        await as_client(score, "a", "nap", 0.6, 2)
+        await as_client(score, "a", "other", 0.0, 4)
+        dear = [asyncio.create_task(as_client(score, "a", "nap", 60.0, i + 1)) for i in range(2)]
+        while scorer.worker_counts.started < 3:
+            await asyncio.sleep(0.02)
+        assert (await as_client(score, "b", "other", 0.0))[0].ok
+        assert scorer.worker_counts.started == 3
+        for task in dear:
+            task.cancel()
+
+    asyncio.run(main())
+
+
+@pytest.mark.slow
 def test_what_nobody_knows_yet_waits_behind_nothing_dear_known_or_not(scorer: Scorer) -> None:
     """Neither reward has been scored before: `nap` turns out to be dear, `other` to be cheap."""
 
@@ -147,6 +164,36 @@ def test_a_flood_of_small_requests_delays_another_client_by_few_of_them() -> Non
     order = asyncio.run(main())
     assert order.count("flood") == 199 and order.count("quiet") == 3
     assert max(i for i, client in enumerate(order) if client == "quiet") < 3 * AT_ONCE
+
+
+def test_an_address_with_few_requests_gets_all_its_turns_in_one_round() -> None:
+    async def main() -> list[str]:
+        turns = LoopTurns()
+        order: list[str] = []
+
+        def begin(client: str) -> None:
+            order.append(client)
+            if client == "flood" and len(order) < 1_000:
+                ask("flood")
+
+        def ask(client: str, size: int = 0) -> None:
+            if turns.ask(Client(client), 0.5, size, lambda: begin(client)):
+                begin(client)
+
+        turns.is_alone("quiet", 0.0)
+        for _ in range(20):
+            ask("flood", size=5_000)
+        await asyncio.sleep(0)
+        order.clear()
+        for _ in range(AT_ONCE):
+            ask("quiet")
+        for _ in range(4):
+            await asyncio.sleep(0)
+        return list(order)
+
+    order = asyncio.run(main())
+    assert order[:AT_ONCE] == ["quiet"] * AT_ONCE
+    assert 0 < order.count("flood") <= 5, "the flood gets one turn in a round"
 
 
 def test_a_client_that_is_alone_does_not_wait_for_its_turn() -> None:
