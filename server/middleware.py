@@ -99,7 +99,9 @@ class Guard:
             scope = {**scope, "method": "GET"}
         headers: dict[bytes, bytes] = dict(scope["headers"])
         id_ = self._id(headers)
-        request = CurrentRequest(id_.decode(), receive, _client(scope, headers), turns=self.turns)
+        request = CurrentRequest(
+            id_.decode(), receive, _client(scope, headers), wait_for_turn=self.turns.take
+        )
         if self.begin_trace is not None:
             request.trace = self.begin_trace(scope, headers, request.client)
         was = CURRENT.set(request)

@@ -7,18 +7,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from starlette.types import Message, Receive, Scope
 
 from rewardkit.scoring.jobs import Attribute, Client
-
-if TYPE_CHECKING:
-    from rewardkit.server.admission import LoopTurns
 
 
 class Trace(Protocol):
@@ -64,8 +61,8 @@ class CurrentRequest:
     """Start of the time limit: the arrival of the request or, for a stream, of the current lines."""
     trace: Trace | None = None
     """Trace span of the request, or None without tracing."""
-    turns: LoopTurns | None = None
-    """Turns in the event loop, or None if the request never waits for one."""
+    wait_for_turn: Callable[[Client, float, int], Awaitable[None]] | None = None
+    """`LoopTurns.take`, or None if the request never waits for a turn in the event loop."""
 
     def __post_init__(self) -> None:
         self.clock = self.started
@@ -76,8 +73,8 @@ class CurrentRequest:
         Args:
             size: Size of the answer in bytes.
         """
-        if self.turns is not None:
-            await self.turns.take(self.client, time.perf_counter(), size)
+        if self.wait_for_turn is not None:
+            await self.wait_for_turn(self.client, time.perf_counter(), size)
 
     def outlived(self) -> CurrentRequest:
         """Return a copy for work that continues after the request has been answered."""
