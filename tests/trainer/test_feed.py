@@ -31,6 +31,7 @@ from safetensors.torch import load_file
 
 from rewardkit.demo.model import save
 from rewardkit.errors import ConfigError, RewardkitError
+from rewardkit.trainer.checkpoint.find import TRACKER
 from rewardkit.trainer.checkpoint.save import Checkpoints
 from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.distributed import World
@@ -402,7 +403,7 @@ def test_a_killed_run_goes_on_with_what_was_drawn_for_later_steps(
         one.before_token = hold
         one.drawn = lambda request, choice: drawn.add(request["sampling_params"]["seed"])
     program = Program("tests.trainer.forked_launch", "--config", "tiny-cpu", *given)
-    while not (tmp_path / "run" / "global_step_2").is_dir():
+    while not (tmp_path / "run" / TRACKER).is_file():  # written after the checkpoint has its name
         assert program.poll() is None, program.communicate(1)
         time.sleep(0.05)
     program.send_signal(signal.SIGKILL)

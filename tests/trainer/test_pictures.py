@@ -123,16 +123,16 @@ def trained(
 
 
 @pytest.mark.slow
-def test_a_policy_learns_what_only_the_pictures_tell(tmp_path: Path) -> None:
-    seed = 0
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_policy_learns_what_only_the_pictures_tell(tmp_path: Path, seed: int) -> None:
     start = save_model("idefics3", tmp_path / "model", seed=seed)
     test = colours(128, seed + 100)
-    found = trained(tmp_path / "seeing", start, colours(32 * 60, seed), test, steps=60)
+    found = trained(tmp_path / "seeing", start, colours(32 * 80, seed), test, steps=80)
     assert found[-1]["val-core/exact/acc/mean@1"] >= 0.9
     assert max(line["training/rollout_actor_diff_max"] for line in found) < 1e-4
     blank = colours(128, seed + 100, blank=True)
-    control = trained(tmp_path / "blind", start, colours(32 * 60, seed, blank=True), blank, steps=60)
-    assert control[-1]["val-core/exact/acc/mean@1"] <= 0.4
+    control = trained(tmp_path / "blind", start, colours(32 * 80, seed, blank=True), blank, steps=80)
+    assert control[-1]["val-core/exact/acc/mean@1"] <= 0.35
 
 
 def test_two_steps_of_a_model_with_three_part_positions_agree_with_its_engine(
