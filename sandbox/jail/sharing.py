@@ -20,6 +20,10 @@ from .turns import Turn, level_at, level_ends
 _POLL_S = 0.02
 """Interval at which a running program is checked, in seconds."""
 
+_QUIET_POLL_S = 0.005
+"""Interval at which a program is checked that was idle at the last check. A program that sleeps should not keep
+others from running."""
+
 _FIRST_POLL_S = 0.002
 """Interval at which a program that is next in line tries to take a slot."""
 
@@ -87,7 +91,7 @@ class SharedRun:
         if self.is_asleep:
             return _ASLEEP_POLL_S
         used_s = self.job.used_s + cpu_s
-        return min(level_ends(level_at(used_s)) - used_s, _POLL_S)
+        return min(level_ends(level_at(used_s)) - used_s, _QUIET_POLL_S if self._quiet else _POLL_S)
 
     def update(self, cpu_s: float) -> None:
         """Take, keep or give back the turn, given the CPU time that the run has used."""
