@@ -21,8 +21,10 @@ _POLL_S = 0.02
 """Interval at which a running program is checked, in seconds."""
 
 _QUIET_POLL_S = 0.005
-"""Interval at which a program is checked that was idle at the last check. A program that sleeps should not keep
-others from running."""
+"""Interval at which a program is checked that was idle at the last check.
+
+A program that sleeps should not keep others from running.
+"""
 
 _FIRST_POLL_S = 0.002
 """Interval at which a program that is next in line tries to take a slot."""
