@@ -342,7 +342,7 @@ class LoopTurns:
                 self._count(address, turns)
                 begin()
             if not clients:
-                self._waiting.pop(address, None)
+                del self._waiting[address]
 
 
 def _subtract(counts: Counter[Hashable], client: Hashable, n: int) -> None:

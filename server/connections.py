@@ -84,7 +84,7 @@ class LimitedHeaders(HttpToolsProtocol):
     reached, the connections that have been idle longest are closed.
 
     Args:
-        turns: Turns that all connections of a server share. By default, each address always has a turn.
+        turns: Turns that all connections of a server share.
     """
 
     flow: _Flow
@@ -98,9 +98,9 @@ class LimitedHeaders(HttpToolsProtocol):
     """Time at which the last data arrived, by the event loop's clock."""
     _deadline: asyncio.TimerHandle | None = None
 
-    def __init__(self, *args: Any, turns: LoopTurns | None = None, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, turns: LoopTurns, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.turns = turns or LoopTurns()
+        self.turns = turns
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Register the connection, and close idle connections if there are too many."""
@@ -141,7 +141,10 @@ class LimitedHeaders(HttpToolsProtocol):
             rest = rest[end:]
             if self.transport.get_protocol() is not self:  # The connection became a WebSocket.
                 rest = rest[:0]
-        self.flow.keep(rest)
+        if self.transport.is_closing():
+            self.flow.unparsed = rest[:0]  # The transport may no longer be paused or resumed.
+        else:
+            self.flow.keep(rest)
 
     def _body_left(self) -> int:
         """Return the number of missing bytes of the current request's body, or 0 if the number is unknown."""

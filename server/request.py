@@ -67,7 +67,7 @@ class CurrentRequest:
     def __post_init__(self) -> None:
         self.clock = self.started
 
-    async def take_turn(self, size: int = 0) -> None:
+    async def take_turn(self, size: int) -> None:
         """Wait until the client has a turn in the event loop.
 
         Args:

@@ -284,7 +284,6 @@ def _extend_lifespan(
             signal.signal(sig, stop)
         async with inner(app) as state:
             # Otherwise, each full collection would hold the event loop for 60 ms to look at imported modules.
-            gc.collect()
             gc.freeze()
             yield state
         if close is not None:

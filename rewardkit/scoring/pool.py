@@ -42,7 +42,7 @@ _log = logging.getLogger("rewardkit.scoring")
 
 CHEAP_S = 0.1
 """Maximum worker time, in seconds, that a cheap chunk is expected to take."""
-SPARE_EVERY_S = 10.0
+_SPARE_EVERY_S = 10.0
 """Minimum number of seconds between two express workers that are started in advance."""
 _EXIT_S = 0.5
 """Seconds to wait for the exit status of a worker that has closed its pipe."""
@@ -280,7 +280,7 @@ class _Loop:
         if self.cheap is None or not self.pool.express or self.spare_from > now:
             return
         if len(self.workers) == self.size and all(w.chunk and w.dear_from() <= now for w in self.workers):
-            self.spare_from = now + SPARE_EVERY_S
+            self.spare_from = now + _SPARE_EVERY_S
             worker = self._new_worker()
             worker.load(self.cheap)
             self._send(worker)
@@ -340,8 +340,9 @@ class _Loop:
 
         Express workers are used only while all other workers are busy with expensive chunks.
         """
-        taken = sum(w.chunk is not None or w.loading is not None for w in self.workers)
-        if not self.pool.express or taken > self.size + 1:
+        if not self.pool.express:
+            return None
+        if sum(w.chunk is not None or w.loading is not None for w in self.workers) > self.size + 1:
             return None
         dear_from = max(worker.dear_from() for worker in busy)
         if dear_from > time.monotonic():

@@ -14,6 +14,7 @@ import time
 import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -56,7 +57,7 @@ class Bare:
         self.port = self.socket.getsockname()[1]
         config = uvicorn.Config(
             app,
-            http=LimitedHeaders,
+            http=cast("type[asyncio.Protocol]", partial(LimitedHeaders, turns=LoopTurns())),
             log_config=None,
             lifespan="off",
             limit_concurrency=limit_concurrency,
