@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ SHOWN = [page for page in PAGES if [*shown(page.read_text())]]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What a reader has after the README, the demo and the first commands of the pages."""
     folder = tmp_path_factory.mktemp("reader")
     make_demo(folder)
@@ -43,7 +43,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             *first_commands(evaluate)[:2],
         ):
             assert run(shlex.split(command)[1:]) == 0
-        yield folder
+    return folder
+
+
+@pytest.fixture
+def folder(prepared: Path, tmp_path: Path) -> Path:
+    """A copy of it for one page: no page sees what the commands of another one left."""
+    return Path(shutil.copytree(prepared, tmp_path / "reader"))
 
 
 def test_the_page_of_each_reader_has_five_commands_and_ten_errors() -> None:
