@@ -61,14 +61,9 @@ class Picture:
 
     @property
     def size(self) -> tuple[int, int]:
-        """Width and height, read from the file's header.
-
-        Raises:
-            PictureError: The file is not a picture, or has too many pixels.
-        """
-        with _opened(self.data) as image:
-            width, height = image.size
-            return (height, width) if _orientation(image) >= 5 else (width, height)
+        """Width and height of the decoded picture. See `load`."""
+        found: tuple[int, int] = self.load().size
+        return found
 
     def load(self) -> Any:
         """Decode the picture to a `PIL.Image.Image` in RGB.
@@ -94,23 +89,6 @@ class Picture:
     def data_url(self, longest: int | None = None) -> str:
         """Return the PNG that `png` returns, as a data URL."""
         return f"data:image/png;base64,{base64.b64encode(self.png(longest)).decode()}"
-
-    def __str__(self) -> str:
-        return self.digest
-
-
-def _orientation(image: Any) -> int:
-    """Return the orientation from EXIF data, from 1 to 8. For 5 and above, the picture is turned by 90
-    degrees."""
-    from PIL import Image
-
-    exif = Image.Exif()
-    if image.format != "PNG":
-        exif = image.getexif()
-    elif "exif" in image.info:  # `getexif` would decode the whole picture
-        exif.load(image.info["exif"])
-    found = exif.get(0x0112, 1)
-    return found if isinstance(found, int) and 1 <= found <= 8 else 1
 
 
 @contextmanager
@@ -141,15 +119,9 @@ def _opened(data: bytes) -> Iterator[Any]:
 
 
 def _in_rgb(image: Any) -> Any:
-    from PIL import Image
+    from PIL import Image, ImageOps
 
-    upright = Image.Transpose
-    turns = (
-        *(None, None, upright.FLIP_LEFT_RIGHT, upright.ROTATE_180, upright.FLIP_TOP_BOTTOM),
-        *(upright.TRANSPOSE, upright.ROTATE_270, upright.TRANSVERSE, upright.ROTATE_90),
-    )
-    turn = turns[_orientation(image)]
-    turned = image if turn is None else image.transpose(turn)
+    turned = ImageOps.exif_transpose(image)
     if turned.mode.startswith("I"):  # `convert` would clip 16-bit values at 255
         turned = turned.convert("I").point(lambda value: value * (1 / 257) + 0.5).convert("L")
     if turned.mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in turned.info:
@@ -177,7 +149,7 @@ def picture_of(value: Any, folder: Path | None = None) -> Picture:
         held = next((value[name] for name in _CONTENTS if value.get(name)), None)
         return picture_of(held, folder)
     if isinstance(value, bytes) and value:
-        return _checked(Picture(value, _digest(value)))
+        return _checked(value, value)
     if not isinstance(value, str) or not value:
         raise PictureError(f"expected the bytes, path or data URL of a picture, found {type(value).__name__}")
     if value.startswith("data:"):
@@ -186,10 +158,9 @@ def picture_of(value: Any, folder: Path | None = None) -> Picture:
         raise PictureError("the picture is remote, and pictures are not downloaded; download it first")
     path = _inside(value, folder)
     try:
-        data = path.read_bytes()
+        return _checked(path, path.read_bytes())
     except OSError as error:
         raise PictureError(f"the picture {value:.200} cannot be read: {reason_of(error)}") from None
-    return Picture(path, _checked(Picture(data, _digest(data))).digest)  # reads the file only once
 
 
 def _inside(name: str, folder: Path | None) -> Path:
@@ -213,9 +184,10 @@ def _from_data_url(url: str) -> Picture:
         raise PictureError("the data URL of the picture is not valid base64") from None
 
 
-def _checked(picture: Picture) -> Picture:
-    _ = picture.size
-    return picture
+def _checked(source: bytes | Path, data: bytes) -> Picture:
+    """Return the picture in a file, after reading the file's header."""
+    with _opened(data):
+        return Picture(source, _digest(data))
 
 
 def _digest(data: bytes) -> str:
@@ -307,27 +279,25 @@ def with_pictures(
 
 def pictures_in(prompt: Any) -> list[Picture]:
     """Return the pictures in the messages that `with_pictures` returns, in order."""
-    if not has_parts(prompt):
-        return []
-    parts = (part for one in prompt for part in _listed(one.get("content")) if isinstance(part, Mapping))
-    return [part["image"] for part in parts if isinstance(part.get("image"), Picture)]
+    return [part["image"] for part in picture_parts(prompt)] if has_parts(prompt) else []
+
+
+def picture_parts(messages: Sequence[Message]) -> list[dict[str, Any]]:
+    """Return the content parts with a picture in the messages that `with_pictures` returns, in order."""
+    parts = (part for one in messages for part in _listed(one.get("content")))
+    return [part for part in parts if isinstance(part, dict) and isinstance(part.get("image"), Picture)]
 
 
 def with_digests(messages: Sequence[Message]) -> list[Message]:
     """Return messages as JSON-ready data, with a placeholder and the digest in place of each picture."""
-    if not has_parts(messages):
-        return list(messages)
-    found = []
-    for one in messages:
-        parts = one.get("content")
-        if isinstance(parts, list):
-            parts = [_described(part) if "image" in part else part for part in parts]
-        found.append({**one, "content": parts})
-    return found
 
+    def described(part: Any) -> Any:
+        return {"type": "image", "image": part["image"].digest, "text": MARK} if "image" in part else part
 
-def _described(part: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "image", "image": str(part["image"]), "text": MARK}
+    return [
+        {**one, "content": [*map(described, parts)]} if isinstance(parts := one.get("content"), list) else one
+        for one in messages
+    ]
 
 
 def marked(prompt: Any, row_has_media: bool) -> Any:
@@ -434,12 +404,11 @@ class PictureStore:
         self._end = 0
         self._known: dict[str, Picture] = {}
 
-    def keep_all(self, messages: Sequence[Message]) -> None:
-        """Move the bytes of all pictures in the messages to the file. The messages come from
-        `with_pictures`."""
-        for part in (part for one in messages for part in _listed(one.get("content"))):
-            if isinstance(part, dict) and isinstance(part.get("image"), Picture):
-                part["image"] = self.keep(part["image"])
+    def keep_all(self, messages: list[Message]) -> list[Message]:
+        """Return messages from `with_pictures`, after moving the bytes of their pictures to the file."""
+        for part in picture_parts(messages):
+            part["image"] = self.keep(part["image"])
+        return messages
 
     def keep(self, picture: Picture) -> Picture:
         """Return the same picture with its bytes in the file. The file contains equal pictures only once."""

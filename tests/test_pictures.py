@@ -149,15 +149,24 @@ def test_pixels_are_those_that_a_viewer_shows(red: bytes) -> None:
     grey.putpixel((1, 0), 32896)
     shown = picture_of(encoded(grey)).load()
     assert [shown.getpixel((x, 0)) for x in (0, 1)] == [(255,) * 3, (128,) * 3]
-    lying = Image.new("RGB", (40, 20))
-    exif = Image.Exif()
-    exif[0x0112] = 6
-    turned = picture_of(encoded(lying, "JPEG", exif=exif))
-    assert turned.size == turned.load().size == (20, 40)
     moving = encoded(
         Image.new("RGB", (2, 2), "red"), "GIF", save_all=True, append_images=[Image.new("RGB", (2, 2))]
     )
     assert picture_of(moving).load().getpixel((0, 0)) == RED
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP", "TIFF"])
+def test_a_picture_is_turned_once_as_its_file_says(kind: str) -> None:
+    lying = Image.new("RGB", (40, 20), "blue")
+    lying.paste((255, 0, 0), (0, 0, 20, 20))
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    turned = picture_of(encoded(lying, kind, exif=exif))
+    assert turned.size == (20, 40)
+    for red, at in ((True, 5), (False, 35)):
+        pixel = turned.load().getpixel((10, at))
+        assert isinstance(pixel, tuple)
+        assert (pixel[0] > pixel[2]) is red
 
 
 def test_a_truncated_file_is_refused_when_it_is_decoded(red: bytes) -> None:

@@ -148,16 +148,37 @@ def open_prompts(
     return PromptFile(path, table, names, shown if any(shown) else (), with_media)
 
 
-def _shown(row: Mapping[str, Any], prompt: Any, path: Path, i: int, book: PictureBook) -> ShownPrompt | None:
-    """Return a row's prompt and the numbers of its pictures, or None if it is only text."""
-    if not has_media(row, prompt):
+def shown_messages(
+    row: Mapping[str, Any], prompt: Any, where: str, folder: Path, book: PictureBook | None
+) -> list[Message] | None:
+    """Return a row's prompt as messages with pictures, or None if it is only text.
+
+    Args:
+        folder: Folder of the file that contains the row.
+        book: Book to which the pictures are added, or None if the model reads only text.
+
+    Raises:
+        InputError: The model reads only text and the row has pictures, or a picture cannot be used.
+    """
+    if book is None:
+        refuse_media(row, where)
+    elif has_media(row, prompt):
+        try:
+            messages: list[Message] = with_pictures(row, prompt, folder)
+        except PictureError as error:
+            raise InputError(f"{where}: {error}") from None
+        book.add_all(messages)
+        return messages
+    return None
+
+
+def _shown(
+    row: Mapping[str, Any], prompt: Any, path: Path, i: int, book: PictureBook | None
+) -> ShownPrompt | None:
+    messages = shown_messages(row, prompt, f"{path}, row {i}", path.parent, book)
+    if book is None or messages is None or not (pictures := pictures_in(messages)):
         return None
-    try:
-        messages = with_pictures(row, prompt, path.parent)
-    except PictureError as error:
-        raise InputError(f"{path}, row {i}: {error}") from None
-    pictures = pictures_in(messages)
-    return ShownPrompt(json.dumps(with_digests(messages)).encode(), book.add(pictures)) if pictures else None
+    return ShownPrompt(json.dumps(with_digests(messages)).encode(), book.add(pictures))
 
 
 def _table(
@@ -182,14 +203,11 @@ def _table(
     if (table := records.table) is not None:
         there = table.schema.names
         beside = table.select([name for name in media if name in there])
-        if book is not None:
-            prompts = column_of(table, str(names.prompt))
-            for i in range(len(table)):  # row by row, because pictures are large
-                row = beside.slice(i, 1).to_pylist()[0] if beside.num_columns else {}
-                shown.append(_shown(row, prompts[i].as_py(), path, records.first_row + i, book))
-        else:
-            for i, row in enumerate(beside.to_pylist() if beside.num_columns else (), records.first_row):
-                refuse_media(row, f"{path}, row {i}")
+        prompts = None if book is None else column_of(table, str(names.prompt))
+        for i in range(len(table) if beside.num_columns or book else 0):  # row by row, as pictures are large
+            row = beside.slice(i, 1).to_pylist()[0] if beside.num_columns else {}
+            prompt = None if prompts is None else prompts[i].as_py()
+            shown.append(_shown(row, prompt, path, records.first_row + i, book))
         held = dict.fromkeys(top_level(name, table.schema) for name in read)
         return table.select([name for name in held if name in there])
     columns: dict[str, list[Any]] = {name: [] for name in read}
@@ -198,10 +216,7 @@ def _table(
             raise InputError(f"{path}, row {i}: {row}")
         if row is None:
             continue
-        if book is None and media:
-            refuse_media(row, f"{path}, row {i}")
-        elif book is not None:
-            shown.append(_shown(row, value_at(row, names.prompt), path, i, book))
+        shown.append(_shown(row if media else {}, value_at(row, names.prompt), path, i, book))
         for name, values in columns.items():
             values.append(value_at(row, name) if name == names.prompt else _as_text(value_at(row, name)))
     try:

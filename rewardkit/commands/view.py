@@ -265,7 +265,7 @@ def _in_columns(cells: Sequence[str], widths: Sequence[int]) -> str:
 def _print_in_full(row: ScoredRow) -> None:
     console = Console()
     turns = row.get("turns") if is_chat(row.get("turns")) else None
-    row = {**row, "prompt": PromptPictures(0).prompt(row)}
+    row = {**row, "prompt": PromptPictures().prompt(row)}
     shown = ("file_row", "prompt", "response", "ground_truth", "extra_info", "turns", *MEDIA)
     facts = {k: v for k, v in row.items() if k not in shown or (k == "turns" and turns is None)}
     width = max(11, *map(len, facts))

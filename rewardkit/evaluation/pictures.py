@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rewardkit.evaluation.chat import with_calls
-from rewardkit.pictures import Picture, PictureError, has_media, with_pictures
+from rewardkit.pictures import Picture, PictureError, has_media, picture_parts, with_pictures
 
 THUMBNAILS = 50
 """Maximum number of pictures on a page."""
@@ -18,7 +18,7 @@ class PromptPictures:
     """Converter of the prompts on one page."""
 
     def __init__(self, thumbnails: int = THUMBNAILS) -> None:
-        """Create a converter that shows at most `thumbnails` pictures, and describes all others."""
+        """Create a converter that shows at most `thumbnails` pictures, and the word `[image]` for others."""
         self._left = thumbnails
 
     def prompt(self, row: Mapping[str, Any]) -> Any:
@@ -33,26 +33,18 @@ class PromptPictures:
         try:
             messages = with_pictures(row, prompt)
         except PictureError as error:
-            return [*_listed(prompt), {"role": "pictures", "content": f"[{error}]"}]
-        return [{**one, "content": self._content(one.get("content"))} for one in messages]
+            asked = prompt if isinstance(prompt, list) else [{"role": "user", "content": prompt or ""}]
+            return [*asked, {"role": "pictures", "content": f"[{error}]"}]
+        for part in picture_parts(messages):
+            part.update(self._described(part.pop("image")))
+        return messages
 
-    def _content(self, content: Any) -> Any:
-        return [self._part(part) for part in content] if isinstance(content, list) else content
-
-    def _part(self, part: Any) -> Any:
-        picture = part.get("image")
-        if not isinstance(picture, Picture):
-            return part
-        width, height = picture.size
-        text = {"type": "text", "text": f"[image {width}x{height}]"}
-        if self._left <= 0:
-            return text
+    def _described(self, picture: Picture) -> dict[str, str]:
+        if self._left <= 0:  # not even decoded
+            return {"type": "text", "text": "[image]"}
         self._left -= 1
         try:
-            return {"type": "image", "image": picture.data_url(LONGEST), "text": text["text"]}
+            width, height = picture.size
+            return {"image": picture.data_url(LONGEST), "text": f"[image {width}x{height}]"}
         except PictureError as error:
-            return {"type": "text", "text": f"[image {width}x{height}: {error}]"}
-
-
-def _listed(prompt: Any) -> list[Any]:
-    return list(prompt) if isinstance(prompt, list) else [{"role": "user", "content": prompt or ""}]
+            return {"type": "text", "text": f"[image: {error}]"}

@@ -58,8 +58,7 @@ def messages_of(
         beside = media.slice(row, 1).to_pylist()[0] if media.num_columns else {}
         if has_media(beside, prompt):
             try:
-                made[row] = with_pictures(beside, prompt, folder, read=value)
-                store.keep_all(made[row])
+                made[row] = store.keep_all(with_pictures(beside, prompt, folder, read=value))
             except PictureError as error:
                 raise InputError(f"{path}, row {row}: {error}") from None
     return made

@@ -8,9 +8,10 @@ each mark in the same way as this module.
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from rewardkit.errors import ConfigError, InputError, reason_of
@@ -106,9 +107,7 @@ class Vision:
     def expand(self, text: str, pictures: Sequence[Picture]) -> PicturePrompt:
         """Return the tokens of a text with one mark for each picture. See `encode`."""
         short: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
-        blocks = iter(self.blocks(short, pictures))
-        long = [one for i in short for one in (next(blocks) if i == self.mark else (i,))]
-        return PicturePrompt(short, long, list(pictures))
+        return PicturePrompt(short, [*chain(*self.expanded(short, pictures))], list(pictures))
 
     def shorten(self, long: list[int], pictures: Sequence[Picture]) -> PicturePrompt:
         """Return the prompt with these long ids. See `encode`."""
@@ -120,8 +119,8 @@ class Vision:
             at = start + len(block)
         return PicturePrompt([*short, *long[at:]], long, list(pictures))
 
-    def blocks(self, short: Sequence[int], pictures: Sequence[Picture]) -> list[list[int]]:
-        """Return the tokens that replace each mark in short ids. See `encode`."""
+    def expanded(self, short: Sequence[int], pictures: Sequence[Picture]) -> Iterator[list[int]]:
+        """Return the tokens that each of the short ids stands for. See `encode`."""
         marks = short.count(self.mark)
         if marks != len(pictures):
             raise InputError(
@@ -129,7 +128,8 @@ class Vision:
                 f"but there are {len(pictures)} pictures; the text must not contain marks, and the chat "
                 "template must support pictures"
             )
-        return [self._block(picture) for picture in pictures]
+        blocks = map(self._block, pictures)
+        return (next(blocks) if i == self.mark else [i] for i in short)
 
     def _block(self, picture: Picture) -> list[int]:
         """Return the tokens for a picture, whose number depends on its size. Decode each picture once."""
@@ -228,17 +228,24 @@ class PictureBook:
     def __init__(self, vision: Vision) -> None:
         self.vision = vision
         self._pictures: list[Picture] = []
+        self._numbers: dict[str, int] = {}
+        """Numbers of the pictures by digest."""
         self._most = 0
         """Maximum number of pictures that were added together, which are those of a row."""
-        self.store = PictureStore()
-        """Bytes of the pictures."""
+        self._store = PictureStore()
 
     def add(self, pictures: Sequence[Picture]) -> tuple[int, ...]:
-        """Add pictures and return their numbers."""
-        first = len(self._pictures)
+        """Add the pictures that are not yet in the book, and return the numbers of all pictures."""
         self._most = max(self._most, len(pictures))
-        self._pictures += map(self.store.keep, pictures)
-        return tuple(range(first, len(self._pictures)))
+        for picture in pictures:
+            if picture.digest not in self._numbers:
+                self._numbers[picture.digest] = len(self._pictures)
+                self._pictures.append(self._store.keep(picture))
+        return tuple(self._numbers[picture.digest] for picture in pictures)
+
+    def add_all(self, messages: list[Message]) -> None:
+        """Add the pictures of a row, and replace them in its messages by the book's pictures."""
+        self.add(pictures_in(self._store.keep_all(messages)))
 
     @cached_property
     def blank(self) -> tuple[list[int], int]:
@@ -263,10 +270,6 @@ class PictureBook:
     def digests(self, numbers: Sequence[int]) -> list[str]:
         """Return the digests of pictures."""
         return [self._pictures[i].digest for i in numbers]
-
-    def tensors(self, numbers: Sequence[int], device: Any) -> dict[str, Any]:
-        """Return the model's arguments for the pictures with these numbers, in order."""
-        return self.vision.tensors([self._pictures[i] for i in numbers], device)
 
 
 def freeze_tower(model: Any) -> None:

@@ -17,23 +17,23 @@ from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import torch
 from torch import Tensor
 
-from rewardkit.checks.training import readable, refuse_media
+from rewardkit.checks.training import readable
 from rewardkit.errors import InputError, RewardkitError, reason_of
 from rewardkit.files.formats import columns_of, open_rows
 from rewardkit.files.inputs import find_inputs
 from rewardkit.files.records import BadRowError
 from rewardkit.logs.samples import parsed
-from rewardkit.pictures import Picture, PictureError, has_media, pictures_in, with_pictures
+from rewardkit.pictures import Picture, pictures_in
 from rewardkit.special_tokens import THOUGHTS
 from rewardkit.trainer.batch import Batch, make_batch, pad_prompts
-from rewardkit.trainer.data import file_list
+from rewardkit.trainer.data import file_list, shown_messages
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.models.vision import PICTURES, PictureBook, Vision, numbered
 from rewardkit.trainer.sft.config import SftDataConfig
@@ -135,11 +135,7 @@ def load_rows(
     """
     named = (found for path in file_list(files) for found in _read(str(path), config, book))
     read = list(islice(named, max_samples if max_samples >= 0 else None))
-
-    vision = None if book is None else book.vision
-    kept = encode_all(read, lambda given, where: encode(tokenizer, given, config, where, ends, vision), world)
-    if book is not None:
-        kept = [_numbered(rows, given, book) for rows, (_, given) in zip(kept, read, strict=True)]
+    kept = encode_all(read, lambda given, where: encode(tokenizer, given, config, where, ends, book), world)
     rows = [row for several in kept for row in several]
     if skipped := sum(not several for several in kept):
         world.say(
@@ -194,14 +190,6 @@ def encode_all(
     return [rows for rows in found if not isinstance(rows, InputError)]
 
 
-def _numbered(rows: list[SftRow], given: Conversation | InputError, book: PictureBook) -> list[SftRow]:
-    """Return the rows of a conversation with the numbers of its pictures, which are added to the book."""
-    if not rows or isinstance(given, InputError):
-        return rows
-    numbers = book.add(pictures_in(given.turns))
-    return [replace(row, pictures=numbers) for row in rows]
-
-
 def digests(rows: Iterable[GivenRow], book: PictureBook | None = None) -> list[tuple[str, str]]:
     """Return the path of each file and a digest of the content of its rows, in their order."""
     found: dict[str, Any] = {}
@@ -248,6 +236,11 @@ def _reader(
     columns: Sequence[str], config: SftDataConfig, path: str, book: PictureBook | None
 ) -> Callable[[Mapping[str, Any], str], Conversation]:
     """Return a function that reads the conversation from a row in a file with these columns."""
+
+    def shown(row: Mapping[str, Any], name: str, where: str) -> Mapping[str, Any]:
+        messages = shown_messages(row, row.get(name), where, Path(path).parent, book)
+        return row if messages is None else {**row, name: messages}
+
     prompt, response = config.prompt_key, config.response_key
     if (prompt is None) != (response is None):
         raise InputError("data.prompt_key and data.response_key must be set together; set both or neither")
@@ -255,34 +248,14 @@ def _reader(
     pairs = ((prompt, response),) if prompt is not None and response is not None else PAIRS
     pair = next((p for p in pairs if all(name.split(".")[0] in columns for name in p)), None)
     if config.messages_key in columns and not (named and pair):
-        return lambda row, where: _of_messages(_shown(row, config.messages_key, where, book), config, where)
+        return lambda row, where: _of_messages(shown(row, config.messages_key, where), config, where)
     if pair is None:
         wanted = ", or ".join([config.messages_key, *(" and ".join(p) for p in pairs)])
         raise InputError(
             f"{path} has no column {wanted}; set either data.messages_key, or both data.prompt_key and "
             f"data.response_key (columns: {', '.join(sorted(columns))})"
         )
-    return lambda row, where: _of_pair(_shown(row, pair[0], where, book), pair, config, where)
-
-
-def _shown(row: Mapping[str, Any], name: str, where: str, book: PictureBook | None) -> Mapping[str, Any]:
-    """Return a row with the pictures of its prompt as content parts.
-
-    Raises:
-        InputError: The model reads only text and the row has pictures, or a picture cannot be used.
-    """
-    if book is None:
-        refuse_media(row, where)
-        return row
-    prompt = row.get(name)
-    if not has_media(row, prompt):
-        return row
-    try:
-        messages = with_pictures(row, prompt, Path(where.rpartition(", row ")[0]).parent)
-    except PictureError as error:
-        raise InputError(f"{where}: {error}") from None
-    book.store.keep_all(messages)
-    return {**row, name: messages}
+    return lambda row, where: _of_pair(shown(row, pair[0], where), pair, config, where)
 
 
 def _of_messages(row: Mapping[str, Any], config: SftDataConfig, where: str) -> Conversation:
@@ -341,7 +314,7 @@ def encode(
     config: SftDataConfig,
     where: str,
     ends: Collection[int] = (),
-    vision: Vision | None = None,
+    book: PictureBook | None = None,
 ) -> list[SftRow]:
     """Return a conversation's tokens as one or more rows with a trained token within `data.max_length`.
 
@@ -349,27 +322,28 @@ def encode(
 
     Args:
         ends: Tokens that end a response.
-        vision: Processor of a vision-language model, or None if the model reads only text.
+        book: Book with the pictures of the conversation, or None if the model reads only text.
 
     Raises:
         InputError: The conversation is too long and must not be truncated, or see `tokenised`.
     """
-    asked = given if vision is None else replace(given, turns=vision.turns(given.turns))
+    asked = given if book is None else replace(given, turns=book.vision.turns(given.turns))
     found = tokenised(tokenizer, asked, config.apply_chat_template_kwargs, where, ends)
-    if vision is not None and (pictures := pictures_in(given.turns)):
+    numbers = () if book is None else book.add(pictures_in(given.turns))
+    if book is not None and numbers:
         if len(found) > 1:
             raise InputError(
                 f"{where}: the chat template renders an answer differently once other messages follow, which "
                 "is not supported in conversations with pictures; use one row per answer"
             )
         try:
-            found = [_expanded(*found[0], vision, pictures)]
+            found = [_expanded(*found[0], book.vision, [book[i] for i in numbers])]
         except InputError as error:
             raise InputError(f"{where}: {error}") from None
         if len(found[0][0]) > config.max_length and config.truncation != "error":
             return []
     rows = (split_row(*_fitted(ids, trained, config, where)) for ids, trained in found)
-    return [row for row in rows if row is not None]
+    return [replace(row, pictures=numbers) for row in rows if row is not None]
 
 
 def tokenised(
@@ -408,11 +382,11 @@ def _expanded(
     ids: Sequence[int], trained: Sequence[bool], vision: Vision, pictures: Sequence[Picture]
 ) -> tuple[list[int], list[bool]]:
     """Replace the marks for pictures by their placeholders, which are not trained on."""
-    blocks = iter(vision.blocks(ids, pictures))
-    found: list[tuple[int, bool]] = []
-    for token, kept in zip(ids, trained, strict=True):
-        found += [(i, False) for i in next(blocks)] if token == vision.mark else [(token, kept)]
-    return [token for token, _ in found], [kept for _, kept in found]
+    blocks = [*vision.expanded(ids, pictures)]
+    kept = [
+        [one and i != vision.mark] * len(block) for i, one, block in zip(ids, trained, blocks, strict=True)
+    ]
+    return [*chain(*blocks)], [*chain(*kept)]
 
 
 def _by_marks(

@@ -236,7 +236,7 @@ def _inputs(
     rows = len(batch)
     batch = _with_picture(batch, book)
     layout = lay_out(batch, model.packing, sharing)
-    shown = book.tensors(layout.pictures, layout.ids.device)
+    shown = book.vision.tensors([book[i] for i in layout.pictures], layout.ids.device)
     lengths = batch["attention_mask"].sum(dim=1, keepdim=True)  # for one sequence per row
     mask = torch.arange(layout.ids.shape[1], device=lengths.device) < lengths
     positions = book.vision.positions(model.body, layout.ids, mask, shown)
