@@ -111,8 +111,6 @@ def _opened(data: bytes) -> Iterator[Any]:
             yield image
     except PictureError:
         raise
-    except Image.DecompressionBombError:
-        raise PictureError(f"the picture has more than {MAX_PIXELS:,} pixels; scale it down") from None
     except Exception as error:  # decoders raise many kinds of exceptions for broken files
         reason = "not a picture in a known format" if "identify" in str(error) else reason_of(error)
         raise PictureError(f"the picture cannot be read: {reason}") from None
@@ -263,7 +261,7 @@ def with_pictures(
     made = [
         {**one, "content": _parts(one.get("content"), inline, folder, marked=bool(own))} for one in messages
     ]
-    places = [part for one in made for part in _listed(one["content"]) if _is_open(part)]
+    places = [part for one in made for part in _listed(one["content"]) if part == {"type": "image"}]
     if len(own) == 1 and not places:
         first = next((one for one in made if one.get("role") == "user"), made[0])
         places = [{"type": "image"}]
@@ -381,10 +379,6 @@ def _listed(content: Any) -> list[Any]:
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     return list(content) if isinstance(content, list | tuple) else [] if content is None else [content]
-
-
-def _is_open(part: Any) -> bool:
-    return isinstance(part, Mapping) and part.get("type") == "image" and "image" not in part
 
 
 def _joined(content: Any) -> Any:

@@ -30,7 +30,7 @@ from rewardkit.rows import (
     value_at,
     values_at,
 )
-from rewardkit.tables import column_of, is_list
+from rewardkit.tables import column_of, is_list, is_text
 from rewardkit.types import Sample, failure, to_score
 
 ALL = frozenset({"prompt", "extra_info"})
@@ -303,7 +303,7 @@ def columns_needed(table: pa.Table, layout: RowLayout, reads: Collection[str]) -
     )
     needed = table.select(list(heads))
     for name in _media_in(table.column_names, layout, reads):  # without the bytes of the pictures
-        needed = needed.append_column(name, pa.array(_are_there(table, name)))
+        needed = needed.append_column(name, pa.array(_are_there(table[name])))
     return needed
 
 
@@ -312,17 +312,19 @@ def _media_in(names: Sequence[str], layout: RowLayout, reads: Collection[str]) -
     return [name for name in layout.media if name in names] if "prompt" in reads else []
 
 
-def _are_there(table: pa.Table, name: str) -> list[bool]:
-    """Return True for each row in which a column of media is not empty. Its values are not converted."""
+def _are_there(column: pa.ChunkedArray) -> list[bool]:
+    """Return what `is_there` returns for each value in a column, without converting the values."""
     import pyarrow.compute as pc  # a top-level import would take a tenth of a worker's start time
 
-    column = table.column(name)
-    if pa.types.is_boolean(column.type):  # from `columns_needed`
-        return [bool(value) for value in column.to_pylist()]
+    if pa.types.is_struct(column.type):
+        return [any(of_row) for of_row in zip(*map(_are_there, column.flatten()), strict=True)]
     if is_list(column.type):
         column = pc.list_value_length(column)
-        return [bool(length) for length in column.to_pylist()]
-    return [bool(value) for value in column.is_valid().to_pylist()]
+    elif pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
+        column = pc.binary_length(column)
+    elif not (is_text(column.type) or pa.types.is_boolean(column.type)):  # `columns_needed` makes booleans
+        column = column.is_valid()
+    return list(map(bool, column.to_pylist()))
 
 
 def _wanted(layout: RowLayout, reads: Collection[str]) -> list[str | None]:
@@ -358,7 +360,7 @@ def _table_columns(table: pa.Table, layout: RowLayout, reads: Collection[str]) -
         values, more = cells(table, name) if name else ([None] * len(table), {})
         columns.append(values)
         bad |= more
-    found = [_are_there(table, name) for name in _media_in(table.column_names, layout, reads)]
+    found = [_are_there(table[name]) for name in _media_in(table.column_names, layout, reads)]
     return _Columns(columns, bad, [any(of_row) for of_row in zip(*found, strict=True)])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -76,3 +77,26 @@ def test_a_judge_is_told_of_pictures_and_refuses_while_rewards_of_text_score(tmp
         ask(sample, options)
     blind = JudgeOptions(url="http://127.0.0.1:1/v1", model="m", prompt="Is {response} {ground_truth}?")
     assert ask(sample, blind).messages
+
+
+def test_a_table_and_lines_tell_rewards_of_the_same_pictures(tmp_path: Path) -> None:
+    (tmp_path / "shown.py").write_text(
+        "def shown(sample):\n    return float(not isinstance(sample.prompt, str))\n"
+    )
+    columns: list[list[Any]] = [
+        [None, "", "a.png"],
+        [None, [], ["a.png"]],
+        [None, {"bytes": None, "path": None}, {"bytes": None, "path": "a.png"}],
+    ]
+    for i, values in enumerate(columns):
+        rows = [
+            {"data_source": "x", "prompt": "?", "response": "a", "ground_truth": "a", "image": value}
+            for value in values
+        ]
+        pq.write_table(pa.Table.from_pylist(rows), tmp_path / f"{i}.parquet")
+        (tmp_path / f"{i}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        for kind in ("parquet", "jsonl"):
+            out = tmp_path / f"{i}.{kind}.jsonl"
+            reward = ["--reward", str(tmp_path / "shown.py")]
+            assert run(["score", str(tmp_path / f"{i}.{kind}"), *reward, "--out", str(out)]) == 0
+            assert [json.loads(line)["score"] for line in out.read_text().splitlines()] == [0.0, 0.0, 1.0], i

@@ -49,7 +49,7 @@ def test_prompts_are_read_with_their_pictures_and_never_cut(
         asked = prompts_with_pictures().to_pylist()
         for row, raw in zip(rows, asked, strict=True):
             held = [picture_of(one).digest for one in raw["images"]]
-            assert book.digests(row.pictures) == held
+            assert [book[i].digest for i in row.pictures] == held
         assert len({row.pictures for row in rows if len(row.pictures) == 1}) == 4
     tokenizer, book = book_of(vision_models["idefics3"])
     with pytest.raises(InputError, match="row 3: "):

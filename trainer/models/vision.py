@@ -7,7 +7,6 @@ each mark in the same way as this module.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -250,11 +249,7 @@ class PictureBook:
     @cached_property
     def blank(self) -> tuple[list[int], int]:
         """Tokens and number of a white picture."""
-        from PIL import Image
-
-        file = io.BytesIO()
-        Image.new("RGB", (32, 32), "white").save(file, "PNG")
-        (number,) = self.add([picture_of(file.getvalue())])
+        (number,) = self.add([picture_of(b"P6 32 32 255\n" + b"\xff" * 32 * 32 * 3)])
         return self.vision.expand(self.vision.processor.image_token, [self[number]]).long_ids, number
 
     def __getitem__(self, number: int) -> Picture:
@@ -266,10 +261,6 @@ class PictureBook:
     def numbers(self, rows: Sequence[Any]) -> Any:
         """Return the numbers of each row's pictures as `PICTURES`, with the same width in the whole run."""
         return numbered([row.pictures for row in rows], self._most)
-
-    def digests(self, numbers: Sequence[int]) -> list[str]:
-        """Return the digests of pictures."""
-        return [self._pictures[i].digest for i in numbers]
 
 
 def freeze_tower(model: Any) -> None:

@@ -198,7 +198,7 @@ def digests(rows: Iterable[GivenRow], book: PictureBook | None = None) -> list[t
         content.update(row.content())
         if book is not None:
             for one in row.sequences:
-                content.update("".join(book.digests(one.pictures)).encode())
+                content.update("".join(book[i].digest for i in one.pictures).encode())
     return [(file, content.hexdigest()) for file, content in found.items()]
 
 

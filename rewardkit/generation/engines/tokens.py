@@ -31,18 +31,6 @@ def load_tokenizer(engine: EngineSettings) -> Any:
     return tokenizer
 
 
-def encode_prompt(tokenizer: Any, vision: Vision | None, messages: Sequence[Message]) -> PicturePrompt:
-    """Return the tokens and pictures of a conversation, up to the beginning of the model's response.
-
-    Raises:
-        InputError: A picture is broken, or the text contains a mark for a picture.
-    """
-    if vision is not None:
-        return vision.encode(messages)
-    ids = encode(tokenizer, messages)
-    return PicturePrompt(ids, ids, [])
-
-
 def encode(tokenizer: Any, messages: Sequence[Message]) -> list[int]:
     """Return the token ids of a conversation of texts, up to the beginning of the model's response."""
     text = tokenizer.apply_chat_template(list(messages), add_generation_prompt=True, tokenize=False)
@@ -60,7 +48,11 @@ def encode_fitting(
     fitting = []
     for request in requests:
         try:
-            prompt = encode_prompt(tokenizer, vision, request.messages)
+            if vision is None:
+                ids = encode(tokenizer, request.messages)
+                prompt = PicturePrompt(ids, ids, [])
+            else:
+                prompt = vision.encode(request.messages)
             why = too_long(len(prompt.long_ids), limit)
         except InputError as error:
             why = str(error)

@@ -100,7 +100,9 @@ def test_the_trainer_reads_what_generation_reads(vision_models: dict[str, Path],
         for row, raw in zip(rows, prompts_with_pictures().to_pylist(), strict=True):
             messages = with_pictures(raw, raw["prompt"])
             assert model.book.vision.encode(messages).long_ids == row.token_ids
-            assert model.book.digests(row.pictures) == [one.digest for one in pictures_in(messages)]
+            assert [model.book[i].digest for i in row.pictures] == [
+                one.digest for one in pictures_in(messages)
+            ]
 
 
 def trained(folder: Path, model: Path, rows: pa.Table, *more: str) -> Path:
