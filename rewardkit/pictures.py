@@ -383,7 +383,7 @@ def _listed(content: Any) -> list[Any]:
 
 def _joined(content: Any) -> Any:
     """Return content as a string if it is only text. Return other content unchanged."""
-    text = None if content is None or isinstance(content, str) else whole_text(content)
+    text = whole_text(content)
     return content if text is None else text
 
 
@@ -395,7 +395,6 @@ class PictureStore:
 
     def __init__(self) -> None:
         self._file: Any = None  # created with the first picture
-        self._end = 0
         self._known: dict[str, Picture] = {}
 
     def keep_all(self, messages: list[Message]) -> list[Message]:
@@ -411,10 +410,9 @@ class PictureStore:
         known = self._known.get(picture.digest)
         if known is None:
             self._file = self._file or tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as its pictures
+            stored = StoredBytes(self._file, self._file.tell(), len(picture.source))
             self._file.write(picture.source)
             self._file.flush()
-            stored = StoredBytes(self._file, self._end, len(picture.source))
-            self._end += stored.length
             known = self._known[picture.digest] = Picture(stored, picture.digest)
         return known
 

@@ -31,7 +31,7 @@ from rewardkit.trainer.models.heads import ValueModel
 from rewardkit.trainer.models.load import DTYPES, language_model_class, load_model_config, load_tokenizer
 from rewardkit.trainer.models.lora import AdapterParts, add_lora
 from rewardkit.trainer.models.sharding import full_tensors
-from rewardkit.trainer.models.vision import saved_processor
+from rewardkit.trainer.models.vision import Vision
 
 
 def dtype_of(model_config: Any) -> torch.dtype:
@@ -139,7 +139,9 @@ def export(checkpoint: Path, out: Path, dtype: str | None = None) -> Path:
             scores = (Path(described) / CARD).is_file()
             weights = _weights(found / "actor", model_config, options, wanted, scores=scores)
         write_weights(weights, model_config, temporary, wanted, scores=scores)
-        saved_processor(described, load_tokenizer(described)).save_pretrained(temporary)
+        tokenizer = load_tokenizer(described)
+        vision = Vision.of(described, tokenizer)
+        (tokenizer if vision is None else vision.processor).save_pretrained(temporary)
         if scores:
             shutil.copy(Path(described) / CARD, temporary)
         write_card(found, temporary, PIPELINES[_model_class(model_config, scores=scores)])

@@ -21,7 +21,6 @@ from rewardkit.types import Message
 PICTURES = "pictures"
 """Tensor of a batch with the numbers of each row's pictures in a `PictureBook`, (B, K), filled with -1."""
 
-
 MODEL_TYPES = ("idefics3", "llava", "qwen2_vl", "qwen2_5_vl", "qwen3_vl")
 """Model types that are known to be computed correctly with pictures."""
 
@@ -61,8 +60,8 @@ class Vision:
         """Processor of transformers, without the part for videos."""
         self._blocks: dict[tuple[int, int], list[int]] = {}
         """Tokens for a picture, by its width and height."""
-        self._sound: set[str] = set()
-        """Digests of pictures that can be decoded."""
+        self._sizes: dict[str, tuple[int, int]] = {}
+        """Width and height of the pictures that were decoded, by digest."""
         self.mark: int = self.processor.image_token_id
         """Token that stands for a picture in the short ids, and for a part of one in the long ids."""
 
@@ -132,15 +131,14 @@ class Vision:
 
     def _block(self, picture: Picture) -> list[int]:
         """Return the tokens for a picture, whose number depends on its size. Decode each picture once."""
-        if picture.digest not in self._sound:
-            picture.load()
-            self._sound.add(picture.digest)
-        known = self._blocks.get(picture.size)
-        if known is None:
+        if picture.digest not in self._sizes:
+            self._sizes[picture.digest] = picture.size
+        size = self._sizes[picture.digest]
+        if size not in self._blocks:
             text = [self.processor.image_token]
             found = self.processor(text=text, images=[[picture.load()]], add_special_tokens=False)
-            known = self._blocks[picture.size] = [int(i) for i in found["input_ids"][0]]
-        return known
+            self._blocks[size] = [int(i) for i in found["input_ids"][0]]
+        return self._blocks[size]
 
     def tensors(self, pictures: Sequence[Picture], device: Any = "cpu") -> dict[str, Any]:
         """Return the model's arguments for all pictures in a forward pass, in order of their placeholders."""
@@ -213,12 +211,6 @@ def _load_processor(path: str, model_type: str, tokenizer: Any, remote: bool) ->
         raise ConfigError(f"cannot load the processor of '{path}': {reason_of(error)}") from None
     made.tokenizer = tokenizer
     return made
-
-
-def saved_processor(path: str, tokenizer: Any) -> Any:
-    """Return the object whose `save_pretrained` writes everything that prepares a model's prompts."""
-    vision = Vision.of(path, tokenizer)
-    return tokenizer if vision is None else vision.processor
 
 
 class PictureBook:

@@ -248,10 +248,8 @@ class VllmRollout:
             large_imports(),
         ):
             import_vllm(f"{KEY}.name=vllm needs vLLM")
-            here = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
-            arguments = engine_arguments(
-                config, model.config, on_cpu=not self._cuda, sharing=here, sees=vision is not None
-            )
+            here, sees = int(os.environ.get("LOCAL_WORLD_SIZE", "1")), vision is not None
+            arguments = engine_arguments(config, model.config, on_cpu=not self._cuda, sharing=here, sees=sees)
             try:
                 self.llm: Any = start_llm(model_path, **arguments)
             except (OSError, ValueError, RuntimeError, ImportError) as error:
