@@ -20,11 +20,14 @@ from .turns import Turn, level_at, level_ends
 _POLL_S = 0.02
 """Interval at which a running program is checked, in seconds."""
 
-_QUIET_POLL_S = 0.005
-"""Interval at which a program is checked that was idle at the last check.
+_SOON_S = 0.005
+"""Interval at which a program is checked that was idle at the last check, or that has just started.
 
-A program that sleeps should not keep others from running.
+A program that sleeps should not keep others from running, and most programs that sleep do so at once.
 """
+
+_SOON_POLLS = 4
+"""Number of checks at which a program counts as just started."""
 
 _FIRST_POLL_S = 0.002
 """Interval at which a program that is next in line tries to take a slot."""
@@ -63,6 +66,7 @@ class SharedRun:
         self._pid = -1
         self._pidfd = -1
         self._cpu_s = 0.0
+        self._polls = 0
         self._quiet = 0
         self._told = time.monotonic()
         self._parked = False
@@ -93,7 +97,8 @@ class SharedRun:
         if self.is_asleep:
             return _ASLEEP_POLL_S
         used_s = self.job.used_s + cpu_s
-        return min(level_ends(level_at(used_s)) - used_s, _QUIET_POLL_S if self._quiet else _POLL_S)
+        soon = self._quiet or self._polls < _SOON_POLLS
+        return min(level_ends(level_at(used_s)) - used_s, _SOON_S if soon else _POLL_S)
 
     def update(self, cpu_s: float) -> None:
         """Take, keep or give back the turn, given the CPU time that the run has used."""
@@ -118,8 +123,9 @@ class SharedRun:
 
     def _sleeps(self, cpu_s: float) -> bool:
         """Return True if the run was idle at the last few checks."""
-        used_s = cpu_s - self._cpu_s
+        used_s = cpu_s - self._cpu_s if self._polls else 0.0  # a program that now sleeps needed some to start
         self._cpu_s = cpu_s
+        self._polls += 1
         if self.is_asleep and not used_s and not self.job.processes:
             return True  # reading /proc would be slow if many programs sleep
         busy = used_s > _BUSY_S or usage.wants_cpu(self._pid, self.job)
