@@ -27,6 +27,7 @@ from rewardkit.sandbox.jail.channel import ENDED
 from rewardkit.sandbox.jail.protocol import PROGRAM, TESTS
 from rewardkit.sandbox.languages import PYTHON, RUNNERS, LanguageUnavailable, find_runner, unknown
 from rewardkit.sandbox.outcome import DEFAULT_LIMITS, IsolationLevel, Limits, Outcome
+from rewardkit.sandbox.usual import UsualTime
 from rewardkit.sandbox.worker import RUN_TEST, Job, Worker, WorkerDied
 
 _ATTEMPTS = 3
@@ -57,9 +58,11 @@ class Sandbox:
         *,
         allow_unsafe: bool = False,
         builds: Builds | None = None,
+        usual: UsualTime | None = None,
     ) -> None:
         self.level: IsolationLevel = levels.choose(level, allow_unsafe=allow_unsafe)
         self._builds = builds or Builds()
+        self._usual = usual or UsualTime()
         self._workers: dict[tuple[str, str, tuple[str, ...]], Worker] = {}
         self._busy: list[Worker] = []
         self._lock = threading.Lock()
@@ -67,6 +70,8 @@ class Sandbox:
         self._closed = False
         self._used_s: dict[bytes, float] = {}
         """CPU time of the runs of each of the latest programs, in seconds."""
+        self._cut_off = False
+        """True if a run since `arm` was called did not end by itself."""
         self.cpu_s = 0.0
         """CPU time in seconds of all runs since `arm` was called."""
         self.on_parked: Callable[[], None] | None = None
@@ -391,18 +396,23 @@ class Sandbox:
     def _spend(self, job: Job, outcome: Outcome) -> None:
         """Add the CPU time of a run to its program's total."""
         self.cpu_s += outcome.cpu_s
+        self._cut_off |= outcome.status not in ("ok", "runtime_error")
         if len(self._used_s) >= _MOST_PROGRAMS and job.program not in self._used_s:
             self._used_s.clear()
         self._used_s[job.program] = self._used_s.get(job.program, 0.0) + outcome.cpu_s
 
     def _begin(self, worker: Worker, job: Job) -> None:
-        worker.begin(replace(job, used_s=self._used_s.get(job.program, 0.0)))
+        used_s = self._used_s.get(job.program, 0.0) - self._usual.allowance_s
+        worker.begin(replace(job, used_s=used_s))
         with self._lock:  # an earlier cancellation did not reach the worker
             if self._cancelled:
                 worker.cancel()
 
     def arm(self) -> None:
         """Prepare for new work by forgetting earlier cancellations and programs."""
+        if self._used_s and not self._cut_off:
+            self._usual.learn(max(self._used_s.values()))
+        self._cut_off = False
         with self._lock:
             self._cancelled = False
         self._used_s.clear()

@@ -12,6 +12,7 @@ from types import TracebackType
 from rewardkit.sandbox.box import Sandbox
 from rewardkit.sandbox.building import Builds
 from rewardkit.sandbox.levels import LevelChoice
+from rewardkit.sandbox.usual import UsualTime
 
 _KEPT = 4
 """Number of sandboxes per level that are kept while nobody uses them."""
@@ -24,6 +25,7 @@ class _Stock:
         self.loan = SandboxLoan()
         """Loan for work outside of any other loan."""
         self._builds = Builds()  # shared, so that a program is built only once
+        self._usual = UsualTime()
         self._idle: dict[LevelChoice, list[Sandbox]] = {}
         self._lock = threading.Lock()
 
@@ -32,7 +34,7 @@ class _Stock:
             idle = self._idle.get(level)
             if idle:
                 return idle.pop()
-        return Sandbox(level, allow_unsafe=allow_unsafe, builds=self._builds)
+        return Sandbox(level, allow_unsafe=allow_unsafe, builds=self._builds, usual=self._usual)
 
     def give_back(self, level: LevelChoice, sandbox: Sandbox) -> None:
         with self._lock:

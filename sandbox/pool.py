@@ -23,6 +23,7 @@ from rewardkit.sandbox import levels
 from rewardkit.sandbox.box import Sandbox
 from rewardkit.sandbox.building import Builds
 from rewardkit.sandbox.outcome import IsolationLevel, Outcome
+from rewardkit.sandbox.usual import UsualTime
 from rewardkit.sandbox.worker import Job
 
 T = TypeVar("T")
@@ -88,6 +89,7 @@ class Pool:
         self.queue_size = queue_size
         self._allow_unsafe = allow_unsafe
         self._builds = Builds()  # the sandboxes share their builds, so that a program is built only once
+        self._usual = UsualTime()
         self._changed = threading.Condition()
         self._queues: dict[Hashable, deque[Ticket[Any]]] = {}
         self._turns: deque[Hashable] = deque()
@@ -178,7 +180,7 @@ class Pool:
 
     def _serve(self, lasting: bool) -> None:
         """Run tickets until the pool is closed. A temporary thread ends earlier if threads are too many."""
-        sandbox = Sandbox(self.level, allow_unsafe=self._allow_unsafe, builds=self._builds)
+        sandbox = Sandbox(self.level, allow_unsafe=self._allow_unsafe, builds=self._builds, usual=self._usual)
         with self._changed:
             self._sandboxes.add(sandbox)
         with sandbox:

@@ -124,7 +124,8 @@ class Job:
     profile: str = process_limits.PYTHON
     """Kind of process, which is a key of `limits.PROFILES`."""
     used_s: float = 0.0
-    """CPU time of the program's earlier runs, in seconds. Programs that used less get their turn first."""
+    """CPU time of the program's earlier runs, in seconds, less its allowance (see `UsualTime`). Programs that
+    have used less get their turn first."""
 
     @property
     def flavour(self) -> str:

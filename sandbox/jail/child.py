@@ -50,7 +50,7 @@ class JailJob:
     idle_s: float
     """Limit on idle time in seconds. 0 means no limit."""
     used_s: float
-    """CPU time of the program's earlier runs, in seconds."""
+    """CPU time of the program's earlier runs, in seconds, less its allowance."""
     memory: int
     output: int
 

@@ -9,10 +9,10 @@ SCRIPT, CALL, SERVE, CHECK, EXEC, BUILD = range(6)
 calls on a socket, and CHECK runs the assertions that make those calls. EXEC executes another program
 according to `execute.ExecutionPlan`. BUILD does the same and sends back the program's output file."""
 
-JOB = struct.Struct("=B?BBII6Q")
+JOB = struct.Struct("=B?BBII3QqQQ")
 """Fields of a job packet: mode, prelude, position of the profile in `limits.PROFILES`, role, processes,
-threads, cpu_us, wall_us, idle_us (0 means no limit), used_us (CPU time of the program's earlier runs),
-memory, output.
+threads, cpu_us, wall_us, idle_us (0 means no limit), used_us (CPU time of the program's earlier runs,
+less its allowance), memory, output.
 The packet carries the descriptors of program, stdin, stdout and stderr. In modes other than SCRIPT, and for
 scripts with files, it also carries the descriptors that become 3 and 4 in the child. A run with a role has
 one more, the file through which the two runs of a pair share their idle time."""

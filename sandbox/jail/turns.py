@@ -44,8 +44,8 @@ def write_table(table: int, slots: int, memory_mb: int) -> None:
 
 
 def level_at(cpu_s: float) -> int:
-    """Return the level of a program that has used this much CPU time."""
-    return min(int(cpu_s / QUANTUM_S).bit_length(), _LEVELS - 1)
+    """Return the level of a program that has used this much CPU time, not counting an allowance."""
+    return min(int(max(cpu_s, 0.0) / QUANTUM_S).bit_length(), _LEVELS - 1)
 
 
 def level_ends(level: int) -> float:

@@ -16,6 +16,7 @@ from rewardkit.sandbox import Limits, Sandbox
 from rewardkit.sandbox.jail.turns import Turn, level_at, level_ends, write_table
 from rewardkit.sandbox.outcome import IsolationLevel, Outcome
 from rewardkit.sandbox.table import VARIABLE, TurnTable, memory_budget_mb
+from rewardkit.sandbox.usual import UsualTime
 from tests.living import until
 
 SLEEPS = "import time\nprint(1, flush=True)\ntime.sleep(60)"
@@ -131,8 +132,10 @@ def one_slot(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 class Started:
     """A run in a thread and a sandbox of its own, which ends with the block."""
 
-    def __init__(self, level: IsolationLevel, program: str, limits: Limits = LIMITS) -> None:
-        self.sandbox = Sandbox(level)
+    def __init__(
+        self, level: IsolationLevel, program: str, limits: Limits = LIMITS, usual: UsualTime | None = None
+    ) -> None:
+        self.sandbox = Sandbox(level, usual=usual)
         self.parked = threading.Event()
         self.sandbox.on_parked = self.parked.set
         self.outcomes: list[Outcome] = []
@@ -158,6 +161,38 @@ def test_a_cheap_program_does_not_wait_for_others_to_end(level: IsolationLevel, 
     running = [other.thread.is_alive() for other in others]
     ended = [other.end().status for other in others]
     assert cheap.status == "ok" and running == [True] * 3 and ended == ["cancelled"] * 3
+
+
+@pytest.mark.usefixtures("one_slot")
+def test_a_program_that_needs_what_others_have_needed_keeps_its_turn(level: IsolationLevel) -> None:
+    short = "import time\nwhile time.process_time() < 0.06: pass"
+    usual = UsualTime()
+    usual.learn(0.06)
+    stop = threading.Event()
+    with Sandbox(level) as sandbox:
+        others = threading.Thread(target=lambda: [sandbox.run("pass") for _ in iter(stop.is_set, True)])
+        others.start()
+        try:
+            for given, gives_up in ((UsualTime(), True), (usual, False)):
+                run = Started(level, short, usual=given)
+                assert run.end(cancel=False).status == "ok"
+                assert run.parked.is_set() is gives_up
+        finally:
+            stop.set()
+            others.join()
+
+
+def test_what_programs_usually_need_is_learnt_from_those_that_end(level: IsolationLevel) -> None:
+    usual = UsualTime()
+    spins = "import time\nwhile time.process_time() < 0.03: pass"
+    with Sandbox(level, usual=usual) as sandbox:
+        sandbox.run(SPINS, limits=Limits(cpu_s=0.2))
+        sandbox.arm()
+        assert usual.allowance_s == 0
+        for i in range(40):
+            sandbox.run(f"{spins} # {i}", limits=LIMITS)
+            sandbox.arm()
+        assert usual.allowance_s > 0.04
 
 
 @pytest.mark.usefixtures("one_slot")
