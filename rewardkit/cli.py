@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import io
 import os
 import re
 import sys
@@ -178,9 +177,7 @@ def _run(args: list[str], *, debug: bool) -> int:
     except click.ClickException as error:
         if debug:
             raise
-        shown = io.StringIO()
-        error.show(shown)
-        print(_public(shown.getvalue()), end="", file=sys.stderr)
+        print(f"error: {_public(_one_line(error, args))}", file=sys.stderr)
         return error.exit_code
     except RewardkitError as error:
         if debug:
@@ -198,6 +195,21 @@ def _run(args: list[str], *, debug: bool) -> int:
         _discard_output()
         return 2
     return result if isinstance(result, int) else 0
+
+
+def _one_line(error: click.ClickException, args: list[str]) -> str:
+    """Return click's message in the form of other messages, and the command whose help is useful."""
+    message = error.format_message().rstrip(".")
+    if message[1:2].islower():
+        message = message[0].lower() + message[1:]
+    if isinstance(error, click.NoSuchOption):
+        known = error.ctx.command.params if error.ctx else []
+        names = [name for one in known for name in one.opts if name.startswith("-")]
+        message = f"no option '{error.option_name}'{did_you_mean(error.option_name, names)}"
+    if isinstance(error, click.UsageError):
+        command = error.ctx.command_path if error.ctx else " ".join(["rewardkit", *args[:1]])
+        message += f" (see `{command} --help`)"
+    return message
 
 
 def _public(message: str) -> str:

@@ -157,7 +157,7 @@ def test_no_option_of_any_command_takes_nan_or_infinity() -> None:
 )
 def test_a_number_out_of_its_bounds_is_refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(words) == 2
-    assert f"Invalid value for '{words[-2]}'" in capsys.readouterr().err
+    assert f"invalid value for '{words[-2]}'" in capsys.readouterr().err
 
 
 def test_list_shows_data_sources_aliases_options_and_place(capsys: pytest.CaptureFixture[str]) -> None:
@@ -199,3 +199,24 @@ def test_a_disk_that_is_full_is_one_line(words: list[str]) -> None:
         )
     assert done.returncode == 2
     assert done.stderr == b"error: cannot write the output: No space left on device\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["score", "--forc"], "did you mean --force"),
+        (["scor"], "did you mean score"),
+        (["score"], "FILES"),
+        (["eval"], "no files given"),
+        (["view", "x", "--limit", "abc"], "--limit"),
+        (["compare", "a", "b", "c"], "c"),
+        (["serve", "--port"], "--port"),
+    ],
+)
+def test_a_wrong_command_line_is_one_line_that_names_the_help(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(words) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    command = "" if words == ["scor"] else f" {words[0]}"
+    assert line.startswith("error: ") and said in line and line.endswith(f"(see `rewardkit{command} --help`)")
