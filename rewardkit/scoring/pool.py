@@ -44,6 +44,9 @@ CHEAP_S = 0.1
 """Maximum worker time, in seconds, that a cheap chunk is expected to take."""
 _SPARE_EVERY_S = 10.0
 """Minimum number of seconds between two express workers that are started in advance."""
+_REST_S = 0.002
+"""Seconds for which the answers of a worker are collected while it scores a chunk. Otherwise, each answer
+would wake this process, which for cheap samples costs as much as their scores."""
 _EXIT_S = 0.5
 """Seconds to wait for the exit status of a worker that has closed its pipe."""
 
@@ -215,6 +218,8 @@ class _Loop:
         """True if a batch was cancelled and its waiting chunks have to be dropped."""
         self.cheap: WorkerJob | None = None
         """Job of the latest cheap chunk, which the next express worker loads in advance."""
+        self.resting: dict[WorkerProcess, float] = {}
+        """Workers whose answers are left in their pipes until a time, so that several are read together."""
         self.spare_from = 0.0
         """Time from which an express worker may be started in advance."""
 
@@ -361,7 +366,7 @@ class _Loop:
         return worker
 
     def _wait(self) -> None:
-        deadline = min([self.look_again, *(w.deadline for w in self.workers)])
+        deadline = min([self.look_again, *self.resting.values(), *(w.deadline for w in self.workers)])
         timeout = None if deadline == float("inf") else max(0.0, deadline - time.monotonic())
         for key, _ in self.selector.select(timeout):
             if key.data is None:
@@ -371,6 +376,9 @@ class _Loop:
             elif key.data in self.workers:
                 self._serve(key.data, key.fileobj)
         now = time.monotonic()
+        for worker in [w for w, until in self.resting.items() if until <= now]:
+            del self.resting[worker]
+            self.selector.register(worker.stdout, selectors.EVENT_READ, worker)
         for worker in [w for w in self.workers if w.deadline <= now]:
             self._overran(worker)
 
@@ -395,6 +403,9 @@ class _Loop:
                     report(who, error)
             elif worker.chunk is not None:
                 self._scored(worker, worker.chunk, message)
+        if worker.chunk is not None and worker.chunk.done:
+            self.resting[worker] = time.monotonic() + _REST_S
+            self.selector.unregister(worker.stdout)
 
     def _send(self, worker: WorkerProcess) -> None:
         """Write as much as the pipe accepts. The rest is written when the pipe becomes writable again."""
@@ -554,6 +565,7 @@ class _Loop:
 
     def _discard(self, worker: WorkerProcess) -> None:
         self.workers.remove(worker)
+        self.resting.pop(worker, None)
         for file in (worker.stdout, worker.stdin):
             if file in self.selector.get_map():
                 self.selector.unregister(file)
