@@ -102,7 +102,9 @@ def serve(listener: socket.socket) -> None:
 
 
 def _hear(connection: socket.socket, selector: selectors.BaseSelector, children: Children) -> None:
-    request, descriptors, _, _ = socket.recv_fds(connection, LONGEST_REQUEST, 2)
+    request, descriptors = b"", []
+    with suppress(ConnectionResetError):  # whoever asked was killed before it heard the answer
+        request, descriptors, _, _ = socket.recv_fds(connection, LONGEST_REQUEST, 2)
     if not request:
         selector.unregister(connection)
         for pid, asked in children.values():
