@@ -22,8 +22,8 @@ install: $(VENV)/installed  ## create .venv and install all dependencies
 demo: $(VENV)/installed  ## train a tiny model on word problems and show that it learned
 	$(BIN)/rewardkit demo --out demo
 
-test: $(VENV)/installed  ## run all tests, in several processes with one thread each
-	OMP_NUM_THREADS=1 $(BIN)/python -m $(if $(COVERAGE),coverage run -m) pytest $(if $(COVERAGE),-m 'not slow') $(PYTEST) $(if $(PYTEST_RERUNS),--reruns $(PYTEST_RERUNS))
+test: $(VENV)/installed  ## run all tests, in several processes with one thread each, which share compiled files
+	PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m $(if $(COVERAGE),coverage run -m) pytest $(if $(COVERAGE),-m 'not slow') $(PYTEST) $(if $(PYTEST_RERUNS),--reruns $(PYTEST_RERUNS))
 
 gpu-test: $(VENV)/installed  ## test the trainer on one CUDA device; skipped without one
 	$(BIN)/python -m pytest tests/gpu
