@@ -44,9 +44,11 @@ def sections() -> Mapping[str, str]:
 class Place:
     """A folder in which rewardkit has an addition, in its own source tree or from an installed package."""
 
-    def __init__(self, root: Path, python: str, path: str) -> None:
+    def __init__(self, root: Path, python: str, path: str, *installed: Path) -> None:
+        """Take a folder, an interpreter, where it finds rewardkit, and folders in which only it has packages."""
         self.root = root
         self.python = python
+        self.installed = installed
         self.environment = {"PYTHONPATH": path, "PATH": "/usr/bin:/bin"}
 
     def run(self, *arguments: str) -> str:
@@ -113,9 +115,9 @@ class Environment:
         self.root = root
         venv.create(root / "venv", with_pip=False, symlinks=True)
         self.python = str(root / "venv" / "bin" / "python")
-        (libraries,) = (root / "venv" / "lib").glob("python*/site-packages")
+        (self.libraries,) = (root / "venv" / "lib").glob("python*/site-packages")
         ours = [folder for folder in site.getsitepackages() if os.path.isdir(folder)]
-        (libraries / "ours.pth").write_text(
+        (self.libraries / "ours.pth").write_text(
             "".join(f"import site; site.addsitedir({one!r})\n" for one in ours)
         )
 
@@ -143,7 +145,7 @@ class Environment:
 
     def at(self, root: Path) -> Place:
         """Return a folder to work in with this environment."""
-        return Place(root, self.python, str(ROOT))
+        return Place(root, self.python, str(ROOT), self.libraries)
 
 
 @pytest.fixture(scope="module")
@@ -392,12 +394,12 @@ def train_two_steps(copy: Place, *settings: str) -> list[dict[str, float]]:
         *("trainer.total_training_steps=2", "trainer.val_before_train=false", "trainer.test_freq=-1"),
         *("trainer.logger=[jsonl]", "trainer.default_local_dir=out", *settings),
     )
-    if copy.python == sys.executable:  # a server has torch imported already
-        program = Program(*words, folder=copy.root, environment=copy.environment, anew=True)
-        _, said = program.communicate(timeout=600)
-        assert program.poll() == 0, said
-    else:
-        copy.run("-m", *words)
+    # A server has torch imported already, and is told where packages lie that it does not have.
+    path = os.pathsep.join([copy.environment["PYTHONPATH"], *map(str, copy.installed)])
+    environment = copy.environment | {"PYTHONPATH": path}
+    program = Program(*words, folder=copy.root, environment=environment, anew=True)
+    _, said = program.communicate(timeout=600)
+    assert program.poll() == 0, said
     lines = (copy.root / "out" / "metrics.jsonl").read_text().splitlines()
     return [json.loads(line) for line in lines]
 
