@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import socket
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.pages import ROOT
+from tests.ports import own_port
 
 EXAMPLES = ROOT / "examples"
 SCRIPTS = sorted(EXAMPLES.glob("*/run.sh"))
@@ -18,14 +18,11 @@ SCRIPTS = sorted(EXAMPLES.glob("*/run.sh"))
 
 @pytest.mark.slow
 def test_every_script_of_the_examples_runs(after_the_demo: Path, forking_shell: Mapping[str, str]) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
     for script in SCRIPTS:
         done = subprocess.run(
             ["bash", script],
             cwd=after_the_demo,
-            env={**forking_shell, "PORT": port, "OMP_NUM_THREADS": "1"},
+            env={**forking_shell, "PORT": str(own_port()), "OMP_NUM_THREADS": "1"},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import socket
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 
 from tests.docs.pages import PAGES, README, first_commands, in_reading_order, script, write_code
 from tests.living import until
+from tests.ports import own_port
 from tests.trainer.running import Program
 
 
@@ -40,10 +40,7 @@ def _run_readme(folder: Path, shell: Mapping[str, str]) -> None:
     """Run the README's commands top to bottom in one shell, at a free port in place of 8000."""
     install, *rest = script(README).partition("rewardkit prep")
     assert install.splitlines()[1] == "pip install --editable '.[server]'"
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    typed = "set -em\n" + "".join(rest).replace("8000", port)
+    typed = "set -em\n" + "".join(rest).replace("8000", str(own_port()))
     done = subprocess.run(["bash", "-c", typed], cwd=folder, env=shell, stdout=PIPE, stderr=STDOUT, text=True)
     assert done.returncode == 0, done.stdout
     assert done.stdout.count('"score":1.0') == 1 and (folder / "report.html").stat().st_size > 10_000, (

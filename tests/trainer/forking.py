@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from rewardkit.trainer.config.load import load_settings
 from rewardkit.trainer.config.stages import schema_named
-from rewardkit.trainer.distributed import free_port
 from rewardkit.trainer.run.launch import die_with_launcher
 from rewardkit.trainer.run.process import train_here
+from tests.ports import own_port
 
 
 def fork_ranks(
@@ -33,7 +33,7 @@ def fork_ranks(
     Returns:
         The exit codes in order of rank, minus the signal for what was killed.
     """
-    environment = {"WORLD_SIZE": str(size), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+    environment = {"WORLD_SIZE": str(size), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(own_port())}
     ranks = [_start(rank, environment, overrides, (arm or {}).get(rank), stage) for rank in range(size)]
     codes: dict[int, int] = {}
     while len(codes) < size:

@@ -31,7 +31,7 @@ from rewardkit.errors import ConfigError, RewardkitError
 from rewardkit.trainer.batch import PromptRow, pad_prompts
 from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.config.workers import RolloutConfig
-from rewardkit.trainer.distributed import World, free_port
+from rewardkit.trainer.distributed import World
 from rewardkit.trainer.rollout import served, serving
 from rewardkit.trainer.rollout.base import Sampling
 from rewardkit.trainer.rollout.publish import buckets
@@ -46,6 +46,7 @@ from rewardkit.trainer.rollout.serving import (
 from rewardkit.trainer.rollout.weight_sync import as_saved
 from rewardkit.trainer.run.build import open_rollout
 from rewardkit.trainer.run.checks import SETTINGS, run_checks
+from tests.ports import own_port
 from tests.trainer.forked_runs import run_all
 from tests.trainer.rollout.stub_server import Stub, response_to
 from tests.trainer.rollout.test_rollout_parity import overrides, read_log
@@ -697,7 +698,7 @@ def test_a_server_of_the_run_that_dies_is_started_again_within_the_step_but_not_
     starts: list[ServerProcess] = []
 
     def start(*_: Any, **__: Any) -> ServerProcess:
-        port = free_port()
+        port = own_port()
         dies_at = -1 if len(starts) == 1 else 3
         words = ["-m", "tests.trainer.rollout.stub_server", str(port), str(dies_at)]
         starts.append(start_program(f"http://127.0.0.1:{port}", words, child_environment()))

@@ -19,10 +19,10 @@ pytest.importorskip("torch")
 
 from rewardkit.errors import ConfigError
 from rewardkit.trainer.config.root import Config, TrainerConfig
-from rewardkit.trainer.distributed import free_port
 from rewardkit.trainer.run import launch
 from rewardkit.trainer.run import main as main_module
 from tests.living import alive, descendants, until
+from tests.ports import own_port
 from tests.trainer.running import Program
 
 KILLS_ITS_PROCESS_ONCE = """
@@ -109,7 +109,7 @@ def test_two_machines_go_on_from_the_checkpoint_when_a_process_of_one_was_killed
     """Two of torchrun's agents, as docs/launch.md starts them, that meet on the loopback."""
     monkeypatch.setenv("TORCH_DISABLE_SHARE_RDZV_TCP_STORE", "1")
     (tmp_path / "mine.py").write_text(KILLS_ITS_PROCESS_ONCE)
-    meeting = ["--rdzv-backend", "c10d", "--rdzv-endpoint", f"127.0.0.1:{free_port()}", "--rdzv-id", "run"]
+    meeting = ["--rdzv-backend", "c10d", "--rdzv-endpoint", f"127.0.0.1:{own_port()}", "--rdzv-id", "run"]
     agent = [
         *(
             "--agent",
@@ -137,7 +137,7 @@ def test_two_machines_go_on_from_the_checkpoint_when_a_process_of_one_was_killed
 
 
 def test_processes_that_do_not_come_are_named() -> None:
-    given = {"RANK": "0", "WORLD_SIZE": "3", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+    given = {"RANK": "0", "WORLD_SIZE": "3", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(own_port())}
     code = (
         "import datetime\nfrom rewardkit.trainer import distributed\n"
         "distributed.JOIN_TIMEOUT = datetime.timedelta(seconds=1)\n"
