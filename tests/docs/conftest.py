@@ -15,14 +15,20 @@ from tests.trainer.running import write_forking_command
 
 def make_demo(folder: Path) -> None:
     """Write what `make demo` leaves for the pages: its data, and its model before it has learned."""
-    pytest.importorskip("torch", reason="models need torch: pip install 'rewardkit[train]'")
+    torch = pytest.importorskip("torch", reason="models need torch: pip install 'rewardkit[train]'")
     from rewardkit.datasets_prep import arithmetic
     from rewardkit.demo.model import make_model, make_tokenizer, save
 
     arithmetic.prepare(folder / "demo/data", n_train=600, n_test=8, level="tiny", seed=0)
     told = pq.read_table(folder / "demo/data/train.parquet", columns=["extra_info"])["extra_info"]
     tokenizer = make_tokenizer(f"{row['question']}\n{row['answer']}" for row in told.to_pylist())
-    save(make_model(tokenizer, seed=0), tokenizer, folder / "demo/model")
+    model = make_model(tokenizer, seed=0)
+    config = model.config
+    config.hidden_size, config.intermediate_size = 32, 64  # it need not learn anything
+    config.num_attention_heads, config.num_key_value_heads = 1, 1
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        save(type(model)(config).eval(), tokenizer, folder / "demo/model")
 
 
 @pytest.fixture
