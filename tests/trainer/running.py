@@ -83,7 +83,7 @@ class Program:
         if self.poll() is None:
             os.kill(self.pid, sig)
 
-    def _ended_within(self, seconds: float) -> bool:
+    def _ended_within(self, seconds: float | None) -> bool:
         if self._code is None and select.select([self._connection], [], [], seconds)[0]:
             self._code = self._heard()
         return self._code is not None

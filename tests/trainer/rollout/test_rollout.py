@@ -7,8 +7,6 @@ from __future__ import annotations
 import asyncio
 import copy
 import json
-import os
-import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,6 +21,7 @@ from hypothesis import strategies as st
 
 from rewardkit.demo.model import make_model, save
 from rewardkit.errors import ConfigError
+from rewardkit.processes import kill_group
 from rewardkit.trainer.batch import PromptRow, make_batch, pad_prompts
 from rewardkit.trainer.config.load import load_config
 from rewardkit.trainer.config.workers import ModelConfig
@@ -30,6 +29,7 @@ from rewardkit.trainer.distributed import World
 from rewardkit.trainer.loop import train
 from rewardkit.trainer.models.load import unsharded_copy
 from rewardkit.trainer.models.lora import adapter_tensors, add_lora, merged_tensors
+from rewardkit.trainer.rollout import serving
 from rewardkit.trainer.rollout.base import RolloutEngine, Sampling, row_seed
 from rewardkit.trainer.rollout.hf import HfRollout, draw, restrict
 from rewardkit.trainer.run.build import open_rollout, open_run
@@ -37,6 +37,7 @@ from rewardkit.trainer.workers.actor import Reference
 from rewardkit.trainer.workers.batching import Batching
 from tests.closeness import K3, assert_same, near, terms_of
 from tests.process_state import left_as_found
+from tests.trainer.rollout.forked_vllm import start_forked
 from tests.trainer.rollout.test_rollout_parity import overrides, read_log
 
 ALONE = World(0, 1, torch.device("cpu"))
@@ -81,8 +82,9 @@ def with_adapter(model: Any) -> tuple[Tensors, Tensors]:
 
 class Engines:
     """Opens engines, and keeps the last one of vLLM for the next test that wants the same: starting it takes
-    seconds, and a sync replaces every weight. Tests that want another stand together. vLLM servers, which take
-    a minute, are started once, for a tied model; they serve adapters, and take whole weights all the same."""
+    seconds, and a sync replaces every weight. Tests that want another stand together. vLLM servers are started
+    once, for a tied model, and forked; they serve adapters, and take whole weights all the same. Those that a
+    run starts as programs are in test_picture_runs.py."""
 
     def __init__(self, tokenizer: Any, world: World, folder: Path) -> None:
         self._tokenizer, self._world, self._folder = tokenizer, world, folder
@@ -141,7 +143,9 @@ class Engines:
 @pytest.fixture(scope="module")
 def engines(tokenizer: Any, world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engines]:
     opened = Engines(tokenizer, world, tmp_path_factory.mktemp("engines"))
-    yield opened
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(serving, "start_program", start_forked)
+        yield opened
     opened.close()
     if opened.servers is not None:
         opened.servers.close()
@@ -704,7 +708,7 @@ def test_an_adapter_alone_draws_as_merged_weights_do_and_a_killed_server_comes_b
     killed = engine.local.processes[0]
 
     def kill_at_first(ended: dict[int, list[int]]) -> None:
-        os.killpg(killed.process.pid, signal.SIGKILL)
+        kill_group(killed.process)
 
     found = engine.generate(ids, mask, Sampling(n=32), seeds, kill_at_first)
     assert torch.equal(found.responses, wanted.responses)
