@@ -396,6 +396,8 @@ class Sandbox:
     def _spend(self, job: Job, outcome: Outcome) -> None:
         """Add the CPU time of a run to its program's total."""
         self.cpu_s += outcome.cpu_s
+        if job.mode == "build":
+            return  # says nothing about programs
         self._cut_off |= outcome.status not in ("ok", "runtime_error")
         if len(self._used_s) >= _MOST_PROGRAMS and job.program not in self._used_s:
             self._used_s.clear()
