@@ -203,13 +203,13 @@ def _one_line(error: click.ClickException, args: list[str]) -> str:
     if message[1:2].islower():
         message = message[0].lower() + message[1:]
     if isinstance(error, click.NoSuchOption):
-        known = error.ctx.command.params if error.ctx else []
+        known = error.ctx.command.get_params(error.ctx) if error.ctx else []
         names = [name for one in known for name in one.opts if name.startswith("-")]
         message = f"no option '{error.option_name}'{did_you_mean(error.option_name, names)}"
     if isinstance(error, click.UsageError):
         command = error.ctx.command_path if error.ctx else " ".join(["rewardkit", *args[:1]])
         message += f" (see `{command} --help`)"
-    return message
+    return " ".join(message.splitlines())
 
 
 def _public(message: str) -> str:

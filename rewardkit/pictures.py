@@ -37,6 +37,8 @@ IMAGE_PARTS = ("image", "image_url", "input_image")
 """Types of content parts that contain a picture, or that are a placeholder for one in the row's column."""
 _BESIDE = "media"
 """Type of the content part that represents all media outside the prompt."""
+_TURNS = {2: 0, 3: 3, 4: 1, 5: 5, 6: 4, 7: 6, 8: 2}
+"""Members of `PIL.Image.Transpose` by the orientation in EXIF data."""
 _CONTENTS = ("image", "image_url", "bytes", "path", "url")
 """Keys under which a content part, or its value, contains a picture."""
 
@@ -117,9 +119,11 @@ def _opened(data: bytes) -> Iterator[Any]:
 
 
 def _in_rgb(image: Any) -> Any:
-    from PIL import Image, ImageOps
+    from PIL import Image
 
-    turned = ImageOps.exif_transpose(image)
+    image.load()  # which turns TIFF files, and may fail where a tag of another kind is broken
+    turn = _TURNS.get(image.getexif().get(0x0112))
+    turned = image if turn is None else image.transpose(turn)
     if turned.mode.startswith("I"):  # `convert` would clip 16-bit values at 255
         turned = turned.convert("I").point(lambda value: value * (1 / 257) + 0.5).convert("L")
     if turned.mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in turned.info:
@@ -320,8 +324,7 @@ def _column(row: Mapping[str, Any], folder: Path | None) -> list[Picture]:
     if not held:
         return []
     value = row[held[0]]
-    if hasattr(value, "tolist"):
-        value = value.tolist()
+    value = value.tolist() if hasattr(value, "tolist") else value
     items = value if isinstance(value, list | tuple) else [value]
     found = []
     for i, item in enumerate(items):

@@ -362,10 +362,10 @@ class Sandbox:
             checked = two.finish(self.on_parked)
             one.cancel()  # the tests have ended and call no more functions
             answered = one.finish(self.on_parked)
-        self._spend(program, answered)
         if answered.status == "cancelled" and not self._cancelled:
             # The program was already ending by itself when it was cancelled.
             answered = replace(answered, status="runtime_error", exit_code=None)
+        self._spend(program, answered)
         return answered, checked
 
     @contextlib.contextmanager

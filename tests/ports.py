@@ -12,10 +12,12 @@ OF_THE_SYSTEM = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 
 def own_port() -> int:
-    """Return a free port that the system gives to nobody else before somebody listens there."""
-    first = int(OF_THE_SYSTEM.read_text().split()[0]) if OF_THE_SYSTEM.exists() else 32_768
+    """Return a free port, if possible one that the system gives to nobody else before somebody listens there."""
+    text = OF_THE_SYSTEM.read_text() if OF_THE_SYSTEM.exists() else "32768 60999"
+    first, last = map(int, text.split())
+    own = [*range(10_000, first), *range(last + 1, 65_536)] or range(10_000, 65_536)
     while True:
-        port = SystemRandom().randrange(10_000, max(first, 11_000))
+        port = SystemRandom().choice(own)
         with suppress(OSError), socket.socket() as tried:
             tried.bind(("127.0.0.1", port))
             return port

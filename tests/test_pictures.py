@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import pickle
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -125,7 +126,6 @@ def test_what_cannot_be_used_is_refused(
 
 def bomb(side: int) -> bytes:
     """Return a small file whose header alone promises many pixels."""
-    import struct
     import zlib
 
     def chunk(kind: bytes, content: bytes) -> bytes:
@@ -167,6 +167,13 @@ def test_a_picture_is_turned_once_as_its_file_says(kind: str) -> None:
         pixel = turned.load().getpixel((10, at))
         assert isinstance(pixel, tuple)
         assert (pixel[0] > pixel[2]) is red
+
+
+def test_a_picture_is_turned_although_another_tag_is_broken() -> None:
+    turned = struct.pack("<HHII", 0x0112, 3, 1, 6)
+    unit = struct.pack("<HHI4s", 0x0128, 2, 4, b"abc\0")  # which is a number
+    exif = b"Exif\0\0II*\0" + struct.pack("<IH", 8, 2) + turned + unit + bytes(4)
+    assert picture_of(encoded(Image.new("RGB", (40, 20)), "JPEG", exif=exif)).size == (20, 40)
 
 
 def test_a_truncated_file_is_refused_when_it_is_decoded(red: bytes) -> None:

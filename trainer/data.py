@@ -162,7 +162,7 @@ def shown_messages(
     """
     if book is None:
         refuse_media(row, where)
-    elif has_media(row, prompt):
+    elif prompt is not None and has_media(row, prompt):
         try:
             messages: list[Message] = with_pictures(row, prompt, folder)
         except PictureError as error:
@@ -204,7 +204,7 @@ def _table(
         there = table.schema.names
         beside = table.select([name for name in media if name in there])
         prompts = None if book is None else column_of(table, str(names.prompt))
-        for i in range(len(table) if beside.num_columns or book else 0):  # row by row, as pictures are large
+        for i in range(len(table) if beside.num_columns or prompts is not None else 0):
             row = beside.slice(i, 1).to_pylist()[0] if beside.num_columns else {}
             prompt = None if prompts is None else prompts[i].as_py()
             shown.append(_shown(row, prompt, path, records.first_row + i, book))

@@ -31,7 +31,7 @@ class PromptPictures:
         if not has_media(row, prompt):
             return prompt
         try:
-            messages = with_pictures(row, prompt)
+            messages = with_pictures(row, prompt or "")
         except PictureError as error:
             asked = prompt if isinstance(prompt, list) else [{"role": "user", "content": prompt or ""}]
             return [*asked, {"role": "pictures", "content": f"[{error}]"}]

@@ -30,7 +30,7 @@ from rewardkit.rows import (
     value_at,
     values_at,
 )
-from rewardkit.tables import column_of, is_list, is_text
+from rewardkit.tables import column_of, is_list
 from rewardkit.types import Sample, failure, to_score
 
 ALL = frozenset({"prompt", "extra_info"})
@@ -317,13 +317,15 @@ def _are_there(column: pa.ChunkedArray) -> list[bool]:
     import pyarrow.compute as pc  # a top-level import would take a tenth of a worker's start time
 
     if pa.types.is_struct(column.type):
-        return [any(of_row) for of_row in zip(*map(_are_there, column.flatten()), strict=True)]
+        fields = [field.is_valid().to_pylist() for field in column.flatten()]
+        return [any(of_row) for of_row in zip(*fields, strict=True)]
     if is_list(column.type):
         column = pc.list_value_length(column)
-    elif pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
-        column = pc.binary_length(column)
-    elif not (is_text(column.type) or pa.types.is_boolean(column.type)):  # `columns_needed` makes booleans
-        column = column.is_valid()
+    elif not pa.types.is_boolean(column.type):  # which `columns_needed` has made
+        try:
+            column = pc.binary_length(column.cast(pa.large_binary()))
+        except pa.ArrowException:  # neither text nor bytes
+            column = column.is_valid()
     return list(map(bool, column.to_pylist()))
 
 

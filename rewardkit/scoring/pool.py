@@ -376,10 +376,12 @@ class _Loop:
             elif key.data in self.workers:
                 self._serve(key.data, key.fileobj)
         now = time.monotonic()
-        for worker in [w for w, until in self.resting.items() if until <= now]:
+        rested = [worker for worker, until in self.resting.items() if until <= now]
+        for worker in rested:
             del self.resting[worker]
             self.selector.register(worker.stdout, selectors.EVENT_READ, worker)
-        for worker in [w for w in self.workers if w.deadline <= now]:
+        # The answers of a worker that has just rested are read first.
+        for worker in [w for w in self.workers if w.deadline <= now and w not in rested]:
             self._overran(worker)
 
     def _serve(self, worker: WorkerProcess, file: Any) -> None:

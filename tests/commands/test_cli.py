@@ -209,7 +209,9 @@ def test_a_disk_that_is_full_is_one_line(words: list[str]) -> None:
         (["score"], "FILES"),
         (["eval"], "no files given"),
         (["view", "x", "--limit", "abc"], "--limit"),
-        (["compare", "a", "b", "c"], "c"),
+        (["compare", "a", "b", "c"], "unexpected"),
+        (["score", "--hlep"], "did you mean --help"),
+        (["score", "--no\nline"], "--no line"),
         (["serve", "--port"], "--port"),
     ],
 )

@@ -87,6 +87,7 @@ def test_a_table_and_lines_tell_rewards_of_the_same_pictures(tmp_path: Path) -> 
         [None, "", "a.png"],
         [None, [], ["a.png"]],
         [None, {"bytes": None, "path": None}, {"bytes": None, "path": "a.png"}],
+        [None, {"bytes": None, "path": None}, {"bytes": None, "path": ""}],
     ]
     for i, values in enumerate(columns):
         rows = [

@@ -165,21 +165,28 @@ def test_a_cheap_program_does_not_wait_for_others_to_end(level: IsolationLevel, 
 
 @pytest.mark.usefixtures("one_slot")
 def test_a_program_that_needs_what_others_have_needed_keeps_its_turn(level: IsolationLevel) -> None:
-    short = "import time\nwhile time.process_time() < 0.06: pass"
     usual = UsualTime()
     usual.learn(0.06)
     stop = threading.Event()
-    with Sandbox(level) as sandbox:
-        others = threading.Thread(target=lambda: [sandbox.run("pass") for _ in iter(stop.is_set, True)])
-        others.start()
-        try:
-            for given, gives_up in ((UsualTime(), True), (usual, False)):
-                run = Started(level, short, usual=given)
-                assert run.end(cancel=False).status == "ok"
-                assert run.parked.is_set() is gives_up
-        finally:
-            stop.set()
-            others.join()
+
+    def go_on() -> None:
+        with Sandbox(level) as sandbox:
+            while not stop.is_set():
+                sandbox.run("pass")
+
+    others = [threading.Thread(target=go_on) for _ in range(3)]
+    for other in others:
+        other.start()
+    try:
+        for given, seconds, gives_up in ((UsualTime(), 2.0, True), (usual, 0.06, False)):
+            program = f"import time\nwhile time.process_time() < {seconds}: pass"
+            run = Started(level, program, usual=given)
+            assert run.end(cancel=False).status == "ok"
+            assert run.parked.is_set() is gives_up
+    finally:
+        stop.set()
+        for other in others:
+            other.join()
 
 
 def test_what_programs_usually_need_is_learnt_from_those_that_end(level: IsolationLevel) -> None:

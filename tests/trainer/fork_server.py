@@ -119,7 +119,8 @@ def _hear(connection: socket.socket, selector: selectors.BaseSelector, children:
         _become(json.loads(request), descriptors)
     for descriptor in descriptors:
         os.close(descriptor)
-    connection.send(b"%d" % pid)
+    with suppress(OSError):  # whoever asked has left, which is heard next
+        connection.send(b"%d" % pid)
     ended = os.pidfd_open(pid)
     children[ended] = pid, connection
     selector.register(ended, selectors.EVENT_READ)

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -81,7 +82,8 @@ class Program:
     def send_signal(self, sig: signal.Signals) -> None:
         """Send it a signal, unless it has ended."""
         if self.poll() is None:
-            os.kill(self.pid, sig)
+            with suppress(ProcessLookupError):  # the process that forked it has reaped it
+                os.kill(self.pid, sig)
 
     def _ended_within(self, seconds: float | None) -> bool:
         if self._code is None and select.select([self._connection], [], [], seconds)[0]:

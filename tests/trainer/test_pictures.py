@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import resource
 from pathlib import Path
@@ -56,6 +57,33 @@ def test_prompts_are_read_with_their_pictures_and_never_cut(
         load_rows([str(path)], tokenizer, DataConfig(max_prompt_length=24, truncation="left"), book=book)
     leaving_out = DataConfig(max_prompt_length=24, filter_overlong_prompts=True)
     assert len(load_rows([str(path)], tokenizer, leaving_out, book=book)) == 5
+
+
+def test_pictures_inside_prompts_are_read_from_every_kind_of_file(
+    vision_models: dict[str, Path], tmp_path: Path
+) -> None:
+    url = f"data:image/png;base64,{base64.b64encode(picture()).decode()}"
+    parts = [{"type": "image", "image": url, "text": None}, {"type": "text", "image": None, "text": "what?"}]
+    row = {"data_source": "exact", "prompt": [{"role": "user", "content": parts}], "ground_truth": "red"}
+    pq.write_table(pa.Table.from_pylist([row]), tmp_path / "p.parquet")
+    (tmp_path / "p.jsonl").write_text(json.dumps(row) + "\n")
+    for path in (tmp_path / "p.parquet", tmp_path / "p.jsonl"):
+        tokenizer, book = book_of(vision_models["idefics3"])
+        (read,) = load_rows([str(path)], tokenizer, DataConfig(max_prompt_length=64), book=book)
+        assert len(read.pictures) == 1, path
+
+
+def test_a_picture_without_a_prompt_is_refused_with_its_row(
+    vision_models: dict[str, Path], tmp_path: Path
+) -> None:
+    rows = [
+        {"data_source": "exact", "prompt": one, "ground_truth": "a", "image": picture()}
+        for one in ("?", None)
+    ]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "p.parquet")
+    tokenizer, book = book_of(vision_models["idefics3"])
+    with pytest.raises(InputError, match="row 1"):
+        load_rows([str(tmp_path / "p.parquet")], tokenizer, DataConfig(), book=book)
 
 
 def test_pictures_stay_on_disk(vision_models: dict[str, Path], tmp_path: Path) -> None:

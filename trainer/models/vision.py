@@ -54,7 +54,6 @@ class Vision:
     """Processor of a vision-language model, which makes tokens and tensors of prompts with pictures."""
 
     def __init__(self, path: str, model_type: str, tokenizer: Any, *, trust_remote_code: bool) -> None:
-        """See `Vision.of`."""
         self.tokenizer = tokenizer
         self.processor = _load_processor(path, model_type, tokenizer, trust_remote_code)
         """Processor of transformers, without the part for videos."""

@@ -31,6 +31,7 @@ from rewardkit.files.inputs import find_inputs
 from rewardkit.files.records import BadRowError
 from rewardkit.logs.samples import parsed
 from rewardkit.pictures import Picture, pictures_in
+from rewardkit.rows import value_at
 from rewardkit.special_tokens import THOUGHTS
 from rewardkit.trainer.batch import Batch, make_batch, pad_prompts
 from rewardkit.trainer.data import file_list, shown_messages
@@ -238,7 +239,7 @@ def _reader(
     """Return a function that reads the conversation from a row in a file with these columns."""
 
     def shown(row: Mapping[str, Any], name: str, where: str) -> Mapping[str, Any]:
-        messages = shown_messages(row, row.get(name), where, Path(path).parent, book)
+        messages = shown_messages(row, value_at(row, name), where, Path(path).parent, book)
         return row if messages is None else {**row, name: messages}
 
     prompt, response = config.prompt_key, config.response_key
@@ -280,9 +281,9 @@ def _of_pair(
 
 
 def _field(row: Mapping[str, Any], name: str, keys: Sequence[str] | None, where: str) -> Any:
-    value: Any = row
-    for key in [*name.split("."), *(keys or ())]:
-        value = value.get(key) if isinstance(value, Mapping) else value if key in (keys or ()) else None
+    value = value_at(row, name)
+    for key in keys or ():
+        value = value.get(key) if isinstance(value, Mapping) else value
     if not value:
         raise InputError(f"{where}: {'.'.join([name, *(keys or ())])} is empty; leave out this row")
     return value

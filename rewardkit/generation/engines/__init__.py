@@ -36,6 +36,7 @@ class EngineEntry:
     """True if the engine accepts messages with pictures (see `rewardkit.pictures.with_pictures`)."""
 
 
+_TORCH = ("torch", "transformers", "omegaconf")
 _LOCAL = ("dtype", "max_model_len", "trust_remote_code")
 _VLLM = (*_LOCAL, "tensor_parallel_size", "gpu_memory_utilization", "max_num_seqs")
 ENGINES: Table[EngineEntry] = Table(
@@ -43,14 +44,7 @@ ENGINES: Table[EngineEntry] = Table(
     EngineEntry,
     {
         "vllm": EngineEntry("rewardkit.generation.engines.vllm", 512, ("vllm",), "vllm", _VLLM, vision=True),
-        "hf": EngineEntry(
-            "rewardkit.generation.engines.hf",
-            32,
-            ("torch", "transformers", "omegaconf"),
-            "train",
-            _LOCAL,
-            vision=True,
-        ),
+        "hf": EngineEntry("rewardkit.generation.engines.hf", 32, _TORCH, "train", _LOCAL, vision=True),
         "endpoint": EngineEntry(
             "rewardkit.generation.engines.endpoint",
             1,

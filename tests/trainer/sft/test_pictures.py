@@ -138,3 +138,19 @@ def test_what_is_not_supported_with_pictures_is_refused(
     shared = "trainer.n_gpus_per_node=2", "engine.ulysses_sequence_parallel_size=2"
     with pytest.raises(ConfigError, match="ulysses"):
         trained(tmp_path / "shared", vision_models["idefics3"], rows, *shared)
+
+
+def test_a_prompt_inside_another_column_has_its_pictures_too(
+    vision_models: dict[str, Path], tmp_path: Path
+) -> None:
+    asked = prompts_with_pictures().slice(0, 1).to_pylist()[0]
+    row = {"a": {"prompt": asked["prompt"], "response": "red"}, "images": asked["images"]}
+    pq.write_table(pa.Table.from_pylist([row]), tmp_path / "p.parquet")
+    tokenizer = load_tokenizer(str(vision_models["idefics3"]))
+    vision = Vision.of(str(vision_models["idefics3"]), tokenizer)
+    assert vision is not None
+    settings = SftDataConfig(train_files="", prompt_key="a.prompt", response_key="a.response")
+    (read,) = load_rows(
+        [str(tmp_path / "p.parquet")], tokenizer, settings, -1, ALONE, book=PictureBook(vision)
+    )
+    assert len(read.pictures) == 1
