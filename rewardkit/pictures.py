@@ -113,6 +113,8 @@ def _opened(data: bytes) -> Iterator[Any]:
             yield image
     except PictureError:
         raise
+    except Image.DecompressionBombError:
+        raise PictureError(f"the picture has more than {MAX_PIXELS:,} pixels; scale it down") from None
     except Exception as error:  # decoders raise many kinds of exceptions for broken files
         reason = "not a picture in a known format" if "identify" in str(error) else reason_of(error)
         raise PictureError(f"the picture cannot be read: {reason}") from None

@@ -105,8 +105,8 @@ def test_prompts_of_text_stay_as_they_are() -> None:
         ({"videos": ["a.mp4"]}, "x", "videos"),
         ({}, [{"role": "user", "content": [{"type": "image"}]}], "1 marks"),
         ({}, [{"role": "user", "content": [{"type": "input_audio", "data": "x"}]}], "input_audio"),
-        ({"images": ["BOMB"]}, "<image>", "pixels"),
-        ({"images": ["LARGE BOMB"]}, "<image>", "pixels"),
+        ({"images": ["BOMB"]}, "<image>", "scale it down"),
+        ({"images": ["LARGE BOMB"]}, "<image>", "scale it down"),
         ({"images": [b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n"]}, "<image>", "format"),
     ],
 )
