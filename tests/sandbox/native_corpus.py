@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from corpus import Canaries, descendants
-from native_attacks import ATTACKS, COMPILERS, SECRET, Attack
+from native_attacks import ATTACKS, COMPILERS, RAN, SECRET, Attack
 
 from rewardkit.sandbox import Limits, Outcome, Sandbox, SandboxUnavailable, building
 from rewardkit.sandbox.building import Build, Builds, RunJob
@@ -33,6 +33,8 @@ from rewardkit.sandbox.worker import Job
 PATIENT = replace(building.BUILD_LIMITS, cpu_s=4.0, wall_s=300.0)
 BOMB = replace(PATIENT, cpu_s=0.12)
 """A bomb for a compiler is no different in 30 s; what is none takes a third of this."""
+NO_BOMB = replace(PATIENT, cpu_s=3.0)
+"""For what has to be built, on a busy machine too."""
 JAVA_BOMB = replace(PATIENT, memory_mb=512)
 """Java's compiler takes half a second for any program; a bomb fills 512 MiB as it does 2 GiB."""
 LIMITS = Limits(cpu_s=1.0, wall_s=120.0, idle_s=3.0, memory_mb=128, output_bytes=1 << 20, threads=32)
@@ -72,7 +74,8 @@ def not_held(sandbox: Sandbox, attack: Attack, canaries: Canaries) -> list[str]:
     """Run one attack; return what was not held."""
     sandbox.prove(attack.language)  # once, while it is given enough time for that
     if attack in COMPILERS.values():
-        building.BUILD_LIMITS = JAVA_BOMB if attack.language == "java" else BOMB
+        limited = JAVA_BOMB if attack.language == "java" else BOMB
+        building.BUILD_LIMITS = NO_BOMB if attack.ends == RAN else limited
     code = attack.code.replace("@CANARY@", str(canaries.file)).replace("@PORT@", str(canaries.port))
     limits = {("idle_timeout",): DOZING, ("cpu_timeout", "idle_timeout"): BUSY}.get(attack.ends, LIMITS)
     outcome = sandbox.run(code, "", limits, language=attack.language)
