@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from starlette.exceptions import HTTPException
-from starlette.types import Message
+from starlette.types import Message, Scope
 
 from rewardkit.errors import OverloadedError
 from rewardkit.scoring.jobs import UNKNOWN_S, Client, address_of
@@ -46,6 +46,9 @@ LEAST_RATE = 16 << 10
 
 BODY_GRACE_S = 30.0
 """Seconds after the headers for which a body may arrive at any rate."""
+
+WHOLE_BODY = "rewardkit.whole_body"
+"""ASGI extension in the scope of a request whose body has arrived completely. Such a body needs no timer."""
 
 _MAX_DIGITS = 20
 """Number of digits of a content length that are parsed. Longer numbers are far too large anyway, and int()
@@ -362,6 +365,7 @@ class Body:
 
     Args:
         request: Request to which the body belongs.
+        scope: ASGI scope of the request.
         admission: Admission control in which the bytes of the body are counted.
         headers: Headers of the request.
         max_bytes: Maximum size. Larger bodies get status 413, even without a Content-Length.
@@ -372,6 +376,7 @@ class Body:
     def __init__(
         self,
         request: CurrentRequest,
+        scope: Scope,
         admission: Admission,
         headers: Mapping[bytes, bytes],
         *,
@@ -379,6 +384,7 @@ class Body:
         streamed: bool,
     ) -> None:
         self.request = request
+        self.scope = scope
         self.admission = admission
         self.max_bytes = max_bytes
         self.streamed = streamed
@@ -416,7 +422,8 @@ class Body:
             OverloadedError: Too many bytes are in memory already.
         """
         request = self.request
-        message = await (request.receive() if request.body_read else self._in_time())
+        has_arrived = request.body_read or WHOLE_BODY in self.scope.get("extensions", ())
+        message = await (request.receive() if has_arrived else self._in_time())
         if message["type"] == "http.disconnect":
             request.gone = True
         elif not request.body_read:

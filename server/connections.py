@@ -16,7 +16,7 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from rewardkit.scoring.jobs import Client
-from rewardkit.server.admission import LoopTurns
+from rewardkit.server.admission import WHOLE_BODY, LoopTurns
 
 MAX_HEADER_BYTES = 64 << 10
 """Maximum number of bytes that may arrive before the headers are complete, not counting bodies."""
@@ -184,6 +184,11 @@ class LimitedHeaders(HttpToolsProtocol):
         self._unread = 0
         self._of_body += len(body)
         super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """Note in the scope that the body has arrived completely."""
+        self.scope["extensions"] = {WHOLE_BODY: {}}
+        super().on_message_complete()
 
     def shutdown(self) -> None:
         """Close the connection, unless its first request may still be arriving.

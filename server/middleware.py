@@ -116,6 +116,7 @@ class Guard:
 
         body = Body(
             request,
+            scope,
             self.admission,
             headers,
             max_bytes=self.max_body_bytes,

@@ -151,7 +151,7 @@ def test_a_body_is_counted_as_it_arrives_and_not_as_announced() -> None:
 
     def body() -> Body:
         request = CurrentRequest("id", arriving, Client("a"))
-        return Body(request, admission, {b"content-length": b"900"}, max_bytes=1_000, streamed=False)
+        return Body(request, {}, admission, {b"content-length": b"900"}, max_bytes=1_000, streamed=False)
 
     bodies = [body() for _ in range(5)]
     for one in bodies:
