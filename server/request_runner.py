@@ -71,7 +71,8 @@ class RequestDone(msgspec.Struct):
     begun: msgspec.Raw = msgspec.Raw(b"\xc0")
     timeout_s: float | None = None
     """Time limit in seconds that the body sets."""
-    body: bytes = b""
+    body: memoryview = memoryview(b"")
+    """Encoded answer. The server process reads it as a view, because answers may have many megabytes."""
     headers: dict[str, str] = {}
     problems: list[str] = []
     """Problems of the request to be logged."""
@@ -155,7 +156,9 @@ class RequestRunner:
     def _done(self, exchange: Exchange, question: Question, scored: Sequence[Score]) -> RequestDone:
         reply, scores, problems = answered(exchange, self.rows, question, scored)
         tally = shortened(tally_of(question.samples, scores, self.labels))
-        return RequestDone(body=reply.body, headers=dict(reply.headers), problems=list(problems), tally=tally)
+        return RequestDone(
+            body=memoryview(reply.body), headers=dict(reply.headers), problems=list(problems), tally=tally
+        )
 
 
 def _sendable(score: Score | None) -> Score | None:

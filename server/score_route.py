@@ -94,7 +94,7 @@ class ScoreRoute:
         """
         begun = False
 
-        async def answer(body: bytes, *, more: bool) -> None:
+        async def answer(body: bytes | memoryview, *, more: bool) -> None:
             nonlocal begun
             if not begun:
                 begun = True

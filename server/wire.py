@@ -192,7 +192,7 @@ def encode(value: Any) -> bytes:
 class Reply(NamedTuple):
     """Encoded JSON of an answer, with its headers."""
 
-    body: bytes
+    body: bytes | memoryview
     headers: Mapping[str, str] = {}
 
 

@@ -67,7 +67,7 @@ def router(context: ProtocolContext) -> APIRouter:
         finish = await context.requests.begin(ROLL, body, data_source)
 
         async def answering() -> bytes:
-            return (await finish()).body
+            return bytes((await finish()).body)
 
         request_id = await store.start(len(body), answering())
         return reply({"errcode": 0, "reward_request_id": request_id})

@@ -130,10 +130,12 @@ _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(Load | WorkerRun | WorkerFlight)
 
 
-def frame(message: msgspec.Struct) -> bytes:
+def frame(message: msgspec.Struct) -> bytearray:
     """Encode a message, preceded by its length (4 bytes, big-endian)."""
-    body = _encoder.encode(message)
-    return len(body).to_bytes(4, "big") + body
+    framed = bytearray(4)
+    _encoder.encode_into(message, framed, 4)  # a message may have many megabytes, so it is not copied
+    framed[:4] = (len(framed) - 4).to_bytes(4, "big")
+    return framed
 
 
 def main(parent: int) -> None:

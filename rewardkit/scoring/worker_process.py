@@ -101,7 +101,7 @@ class WorkerProcess:
         if self.chunk is None and not self.flights:
             self.deadline = float("inf")
 
-    def _add(self, message: bytes) -> None:
+    def _add(self, message: bytes | bytearray) -> None:
         """Send a message after the messages that have not been written yet."""
         self.outgoing = memoryview(bytes(self.outgoing) + message if self.outgoing else message)
 

@@ -281,7 +281,7 @@ class _Environments:
             raise
         if FAILED_HEADER in made.headers:
             self._sessions.reopen(session_id)
-        return made.body
+        return bytes(made.body)
 
     async def _answered(self, call_id: str) -> AsyncIterator[str]:
         """Yield the events for a call: its id, keep-alive comments, and the outcome in pieces."""
