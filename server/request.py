@@ -104,6 +104,8 @@ class CurrentRequest:
         while (await self.receive())["type"] != "http.disconnect":
             pass
         self.gone = True
+        # A client may disconnect from many requests at once, and ending each of them takes some time.
+        await self.take_turn(0)
         task.cancel()
 
 

@@ -78,7 +78,7 @@ milliseconds. With 0.1 ms, the event loop often releases the lock before the thr
 it again before the thread has woken up, which delays messages by up to 20 ms.
 """
 
-_ACCEPTED_AT_ONCE = 8
+_ACCEPTED_AT_ONCE = 4
 """Maximum number of connections that are accepted between two turns of the event loop.
 
 uvloop accepts one for each descriptor of a socket. Connections that wait are accepted in order, so that a
