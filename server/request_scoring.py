@@ -172,8 +172,8 @@ class RequestScorer:
         watching = request.cancelled_with_client() if request else contextlib.nullcontext()
         try:
             with watching:
-                waiting = asyncio.wrap_future(future)
-                results: list[Any] = await asyncio.wait_for(waiting, max(0.0, timeout_s))
+                async with asyncio.timeout(max(0.0, timeout_s)):
+                    results: list[Any] = await asyncio.wrap_future(future)
         except TimeoutError:
             return LATE
         (result,) = results

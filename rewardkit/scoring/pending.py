@@ -180,12 +180,14 @@ class Pending:
 
     async def _finished(self, deadline: float | None) -> bool:
         """Wait for the workers. Return False if the deadline passes first."""
-        futures = [asyncio.wrap_future(future) for future in self.futures]
-        if not futures:
-            return True
         timeout_s = None if deadline is None else max(0.0, deadline - time.perf_counter())
-        _, late = await asyncio.wait(futures, timeout=timeout_s)
-        return not late
+        try:
+            async with asyncio.timeout(timeout_s):
+                for future in self.futures:
+                    await asyncio.wrap_future(future)
+        except TimeoutError:
+            return False
+        return True
 
     # --- steps, which yield wherever a pause is possible ---------------------------------------------
 
