@@ -47,6 +47,8 @@ _SPARE_EVERY_S = 10.0
 _REST_S = 0.002
 """Seconds for which the answers of a worker are collected while it scores a chunk. Otherwise, each answer
 would wake this process, which for cheap samples costs as much as their scores."""
+_PRUNE_EVERY_S = 0.02
+"""Minimum number of seconds between two searches for cancelled samples."""
 _EXIT_S = 0.5
 """Seconds to wait for the exit status of a worker that has closed its pipe."""
 
@@ -216,6 +218,8 @@ class _Loop:
         """Time at which a waiting chunk may get an express worker even if no other worker has become free."""
         self.prune = False
         """True if a batch was cancelled and its waiting chunks have to be dropped."""
+        self.prune_from = 0.0
+        """Time from which waiting chunks may be dropped again."""
         self.cheap: WorkerJob | None = None
         """Job of the latest cheap chunk, which the next express worker loads in advance."""
         self.resting: dict[WorkerProcess, float] = {}
@@ -307,6 +311,12 @@ class _Loop:
                 self.look_again = min(self.look_again, worker.since + DEAR_S)
 
     def _prune(self) -> None:
+        """Drop cancelled samples. This looks at all waiting chunks, so it is not done at each cancellation."""
+        now = time.monotonic()
+        if now < self.prune_from:
+            self.look_again = min(self.look_again, self.prune_from)
+            return
+        self.prune_from = now + _PRUNE_EVERY_S
         self.prune = False
         self.waiting.prune()
         for worker in self.workers:
