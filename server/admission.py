@@ -60,8 +60,11 @@ AT_ONCE = 8
 An address with many requests gets one.
 """
 
-_TURN_BYTES = 512
+_TURN_BYTES = 2_048
 """Number of bytes in a request body that cost one turn in the event loop."""
+
+_MOST_TURNS = 4
+"""Maximum number of turns that a request costs."""
 
 _SEVERAL_S = 1.0
 """Number of seconds for which addresses take turns after requests from different addresses have arrived."""
@@ -257,15 +260,15 @@ class LoopTurns:
     While several addresses send requests, they take turns in rounds. The event loop does its other work, such
     as accepting connections, between two rounds. An address that has lately taken less than half as many
     turns as another gets up to `AT_ONCE` turns in a round, and other addresses get one. The clients at one
-    address share the address's turns in rotation. A large request takes several turns. An address that is
-    alone never waits.
+    address share the address's turns in rotation. A large request takes several turns, after which its
+    address waits for as many rounds. An address that is alone never waits.
     """
 
     def __init__(self) -> None:
         self._address = ""
         self._several_until = 0.0
         self._taken: Counter[str] = Counter()
-        """Number of turns that each address has taken since the last round."""
+        """Number of turns that each address has taken in this round, or owes from earlier rounds."""
         self._lately: Counter[str] = Counter()
         """Number of turns that each address has taken lately. It is halved every `_SEVERAL_S` seconds."""
         self._halve_at = 0.0
@@ -310,7 +313,7 @@ class LoopTurns:
         if now > self._halve_at:
             self._halve_at = now + _SEVERAL_S
             self._lately = Counter({one: n // 2 for one, n in self._lately.items() if n > 1})
-        turns = 1 + size // _TURN_BYTES
+        turns = min(1 + size // _TURN_BYTES, _MOST_TURNS)
         if address not in self._waiting and self._taken[address] < self._most(address):
             self._count(address, turns)
             return True
@@ -332,7 +335,8 @@ class LoopTurns:
 
         The event loop then handles the requests and calls this method again.
         """
-        self._taken.clear()
+        left = {one: n - self._most(one) for one, n in self._taken.items()} if self._waiting else {}
+        self._taken = Counter({one: n for one, n in left.items() if n > 0})
         self._round = loop.call_soon(self._next_round, loop) if self._waiting else None
         for address, clients in list(self._waiting.items()):
             most = self._most(address)
