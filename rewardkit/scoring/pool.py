@@ -311,7 +311,7 @@ class _Loop:
                 self.look_again = min(self.look_again, worker.since + DEAR_S)
 
     def _prune(self) -> None:
-        """Drop cancelled samples. All waiting chunks are searched, so this is not done at each cancellation."""
+        """Drop cancelled samples, but not at each cancellation, because this searches all waiting chunks."""
         now = time.monotonic()
         if now < self.prune_from:
             self.look_again = min(self.look_again, self.prune_from)
