@@ -13,7 +13,7 @@ import logging
 from typing import Any
 
 from uvicorn.protocols.http.flow_control import FlowControl
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from rewardkit.scoring.jobs import Client
 from rewardkit.server.admission import WHOLE_BODY, LoopTurns
@@ -44,6 +44,10 @@ without reading the responses, and parsing all of them at once would delay other
 
 _TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 _log = logging.getLogger("rewardkit.server")
+
+
+def _nothing() -> None:
+    """Do nothing."""
 
 
 class _Flow(FlowControl):
@@ -97,6 +101,8 @@ class LimitedHeaders(HttpToolsProtocol):
     _heard = 0.0
     """Time at which the last data arrived, by the event loop's clock."""
     _deadline: asyncio.TimerHandle | None = None
+    _running: RequestResponseCycle | None = None
+    """Request that is being handled. Further requests on the connection wait behind it."""
 
     def __init__(self, *args: Any, turns: LoopTurns, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -112,9 +118,16 @@ class LimitedHeaders(HttpToolsProtocol):
             self._make_room(max(1, self.limit_concurrency // _CLOSED_TOGETHER))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the timer for the headers."""
+        """Tell the running request, and drop everything that waits behind it."""
         self._stop_clock()
         super().connection_lost(exc)
+        if self._running is not None and not self._running.response_complete:  # `cycle` is the last request
+            self._running.disconnected = True
+            self._running.message_event.set()
+        for cycle, _ in self.pipeline:
+            cycle.on_response = _nothing  # Otherwise, the connection stays in memory for a while.
+        self.pipeline.clear()
+        self.flow.unparsed = memoryview(b"")
 
     def data_received(self, data: bytes) -> None:
         """Parse data, or keep it until it has its turn."""
@@ -167,9 +180,13 @@ class LimitedHeaders(HttpToolsProtocol):
         self._unread = self._of_body = 0
         self._stop_clock()
         super().on_headers_complete()
+        if not self.pipeline:
+            self._running = self.cycle
 
     def on_response_complete(self) -> None:
         """Start the next request on the connection. Parse further data if no request waits."""
+        if self.pipeline:
+            self._running = self.pipeline[-1][0]
         super().on_response_complete()
         if self.flow.unparsed and not self.pipeline and not self._waits:
             self.loop.call_soon(self._go_on)

@@ -37,12 +37,19 @@ GET = b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n"
 
 RELEASED = threading.Event()
 """Set when what is slow may be answered."""
+GONE = threading.Event()
+"""Set when a request to `/watch` has heard that its client has gone."""
 
 
 async def app(scope: dict, receive: object, send: object) -> None:  # type: ignore[type-arg]
     while scope["path"] == "/slow" and not RELEASED.is_set():
         await asyncio.sleep(0.02)
-    while (await receive()).get("more_body"):  # type: ignore[operator]
+    while scope["path"] == "/watch" and not GONE.is_set():
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(0.1):
+                if (await receive())["type"] == "http.disconnect":  # type: ignore[operator]
+                    GONE.set()
+    while scope["path"] != "/watch" and (await receive()).get("more_body"):  # type: ignore[operator]
         pass
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})  # type: ignore[operator]
     await send({"type": "http.response.body", "body": b""})  # type: ignore[operator]
@@ -188,6 +195,16 @@ def test_requests_may_be_sent_before_the_answers_of_those_before_them() -> None:
             piece = connection.recv(1 << 16)
             assert piece
             answered += piece
+
+
+def test_a_request_hears_that_its_client_has_gone_while_others_wait_behind_it() -> None:
+    GONE.clear()
+    with bare() as server, server.connect() as connection:
+        connection.sendall(GET.replace(b"/healthz", b"/watch") + GET * 3)
+        connection.close()
+        heard = GONE.wait(20)
+        GONE.set()
+        assert heard
 
 
 def test_few_of_the_requests_on_a_connection_are_read_before_their_turn(
