@@ -271,6 +271,8 @@ class LoopTurns:
         """Number of turns that each address has taken in this round, or owes from earlier rounds."""
         self._lately: Counter[str] = Counter()
         """Number of turns that each address has taken lately. It is halved every `_SEVERAL_S` seconds."""
+        self._highest = 0
+        """Highest number in `_lately`."""
         self._halve_at = 0.0
         self._waiting: dict[str, dict[Client, deque[tuple[Callable[[], object], int]]]] = {}
         """Waiting requests by address and client, each with a function to call and the number of turns."""
@@ -313,6 +315,7 @@ class LoopTurns:
         if now > self._halve_at:
             self._halve_at = now + _SEVERAL_S
             self._lately = Counter({one: n // 2 for one, n in self._lately.items() if n > 1})
+            self._highest = max(self._lately.values(), default=0)
         turns = min(1 + size // _TURN_BYTES, _MOST_TURNS)
         if address not in self._waiting and self._taken[address] < self._most(address):
             self._count(address, turns)
@@ -322,13 +325,13 @@ class LoopTurns:
 
     def _most(self, address: str) -> int:
         """Return the number of turns that an address may take in this round."""
-        lately = self._lately
-        has_few = len(lately) < 2 or 2 * lately[address] < max(lately.values())
+        has_few = len(self._lately) < 2 or 2 * self._lately[address] < self._highest
         return AT_ONCE if has_few else 1
 
     def _count(self, address: str, turns: int) -> None:
         self._taken[address] += turns
         self._lately[address] += turns
+        self._highest = max(self._highest, self._lately[address])
 
     def _next_round(self, loop: asyncio.AbstractEventLoop) -> None:
         """Give each waiting address its turns.

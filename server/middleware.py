@@ -37,9 +37,6 @@ _POLICY_VIOLATION = 1008
 _SWITCHED = 101
 """HTTP status of a connection that became a WebSocket."""
 
-_PIECE = 256 << 10
-"""Maximum number of bytes of an answer that are sent at once, so that other requests need not wait."""
-
 _MAX_CLIENT_ID = 100
 """Maximum number of characters in a client's name."""
 
@@ -115,11 +112,6 @@ class Guard:
                 message["headers"] = [*message["headers"], (b"x-request-id", id_)]
                 if self.health.draining:
                     message["headers"].append((b"connection", b"close"))
-            rest = memoryview(message.get("body", b""))
-            while len(rest) > _PIECE:
-                await send({"type": message["type"], "body": rest[:_PIECE], "more_body": True})
-                rest = rest[_PIECE:]
-                message["body"] = rest
             await send(message)
 
         body = Body(

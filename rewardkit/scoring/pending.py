@@ -184,7 +184,8 @@ class Pending:
         try:
             async with asyncio.timeout(timeout_s):
                 for future in self.futures:
-                    await asyncio.wrap_future(future)
+                    if not future.done():  # waiting takes turns of the event loop
+                        await asyncio.wrap_future(future)
         except TimeoutError:
             return False
         return True

@@ -48,7 +48,9 @@ _REST_S = 0.002
 """Seconds for which the answers of a worker are collected while it scores a chunk. Otherwise, each answer
 would wake this process, which for cheap samples costs as much as their scores."""
 _PRUNE_EVERY_S = 0.02
-"""Minimum number of seconds between two searches for cancelled samples."""
+_PRUNE_SHARE = 10
+"""Minimum number of seconds between two searches for cancelled samples: in total, and per second of a
+search."""
 _EXIT_S = 0.5
 """Seconds to wait for the exit status of a worker that has closed its pipe."""
 
@@ -316,13 +318,14 @@ class _Loop:
         if now < self.prune_from:
             self.look_again = min(self.look_again, self.prune_from)
             return
-        self.prune_from = now + _PRUNE_EVERY_S
         self.prune = False
         self.waiting.prune()
         for worker in self.workers:
             if worker.flights:
                 worker.drop_cancelled()
                 self._send(worker)
+        ended = time.monotonic()
+        self.prune_from = ended + max(_PRUNE_EVERY_S, _PRUNE_SHARE * (ended - now))
 
     def _begin_beside(self, first: Chunk) -> bool:
         """Start a sample in a worker that has room for it. Return False if all workers are full."""
