@@ -123,7 +123,8 @@ def _with_value_head(body: Any, path: str, dtype: torch.dtype, say: Callable[[st
             model.head.weight.copy_(weight)
     if said:
         say(said)
-    return model.eval()
+    keep_format(model.eval())
+    return model
 
 
 def outline_causal_lm(path: str, dtype: torch.dtype, options: ModelConfig) -> tuple[Any, ShardPlaces | None]:
