@@ -164,5 +164,5 @@ def test_the_time_limit_holds_for_a_slow_reward(tmp_path: Path) -> None:
 
 
 def test_the_number_of_rows_follows_the_price(tmp_path: Path) -> None:
-    source = STRICT.format("sum(range(60_000)) < 0")
+    source = STRICT.format("sum(range(400_000)) < 0")
     assert 8 <= audited(reward_of(source, tmp_path), seconds=30).rows < 60

@@ -89,8 +89,11 @@ def test_a_run_that_was_killed_ends_to_the_bit_as_one_that_never_stopped(runs: P
 @pytest.mark.parametrize("stage", STAGES)
 def test_two_processes_have_the_losses_and_the_figures_of_one(runs: Path, stage: str) -> None:
     for ours, theirs in zip(log(runs / f"{stage}_two"), log(runs / f"{stage}_whole"), strict=True):
+        # As long as the policy is the reference, only rounding decides which reward is higher.
+        by_rounding = abs(theirs.get("rewards/margins", 1)) < BOUND
+        noise = {"rewards/accuracies", "rewards/ties"} if by_rounding else set()
         for name, value in theirs.items():
-            if name.startswith(("train/", "rewards/", "val/", "logps/")):
+            if name.startswith(("train/", "rewards/", "val/", "logps/")) and name not in noise:
                 assert ours[name] == pytest.approx(value, rel=5 * BOUND, abs=5 * BOUND), name
 
 
