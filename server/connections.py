@@ -46,10 +46,6 @@ _TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close
 _log = logging.getLogger("rewardkit.server")
 
 
-def _nothing() -> None:
-    """Do nothing."""
-
-
 class _Flow(FlowControl):
     """Flow control that reads nothing while received bytes wait to be parsed."""
 
@@ -125,7 +121,7 @@ class LimitedHeaders(HttpToolsProtocol):
             self._running.disconnected = True
             self._running.message_event.set()
         for cycle, _ in self.pipeline:
-            cycle.on_response = _nothing  # Otherwise, the connection stays in memory for a while.
+            cycle.on_response = lambda: None  # Otherwise, the connection stays in memory for a while.
         self.pipeline.clear()
         self.flow.unparsed = memoryview(b"")
 
@@ -231,9 +227,14 @@ class LimitedHeaders(HttpToolsProtocol):
     def _look_again(self) -> None:
         if self._waits:
             self._start_clock()
-            return
-        why = f"no complete headers after {REQUEST_TIMEOUT_S:g} s"
-        self._deadline = self.loop.call_later(_GRACE_S, self._close, why)
+        else:
+            self._deadline = self.loop.call_later(_GRACE_S, self._end_grace)
+
+    def _end_grace(self) -> None:
+        if self._waits:  # Further bytes have arrived.
+            self._start_clock()
+        else:
+            self._close(f"no complete headers after {REQUEST_TIMEOUT_S:g} s")
 
     def _stop_clock(self) -> None:
         if self._deadline is not None:
