@@ -23,7 +23,7 @@ from rewardkit.errors import ConfigError, message_of
 from rewardkit.model_folders import model_folder
 from rewardkit.trainer.config.workers import DTYPE_NAMES, ModelConfig, has_adapter
 from rewardkit.trainer.models.heads import ValueModel, has_no_weights
-from rewardkit.trainer.models.quantised import keep_format, loading_arguments
+from rewardkit.trainer.models.quantised import in_eval_mode, loading_arguments
 from rewardkit.trainer.models.shards import ShardPlaces, match, parameters_on_meta
 from rewardkit.trainer.models.value_head import read_value_head
 from rewardkit.trainer.models.vision import MODEL_TYPES
@@ -123,8 +123,7 @@ def _with_value_head(body: Any, path: str, dtype: torch.dtype, say: Callable[[st
             model.head.weight.copy_(weight)
     if said:
         say(said)
-    keep_format(model.eval())
-    return model
+    return in_eval_mode(model)
 
 
 def outline_causal_lm(path: str, dtype: torch.dtype, options: ModelConfig) -> tuple[Any, ShardPlaces | None]:
@@ -181,7 +180,7 @@ def _outline(
     if getattr(model, "_keep_in_fp32_modules", None) and dtype != torch.float32:
         return None
     matched = match(model, folder)
-    return None if matched is None else (model.eval(), matched)
+    return None if matched is None else (in_eval_mode(model), matched)
 
 
 def _load(kind: Any, path: str, dtype: torch.dtype, options: ModelConfig | None) -> Any:
@@ -198,8 +197,7 @@ def _load(kind: Any, path: str, dtype: torch.dtype, options: ModelConfig | None)
         )
     except (OSError, ValueError) as error:
         raise ConfigError(f"cannot load a model from '{path}': {message_of(error)}") from None
-    keep_format(model.eval())
-    return model
+    return in_eval_mode(model)
 
 
 def _attention(config: Any) -> dict[str, str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -17,6 +17,8 @@ from rewardkit.errors import ConfigError, did_you_mean, reason_of
 from rewardkit.trainer.config.workers import FsdpConfig, ModelConfig, has_adapter, offloads
 
 TYPES = ("nf4", "fp4")
+
+M = TypeVar("M", bound=nn.Module)
 
 
 def check_quantization(
@@ -114,11 +116,14 @@ def unquantised(weight: Any) -> Tensor:
     return found
 
 
-def keep_format(model: nn.Module) -> None:
-    """Make bitsandbytes keep the format of quantised weights.
+def in_eval_mode(model: M) -> M:
+    """Set a model to eval mode, except its quantised layers, and return it.
 
-    In eval mode, it converts them to a CPU's bfloat16 format, which rounds their scales.
+    In eval mode, bitsandbytes converts these layers to a CPU's bfloat16 format, which rounds their scales and
+    gives no gradients.
     """
+    model.eval()
     for module in model.modules():
         if is_quantised(getattr(module, "weight", None)):
             module.train()
+    return model
