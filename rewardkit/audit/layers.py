@@ -86,6 +86,7 @@ def find_constants(subject: Subject, found: Findings) -> None:
     texts = dict([*_constant_texts(subject), *_frequent_texts(subject)])
     promising = _promising(subject, list(texts.items()))
     best = _ranked(subject, subject.picked, promising[: 3 * _KEPT])[:_KEPT]
+    subject.bench.scores([(row, text) for text, _ in best for row in subject.measured])
     shares = {text: _shares(subject, text) for text, _ in best}
     found.figures["constant"] = max((fmean(some) for some in shares.values()), default=0.0)
     paid = [(text, what) for text, what in best if _beats(shares[text], found.base)]
@@ -106,12 +107,17 @@ def _promising(subject: Subject, texts: Sequence[tuple[str, str]]) -> list[tuple
     """Return the texts that are paid in any of the first rows, the best first."""
     rows = subject.picked[: subject.screened]
     if not subject.cheap:  # most texts are paid nowhere
-        texts = [one for one in texts if _is_paid(subject, rows[: subject.screened // 2], one[0])]
-    return [one for one in _ranked(subject, rows, texts) if _is_paid(subject, rows, one[0])]
+        texts = _paid_anywhere(subject, rows[: subject.screened // 2], texts)
+    return _paid_anywhere(subject, rows, _ranked(subject, rows, texts))
 
 
-def _is_paid(subject: Subject, rows: Sequence[AuditRow], text: str) -> bool:
-    return max(subject.bench.shares([(row, text) for row in rows])) > _FORMAT
+def _paid_anywhere(
+    subject: Subject, rows: Sequence[AuditRow], texts: Sequence[tuple[str, str]]
+) -> list[tuple[str, str]]:
+    """Return the texts that are paid in any of the rows."""
+    tries = {one: [(row, one[0]) for row in rows] for one in texts}
+    subject.bench.scores([one for some in tries.values() for one in some])
+    return [one for one, some in tries.items() if max(subject.bench.shares(some)) > _FORMAT]
 
 
 def _beats(shares: Sequence[float], base: Sequence[float]) -> bool:
@@ -128,21 +134,19 @@ def _above(shares: Sequence[float], base: Sequence[float], least: float) -> bool
 def find_worthless_knowledge(subject: Subject, found: Findings) -> None:
     """Find frames in which the right answer earns hardly more than the answer to another row."""
     rows = subject.measured
-    for frame in subject.paying or subject.frames[: not subject.whole]:
-        swapped = [
-            (row, written(frame, other.answer))
-            for row in rows
-            for other in subject.others(row, 1)
-            if other.answer is not None
-        ]
+    pairs = [(row, other.answer) for row in rows for other in subject.others(row, 1)]
+    others = [(row, answer) for row, answer in pairs if answer is not None]
+    frames = subject.paying or subject.frames[: not subject.whole]
+    tries = {frame: [(row, written(frame, answer)) for row, answer in others] for frame in frames}
+    subject.bench.scores([one for f in frames for one in (*framed(rows, f), *tries[f])])
+    for frame, swapped in tries.items():
         right, wrong = subject.bench.mean(list(framed(rows, frame))), subject.bench.mean(swapped)
         if len(swapped) < _FEWEST or right - wrong >= _KNOWING:
             continue
         payments = [_one(subject, row, text, "answer to another row") for row, text in swapped]
         few = rows[: subject.screened]
-        constants = [
-            (text, what) for text, what in _constant_texts(subject) if _is_paid(subject, few[:2], text)
-        ]
+        constants = _paid_anywhere(subject, few[:2], _constant_texts(subject))
+        subject.bench.scores([(row, text) for text, _ in constants for row in few])
         tried = [_payment(subject, few, text, what) for text, what in constants]
         equal = [one for one in tried if one.share >= max(PAID, wrong - 0.1)]
         paid = shortest([*equal, *(one for one in payments if one.share > PAID)])
@@ -157,7 +161,9 @@ def find_lists(subject: Subject, found: Findings) -> None:
     rows = subject.measured
     lists = list(_lists(subject))
     if not subject.cheap:
+        subject.bench.scores([one for _, tries in lists for one in tries[: subject.screened]])
         lists = [one for one in lists if subject.bench.mean(one[1][: subject.screened]) > _LEAST]
+    subject.bench.scores([one for _, tries in lists for one in tries])
     earned = [(subject.bench.mean(tries), what, tries) for what, tries in lists]
     found.figures["several"] = max((share for share, _, _ in earned), default=0.0)
     paid = [
@@ -168,7 +174,8 @@ def find_lists(subject: Subject, found: Findings) -> None:
     if not paid:
         answers = _frequent(subject)
         least = max(found.chance, 1 / min(5, max(1, len(answers)))) + _AMONG
-        among = _among(subject, rows) if len(answers) >= 4 else ()
+        among = list(_among(subject, rows)) if len(answers) >= 4 else []
+        subject.bench.scores([one for _, tries in among for one in tries])
         paid = [one for what, tries in among if (one := (subject.bench.mean(tries), what, tries))[0] > least]
     if paid:
         top = found.figures["several"] = max(share for share, _, _ in paid)
@@ -179,7 +186,9 @@ def find_lists(subject: Subject, found: Findings) -> None:
 def find_swapped(subject: Subject, found: Findings) -> None:
     """Score answers, solutions and real responses against other rows."""
     kinds: dict[str, list[Try]] = {"answer": [], "solution": [], "response": []}
-    right = {id(row): _right_responses(subject, row) for row in subject.picked + subject.measured}
+    rows = subject.picked + subject.measured
+    subject.bench.scores([(row, text) for row in rows for text in row.responses[:_OTHERS]])
+    right = {id(row): _right_responses(subject, row) for row in rows}
     for row in subject.measured:
         for other in subject.others(row, _OTHERS):
             if subject.frame and other.answer is not None:
@@ -187,6 +196,7 @@ def find_swapped(subject: Subject, found: Findings) -> None:
             texts = wholes(other)
             kinds["solution"] += [(row, texts[kind]) for kind in {"solution", *subject.whole} & texts.keys()]
             kinds["response"] += [(row, text) for text in right[id(other)]]
+    subject.bench.scores([one for tries in kinds.values() for one in tries])
     tried = {
         kind: [_one(subject, row, text, f"{kind} to another row") for row, text in tries]
         for kind, tries in kinds.items()
@@ -252,7 +262,8 @@ def find_denied(subject: Subject, found: Findings) -> None:
     """Score other spellings of right answers that are paid, and the rows' own solutions."""
     rows = (subject.picked + subject.measured)[: 2 * subject.screened]
     found.denied = {}
-    paid = [row for row in rows if subject.bench.shares([(row, subject.right(row))])[0] > 1 - PAID]
+    shares = subject.bench.shares([(row, subject.right(row)) for row in rows])
+    paid = [row for row, share in zip(rows, shares, strict=True) if share > 1 - PAID]
     for name, (fits, inside, around) in SPELLINGS.items():
         tries = [
             (row, written(around or "{}", written(subject.frame, written(inside, row.answer))))
