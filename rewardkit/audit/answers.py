@@ -95,7 +95,7 @@ def differ(one: AuditRow, other: AuditRow) -> bool:
     """Return True if the answers of two rows differ in value."""
     if one.answer is None or other.answer is None:
         return one.item.ground_truth != other.item.ground_truth
-    return not any(is_accepted(one, text) for text in (other.answer, *other.accepted))
+    return not any(is_accepted(one, text) for text in {other.answer, *other.accepted})
 
 
 def is_accepted(row: AuditRow, answer: str) -> bool:

@@ -160,12 +160,16 @@ def _many_times(tree: ast.Module) -> Iterator[str]:
     """Yield the texts of each function, repeated more often than each number of the function."""
     functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
     around = ast.Module([node for node in tree.body if node not in functions], [])
-    nodes_around, strings_around = list(ast.walk(around)), list(_strings(around))
+    nodes_around, texts_around = list(ast.walk(around)), list(map(_shortest, _strings(around)))
     for function in functions:
         nodes = [*ast.walk(function), *nodes_around]
         values = dict.fromkeys(node.value for node in nodes if isinstance(node, ast.Constant))
         numbers = [n for n in values if type(n) is int and 2 < n <= _MOST_TIMES][:_MOST_NUMBERS]
-        strings = dict.fromkeys((*_strings(function), *strings_around))
-        texts = [(shortest_matches(s) or [s])[0] if is_pattern(s) else s for s in strings]
+        texts = dict.fromkeys((*map(_shortest, _strings(function)), *texts_around))
         short = [text for text in texts if 0 < len(text) <= _SHORT][:_MOST_NUMBERS]
         yield from (text * (number + 1) for number in numbers for text in (*short, "word ", "x"))
+
+
+def _shortest(text: str) -> str:
+    """Return the shortest match of a pattern, and any other text itself."""
+    return (shortest_matches(text) or [text])[0] if is_pattern(text) else text
