@@ -3,6 +3,9 @@
 In asynchronous runs, groups begin when weights are published, and `group_queue.py` decides on which groups a
 step trains. Every process generates the responses to its share of the prompts, and each step takes equally
 many groups from all processes. The code that generates groups is in `steps/generation.py`.
+
+With `order=ready`, dynamic sampling rejects each group whose responses all have the same outcome. Another
+group begins in its place as soon as a step waits.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
 
-from rewardkit.errors import ConfigError
+from rewardkit.errors import ConfigError, ScoringError
 from rewardkit.threads import in_thread
 from rewardkit.trainer.config.root import TrainerConfig, pipeline_depth, steps_ahead
 from rewardkit.trainer.data import PromptLoader
@@ -52,6 +55,18 @@ class Group(Generic[T]):
     tokens: int = 0
     """Number of tokens in the responses, once the group has ended."""
     drawn: Future[T] = field(default_factory=Future)
+    fits: Future[bool] | None = None
+    """Whether a step can train on the group, or None if a step can train on every group that has ended."""
+
+    @property
+    def error(self) -> BaseException | None:
+        """Error in generating the group or in deciding whether it fits."""
+        return self.drawn.exception() or (None if self.fits is None else self.fits.exception())
+
+    @property
+    def is_rejected(self) -> bool:
+        """True if no step can train on the group."""
+        return self.fits is not None and not self.fits.result()
 
 
 Draw = Callable[[Sequence[Group[T]], TurnJournal | None], None]
@@ -96,6 +111,9 @@ class Feed(Generic[T]):
         total_steps: int,
         world: World,
         attend: Callable[[Future[Any]], object] = lambda work: wait([work]),
+        *,
+        fits: Callable[[T], bool] | None = None,
+        most_rejected: float = math.inf,
     ) -> None:
         """Create a feed with prompts from this loader.
 
@@ -103,7 +121,12 @@ class Feed(Generic[T]):
 
         Args:
             attend: Function that waits for a step's groups in the main thread. See `RolloutEngine.attend`.
+            fits: Function that decides whether a step can train on a group. It is called in a thread and may
+                wait for scores. Without it, a step can train on every group.
+            most_rejected: Maximum number of groups of this process that are rejected for one step.
         """
+        self._fits = fits
+        self._most_rejected = most_rejected
         self._attend = attend
         self.loader = loader
         self._staleness = steps_ahead(config)
@@ -133,6 +156,8 @@ class Feed(Generic[T]):
         """Dropped groups that are still being generated, because their lengths show what dropping changes."""
         self._returning: list[Group[T]] = []
         """Dropped groups that begin again after the current epoch."""
+        self._rejected: list[Group[T]] = []
+        """Groups that were rejected since the last step."""
         self._lengths = Lengths() if config.order == "ready" else None
         self._journals: dict[int, TurnJournal] = {}
         """Journal of the groups whose prompts belong to a step, by step."""
@@ -140,6 +165,8 @@ class Feed(Generic[T]):
         """Latest epoch of the prompts in the last step."""
         self.metrics: dict[str, float] = {}
         """Metrics of the last call to `take`."""
+        self.rejected: list[T] = []
+        """Groups of this process that were rejected for the step of the last call to `take`."""
 
     @property
     def in_flight(self) -> bool:
@@ -158,10 +185,15 @@ class Feed(Generic[T]):
         Args:
             version: Step of the weights that the engine has, if they are older.
         """
-        if not self.background:
-            return
-        version = step if version is None else version
-        begun = [self._next(share=True) for _ in range(self._queue.room(self._total_steps - step))]
+        if self.background:
+            self._begins = partial(
+                self._begin, self._total_steps - step, draw, step if version is None else version
+            )
+            self._begins()
+
+    def _begin(self, steps: int, draw: Draw[T], version: int) -> None:
+        """Start generating the groups that may begin while `steps` steps are left."""
+        begun = [self._next(share=True) for _ in range(self._queue.room(steps))]
         for group in begun:
             group.version = version if group.version is None else group.version
             self._queue.begin(group.ordinal, group.version)
@@ -187,11 +219,16 @@ class Feed(Generic[T]):
                         group.drawn.set_exception(error)
 
         for group in groups:
-            group.drawn.add_done_callback(partial(self._put, group))
+            group.drawn.add_done_callback(partial(self._judge, group))
         threading.Thread(target=work, name=f"rollouts from {groups[0].ordinal}", daemon=True).start()
 
-    def _put(self, group: Group[T], _: Future[T]) -> None:
-        self._ended.put(group)
+    def _judge(self, group: Group[T], drawn: Future[T]) -> None:
+        fits = self._fits
+        if fits is None or drawn.exception() is not None:
+            self._ended.put(group)
+        else:
+            group.fits = in_thread(lambda: fits(drawn.result()), f"scores of {group.ordinal}")
+            group.fits.add_done_callback(lambda _: self._ended.put(group))
 
     def settle(self) -> None:
         """Wait for all groups that have begun if each must come from a single version of the weights."""
@@ -203,7 +240,8 @@ class Feed(Generic[T]):
         """Return this process's groups for a step, in the order of the prompts. Wait until they have ended.
 
         Raises:
-            Exception: A process failed to generate a group. All processes raise its exception.
+            Exception: A process failed to generate or to score a group, or rejected too many groups. All
+                processes raise its exception.
         """
         choosing = in_thread(partial(self._choose, step), "choosing groups")
         self._attend(choosing)
@@ -218,6 +256,8 @@ class Feed(Generic[T]):
         still = {self._step_of(group) for group in self._open.values()}
         self._journals = {of: journal for of, journal in self._journals.items() if of in still}
         self._measure(groups, len(dropped), *figures)
+        self.rejected = [group.drawn.result() for group in self._rejected]
+        self._rejected = []
         return [group.drawn.result() for group in groups]
 
     def _choose(self, step: int) -> tuple[list[int], tuple[float, ...]]:
@@ -226,6 +266,7 @@ class Feed(Generic[T]):
         found = (len(self._queue), self._queue.ended)
         waited = waited_due = 0.0
         while not (chosen := self._queue.take(step)):
+            self._begins()  # groups in place of those that were rejected
             began, enough = monotonic(), self._queue.ended >= self._queue.size
             self._note(self._ended.get())
             self._note_ended()
@@ -260,30 +301,60 @@ class Feed(Generic[T]):
             self._note(self._ended.get())
 
     def _note(self, group: Group[T]) -> None:
-        if self._lengths is not None:
-            self._lengths.end(group.tokens)
-        if self._open.get(group.ordinal) is not group:
-            return  # it was dropped
-        if error := group.drawn.exception():
-            raise error
-        self._queue.end(group.ordinal)
+        is_open = self._open.get(group.ordinal) is group  # otherwise it was dropped
+        if error := group.error:
+            if is_open:
+                raise error
+        elif group.is_rejected:
+            if is_open:
+                self._reject(group)
+        else:
+            if self._lengths is not None:
+                self._lengths.end(group.tokens)
+            if is_open:
+                self._queue.end(group.ordinal)
+
+    def _reject(self, group: Group[T]) -> None:
+        """Make room for another group.
+
+        Raises:
+            ScoringError: Too many groups were rejected for one step.
+        """
+        self._queue.reject(group.ordinal)
+        self._rejected.append(self._open.pop(group.ordinal))
+        if len(self._rejected) > self._most_rejected:
+            raise ScoringError(
+                f"{len(self._rejected)} prompts were replaced for one step, because the responses to each "
+                "have the same result; raise algorithm.filter_groups.max_num_gen_batches (0: no limit), or "
+                "train on prompts that the policy sometimes solves"
+            )
 
     def _next(self, *, share: bool) -> Group[T]:
         """Return the next group, of this process if `share` is True."""
         if not self._upcoming:
-            places = self.loader.take_places()
-            first = self._steps * len(places)
-            mine = range(self._world.rank, len(places), self._world.size) if share else range(len(places))
-            self._upcoming += [Group(first + i, places[i], self.loader.epoch) for i in mine]
-            self._steps += 1
+            self._take_places(share=share)
         if self._returning and self._upcoming[0].epoch > self._returning[0].epoch:
             self._upcoming.appendleft(self._returning.pop(0))
         group = self._upcoming.popleft()
         group.row = self.loader.rows[group.place]
         return group
 
+    def _take_places(self, *, share: bool) -> None:
+        """Take a step's prompts from the loader, or this process's share of them."""
+        places = self.loader.take_places()
+        first = self._steps * len(places)
+        mine = range(self._world.rank, len(places), self._world.size) if share else range(len(places))
+        self._upcoming += [Group(first + i, places[i], self.loader.epoch) for i in mine]
+        self._steps += 1
+
     def state_dict(self) -> dict[str, Any]:
-        """Return the groups of all processes that have begun. All processes must call this method."""
+        """Return the groups of all processes that have begun. All processes must call this method.
+
+        Afterwards, all processes have taken equally many prompts from the loader, so that its state is the
+        same in all processes. A process that has rejected more groups has taken more.
+        """
+        for _ in range(max(self._world.gather(self._steps)) - self._steps):
+            self._take_places(share=True)
         groups = (*self._open.values(), *self._upcoming, *self._returning)
         mine = [(one.ordinal, one.place, one.epoch, one.version, one.returned) for one in groups]
         if not (self.background or self._world.is_main):

@@ -73,6 +73,10 @@ class GroupQueue:
         self._groups[ordinal].ended = self._number_ended
         self._number_ended += 1
 
+    def reject(self, ordinal: int) -> None:
+        """Remove a group that has ended and that no step can train on."""
+        del self._groups[ordinal]
+
     def take(self, step: int) -> list[int]:
         """Remove and return the ordinals of the groups for a step, or return [] if the step has to wait."""
         chosen = self._choose(step)

@@ -371,6 +371,73 @@ def test_dynamic_sampling_takes_further_prompts_without_losing_those_under_way(
     assert ahead[1]["staleness/max"] == 1.0
 
 
+def dynamic(folder: Path, score: str, *more: str) -> list[str]:
+    """Settings of dynamic sampling whose prompts are taken as they are ready, scored by an expression."""
+    reward = folder / f"reward_{len(list(folder.iterdir()))}.py"
+    reward.write_text(f"def compute_score(data_source, solution_str, *_):\n    return {score}\n")
+    return [
+        "algorithm.filter_groups.enable=true",
+        "data.train_batch_size=4",
+        "actor_rollout_ref.rollout.n=4",
+        "trainer.mode=async",
+        "trainer.max_staleness=2",
+        "trainer.order=ready",
+        f"custom_reward_function.path={reward}",
+        *more,
+    ]
+
+
+@pytest.mark.parametrize("late", ["wait", "mask", "drop"])
+def test_dynamic_sampling_replaces_prompts_as_soon_as_their_scores_are_known(
+    late: str, train_on: Train, tmp_path: Path
+) -> None:
+    found = train_on(
+        late,
+        *dynamic(tmp_path, "float(len(solution_str) % 2)", f"trainer.late={late}"),
+        "trainer.save_freq=2",
+    )
+    dropped = [step["training/filter_groups/dropped_groups"] for step in found]
+    assert [step["training/filter_groups/num_gen_batches"] for step in found] == [1 + n / 4 for n in dropped]
+    assert sum(dropped) > 0
+    for n, rows in zip(dropped, dumped(tmp_path / late), strict=True):
+        groups: dict[str, list[float]] = {}
+        for row in rows:
+            groups.setdefault(json.dumps(row["prompt"]), []).append(row["score"])
+        assert len(rows) == 4 * (4 + n), "the dump has the rejected responses, too"
+        assert sum(len(set(scores)) > 1 for scores in groups.values()) == 4
+    assert all(step["staleness/max"] <= 2 for step in found)
+
+
+def test_dynamic_sampling_ends_the_run_when_no_prompt_differs_or_nothing_can_be_scored(
+    train_on: Train, tmp_path: Path
+) -> None:
+    limit = "algorithm.filter_groups.max_num_gen_batches=2"
+    with pytest.raises(RewardkitError, match="max_num_gen_batches"):
+        train_on("same", *dynamic(tmp_path, "1.0", limit))
+    with pytest.raises(RewardkitError, match="none of the 4 responses could be scored"):
+        train_on("failing", *dynamic(tmp_path, "1 / 0", "reward.on_error=mask"))
+    with pytest.raises(RewardkitError, match=r"of 4 responses could not be scored|none of the 4"):
+        train_on("raising", *dynamic(tmp_path, "1 / (len(solution_str) % 2)", "reward.on_error=raise"))
+
+
+@pytest.mark.slow
+def test_dynamic_sampling_of_prompts_as_they_are_ready_goes_on_in_two_processes(
+    servers: list[PolicyStub], model: Any, tokenizer: Any, parquet: Path, tmp_path: Path
+) -> None:
+    """The processes reject different numbers of groups, and the run goes on from the checkpoint of step 2."""
+    save(model, tokenizer, tmp_path / "model")
+    more = dynamic(tmp_path, "float(len(solution_str) % 2)", "trainer.save_freq=2", "trainer.n_gpus_per_node=2")
+    for steps in (2, 4):
+        given = words(servers, parquet, tmp_path, "run", *more, f"trainer.total_training_steps={steps}")
+        ended = Program("tests.trainer.forked_launch", "--config", "tiny-cpu", *given)
+        _, said = ended.communicate(300)
+        assert ended.poll() == 0, said
+    log = read_log(tmp_path / "run")
+    assert [step["training/global_step"] for step in log] == [1, 2, 3, 4]
+    for step, rows in zip(log, dumped(tmp_path / "run"), strict=True):
+        assert len(rows) == 4 * (4 + step["training/filter_groups/dropped_groups"])
+
+
 @pytest.mark.slow
 def test_a_killed_run_goes_on_with_what_was_drawn_for_later_steps(
     servers: list[PolicyStub], model: Any, tokenizer: Any, parquet: Path, tmp_path: Path
@@ -498,7 +565,6 @@ def test_modes_say_what_they_need() -> None:
     for more, named in (
         ("trainer.mode=one_step_off", "trainer.mode=async"),
         ("trainer.pipeline_depth=3", "trainer.max_staleness=2"),
-        ("algorithm.filter_groups.enable=true", "trainer.order=strict"),
         ("trainer.order=strict trainer.pipeline_depth=1", "trainer.order=ready"),
     ):
         with pytest.raises(ConfigError, match=named):

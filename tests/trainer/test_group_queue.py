@@ -34,7 +34,10 @@ class Run:
     taken: list[list[int]] = field(default_factory=list)
     versions: dict[int, int] = field(default_factory=dict)
     dropped: list[int] = field(default_factory=list)
+    rejected: list[int] = field(default_factory=list)
     begun: int = 0
+    rejects: float = 0.0
+    """Share of the groups on which no step can train."""
 
     def queue(self) -> GroupQueue:
         return GroupQueue(
@@ -47,23 +50,32 @@ class Run:
         for step in range(1, self.steps + 1):
             if self.random.random() < kills:
                 queue = self.queue()
-                gone = {*self.done, *self.dropped}
+                gone = {*self.done, *self.dropped, *self.rejected}
                 running = [ordinal for ordinal in self.versions if ordinal not in gone]
                 for ordinal in running:
                     queue.begin(ordinal, self.versions[ordinal])
-            for _ in range(queue.room(self.steps - step + 1)):
-                queue.begin(self.begun, step - 1)
-                self.versions[self.begun] = step - 1
-                running.append(self.begun)
-                self.begun += 1
+            self.begin(queue, step, running)
             while not (chosen := queue.take(step)):
                 assert running, "stuck"
-                ended = self.random.randrange(min(len(running), 1 + self.random.randrange(2 * self.size)))
-                queue.end(running.pop(ended))
+                place = self.random.randrange(min(len(running), 1 + self.random.randrange(2 * self.size)))
+                ended = running.pop(place)
+                if self.random.random() < self.rejects:
+                    queue.reject(ended)
+                    self.rejected.append(ended)
+                    self.begin(queue, step, running)
+                else:
+                    queue.end(ended)
             self.taken.append(chosen)
             dropped = queue.drop(step)
             self.dropped += dropped
             running = [ordinal for ordinal in running if ordinal not in dropped]
+
+    def begin(self, queue: GroupQueue, step: int, running: list[int]) -> None:
+        for _ in range(queue.room(self.steps - step + 1)):
+            queue.begin(self.begun, step - 1)
+            self.versions[self.begun] = step - 1
+            running.append(self.begun)
+            self.begun += 1
 
     @property
     def done(self) -> Counter[int]:
@@ -96,6 +108,18 @@ def test_no_group_is_lost_trained_twice_or_stuck_and_none_is_older_than_allowed(
         assert late == "drop" or run.begun == run.steps * run.size, seed
         assert all(chosen == sorted(chosen) and len(chosen) == run.size for chosen in run.taken), seed
         if order == "strict" or late in ("wait", "drop"):
+            assert max(run.ages()) <= run.staleness, seed
+
+
+@pytest.mark.parametrize("late", LATE)
+def test_a_rejected_group_is_replaced_and_no_other_is_lost_late_or_stuck(late: str) -> None:
+    for seed in range(750):
+        run = some_run(seed, "ready", late)
+        run.rejects = 0.7 * run.random.random()
+        run.play(kills=0.2 * (seed % 2))
+        assert Counter(run.dropped) + Counter(run.rejected) + run.done == Counter(range(run.begun)), seed
+        assert all(len(chosen) == run.size for chosen in run.taken), seed
+        if late != "mask":
             assert max(run.ages()) <= run.staleness, seed
 
 

@@ -15,7 +15,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from rewardkit.errors import ConfigError
+from rewardkit.errors import ConfigError, ScoringError
 from rewardkit.trainer.config.root import TrainerConfig
 from rewardkit.trainer.data import PromptLoader
 from rewardkit.trainer.distributed import World
@@ -63,7 +63,7 @@ def draw_at_random(dice: random.Random) -> Any:
 
 
 def train(
-    size: int, given: TrainerConfig, state: State | None, steps: range, batch: int = BATCH
+    size: int, given: TrainerConfig, state: State | None, steps: range, batch: int = BATCH, **more: Any
 ) -> tuple[list[list[int]], State]:
     """Take these steps, after a checkpoint if there is one; return the prompts of each, and a checkpoint."""
     party, taken, states = Party(size), [[[] for _ in steps] for _ in range(size)], [State()] * size
@@ -71,7 +71,7 @@ def train(
 
     def work(rank: int) -> None:
         loader = PromptLoader(list(range(ROWS)), batch, shuffle=True, seed=0)
-        feed: Feed[int] = Feed(loader, given, STEPS, party.world(rank))
+        feed: Feed[int] = Feed(loader, given, STEPS, party.world(rank), **more)
         if state is not None:
             loader.load_state_dict(state["loader"])
             feed.load_state_dict(state["feed"], {})
@@ -81,7 +81,7 @@ def train(
             rows = feed.take(step) if feed.background else feed.rows()[rank::size]
             taken[rank][number] = rows
             feed.begin(step, draw)
-        saved = {"loader": loader.state_dict(), "feed": feed.state_dict()}
+        saved = {"feed": feed.state_dict(), "loader": loader.state_dict()}
         states[rank] = json.loads(json.dumps(saved))
 
     def caught(rank: int) -> None:
@@ -101,11 +101,11 @@ def train(
     return [[row for share in taken for row in share[number]] for number in range(len(steps))], states[0]
 
 
-def whole(*parts: tuple[int, TrainerConfig, range]) -> list[list[int]]:
+def whole(*parts: tuple[int, TrainerConfig, range], **more: Any) -> list[list[int]]:
     """Train in parts, each of which goes on from the checkpoint of the one before."""
     state, found = None, []
     for size, given, steps in parts:
-        taken, state = train(size, given, state, steps)
+        taken, state = train(size, given, state, steps, **more)
         found += taken
     return found
 
@@ -216,3 +216,40 @@ def test_a_group_that_fails_ends_the_run_in_all_processes() -> None:
     feed.begin(0, draw)
     with pytest.raises(ConfigError, match="no server"):
         feed.take(1)
+
+
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (2, 2, 2), (2, 1, 2)])
+@pytest.mark.parametrize("late", ["wait", "mask", "drop"])
+def test_rejected_prompts_are_replaced_in_every_process_and_over_kills(
+    late: str, sizes: Sequence[int]
+) -> None:
+    """Five of six prompts are rejected in some processes, so that these begin many more than others."""
+    judged: list[int] = []
+
+    def fits(place: int) -> bool:
+        judged.append(place)
+        return place % 6 == 0
+
+    given = config("ready", late=late, save_freq=1)
+    parts = [
+        (size, given, steps)
+        for size, steps in zip(sizes, (range(1, 4), range(4, 7), range(7, 10)), strict=True)
+    ]
+    found = whole(*parts, fits=fits)
+    often = Counter(row for step in found for row in step)
+    assert set(often) == {0, 6, 12, 18} and [len(step) for step in found] == [BATCH] * 9
+    assert max(often.values()) - min(often.values()) <= 3, "each once in an epoch, but for those in flight"
+    assert len(judged) > 5 * 9 * BATCH
+
+
+def test_rejections_beyond_the_limit_end_the_run_in_all_processes() -> None:
+    with pytest.raises(ScoringError, match="max_num_gen_batches"):
+        train(2, config("ready"), None, range(1, 3), fits=lambda place: False, most_rejected=8)
+
+
+def test_a_failure_in_judging_a_group_ends_the_run() -> None:
+    def fits(place: int) -> bool:
+        raise ScoringError("no response could be scored")
+
+    with pytest.raises(ScoringError, match="no response"):
+        train(2, config("ready"), None, range(1, 3), fits=fits)

@@ -303,8 +303,8 @@ class Checkpoints:
         return {
             "step": step,
             "metrics": metrics,
+            "feed": self._learned.feed.state_dict(),  # this may move the loader
             "loader": self._learned.feed.loader.state_dict(),
-            "feed": self._learned.feed.state_dict(),
             "kl_coef": self._learned.kl.coef,
             "alarms": self._learned.alarms.beyond,
             "truths": self._learned.alarms.truths.state_dict(),

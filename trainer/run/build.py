@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
@@ -67,6 +68,7 @@ from rewardkit.trainer.rollout.base import EngineSetup, RolloutEngine
 from rewardkit.trainer.rollout.engines import ENGINES
 from rewardkit.trainer.rollout.vllm import at_once
 from rewardkit.trainer.run.rules import WITH_PICTURES, check_rules
+from rewardkit.trainer.steps.dynamic import DifferingGroups
 from rewardkit.trainer.training_run import TrainingRun
 from rewardkit.trainer.workers.actor import Actor, Reference
 from rewardkit.trainer.workers.batching import Batching
@@ -125,7 +127,7 @@ def open_run(config: Config, world: World) -> Iterator[TrainingRun]:
         kl = _kl_controller(config.algorithm.kl_ctrl)
         alarms = Alarms(config.trainer)
         logger = stack.enter_context(Logger(config, folder, data.total_steps, active=world.is_main))
-        feed: Feed[Any] = Feed(data.loader, config.trainer, data.total_steps, world, policy.rollout.attend)
+        feed = _feed(config, data, world, policy.rollout)
         saver = tokenizer if data.book is None else data.book.vision.processor
         learned = Learned(policy.actor, critic, feed, kl, alarms, saver, load_model_config(model.path, model))
         if _follows(config) and policy.reference is not None:
@@ -274,6 +276,22 @@ def open_rollout(
     eos_ids = _eos_ids(policy, model, tokenizer)
     setup = EngineSetup(policy, model, world.device, eos_ids, tokenizer.pad_token_id, vision)
     return ENGINES[policy.rollout.name].open(setup)
+
+
+def _feed(config: Config, data: _Data, world: World, rollout: RolloutEngine) -> Feed[Any]:
+    asked = config.algorithm.filter_groups
+    if not (asked.enable and config.trainer.order == "ready"):
+        return Feed(data.loader, config.trainer, data.total_steps, world, rollout.attend)
+    limit = (asked.max_num_gen_batches or math.inf) - 1
+    return Feed(
+        data.loader,
+        config.trainer,
+        data.total_steps,
+        world,
+        rollout.attend,
+        fits=DifferingGroups(config, world),
+        most_rejected=limit * (config.data.train_batch_size // world.size),
+    )
 
 
 def _open_agents(config: Config, tokenizer: Any) -> EpisodeSetup | None:

@@ -211,10 +211,6 @@ REFUSED: tuple[Rule, ...] = (
         "trainer.order=ready requires trainer.mode=async",
     ),
     (
-        lambda c: c.trainer.order == "ready" and c.algorithm.filter_groups.enable,
-        "algorithm.filter_groups replaces prompts in their order; set trainer.order=strict",
-    ),
-    (
         lambda c: masks_late(c) and c.actor_rollout_ref.rollout.lora_sync == "adapter",
         "trainer.late=mask excludes whole responses with actor_rollout_ref.rollout.lora_sync=adapter, "
         "because each turn keeps the weights that it started with; set lora_sync=merge",

@@ -1,10 +1,13 @@
 """Implements DAPO's dynamic sampling (Yu et al. 2025, arXiv:2503.14476, section 3.2).
 
-Prompts whose responses all have the same outcome are replaced, because they contribute no gradient.
+Prompts whose responses all have the same outcome are replaced, because they contribute no gradient. With
+`order=ready`, `feed.py` replaces each prompt as soon as its responses are scored (`DifferingGroups`).
+Otherwise, each step generates further batches until it is full.
 """
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Sequence
 
@@ -13,11 +16,12 @@ from torch import Tensor
 
 from rewardkit.errors import ScoringError
 from rewardkit.trainer.batch import Batch, ScoredRollout, join
+from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.logging.metrics import Clock
 from rewardkit.trainer.steps.dumps import record
-from rewardkit.trainer.steps.generation import generate, next_batch
-from rewardkit.trainer.steps.scoring import collect_scores
+from rewardkit.trainer.steps.generation import DrawnGroup, generate, next_batch
+from rewardkit.trainer.steps.scoring import collect_scores, place_scores
 from rewardkit.trainer.steps.signal import outcome_metrics
 from rewardkit.trainer.training_run import TrainingRun
 from rewardkit.types import Score
@@ -35,7 +39,8 @@ def sample_dynamically(run: TrainingRun, step: int, clock: Clock) -> tuple[Batch
     Raises:
         ScoringError: `max_num_gen_batches` batches contained too few differing groups.
     """
-    wanted = run.config.data.train_batch_size
+    wanted, n = run.config.data.train_batch_size, run.config.actor_rollout_ref.rollout.n
+    generated = 0
     drawn: list[Batch] = []
     scored: list[ScoredRollout] = []
     found: list[int] = []
@@ -55,14 +60,17 @@ def sample_dynamically(run: TrainingRun, step: int, clock: Clock) -> tuple[Batch
         averages = {name: value for name, value in of_batch.items() if name.startswith(AVERAGES)}
         metrics.update({name: value for name, value in of_batch.items() if name not in averages})
         scored += here
-        found += _differing_everywhere(run, batch, here)
+        mine = _differing(run.config, batch, here)
+        found += sorted(group for share in run.world.gather(mine) for group in share)
+        generated += sum(run.world.gather(len(batch) // n))
         drawn.append(batch)
     of_parts = record(run, scored, step)
-    metrics["training/filter_groups/num_gen_batches"] = len(drawn)
-    metrics["training/filter_groups/dropped_groups"] = len(drawn) * wanted - len(found)
+    # With `order=ready`, the number of prompts is rarely a multiple of the batch size.
+    shares = {"training/filter_groups/num_gen_batches": generated / wanted}
+    metrics["training/filter_groups/dropped_groups"] = generated - len(found)
     whole = join(drawn)
     of_outcomes = outcome_metrics(run, whole, scored, set(found[:wanted]))
-    more = averages | of_outcomes | of_parts
+    more = averages | of_outcomes | of_parts | shares
     return deal(whole, found[:wanted], run.world), dict(metrics) | more
 
 
@@ -100,15 +108,49 @@ def _refuse_further(run: TrainingRun, drawn: int, found: int, wanted: int) -> No
         )
 
 
-def _differing_everywhere(run: TrainingRun, batch: Batch, scored: Sequence[ScoredRollout]) -> list[int]:
-    """Return the sorted groups in all processes whose responses differ in `filter_groups.metric`."""
-    metric = run.config.algorithm.filter_groups.metric
-    if metric == "reward" and run.config.reward.mode != "trajectory":
+class DifferingGroups:
+    """Function that waits for a group's scores and returns True if its responses differ in outcome.
+
+    Several threads may call it at once.
+    """
+
+    def __init__(self, config: Config, world: World) -> None:
+        self._config = config
+        self._alone = World(0, 1, world.device)
+        self._most_failed = config.data.train_batch_size // world.size
+        self._failed = 0
+        """Number of consecutive groups of which no response could be scored."""
+        self._lock = threading.Lock()
+
+    def __call__(self, drawn: DrawnGroup) -> bool:
+        """Return True if a step can train on a group.
+
+        Raises:
+            ScoringError: A response could not be scored and `reward.on_error` is `raise`, or no response in
+                as many groups as a step has could be scored.
+            RewardkitError: Scoring failed.
+        """
+        batch, pending = drawn
+        scored = pending.wait()
+        scores = [each.score for each in scored]
+        with self._lock:
+            self._failed = 0 if any(score.ok for score in scores) else self._failed + 1
+            if 0 < self._failed < self._most_failed and self._config.reward.on_error != "raise":
+                return False
+        copy = Batch(dict(batch.tensors), batch.rows)
+        copy["groups"] = torch.zeros(len(batch), dtype=torch.int64)
+        place_scores(copy, scores, self._alone, self._config.reward)
+        return bool(_differing(self._config, copy, scored))
+
+
+def _differing(config: Config, batch: Batch, scored: Sequence[ScoredRollout]) -> list[int]:
+    """Return the groups in a batch whose responses differ in `filter_groups.metric`."""
+    metric = config.algorithm.filter_groups.metric
+    if metric == "reward" and config.reward.mode != "trajectory":
         outcomes: list[float] = batch["token_level_scores"].sum(dim=1).tolist()
     else:
         outcomes = [_outcome(each.score, metric) for each in scored]
-    mine = differing_groups(batch["groups"], outcomes, batch["scored"])
-    return sorted(group for share in run.world.gather(mine) for group in share)
+    return differing_groups(batch["groups"], outcomes, batch["scored"])
 
 
 def _outcome(score: Score, metric: str) -> float:

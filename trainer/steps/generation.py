@@ -74,13 +74,17 @@ def generate(
 
 
 def next_batch(run: TrainingRun, step: int) -> tuple[Batch, list[PendingScores]]:
-    """Return this process's batch for a step, generated now or in the background, and the pending scores."""
+    """Return this process's batch for a step, generated now or in the background, and the pending scores.
+
+    The batch ends with the groups that dynamic sampling has rejected for the step (`feed.py`).
+    """
     if not run.feed.background:
         batch, pending = generate(run, run.feed.rows(), step)
         return batch, [pending]
-    batches, pendings = zip(*run.feed.take(step), strict=True)
+    batches, pendings = zip(*run.feed.take(step), *run.feed.rejected, strict=True)
     whole = join(batches)
-    # A process's k-th group gets the number of the k-th prompt that `World.shard` assigns to the process.
+    # A process's k-th group gets the number of the k-th prompt that `World.shard` assigns to the process, so
+    # that rejected groups have the highest numbers.
     places = torch.arange(len(batches), device=run.world.device) * run.world.size + run.world.rank
     whole["groups"] = places.repeat_interleave(run.config.actor_rollout_ref.rollout.n)
     return whole, list(pendings)

@@ -52,6 +52,8 @@ class PendingScores:
         """Indices of rows whose group is not complete yet."""
         self._deadline = monotonic() + timeout_s
         self._error: RewardkitError | None = None
+        self._ended: list[ScoredRollout] | None = None
+        """Result of `wait`, once it has returned."""
         self._scores: dict[int, Score] = {}
         """Scores that are known without calling a reward, by row."""
         self.episodes: dict[int, Played] = {}
@@ -110,6 +112,11 @@ class PendingScores:
         Raises:
             RewardkitError: Scoring failed. Other processes may not have failed.
         """
+        if self._ended is None:
+            self._ended = self._wait()
+        return self._ended
+
+    def _wait(self) -> list[ScoredRollout]:
         scores = dict(self._scores)
         self._end_decoding()
         if self._error is not None:
