@@ -19,10 +19,10 @@ from torch.utils.checkpoint import checkpoint
 
 from rewardkit.trainer.algorithms.log_probs import Entropy, compiled_log_probs, log_probs_at
 from rewardkit.trainer.distributed import gathered
+from rewardkit.trainer.models import CHUNK_ELEMENTS
 from rewardkit.trainer.models.attention import Packed, attending
 from rewardkit.trainer.models.routing import RouterReplay
 from rewardkit.trainer.models.sequence import gather_values, own_part
-from rewardkit.trainer.models.shape import CHUNK_ELEMENTS
 from rewardkit.trainer.models.vision import PictureBook
 
 Packing = Literal["off", "rows", "flat"]

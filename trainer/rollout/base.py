@@ -13,10 +13,10 @@ from torch import Tensor
 
 from rewardkit.agents.types import Reply, TokenModel
 from rewardkit.errors import ConfigError, RewardkitError
+from rewardkit.model_shapes import Shape
 from rewardkit.pictures import Picture
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.config.workers import ActorRolloutRefConfig
-from rewardkit.trainer.models.shape import Shape
 from rewardkit.trainer.models.vision import Vision
 
 

@@ -11,8 +11,8 @@ from typing import Any
 from rewardkit.errors import ConfigError
 from rewardkit.extensions import Table
 from rewardkit.model_folders import read_config
+from rewardkit.model_shapes import read_positions
 from rewardkit.trainer.config.root import Config
-from rewardkit.trainer.models.shape import read_positions
 from rewardkit.trainer.rollout import (
     hf,
     served,

@@ -18,11 +18,11 @@ from torch.nn.functional import pad
 from rewardkit.agents.runner import drive
 from rewardkit.agents.types import Reply
 from rewardkit.errors import ConfigError
+from rewardkit.model_shapes import Shape
 from rewardkit.pictures import Picture
 from rewardkit.trainer.batch import positions
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.config.workers import DTYPE_NAMES, RolloutConfig
-from rewardkit.trainer.models.shape import Shape
 from rewardkit.trainer.models.vision import Vision
 from rewardkit.trainer.rollout.base import (
     EngineSetup,

@@ -24,11 +24,11 @@ from torch import Tensor
 
 from rewardkit.agents.runner import drive, drive_beside
 from rewardkit.errors import ConfigError, MissingDependencyError, RewardkitError
+from rewardkit.model_shapes import Shape
 from rewardkit.trainer.config.root import Config, steps_ahead
 from rewardkit.trainer.config.workers import DTYPE_NAMES, ModelConfig, RolloutConfig, has_adapter
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.models.lora import adapter_settings
-from rewardkit.trainer.models.shape import Shape
 from rewardkit.trainer.models.vision import shortened
 from rewardkit.trainer.rollout.base import (
     EngineSetup,

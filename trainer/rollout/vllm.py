@@ -23,11 +23,11 @@ from torch import Tensor
 
 from rewardkit.agents.types import Reply
 from rewardkit.errors import ConfigError, MissingDependencyError
+from rewardkit.model_shapes import Shape
 from rewardkit.pictures import Picture
 from rewardkit.processes import large_imports
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.config.workers import DTYPE_NAMES, RolloutConfig
-from rewardkit.trainer.models.shape import Shape
 from rewardkit.trainer.models.vision import PicturePrompt, Vision, shortened
 from rewardkit.trainer.rollout import weight_sync
 from rewardkit.trainer.rollout.base import (

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from rewardkit.trainer.models.shape import text_part
+from rewardkit.model_shapes import text_part
 
 CPU_HEAD_SIZES = (32, 64, 80, 96, 112, 128, 160, 192, 224, 256, 512)
 """Head sizes that vLLM's attention supports on a CPU (`CPUAttentionBackend` in vLLM 0.32)."""

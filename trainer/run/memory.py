@@ -1,6 +1,6 @@
 """Roughly estimates the memory that a run needs on each device, before any weights are loaded.
 
-`models/shape.py` reads the sizes of the models.
+`rewardkit/model_shapes.py` reads the sizes of the models.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import subprocess
 
 from rewardkit.errors import ConfigError
 from rewardkit.host_memory import total_bytes
+from rewardkit.model_shapes import Shape, read_shape
 from rewardkit.trainer.algorithms.advantages import ESTIMATORS
 from rewardkit.trainer.algorithms.divergences import DIVERGENCES
 from rewardkit.trainer.config.root import Config, needs_reference, world_size
@@ -24,7 +25,7 @@ from rewardkit.trainer.config.workers import (
     may_stay_whole,
     offloads,
 )
-from rewardkit.trainer.models.shape import CHUNK_ELEMENTS, Shape, read_shape
+from rewardkit.trainer.models import CHUNK_ELEMENTS
 from rewardkit.trainer.rollout.engines import ENGINES
 
 GIB = 1 << 30

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rewardkit.errors import ConfigError
 from rewardkit.generation.types import EngineSettings, GenerationSettings
 from rewardkit.model_folders import read_config
-from rewardkit.trainer.models.shape import read_positions
+from rewardkit.model_shapes import read_positions
 
 
 def window(engine: EngineSettings, settings: GenerationSettings) -> int | None:

@@ -23,7 +23,7 @@ from rewardkit.generation.types import (
     GenerationRequest,
     GenerationSettings,
 )
-from rewardkit.trainer.models.shape import read_shape
+from rewardkit.model_shapes import read_shape
 from rewardkit.trainer.models.vision import Vision
 from rewardkit.trainer.rollout.sampling_params import check_sampling_params, extended
 from rewardkit.trainer.rollout.stepping import Stepper

@@ -12,9 +12,6 @@ from typing import Any
 
 from rewardkit.model_folders import model_folder, read_config, read_tensors
 
-CHUNK_ELEMENTS = 2**25
-"""Maximum number of logits in memory at once during training, which take 128 MiB in float32."""
-
 
 @dataclass(frozen=True)
 class Shape:
