@@ -6,6 +6,7 @@ This takes milliseconds for a model of any size, because no weights are read and
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -55,6 +56,30 @@ def read_shape(path: str) -> Shape | None:
         intermediate=config.get("intermediate_size") or 4 * config["hidden_size"],
         tied=bool(whole.get("tie_word_embeddings")) or not heads_of_words,
     )
+
+
+CPU_CACHE_BYTES = 64 << 20, 2 << 30
+"""Minimum and maximum size of vLLM's KV cache on a CPU, in bytes, unless a single sequence needs more."""
+
+
+def cpu_cache_bytes(model: str, longest: int, tokens: int) -> int:
+    """Return the size of vLLM's KV cache on a CPU, in bytes.
+
+    By default, vLLM uses a share of all memory and fills it with zeros at startup. If the model's shape is
+    unknown, the cache has the maximum size. It is at most half of the free memory.
+
+    Args:
+        model: Path or name of the model.
+        longest: Number of tokens in the longest sequence, for which the cache has room in float32.
+        tokens: Number of tokens for which the cache has room if it stays below the maximum size.
+    """
+    least, most = CPU_CACHE_BYTES
+    free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    shape = read_shape(model)
+    if shape is not None:
+        each = 4 * shape.layers * shape.kv_width
+        most = max(least, each * longest, min(most, each * tokens))
+    return min(most, free // 2)
 
 
 def read_positions(config: Mapping[str, Any] | None) -> int | None:

@@ -426,7 +426,9 @@ def test_dynamic_sampling_of_prompts_as_they_are_ready_goes_on_in_two_processes(
 ) -> None:
     """The processes reject different numbers of groups, and the run goes on from the checkpoint of step 2."""
     save(model, tokenizer, tmp_path / "model")
-    more = dynamic(tmp_path, "float(len(solution_str) % 2)", "trainer.save_freq=2", "trainer.n_gpus_per_node=2")
+    more = dynamic(
+        tmp_path, "float(len(solution_str) % 2)", "trainer.save_freq=2", "trainer.n_gpus_per_node=2"
+    )
     for steps in (2, 4):
         given = words(servers, parquet, tmp_path, "run", *more, f"trainer.total_training_steps={steps}")
         ended = Program("tests.trainer.forked_launch", "--config", "tiny-cpu", *given)

@@ -5,7 +5,6 @@ This module runs vLLM's step loop itself, so that each response is available as 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -23,7 +22,7 @@ from rewardkit.generation.types import (
     GenerationRequest,
     GenerationSettings,
 )
-from rewardkit.model_shapes import read_shape
+from rewardkit.model_shapes import cpu_cache_bytes
 from rewardkit.trainer.models.vision import Vision
 from rewardkit.trainer.rollout.sampling_params import check_sampling_params, extended
 from rewardkit.trainer.rollout.stepping import Stepper
@@ -40,8 +39,6 @@ from rewardkit.vllm_starts import end_llm, import_vllm, no_compiling, start_llm,
 DEFAULT_PROMPT = 4096
 """Maximum number of tokens in a prompt if no setting limits it. Without a limit, vLLM would reserve memory
 for the model's whole context."""
-CPU_CACHE_BYTES = 64 << 20, 2 << 30
-"""Minimum and maximum size of the KV cache on a CPU, in bytes. By default, vLLM uses nearly all memory."""
 
 
 def open_engine(engine: EngineSettings, settings: GenerationSettings) -> VllmEngine:
@@ -85,7 +82,9 @@ def arguments(engine: EngineSettings, settings: GenerationSettings, *, on_cpu: b
         max_num_batched_tokens=8192,
         seed=settings.seed,
         gpu_memory_utilization=engine.gpu_memory_utilization,
-        cpu_cache_bytes=_cpu_cache_bytes(engine, longest) if on_cpu else None,
+        cpu_cache_bytes=(
+            cpu_cache_bytes(engine.model, longest, 2 * engine.max_num_seqs * longest) if on_cpu else None
+        ),
     )
     common |= {
         "trust_remote_code": engine.trust_remote_code,
@@ -93,22 +92,6 @@ def arguments(engine: EngineSettings, settings: GenerationSettings, *, on_cpu: b
         "disable_log_stats": True,
     }
     return common | {"enforce_eager": True} if on_cpu else common
-
-
-def _cpu_cache_bytes(engine: EngineSettings, longest: int) -> int:
-    """Return the size of the KV cache on a CPU, in bytes.
-
-    The cache has room for twice `max_num_seqs` sequences of maximum length, in float32. If the model's shape
-    is unknown, the cache has the maximum size. The size matters because vLLM fills the whole cache with zeros
-    at startup.
-    """
-    least, most = CPU_CACHE_BYTES
-    free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    shape = read_shape(engine.model)
-    if shape is not None:
-        wanted = 2 * 4 * shape.layers * shape.kv_width * engine.max_num_seqs * longest
-        most = min(most, max(wanted, least))
-    return min(most, free // 4)
 
 
 class VllmEngine:

@@ -11,15 +11,22 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+import torch
 import transformers
 
 from rewardkit.errors import InputError, message_of
 from rewardkit.model_folders import read_config
+from rewardkit.model_shapes import cpu_cache_bytes, read_positions
 from rewardkit.rewards.model.classifier import load_tokenizer, read_length
 from rewardkit.rewards.model.encode import ModelEncoder
 from rewardkit.rewards.model.heads import find_head
 from rewardkit.rewards.model.options import ModelOptions
 from rewardkit.vllm_starts import import_vllm, start_llm, undisturbed
+
+_LONGEST = 4096
+"""Number of tokens in a sequence if neither the options nor the model limit it."""
+_TOKENS = 16_384
+"""Number of tokens for which the KV cache on a CPU has room. A sequence is in the cache only for one pass."""
 
 
 class VllmClassifier:
@@ -42,7 +49,7 @@ class VllmClassifier:
                     hf_overrides=overrides,
                     dtype=options.dtype,
                     max_model_len=options.max_length or None,
-                    gpu_memory_utilization=options.gpu_memory_utilization,
+                    **_memory(options),
                     # CUDA graphs speed up only generation, and each sequence here needs a single pass.
                     enforce_eager=True,
                 )
@@ -82,6 +89,14 @@ def _overrides(options: ModelOptions) -> dict[str, Any]:
     config = transformers.AutoConfig.from_pretrained(options.path)
     kind = transformers.MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING[type(config)].__name__
     return {"num_labels": head.rows, "architectures": [named if classifies else kind]}
+
+
+def _memory(options: ModelOptions) -> dict[str, Any]:
+    """Return the limit of vLLM's KV cache. On a CPU, a share of all memory would be filled with zeros."""
+    if torch.cuda.is_available():
+        return {"gpu_memory_utilization": options.gpu_memory_utilization}
+    longest = options.max_length or read_positions(read_config(options.path)) or _LONGEST
+    return {"kv_cache_memory_bytes": cpu_cache_bytes(options.path, longest, _TOKENS)}
 
 
 def _show_only(device: str) -> None:

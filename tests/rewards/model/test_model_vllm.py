@@ -5,20 +5,40 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 from safetensors.torch import load_file
+from transformers import AutoConfig
 
 from rewardkit import Sample
 from rewardkit.errors import InputError
+from rewardkit.model_shapes import CPU_CACHE_BYTES
 from rewardkit.registry import Registry
-from rewardkit.rewards.model import ModelOptions, load, score
+from rewardkit.rewards.model import ModelOptions, load, score, vllm_classifier
 from tests.rewards.model.conftest import by_vllm, same_scores
 from tests.rewards.model.test_heads import changed
 
 SOURCE = "Dahoas/full-hh-rlhf"
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="on a GPU, vLLM gets a share of its memory")
+def test_vllm_s_cache_on_a_cpu_has_the_size_that_the_model_needs(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: dict[str, Any] = {}
+
+    def start(path: str, **arguments: Any) -> Any:
+        given.update(arguments)
+        return SimpleNamespace(model_config=SimpleNamespace(hf_config=AutoConfig.from_pretrained(path)))
+
+    monkeypatch.setattr(vllm_classifier, "import_vllm", lambda _: SimpleNamespace(PoolingParams=dict))
+    monkeypatch.setattr(vllm_classifier, "start_llm", start)
+    vllm_classifier.VllmClassifier(ModelOptions(str(folder), backend="vllm"))
+    assert given["kv_cache_memory_bytes"] == CPU_CACHE_BYTES[0]
+    assert "gpu_memory_utilization" not in given
 
 
 @pytest.mark.slow
