@@ -1,11 +1,12 @@
 """Simulates how fast steps are, and how old their responses, in each order of the groups.
 
-    PYTHONPATH=. python benchmarks/group_orders.py [--steps 60] [--seeds 5]
+    PYTHONPATH=. python benchmarks/group_orders.py [--steps 60] [--seeds 5] [--reject 0]
 
 A step needs 32 groups of 8 responses, and its update takes as long as a mean response. The lengths of
 responses correlate within a group (0.5) and are capped at 16 means. Servers have a free slot for every
 response. Speed is relative to a synchronous run. `longest step` is in mean responses, in a run of 200 steps
-with one response of the length 100.
+with one response of the length 100. With `--reject`, dynamic sampling rejects this share of the groups:
+`strict` generates further batches of 32 groups until the step is full, and `ready` replaces each at once.
 """
 
 from __future__ import annotations
@@ -51,7 +52,12 @@ def durations(tail: str, seed: int, straggler: int | None) -> Iterator[float]:
 
 
 def simulate(
-    tail: str, order: tuple[int, int, str, str], steps: int, seed: int, straggler: int | None = None
+    tail: str,
+    order: tuple[int, int, str, str],
+    steps: int,
+    seed: int,
+    straggler: int | None = None,
+    reject: float = 0.0,
 ) -> tuple[float, float, float]:
     """Return the time of a run, the mean age of its groups in steps, and the time of its longest step."""
     staleness, depth, name, late = order
@@ -59,21 +65,34 @@ def simulate(
     lengths = enumerate(durations(tail, seed, straggler))
     running: list[tuple[float, int]] = []
     versions: dict[int, int] = {}
-    now, ages, longest = 0.0, list[int](), 0.0
+    now, ages, longest, chance = 0.0, list[int](), 0.0, random.Random(seed)
+
+    def rejected() -> bool:
+        return chance.random() < reject
+
     for step in range(1, steps + 1):
         began = now
-        for _ in range(queue.room(steps - step + 1)):
-            ordinal, length = next(lengths)
-            versions[ordinal] = step - 1
-            queue.begin(ordinal, step - 1)
-            heapq.heappush(running, (now + length, ordinal))
         while True:
+            for _ in range(queue.room(steps - step + 1)):
+                ordinal, length = next(lengths)
+                versions[ordinal] = step - 1
+                queue.begin(ordinal, step - 1)
+                heapq.heappush(running, (now + length, ordinal))
             while running and running[0][0] <= now:
-                queue.end(heapq.heappop(running)[1])
+                ended = heapq.heappop(running)[1]
+                if name == "ready" and rejected():
+                    queue.reject(ended)
+                else:
+                    queue.end(ended)
             if chosen := queue.take(step):
                 break
-            now = running[0][0]
+            if not queue.room(steps - step + 1):
+                now = running[0][0]
         ages += [step - 1 - versions[ordinal] for ordinal in chosen]
+        missing = sum(rejected() for _ in chosen) if name == "strict" else 0
+        while missing > 0:
+            now += max(next(lengths)[1] for _ in range(GROUPS))
+            missing -= sum(not rejected() for _ in range(GROUPS))
         now += UPDATE
         if step > 1:
             longest = max(longest, now - began)
@@ -85,17 +104,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--reject", type=float, default=0.0)
     given = parser.parse_args()
     table = Table("order", *(f"speed, {tail}" for tail in TAILS), "mean age", "longest step")
     sync = {}
     for name, order in ORDERS.items():
         speeds, ages = [], []
         for tail in TAILS:
-            runs = [simulate(tail, order, given.steps, seed) for seed in range(given.seeds)]
+            runs = [
+                simulate(tail, order, given.steps, seed, reject=given.reject) for seed in range(given.seeds)
+            ]
             time = sum(one[0] for one in runs)
             speeds.append(sync.setdefault(tail, time) / time)
             ages += [one[1] for one in runs]
-        delay = simulate("log-normal 0.5", order, 200, 0, straggler=20 * GROUPS)[2]
+        delay = simulate("log-normal 0.5", order, 200, 0, straggler=20 * GROUPS, reject=given.reject)[2]
         table.add_row(name, *(f"{s:.2f}" for s in speeds), f"{fmean(ages):.2f}", f"{delay:.1f}")
     Console(width=110).print(table)
 
