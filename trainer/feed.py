@@ -123,7 +123,8 @@ class Feed(Generic[T]):
             attend: Function that waits for a step's groups in the main thread. See `RolloutEngine.attend`.
             fits: Function that decides whether a step can train on a group. It is called in a thread and may
                 wait for scores. Without it, a step can train on every group.
-            most_rejected: Maximum number of groups of this process that are rejected for one step.
+            most_rejected: Number of groups of this process after which a step that is not full raises an
+                error, if they are rejected for this step.
         """
         self._fits = fits
         self._most_rejected = most_rejected
@@ -132,6 +133,8 @@ class Feed(Generic[T]):
         self._staleness = steps_ahead(config)
         self.background = config.mode != "sync"
         """True if responses are generated in the background."""
+        self.selects = fits is not None
+        """True if groups on which no step can train are rejected."""
         self._one_version = config.mode == "one_step_off"
         self._keeps = config.save_freq > 0
         self._total_steps = total_steps
@@ -165,8 +168,6 @@ class Feed(Generic[T]):
         """Latest epoch of the prompts in the last step."""
         self.metrics: dict[str, float] = {}
         """Metrics of the last call to `take`."""
-        self.rejected: list[T] = []
-        """Groups of this process that were rejected for the step of the last call to `take`."""
 
     @property
     def in_flight(self) -> bool:
@@ -245,7 +246,7 @@ class Feed(Generic[T]):
         """
         choosing = in_thread(partial(self._choose, step), "choosing groups")
         self._attend(choosing)
-        failed = choosing.exception()
+        failed = choosing.exception() if choosing.done() else None  # it may have failed elsewhere
         first = self._world.first_error(failed if isinstance(failed, Exception) else None)
         if first is not None:
             raise first
@@ -256,9 +257,12 @@ class Feed(Generic[T]):
         still = {self._step_of(group) for group in self._open.values()}
         self._journals = {of: journal for of, journal in self._journals.items() if of in still}
         self._measure(groups, len(dropped), *figures)
-        self.rejected = [group.drawn.result() for group in self._rejected]
-        self._rejected = []
         return [group.drawn.result() for group in groups]
+
+    def take_rejected(self) -> list[T]:
+        """Return and forget this process's groups that were rejected for the last step."""
+        rejected, self._rejected = self._rejected, []
+        return [group.drawn.result() for group in rejected]
 
     def _choose(self, step: int) -> tuple[list[int], tuple[float, ...]]:
         """Wait for the groups of a step. Return their ordinals and the values for `_measure`."""
@@ -266,6 +270,12 @@ class Feed(Generic[T]):
         found = (len(self._queue), self._queue.ended)
         waited = waited_due = 0.0
         while not (chosen := self._queue.take(step)):
+            if len(self._rejected) > self._most_rejected:
+                raise ScoringError(
+                    f"{len(self._rejected)} prompts were replaced for one step, because the responses to "
+                    "each have the same result; raise algorithm.filter_groups.max_num_gen_batches (0: no "
+                    "limit), or train on prompts that the policy sometimes solves"
+                )
             self._begins()  # groups in place of those that were rejected
             began, enough = monotonic(), self._queue.ended >= self._queue.size
             self._note(self._ended.get())
@@ -307,27 +317,13 @@ class Feed(Generic[T]):
                 raise error
         elif group.is_rejected:
             if is_open:
-                self._reject(group)
+                self._queue.reject(group.ordinal)
+                self._rejected.append(self._open.pop(group.ordinal))
         else:
             if self._lengths is not None:
                 self._lengths.end(group.tokens)
             if is_open:
                 self._queue.end(group.ordinal)
-
-    def _reject(self, group: Group[T]) -> None:
-        """Make room for another group.
-
-        Raises:
-            ScoringError: Too many groups were rejected for one step.
-        """
-        self._queue.reject(group.ordinal)
-        self._rejected.append(self._open.pop(group.ordinal))
-        if len(self._rejected) > self._most_rejected:
-            raise ScoringError(
-                f"{len(self._rejected)} prompts were replaced for one step, because the responses to each "
-                "have the same result; raise algorithm.filter_groups.max_num_gen_batches (0: no limit), or "
-                "train on prompts that the policy sometimes solves"
-            )
 
     def _next(self, *, share: bool) -> Group[T]:
         """Return the next group, of this process if `share` is True."""
@@ -390,11 +386,13 @@ class Feed(Generic[T]):
         fits = self._staleness >= state["staleness"] and self.depth >= state["depth"]
         same = self._world.size == state["processes"]
         self._steps = state["steps"]
-        self._upcoming = deque(
+        mine = [
             Group(ordinal, place, epoch, version if fits else None, *returned)
             for k, (ordinal, place, epoch, version, *returned) in enumerate(state["open"])
             if not self.background or (ordinal if same else k) % self._world.size == self._world.rank
-        )
+        ]
+        # Groups that have begun must not wait, because they would become too old.
+        self._upcoming = deque(sorted(mine, key=lambda group: (group.version is None, group.ordinal)))
         self._journals = {step: TurnJournal.of(table) for step, table in turns.items() if fits}
 
     def _of_version_0_2(self, state: Mapping[str, Any]) -> dict[str, Any]:

@@ -98,6 +98,7 @@ class GroupQueue:
         if self._order == "strict":
             found = [group for group in groups[: self.size] if group.ended is not None]
         elif self._late != "wait":
+            groups.sort(key=lambda group: group.version)
             found = [group for group in groups if group.ended is not None][: self.size]
         else:
             found = self._in_time(step, groups)

@@ -138,8 +138,10 @@ def find_worthless_knowledge(subject: Subject, found: Findings) -> None:
     others = [(row, answer) for row, answer in pairs if answer is not None]
     frames = subject.paying or subject.frames[: not subject.whole]
     tries = {frame: [(row, written(frame, answer)) for row, answer in others] for frame in frames}
-    subject.bench.scores([one for f in frames for one in (*framed(rows, f), *tries[f])])
     for frame, swapped in tries.items():
+        subject.bench.scores([*framed(rows, frame), *swapped])
+        if subject.bench.late:  # right answers without a score would look worthless
+            return
         right, wrong = subject.bench.mean(list(framed(rows, frame))), subject.bench.mean(swapped)
         if len(swapped) < _FEWEST or right - wrong >= _KNOWING:
             continue

@@ -7,7 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from rewardkit.audit import audit_file
 from rewardkit.audit.audit_file import audit_rows
+from rewardkit.audit.bench import Bench
+from rewardkit.audit.frames import IDLE
+from rewardkit.audit.layers import LAYERS, Findings
+from rewardkit.audit.subject import Subject
 from rewardkit.registry import Registry
 from rewardkit.scoring.scorer import Scorer
 from tests.audit import public_reports
@@ -30,6 +35,21 @@ def score(response, ground_truth, prompt=None):
 def test_a_sound_reward_has_no_hole(name: str, tmp_path: Path) -> None:
     found = audited(reward_of(SOUND[name], tmp_path))
     assert (found.holes, found.problem, found.late) == ((), "", False)
+
+
+@pytest.mark.parametrize("layer", range(len(LAYERS)))
+def test_a_time_limit_that_ends_before_a_layer_makes_no_other_hole(
+    layer: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cut(subject: Subject, found: Findings) -> None:
+        monkeypatch.setattr(Bench, "left_s", 0.0)
+        LAYERS[layer](subject, found)
+
+    monkeypatch.setattr(audit_file, "LAYERS", (*LAYERS[:layer], cut, *LAYERS[layer + 1 :]))
+    source = STRICT.replace("{}", f"response == {IDLE[-1][0]!r}")
+    found = audited(reward_of(source, tmp_path))
+    assert {hole.layer for hole in found.holes} <= {"constant"}
+    assert found.problem == ""
 
 
 @pytest.mark.slow

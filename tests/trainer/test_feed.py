@@ -371,10 +371,22 @@ def test_dynamic_sampling_takes_further_prompts_without_losing_those_under_way(
     assert ahead[1]["staleness/max"] == 1.0
 
 
+ARMED = """
+import os
+
+def armed():
+    try:
+        os.unlink(__file__ + ".armed")
+    except FileNotFoundError:
+        return False
+    return True
+"""
+
+
 def dynamic(folder: Path, score: str, *more: str) -> list[str]:
     """Settings of dynamic sampling whose prompts are taken as they are ready, scored by an expression."""
     reward = folder / f"reward_{len(list(folder.iterdir()))}.py"
-    reward.write_text(f"def compute_score(data_source, solution_str, *_):\n    return {score}\n")
+    reward.write_text(f"{ARMED}\ndef compute_score(data_source, solution_str, *_):\n    return {score}\n")
     return [
         "algorithm.filter_groups.enable=true",
         "data.train_batch_size=4",
@@ -438,6 +450,24 @@ def test_dynamic_sampling_of_prompts_as_they_are_ready_goes_on_in_two_processes(
     assert [step["training/global_step"] for step in log] == [1, 2, 3, 4]
     for step, rows in zip(log, dumped(tmp_path / "run"), strict=True):
         assert len(rows) == 4 * (4 + step["training/filter_groups/dropped_groups"])
+
+
+@pytest.mark.slow
+def test_a_failure_in_one_process_ends_the_run_while_another_rejects_every_prompt(
+    servers: list[PolicyStub], model: Any, tokenizer: Any, parquet: Path, tmp_path: Path
+) -> None:
+    save(model, tokenizer, tmp_path / "model")
+    more = dynamic(tmp_path, "1 / (not armed())", "reward.on_error=raise", "trainer.n_gpus_per_node=2")
+    given = words(servers, parquet, tmp_path, "run", *more)
+    ended = Program("tests.trainer.forked_launch", "--config", "tiny-cpu", *given)
+    while sum(len(one.turns) for one in servers) < 100:
+        assert ended.poll() is None, ended.communicate(1)
+        time.sleep(0.05)
+    (reward,) = tmp_path.glob("reward_*.py")
+    Path(f"{reward}.armed").touch()  # one response fails in one process
+    _, said = ended.communicate(120)
+    assert ended.poll() == 1, said
+    assert "1 of 4 responses could not be scored" in said
 
 
 @pytest.mark.slow

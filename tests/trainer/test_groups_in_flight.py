@@ -7,8 +7,9 @@ from __future__ import annotations
 import json
 import random
 import threading
+import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -63,15 +64,25 @@ def draw_at_random(dice: random.Random) -> Any:
 
 
 def train(
-    size: int, given: TrainerConfig, state: State | None, steps: range, batch: int = BATCH, **more: Any
+    size: int,
+    given: TrainerConfig,
+    state: State | None,
+    steps: range,
+    batch: int = BATCH,
+    fits_of: Callable[[int], Callable[[int], bool]] | None = None,
+    **more: Any,
 ) -> tuple[list[list[int]], State]:
-    """Take these steps, after a checkpoint if there is one; return the prompts of each, and a checkpoint."""
+    """Take these steps, after a checkpoint if there is one; return the prompts of each, and a checkpoint.
+
+    `fits_of` returns what decides in a process whether a step can train on a prompt.
+    """
     party, taken, states = Party(size), [[[] for _ in steps] for _ in range(size)], [State()] * size
     errors: list[Exception] = []
 
     def work(rank: int) -> None:
         loader = PromptLoader(list(range(ROWS)), batch, shuffle=True, seed=0)
-        feed: Feed[int] = Feed(loader, given, STEPS, party.world(rank), **more)
+        fits = fits_of(rank) if fits_of else None
+        feed: Feed[int] = Feed(loader, given, STEPS, party.world(rank), fits=fits, **more)
         if state is not None:
             loader.load_state_dict(state["loader"])
             feed.load_state_dict(state["feed"], {})
@@ -80,6 +91,7 @@ def train(
         for number, step in enumerate(steps):
             rows = feed.take(step) if feed.background else feed.rows()[rank::size]
             taken[rank][number] = rows
+            feed.take_rejected()
             feed.begin(step, draw)
         saved = {"feed": feed.state_dict(), "loader": loader.state_dict()}
         states[rank] = json.loads(json.dumps(saved))
@@ -235,7 +247,7 @@ def test_rejected_prompts_are_replaced_in_every_process_and_over_kills(
         (size, given, steps)
         for size, steps in zip(sizes, (range(1, 4), range(4, 7), range(7, 10)), strict=True)
     ]
-    found = whole(*parts, fits=fits)
+    found = whole(*parts, fits_of=lambda _: fits)
     often = Counter(row for step in found for row in step)
     assert set(often) == {0, 6, 12, 18} and [len(step) for step in found] == [BATCH] * 9
     assert max(often.values()) - min(often.values()) <= 3, "each once in an epoch, but for those in flight"
@@ -244,7 +256,7 @@ def test_rejected_prompts_are_replaced_in_every_process_and_over_kills(
 
 def test_rejections_beyond_the_limit_end_the_run_in_all_processes() -> None:
     with pytest.raises(ScoringError, match="max_num_gen_batches"):
-        train(2, config("ready"), None, range(1, 3), fits=lambda place: False, most_rejected=8)
+        train(2, config("ready"), None, range(1, 3), fits_of=lambda _: lambda place: False, most_rejected=8)
 
 
 def test_a_failure_in_judging_a_group_ends_the_run() -> None:
@@ -252,4 +264,30 @@ def test_a_failure_in_judging_a_group_ends_the_run() -> None:
         raise ScoringError("no response could be scored")
 
     with pytest.raises(ScoringError, match="no response"):
-        train(2, config("ready"), None, range(1, 3), fits=fits)
+        train(2, config("ready"), None, range(1, 3), fits_of=lambda _: fits)
+
+
+@pytest.mark.parametrize("late", ["wait", "mask"])
+@pytest.mark.parametrize("sizes", [(2, 1, 2), (2, 2, 1), (4, 2, 1)])
+def test_processes_that_reject_unequally_may_change_in_number(late: str, sizes: Sequence[int]) -> None:
+    """The first process has begun groups of later prompts than the others, which must not wait."""
+    given = config("ready", late=late, save_freq=1)
+    steps = (range(1, 5), range(5, 8), range(8, STEPS + 1))
+    parts = [(size, given, some) for size, some in zip(sizes, steps, strict=True)]
+    found = whole(*parts, fits_of=lambda rank: lambda place: rank > 0 or place % 6 == 0)
+    assert [len(step) for step in found] == [BATCH] * STEPS
+
+
+def test_rejections_beyond_the_limit_do_not_end_a_run_whose_step_is_full() -> None:
+    loader = PromptLoader(list(range(ROWS)), BATCH, shuffle=False, seed=0)
+    world = World(0, 1, torch.device("cpu"))
+    feed: Feed[int] = Feed(
+        loader, config("ready"), STEPS, world, fits=lambda place: place < 4, most_rejected=4
+    )
+    feed.begin(0, draw_at_random(random.Random(0)))
+    while feed._ended.qsize() < 12:
+        time.sleep(0.01)
+    assert (feed.take(1), sorted(feed.take_rejected())) == ([0, 1, 2, 3], list(range(4, 12)))
+    feed.begin(1, draw_at_random(random.Random(0)))
+    with pytest.raises(ScoringError, match="max_num_gen_batches"):
+        feed.take(2)

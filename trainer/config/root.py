@@ -84,8 +84,8 @@ class FilterGroupsConfig:
     """Result that dynamic sampling compares: `reward`, or `acc`, which is whether the response is correct. If
     the reward does not report correctness, `acc` falls back to the reward."""
     max_num_gen_batches: int = allowed(0, NOT_NEGATIVE)
-    """Stop the run with an error if a step is not full after this many batches of prompts, or as many prompts
-    with `trainer.order=ready`. 0 means no limit."""
+    """Stop the run with an error if a step is not full after this many batches of prompts. With
+    `trainer.order=ready`, each process counts its own prompts. 0 means no limit."""
 
 
 @dataclass

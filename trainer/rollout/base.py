@@ -154,7 +154,8 @@ class RolloutEngine(Protocol):
         """Wait for other threads that use this engine, and recover the engine if it fails.
 
         All processes must call this method, each in its main thread and with its own work. The weights must
-        not change during this call. The method returns when the work in all processes is done.
+        not change during this call. The method returns when the work in all processes is done, or when it has
+        failed in any process.
         """
         ...
 

@@ -268,10 +268,11 @@ class ServedRollout(TurnwiseEngine):
             end = time.monotonic() + MEET_S
             while not work.done() and not self.fleet.starving.is_set() and time.monotonic() < end:
                 wait([work], POLL_S)
-            states = self._world.gather((work.done(), self.fleet.starving.is_set()))
-            if all(done for done, _ in states):
+            failed = work.done() and work.exception() is not None
+            states = self._world.gather((work.done(), failed, self.fleet.starving.is_set()))
+            if all(done for done, _, _ in states) or any(failed for _, failed, _ in states):
                 return
-            if any(starving for done, starving in states if not done):
+            if any(starving for done, _, starving in states if not done):
                 self._publish(self.fleet.current)
                 self.fleet.starving.clear()
 

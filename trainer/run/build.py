@@ -290,7 +290,7 @@ def _feed(config: Config, data: _Data, world: World, rollout: RolloutEngine) -> 
         world,
         rollout.attend,
         fits=DifferingGroups(config, world),
-        most_rejected=limit * (config.data.train_batch_size // world.size),
+        most_rejected=limit * config.data.train_batch_size,
     )
 
 

@@ -21,7 +21,7 @@ from rewardkit.trainer.distributed import World
 from rewardkit.trainer.logging.metrics import Clock
 from rewardkit.trainer.steps.dumps import record
 from rewardkit.trainer.steps.generation import DrawnGroup, generate, next_batch
-from rewardkit.trainer.steps.scoring import collect_scores, place_scores
+from rewardkit.trainer.steps.scoring import collect_scores, put_scores, refuse_failures
 from rewardkit.trainer.steps.signal import outcome_metrics
 from rewardkit.trainer.training_run import TrainingRun
 from rewardkit.types import Score
@@ -60,8 +60,11 @@ def sample_dynamically(run: TrainingRun, step: int, clock: Clock) -> tuple[Batch
         averages = {name: value for name, value in of_batch.items() if name.startswith(AVERAGES)}
         metrics.update({name: value for name, value in of_batch.items() if name not in averages})
         scored += here
-        mine = _differing(run.config, batch, here)
-        found += sorted(group for share in run.world.gather(mine) for group in share)
+        if run.feed.selects:
+            found += range(wanted)  # the groups of the step come before those that were rejected
+        else:
+            mine = _differing(run.config, batch, here)
+            found += sorted(group for share in run.world.gather(mine) for group in share)
         generated += sum(run.world.gather(len(batch) // n))
         drawn.append(batch)
     of_parts = record(run, scored, step)
@@ -117,7 +120,7 @@ class DifferingGroups:
     def __init__(self, config: Config, world: World) -> None:
         self._config = config
         self._alone = World(0, 1, world.device)
-        self._most_failed = config.data.train_batch_size // world.size
+        self._most_failed = config.data.train_batch_size
         self._failed = 0
         """Number of consecutive groups of which no response could be scored."""
         self._lock = threading.Lock()
@@ -135,11 +138,13 @@ class DifferingGroups:
         scores = [each.score for each in scored]
         with self._lock:
             self._failed = 0 if any(score.ok for score in scores) else self._failed + 1
-            if 0 < self._failed < self._most_failed and self._config.reward.on_error != "raise":
-                return False
+            nothing = self._failed >= self._most_failed
+        on_error = self._config.reward.on_error
+        if nothing or on_error == "raise":
+            refuse_failures(scores, self._alone, on_error)
         copy = Batch(dict(batch.tensors), batch.rows)
         copy["groups"] = torch.zeros(len(batch), dtype=torch.int64)
-        place_scores(copy, scores, self._alone, self._config.reward)
+        put_scores(copy, scores, self._alone, self._config.reward)
         return bool(_differing(self._config, copy, scored))
 
 

@@ -81,7 +81,7 @@ def next_batch(run: TrainingRun, step: int) -> tuple[Batch, list[PendingScores]]
     if not run.feed.background:
         batch, pending = generate(run, run.feed.rows(), step)
         return batch, [pending]
-    batches, pendings = zip(*run.feed.take(step), *run.feed.rejected, strict=True)
+    batches, pendings = zip(*run.feed.take(step), *run.feed.take_rejected(), strict=True)
     whole = join(batches)
     # A process's k-th group gets the number of the k-th prompt that `World.shard` assigns to the process, so
     # that rejected groups have the highest numbers.

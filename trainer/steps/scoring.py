@@ -201,7 +201,12 @@ def place_scores(
     Raises:
         ScoringError: A sample failed and `on_error` is `raise`, or all samples failed.
     """
-    _refuse_failures(scores, world, config.on_error)
+    refuse_failures(scores, world, config.on_error)
+    return put_scores(batch, scores, world, config) | _scoring_metrics(scores, world)
+
+
+def put_scores(batch: Batch, scores: Sequence[Score], world: World, config: RewardConfig) -> dict[str, float]:
+    """Do what `place_scores` does, even if no sample could be scored. Return the metrics of turns."""
     turns, metrics = place_turn_rewards(batch, world, config)
     mask = batch["response_mask"]
     values = [float(s.score) if s.ok else config.error_value for s in scores]
@@ -223,7 +228,7 @@ def place_scores(
     if turns is not None:
         batch["trajectory_scores"] = batch["token_level_scores"]
         batch["token_level_scores"] = batch["token_level_scores"] + turns * kept.unsqueeze(1)
-    return metrics | _scoring_metrics(scores, world)
+    return metrics
 
 
 def place_turn_rewards(
@@ -281,7 +286,8 @@ def _scoring_metrics(scores: Sequence[Score], world: World) -> dict[str, float]:
     return failed | {"timing_s/reward_scoring": scoring_s, "timing_s/reward_slowest": slowest}
 
 
-def _refuse_failures(scores: Sequence[Score], world: World, on_error: str) -> None:
+def refuse_failures(scores: Sequence[Score], world: World, on_error: str) -> None:
+    """Raise ScoringError if a sample failed and `on_error` is `raise`, or if all samples failed."""
     failed = next((s for s in scores if not s.ok), None)
     summary = (sum(s.ok for s in scores), len(scores), failed)
     everywhere = world.gather(summary)
