@@ -22,7 +22,7 @@ from rewardkit.scoring.scorer import Scorer
 
 _FIRST = 24
 _SCREENED, _SCREENED_DEAR = 8, 3
-_CHEAP_S, _MODERATE_S, _DEAR_S = 1.5e-4, 1e-3, 0.02
+_CHEAP_S, _MODERATE_S, _DEAR_S = 8e-5, 1e-3, 0.02
 """Prices of a score, in seconds, that separate the scales below."""
 _SCALES = ((_CHEAP_S, 60, 2_000), (_MODERATE_S, 30, 600), (_DEAR_S, 8, 200), (math.inf, 8, 60))
 """Upper bound of the price of a score, number of rows in each half, and number of texts to try in all rows.
