@@ -417,7 +417,8 @@ def test_dynamic_sampling_replaces_prompts_as_soon_as_their_scores_are_known(
             groups.setdefault(json.dumps(row["prompt"]), []).append(row["score"])
         assert len(rows) == 4 * (4 + n), "the dump has the rejected responses, too"
         assert sum(len(set(scores)) > 1 for scores in groups.values()) == 4
-    assert all(step["staleness/max"] <= 2 for step in found)
+    if late != "mask":  # which does not wait, but masks the tokens that are too old
+        assert all(step["staleness/max"] <= 2 for step in found)
 
 
 def test_dynamic_sampling_ends_the_run_when_no_prompt_differs_or_nothing_can_be_scored(
