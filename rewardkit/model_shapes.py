@@ -6,11 +6,11 @@ This takes milliseconds for a model of any size, because no weights are read and
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rewardkit.host_memory import available_bytes
 from rewardkit.model_folders import model_folder, read_config, read_tensors
 
 
@@ -74,12 +74,11 @@ def cpu_cache_bytes(model: str, longest: int, tokens: int) -> int:
         tokens: Number of tokens for which the cache has room if it stays below the maximum size.
     """
     least, most = CPU_CACHE_BYTES
-    free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     shape = read_shape(model)
     if shape is not None:
         each = 4 * shape.layers * shape.kv_width
         most = max(least, each * longest, min(most, each * tokens))
-    return min(most, free // 2)
+    return min(most, available_bytes() // 2)
 
 
 def read_positions(config: Mapping[str, Any] | None) -> int | None:

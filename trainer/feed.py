@@ -56,7 +56,7 @@ class Group(Generic[T]):
     """Number of tokens in the responses, once the group has ended."""
     drawn: Future[T] = field(default_factory=Future)
     fits: Future[bool] | None = None
-    """Whether a step can train on the group, or None if a step can train on every group that has ended."""
+    """True if a step can train on the group. None if a step can train on every group that has ended."""
 
     @property
     def error(self) -> BaseException | None:
@@ -133,8 +133,6 @@ class Feed(Generic[T]):
         self._staleness = steps_ahead(config)
         self.background = config.mode != "sync"
         """True if responses are generated in the background."""
-        self.selects = fits is not None
-        """True if groups on which no step can train are rejected."""
         self._one_version = config.mode == "one_step_off"
         self._keeps = config.save_freq > 0
         self._total_steps = total_steps
@@ -159,6 +157,8 @@ class Feed(Generic[T]):
         """Dropped groups that are still being generated, because their lengths show what dropping changes."""
         self._returning: list[Group[T]] = []
         """Dropped groups that begin again after the current epoch."""
+        self._begins: Callable[[], None] = lambda: None
+        """Function that starts generating the groups for which there is room, set by `begin`."""
         self._rejected: list[Group[T]] = []
         """Groups that were rejected since the last step."""
         self._lengths = Lengths() if config.order == "ready" else None
@@ -168,6 +168,11 @@ class Feed(Generic[T]):
         """Latest epoch of the prompts in the last step."""
         self.metrics: dict[str, float] = {}
         """Metrics of the last call to `take`."""
+
+    @property
+    def selects(self) -> bool:
+        """True if groups on which no step can train are rejected."""
+        return self._fits is not None
 
     @property
     def in_flight(self) -> bool:

@@ -136,9 +136,8 @@ def find_worthless_knowledge(subject: Subject, found: Findings) -> None:
     rows = subject.measured
     pairs = [(row, other.answer) for row in rows for other in subject.others(row, 1)]
     others = [(row, answer) for row, answer in pairs if answer is not None]
-    frames = subject.paying or subject.frames[: not subject.whole]
-    tries = {frame: [(row, written(frame, answer)) for row, answer in others] for frame in frames}
-    for frame, swapped in tries.items():
+    for frame in subject.paying or subject.frames[: not subject.whole]:
+        swapped = [(row, written(frame, answer)) for row, answer in others]
         subject.bench.scores([*framed(rows, frame), *swapped])
         if subject.bench.late:  # right answers without a score would look worthless
             return

@@ -280,8 +280,7 @@ def open_rollout(
 
 def _feed(config: Config, data: _Data, world: World, rollout: RolloutEngine) -> Feed[Any]:
     asked = config.algorithm.filter_groups
-    if not (asked.enable and config.trainer.order == "ready"):
-        return Feed(data.loader, config.trainer, data.total_steps, world, rollout.attend)
+    selects = asked.enable and config.trainer.order == "ready"
     limit = (asked.max_num_gen_batches or math.inf) - 1
     return Feed(
         data.loader,
@@ -289,7 +288,7 @@ def _feed(config: Config, data: _Data, world: World, rollout: RolloutEngine) -> 
         data.total_steps,
         world,
         rollout.attend,
-        fits=DifferingGroups(config, world),
+        fits=DifferingGroups(config, world) if selects else None,
         most_rejected=limit * config.data.train_batch_size,
     )
 

@@ -69,11 +69,13 @@ def sample_dynamically(run: TrainingRun, step: int, clock: Clock) -> tuple[Batch
         drawn.append(batch)
     of_parts = record(run, scored, step)
     # With `order=ready`, the number of prompts is rarely a multiple of the batch size.
-    shares = {"training/filter_groups/num_gen_batches": generated / wanted}
-    metrics["training/filter_groups/dropped_groups"] = generated - len(found)
+    counts = {
+        "training/filter_groups/num_gen_batches": generated / wanted,
+        "training/filter_groups/dropped_groups": float(generated - len(found)),
+    }
     whole = join(drawn)
     of_outcomes = outcome_metrics(run, whole, scored, set(found[:wanted]))
-    more = averages | of_outcomes | of_parts | shares
+    more = averages | of_outcomes | of_parts | counts
     return deal(whole, found[:wanted], run.world), dict(metrics) | more
 
 
