@@ -134,6 +134,7 @@ class Feed(Generic[T]):
         self.background = config.mode != "sync"
         """True if responses are generated in the background."""
         self._one_version = config.mode == "one_step_off"
+        self._late = config.late if config.order == "ready" else "wait"
         self._keeps = config.save_freq > 0
         self._total_steps = total_steps
         self._world = world
@@ -282,6 +283,8 @@ class Feed(Generic[T]):
                     "limit), or train on prompts that the policy sometimes solves"
                 )
             self._begins()  # groups in place of those that were rejected
+            if self._queue.ended == len(self._queue):  # otherwise, the run would wait for ever
+                raise RuntimeError(f"step {step} can train on none of {self._queue.ended} groups in time")
             began, enough = monotonic(), self._queue.ended >= self._queue.size
             self._note(self._ended.get())
             self._note_ended()
@@ -364,6 +367,7 @@ class Feed(Generic[T]):
         return {
             "staleness": self._staleness,
             "depth": self.depth,
+            "late": self._late,
             "processes": self._world.size,
             "size": self.loader.batch_size,
             "steps": self._steps,
@@ -389,15 +393,21 @@ class Feed(Generic[T]):
                 "scratch with trainer.resume_mode=disable"
             )
         fits = self._staleness >= state["staleness"] and self.depth >= state["depth"]
+        fits &= self._late != "wait" or state.get("late", "wait") == "wait"
         same = self._world.size == state["processes"]
         self._steps = state["steps"]
-        mine = [
+        groups = [
             Group(ordinal, place, epoch, version if fits else None, *returned)
-            for k, (ordinal, place, epoch, version, *returned) in enumerate(state["open"])
-            if not self.background or (ordinal if same else k) % self._world.size == self._world.rank
+            for ordinal, place, epoch, version, *returned in state["open"]
         ]
-        # Groups that have begun must not wait, because they would become too old.
-        self._upcoming = deque(sorted(mine, key=lambda group: (group.version is None, group.ordinal)))
+        # Groups that have begun come first, because they would become too old. If the number of processes has
+        # changed, every process gets an equal share of those that must be trained on by any given step.
+        groups.sort(key=lambda group: (group.version is None, group.version or 0, group.ordinal))
+        self._upcoming = deque(
+            group
+            for k, group in enumerate(groups)
+            if not self.background or (group.ordinal if same else k) % self._world.size == self._world.rank
+        )
         self._journals = {step: TurnJournal.of(table) for step, table in turns.items() if fits}
 
     def _of_version_0_2(self, state: Mapping[str, Any]) -> dict[str, Any]:

@@ -278,6 +278,43 @@ def test_processes_that_reject_unequally_may_change_in_number(late: str, sizes: 
     assert [len(step) for step in found] == [BATCH] * STEPS
 
 
+@pytest.mark.parametrize(("before", "after"), [(4, 2), (2, 1), (1, 4), (2, 4)])
+def test_processes_that_change_in_number_share_the_groups_that_must_be_trained_on_soon(
+    before: int, after: int
+) -> None:
+    """The groups that are due may have belonged to any processes, in any order."""
+    given = config("ready", late="wait", save_freq=1)
+    _, state = train(before, given, None, range(1, 5))
+    for seed in range(20):
+        dice = random.Random(seed)
+        # Step s can train on the weights s - 3 at the earliest: 2 must be trained on now, 3 one step later.
+        versions = [2] * BATCH + [3] * BATCH + [4] * BATCH
+        dice.shuffle(versions)
+        assert len(state["feed"]["open"]) == len(versions)
+        for group, version in zip(state["feed"]["open"], versions, strict=True):
+            group[3] = version
+        found, _ = train(after, given, json.loads(json.dumps(state)), range(5, 9))
+        assert [len(step) for step in found] == [BATCH] * 4
+
+
+def test_a_step_that_would_wait_for_ever_ends_the_run() -> None:
+    _, state = train(1, config("ready"), None, range(1, 5))
+    for group in state["feed"]["open"]:
+        group[3] = 2  # step 5 must train on all of them
+    with pytest.raises(RuntimeError, match="step 5"):
+        train(1, config("ready"), state, range(5, 6))
+
+
+@pytest.mark.parametrize("late", ["mask", "drop"])
+def test_a_run_that_now_waits_begins_groups_again_that_could_become_too_old(late: str) -> None:
+    _, state = train(1, config("ready", late=late, save_freq=1), None, range(1, 5))
+    for group in state["feed"]["open"]:
+        group[3] = 0
+    assert len(state["feed"]["open"]) > BATCH
+    found, _ = train(1, config("ready", late="wait", save_freq=1), state, range(5, 8))
+    assert [len(step) for step in found] == [BATCH] * 3
+
+
 def test_rejections_beyond_the_limit_do_not_end_a_run_whose_step_is_full() -> None:
     loader = PromptLoader(list(range(ROWS)), BATCH, shuffle=False, seed=0)
     world = World(0, 1, torch.device("cpu"))
