@@ -44,7 +44,7 @@ RUNS: dict[str, list[str]] = {
     "none": [f"{CORRECTION}bypass_mode=false"],
     "truncated weights": [f"{CORRECTION}rollout_is=token"],
     "ppo clip": [f"{CORRECTION}bypass_mode=true"],
-    "ready": ["trainer.order=ready"],
+    "strict": ["trainer.order=strict"],
 }
 SMALL = [
     "data.train_batch_size=16",
@@ -79,7 +79,7 @@ def at_once() -> Iterator[None]:
 
     def start(self: Feed[Any], groups: Sequence[Any], draw: Any, journal: Any) -> None:
         for group in groups:
-            group.drawn.add_done_callback(partial(self._put, group.ordinal))
+            group.drawn.add_done_callback(partial(self._judge, group))
         draw(groups, journal)
 
     with ExitStack() as stack:

@@ -26,7 +26,7 @@ import pyarrow as pa
 
 from rewardkit.errors import ConfigError, ScoringError
 from rewardkit.threads import in_thread
-from rewardkit.trainer.config.root import TrainerConfig, pipeline_depth, steps_ahead
+from rewardkit.trainer.config.root import TrainerConfig, pipeline_depth, step_order, steps_ahead
 from rewardkit.trainer.data import PromptLoader
 from rewardkit.trainer.distributed import World
 from rewardkit.trainer.group_queue import GroupQueue
@@ -134,7 +134,8 @@ class Feed(Generic[T]):
         self.background = config.mode != "sync"
         """True if responses are generated in the background."""
         self._one_version = config.mode == "one_step_off"
-        self._late = config.late if config.order == "ready" else "wait"
+        order = step_order(config)
+        self._late = config.late if order == "ready" else "wait"
         self._keeps = config.save_freq > 0
         self._total_steps = total_steps
         self._world = world
@@ -144,8 +145,8 @@ class Feed(Generic[T]):
             loader.batch_size // world.size,
             staleness=self._staleness,
             depth=self.depth,
-            order=config.order,
-            late=config.late,
+            order=order,
+            late=self._late,
         )
         self._open: dict[int, Group[T]] = {}
         self._upcoming: deque[Group[T]] = deque()
@@ -162,7 +163,7 @@ class Feed(Generic[T]):
         """Function that starts generating the groups for which there is room, set by `begin`."""
         self._rejected: list[Group[T]] = []
         """Groups that were rejected since the last step."""
-        self._lengths = Lengths() if config.order == "ready" else None
+        self._lengths = Lengths() if order == "ready" else None
         self._journals: dict[int, TurnJournal] = {}
         """Journal of the groups whose prompts belong to a step, by step."""
         self.epoch = 0

@@ -146,7 +146,7 @@ def test_no_staleness_gives_the_synchronous_run_to_the_bit(
     ("settings", "ages"),
     [
         (["trainer.mode=one_step_off"], [0.0, 1.0, 1.0, 1.0]),
-        (["trainer.mode=async", "trainer.max_staleness=2"], [0.0, 1.0, 2.0, 2.0]),
+        (["trainer.mode=async", "trainer.max_staleness=2", "trainer.order=strict"], [0.0, 1.0, 2.0, 2.0]),
     ],
     ids=["one_step_off", "async"],
 )
@@ -480,6 +480,7 @@ def test_a_killed_run_goes_on_with_what_was_drawn_for_later_steps(
     more = [
         "trainer.mode=async",
         "trainer.max_staleness=2",
+        "trainer.order=strict",
         "trainer.save_freq=2",
         "trainer.n_gpus_per_node=2",
     ]
@@ -593,10 +594,10 @@ def test_modes_say_what_they_need() -> None:
         notes("trainer.mode=async")
     served = "actor_rollout_ref.rollout.name=vllm_server"
     assert any("only with trainer.mode=async" in line for line in notes("trainer.max_staleness=3"))
-    ready = (served, "trainer.mode=async", "trainer.max_staleness=2", "trainer.order=ready")
+    ready = (served, "trainer.mode=async", "trainer.max_staleness=2")
     assert notes(*ready) == notes(*ready, "trainer.pipeline_depth=2") == []
     for more, named in (
-        ("trainer.mode=one_step_off", "trainer.mode=async"),
+        ("trainer.mode=one_step_off trainer.order=ready", "trainer.mode=async"),
         ("trainer.pipeline_depth=3", "trainer.max_staleness=2"),
         ("trainer.order=strict trainer.pipeline_depth=1", "trainer.order=ready"),
     ):

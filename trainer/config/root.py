@@ -419,7 +419,7 @@ class TrainerConfig(StageConfig):
     generates while the policy trains on the previous step. `async` generates up to `max_staleness` steps
     ahead, even while weights are updated. `one_step_off` and `async` require `rollout.name=vllm_server`
     (docs/async.md)."""
-    max_staleness: int = allowed(1, NOT_NEGATIVE)
+    max_staleness: int = allowed(4, NOT_NEGATIVE)
     """With `mode=async`, the maximum number of steps by which the weights for the first token of a response
     can be older than the policy. 0 gives the same results as `mode=sync`."""
     pipeline_depth: int | None = allowed(None, NOT_NEGATIVE)
@@ -428,10 +428,11 @@ class TrainerConfig(StageConfig):
     weight_sync_steps: int = allowed(1, POSITIVE)
     """With `mode=async`, number of steps after which the weights are sent to the servers. The weights in
     between count towards `max_staleness`."""
-    order: str = allowed("strict", NamesOf("rewardkit.trainer.group_queue:ORDERS"))
-    """With `mode=async`, the prompts that a step trains on. `strict` uses the next prompts, so that the
-    prompts have the same order as with `mode=sync`. `ready` uses prompts whose responses are complete, so
-    that most responses are newer and a slow response delays fewer steps (docs/async.md)."""
+    order: str | None = allowed(None, NamesOf("rewardkit.trainer.group_queue:ORDERS", none=True))
+    """With `mode=async`, the prompts that a step trains on. `ready` uses prompts whose responses are
+    complete, so that most responses are newer and a slow response delays fewer steps. `strict` uses the next
+    prompts, so that the prompts have the same order as with `mode=sync`. Null is `ready`, and with
+    `max_staleness=0` `strict` (docs/async.md)."""
     late: str = allowed("wait", NamesOf("rewardkit.trainer.group_queue:LATE"))
     """With `order=ready`, treatment of a prompt whose responses would exceed `max_staleness` after this step.
     `wait` waits for the responses. `mask` does not wait and uses them later, but excludes tokens that are too
@@ -481,9 +482,16 @@ def steps_ahead(config: TrainerConfig) -> int:
 def pipeline_depth(config: TrainerConfig) -> int:
     """Return the number of steps whose responses are generated in addition to those of the current step."""
     ahead = max_depth(config)
-    if config.mode != "async" or config.order == "strict":
+    if step_order(config) == "strict":
         return ahead
     return min(2, ahead) if config.pipeline_depth is None else config.pipeline_depth
+
+
+def step_order(config: TrainerConfig) -> str:
+    """Return the order in which steps train on prompts: `strict` or `ready`."""
+    if config.mode != "async":
+        return "strict"
+    return config.order or ("ready" if config.max_staleness else "strict")
 
 
 def max_depth(config: TrainerConfig) -> int:
@@ -503,7 +511,7 @@ def needs_reference(config: Config) -> bool:
 
 def masks_late(config: Config) -> bool:
     """Return True if tokens that are older than `max_staleness` are excluded from the policy loss."""
-    return config.trainer.order == "ready" and config.trainer.late == "mask"
+    return step_order(config.trainer) == "ready" and config.trainer.late == "mask"
 
 
 def bypasses(config: Config) -> bool:

@@ -30,6 +30,7 @@ from rewardkit.trainer.config.root import (
     bypasses,
     loss_mode,
     needs_reference,
+    step_order,
     world_size,
 )
 from rewardkit.trainer.config.workers import (
@@ -280,7 +281,7 @@ def open_rollout(
 
 def _feed(config: Config, data: _Data, world: World, rollout: RolloutEngine) -> Feed[Any]:
     asked = config.algorithm.filter_groups
-    selects = asked.enable and config.trainer.order == "ready"
+    selects = asked.enable and step_order(config.trainer) == "ready"
     limit = (asked.max_num_gen_batches or math.inf) - 1
     return Feed(
         data.loader,

@@ -24,6 +24,7 @@ from rewardkit.trainer.config.root import (
     masks_late,
     max_depth,
     needs_reference,
+    step_order,
     trains_on_old,
 )
 from rewardkit.trainer.config.workers import ModelConfig, has_adapter
@@ -178,7 +179,7 @@ REFUSED: tuple[Rule, ...] = (
     ),
     (
         lambda c: (
-            c.trainer.order == "strict" and c.trainer.pipeline_depth not in (None, max_depth(c.trainer))
+            step_order(c.trainer) == "strict" and c.trainer.pipeline_depth not in (None, max_depth(c.trainer))
         ),
         "trainer.pipeline_depth={c.trainer.pipeline_depth} requires trainer.order=ready; with strict order, "
         "trainer.max_staleness is the depth",
@@ -202,7 +203,7 @@ REFUSED: tuple[Rule, ...] = (
         "policy's weights only after these steps",
     ),
     (
-        lambda c: c.trainer.order == "ready" and (c.trainer.pipeline_depth or 0) > max_depth(c.trainer),
+        lambda c: step_order(c.trainer) == "ready" and (c.trainer.pipeline_depth or 0) > max_depth(c.trainer),
         "trainer.pipeline_depth={c.trainer.pipeline_depth} must not exceed "
         "trainer.max_staleness={c.trainer.max_staleness} - (trainer.weight_sync_steps - 1)",
     ),
@@ -313,7 +314,7 @@ SAID: tuple[Rule, ...] = (
         ),
     ),
     (
-        lambda c: c.trainer.order == "strict" and c.trainer.late != TrainerConfig.late,
+        lambda c: step_order(c.trainer) == "strict" and c.trainer.late != TrainerConfig.late,
         "trainer.late={c.trainer.late} has no effect with trainer.order=strict, only with "
         "trainer.order=ready",
     ),

@@ -199,6 +199,7 @@ REFUSED = {
     "qwen3_4b_dapo_multiturn": "data must be in parquet files",
     "run_minicpmo2_6": "data must be in parquet files",
     "pfppo": "algorithm.use_pf_ppo",
+    "run_with_rollout_corr": "there is nothing to compare",
 }
 """Scripts on FSDP that are refused whatever the data is, and why."""
 
