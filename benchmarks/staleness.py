@@ -3,10 +3,10 @@
     PYTHONPATH=. python benchmarks/staleness.py [--runs sync default none ...] [--rates 4e-4 2e-4]
         [--seeds 0 1 2] [--staleness 4] [--steps 24] [--json FILE] [KEY=VALUE ...]
 
-The engine `hf` generates the responses for step s at once, as soon as the weights of step s - 1 - staleness
-are published, so that nearly all responses are as old as allowed. Servers would continue some of these
-responses with newer weights. GRPO, 16 prompts with 8 responses and one update per step. The reported score is
-the mean of the last four steps, and the accuracy is on held-out problems.
+The engine `hf` generates responses at once, as soon as they may begin, so that nearly all are as old as the
+setting allows: `trainer.pipeline_depth` steps, or the staleness with the run `strict`. Servers would continue
+some of these responses with newer weights. GRPO, 16 prompts with 8 responses and one update per step. The
+reported score is the mean of the last four steps, and the accuracy is on held-out problems.
 """
 
 from __future__ import annotations
