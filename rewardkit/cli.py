@@ -19,7 +19,7 @@ import click
 
 import rewardkit
 from rewardkit.errors import RewardkitError, did_you_mean, reason_of
-from rewardkit.extensions import added_rows
+from rewardkit.extensions import AddedRow, added_rows
 from rewardkit.http_addresses import public_text
 from rewardkit.processes import unsearched_imports
 from rewardkit.users_code import DEBUG, forget_reports
@@ -80,6 +80,17 @@ def _without_reader() -> Iterator[None]:
         raise
 
 
+def added_command(row: AddedRow) -> click.Command:
+    """Load a command that a package adds.
+
+    Raises:
+        ExtensionError: The import fails, the row is not a command, or rewardkit has a command of this name.
+    """
+    if row.name in COMMANDS:
+        raise row.refused("has the name of a command of rewardkit")
+    return row.load_as(click.Command)
+
+
 class _LazyGroup(click.Group):
     """Group of commands that imports a command only when it is called."""
 
@@ -97,7 +108,7 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             added = added_rows("commands").get(cmd_name)
-            return None if added is None else added.load_as(click.Command)
+            return None if added is None else added_command(added)
         module = f"rewardkit.commands.{cmd_name}{'_' * iskeyword(cmd_name)}"
         with nullcontext() if module in sys.modules else unsearched_imports():
             command: click.Command = importlib.import_module(module).command

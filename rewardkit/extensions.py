@@ -8,15 +8,18 @@ rows of a table. A row is imported on first use. docs/extending*.md show an exam
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Generic, TypeVar
 
-from rewardkit.errors import ExtensionError, reason_of
+from rewardkit.errors import ExtensionError
+from rewardkit.users_code import raised
 
 T = TypeVar("T")
 
+FUNCTION: Any = Callable
+"""Type of the rows of a table of functions."""
 PREFIX = "rewardkit."
 EXTRAS = "rewardkit_extras"
 """Package with rarely used rows that ship with rewardkit. It is accessed only through entry points."""
@@ -44,8 +47,10 @@ class AddedRow:
             found: Any = importlib.import_module(module)
             for name in attribute.split(".") if attribute else ():
                 found = getattr(found, name)
-        except Exception as error:  # importing a third-party module may raise any exception
-            raise self.refused(f"cannot be loaded: {reason_of(error)}") from error
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # importing a third-party module may raise any exception, or exit
+            raise self.refused(f"cannot be loaded: {raised(error).text}") from error
         return found
 
     def load_as(self, kind: type[T]) -> T:
@@ -120,7 +125,7 @@ class Table(Mapping[str, T], Generic[T]):
 
         Args:
             name: Name of the table. Packages use the entry point group `rewardkit.NAME`.
-            kind: Type of the rows, or `object` to accept any value, such as a function.
+            kind: Type of the rows, which is `FUNCTION` for functions.
             shipped: Rows that are part of rewardkit itself, by name.
         """
         self.name = name

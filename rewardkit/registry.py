@@ -19,7 +19,7 @@ from typing import Any, Literal, get_args
 
 from rewardkit.calling import bound, parameters_of
 from rewardkit.errors import InputError, OptionsError, UnknownDataSourceError, did_you_mean, require
-from rewardkit.extensions import added_rows
+from rewardkit.extensions import AddedRow, added_rows
 from rewardkit.field_docs import field_docs
 from rewardkit.reward_options import (
     ON_EXCEPTION,
@@ -359,16 +359,12 @@ class Registry:
         return self._globs[max(matching, key=len)] if matching else None
 
     def _load_entry_points(self) -> None:
-        self._entry_points_loaded = True
         for row in added_rows("rewards").values():
-            loaded = row.load()
-            found = _rewards_in(loaded) if isinstance(loaded, ModuleType) else [reward_of(loaded)]
-            for one in found:
-                if one is None:
-                    raise row.refused("is not decorated with @rewardkit.reward")
+            for one in rewards_of_row(row):
                 if one.name not in self._rewards:
                     self.register(one)
                 self.packages[one.name] = row.package
+        self._entry_points_loaded = True
 
     def __iter__(self) -> Iterator[Reward]:
         if not self._entry_points_loaded:
@@ -465,6 +461,20 @@ def reward_of(function: Any) -> Reward | None:
     """Return the Reward that `@reward` created from a function, or None if the function is not decorated."""
     found = getattr(function, "__rewardkit_reward__", None)
     return found if isinstance(found, Reward) else None
+
+
+def rewards_of_row(row: AddedRow) -> list[Reward]:
+    """Load the rewards that a package adds: one function, or all decorated functions in a module.
+
+    Raises:
+        ExtensionError: The import fails, or no reward is found.
+    """
+    loaded = row.load()
+    found = _rewards_in(loaded) if isinstance(loaded, ModuleType) else [reward_of(loaded)]
+    rewards = [one for one in found if one is not None]
+    if not rewards:
+        raise row.refused("is not decorated with @rewardkit.reward")
+    return rewards
 
 
 def load_reward_file(spec: str) -> list[Reward]:

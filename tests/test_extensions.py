@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 from click.testing import CliRunner
 
+from rewardkit import extensions
 from rewardkit.cli import run
 from rewardkit.commands import doctor
 from rewardkit.errors import ExtensionError
@@ -91,6 +94,7 @@ def test_a_broken_package_stops_only_those_who_use_its_kinds(tmp_path: Path) -> 
         ("plug_none:TWO", "", "plug_none"),
         ("plug_bad:TWO", "import nowhere_at_all\n", "nowhere_at_all"),
         ("plug_bad:TWO", "def (\n", "invalid syntax"),
+        ("plug_bad:TWO", "raise SystemExit(3)\n", "SystemExit: 3 (plug_bad.py, line 1)"),
     ],
 )
 def test_a_broken_row_is_one_line_that_names_the_package(
@@ -102,6 +106,34 @@ def test_a_broken_row_is_one_line_that_names_the_package(
         table()["two"]
     said = str(error.value)
     assert "'plug_bad 1.0'" in said and "'two'" in said and told in said and "\n" not in said
+
+
+@pytest.mark.parametrize("name", list(doctor.TABLES))
+def test_doctor_finds_a_row_that_the_table_cannot_use(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(__import__("sys").modules, "plug_five", raising=False)
+    install(tmp_path, monkeypatch, {name: {"five": "plug_five:FIVE"}}, name="plug_five", source="FIVE = 5\n")
+    found = resolve_name(doctor.TABLES[name])
+    if isinstance(found, Table):
+        monkeypatch.setattr(found, "_added", None)
+    problem = doctor.CheckedRow.of(extensions.added_rows(name)["five"]).problem
+    if name in ("tools", "interactions"):  # their rows are checked with the settings of a run
+        assert problem is None
+    else:
+        assert problem is not None and "'plug_five 1.0'" in problem and "\n" not in problem
+
+
+def test_doctor_knows_all_tables_and_reports_rows_of_no_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = Path(__file__).parents[1]
+    pages = "".join(page.read_text() for page in (root / "docs").glob("extending*.md"))
+    assert set(re.findall(r'entry-points\."rewardkit\.(\w+)"', pages)) <= set(doctor.TABLES)
+    assert set(extensions.installed_rows()) <= set(doctor.TABLES)
+    install(tmp_path, monkeypatch, {"langauges": {"x": "plug_x:X"}}, name="plug_x", source="X = 5\n")
+    (row,) = extensions.added_rows("langauges").values()
+    assert "unknown table" in str(doctor.CheckedRow.of(row).problem)
 
 
 def test_a_name_that_is_taken_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from rewardkit.datasets_prep.common.readers import BadRows
 from rewardkit.datasets_prep.common.sources import Record, Source
 from rewardkit.errors import InputError, did_you_mean
-from rewardkit.extensions import Table
+from rewardkit.extensions import FUNCTION, Table
 
 _ROWS = 1_024
 """Number of rows in a batch, and thus in a row group."""
@@ -37,7 +37,7 @@ FindForm = Callable[[str, str], RowForm]
 """Function that returns the row format for the name of a dataset and the value of `--like`. It raises
 InputError if the format is unknown."""
 
-PROJECTS: Table[FindForm] = Table("row_forms", object, {})
+PROJECTS: Table[FindForm] = Table("row_forms", FUNCTION, {})
 """Functions that find a row format, by project. The project is the first word in the value of `--like`."""
 
 

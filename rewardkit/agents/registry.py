@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
 from rewardkit.errors import InputError, OptionsError, did_you_mean
-from rewardkit.extensions import added_rows
+from rewardkit.extensions import AddedRow, added_rows
 from rewardkit.types import Message
 from rewardkit.user_files import import_python_file
 
@@ -128,13 +128,9 @@ class Agents:
 
     def _known(self) -> dict[str, Agent]:
         if not self._entry_points_loaded:
+            for found in [one for row in added_rows("agents").values() for one in agents_of_row(row)]:
+                self.register(found)
             self._entry_points_loaded = True
-            for row in added_rows("agents").values():
-                loaded = row.load()
-                for found in _agents_in(loaded) if isinstance(loaded, ModuleType) else [_agent_of(loaded)]:
-                    if found is None:
-                        raise row.refused("is not decorated with @agent")
-                    self.register(found)
         return self._agents
 
 
@@ -193,6 +189,20 @@ def load_agent(spec: str) -> Agent:
             "function with @agent"
         )
     return _agent_of(loop) or AGENTS.register(Agent(spec, loop))
+
+
+def agents_of_row(row: AddedRow) -> list[Agent]:
+    """Load the agents that a package adds: one loop, or all decorated loops in a module.
+
+    Raises:
+        ExtensionError: The import fails, or no agent is found.
+    """
+    loaded = row.load()
+    found = _agents_in(loaded) if isinstance(loaded, ModuleType) else [_agent_of(loaded)]
+    agents = [one for one in found if one is not None]
+    if not agents:
+        raise row.refused("is not decorated with @agent")
+    return agents
 
 
 def _agents_in(module: ModuleType) -> list[Agent]:

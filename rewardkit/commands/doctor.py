@@ -6,7 +6,9 @@ import json
 import platform
 import sys
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from pkgutil import resolve_name
 
 import click
 from rich.console import Console
@@ -110,11 +112,57 @@ class CheckedRow:
     def of(cls, row: AddedRow) -> CheckedRow:
         """Load a row that a package adds, and return the row with the result."""
         try:
-            row.load()
-            extensions.added_rows(row.table)
+            _use(row)
         except ExtensionError as error:
             return cls(row.table, row.name, row.package, str(error))
         return cls(row.table, row.name, row.package, None)
+
+
+TABLES: Mapping[str, str] = {
+    "agents": "rewardkit.agents.registry:agents_of_row",
+    "commands": "rewardkit.cli:added_command",
+    "datasets": "rewardkit.datasets_prep:DATASETS",
+    "environments": "rewardkit.agents.environments.environment:KINDS",
+    "estimators": "rewardkit.trainer.algorithms.advantages:ESTIMATORS",
+    "file_formats": "rewardkit.files.formats:OPENERS",
+    "foreign_kinds": "rewardkit.foreign.spec:KINDS",
+    "generation_engines": "rewardkit.generation.engines:ENGINES",
+    "interactions": "rewardkit.extensions:AddedRow.load",
+    "judge_presets": "rewardkit.rewards.judge.presets:PRESETS",
+    "languages": "rewardkit.sandbox.languages:RUNNERS",
+    "log_kinds": "rewardkit.logs.kinds:KINDS",
+    "policy_losses": "rewardkit.trainer.algorithms.losses:POLICY_LOSSES",
+    "protocols": "rewardkit.server.protocols:ROUTERS",
+    "rewards": "rewardkit.registry:rewards_of_row",
+    "rollout_engines": "rewardkit.trainer.rollout.engines:ENGINES",
+    "row_forms": "rewardkit.datasets_prep.common.row_forms:PROJECTS",
+    "tool_call_formats": "rewardkit.tool_calls.formats:FORMATS",
+    "tools": "rewardkit.extensions:AddedRow.load",
+    "trackers": "rewardkit.trainer.logging.logger:SINKS",
+}
+"""Tables to which packages can add rows: the location of each Table, or of a function that loads a row."""
+
+
+def _use(row: AddedRow) -> None:
+    """Load a row as the code that uses it does.
+
+    Raises:
+        ExtensionError: The row cannot be loaded, has another type or a name that is taken, or there is no
+            table of this name.
+    """
+    if row.table not in TABLES:
+        raise row.refused(f"is for an unknown table; tables: {', '.join(TABLES)}")
+    extensions.added_rows(row.table)
+    try:
+        table = resolve_name(TABLES[row.table])
+    except ModuleNotFoundError:  # The table needs an optional library.
+        row.load()
+        return
+    if isinstance(table, extensions.Table):
+        table.added()
+        table[row.name]
+    else:
+        table(row)
 
 
 def _print_extensions(rows: list[CheckedRow]) -> None:

@@ -22,7 +22,7 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 
 from rewardkit.errors import InputError, reason_of
-from rewardkit.extensions import Table
+from rewardkit.extensions import FUNCTION, Table
 from rewardkit.files import records as held
 from rewardkit.files.arrow_values import in_python
 from rewardkit.files.inputs import COMPRESSIONS, STDIN, Input, open_binary
@@ -388,7 +388,7 @@ def row_reader(read: Callable[[Input], Iterator[Any]]) -> OpenRows:
 
 OPENERS: Table[OpenRows] = Table(
     "file_formats",
-    object,
+    FUNCTION,
     {
         "parquet": ParquetRows,
         "jsonl": LineRows,

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from urllib.parse import quote, unquote
 
 from rewardkit.errors import InputError, did_you_mean
-from rewardkit.extensions import Table
+from rewardkit.extensions import FUNCTION, Table
 from rewardkit.http_addresses import Address
 from rewardkit.registry import REGISTRY, Registry, Reward, load_reward_file
 from rewardkit.reward_options import ON_EXCEPTION, OnException, read_on_exception
@@ -44,7 +44,7 @@ MakeReward = Callable[["ForeignSpec"], Reward]
 
 KINDS: Table[MakeReward] = Table(
     "foreign_kinds",
-    object,
+    FUNCTION,
     {
         **dict.fromkeys(PYTHON_KINDS, _PYTHON),
     },

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from fastapi import APIRouter
 
-from rewardkit.extensions import Table
+from rewardkit.extensions import FUNCTION, Table
 from rewardkit.server.protocols import (
     model_servers,
     nemo_gym,
@@ -20,7 +20,7 @@ Router = Callable[[ProtocolContext], APIRouter]
 
 ROUTERS: Table[Router] = Table(
     "protocols",
-    object,
+    FUNCTION,
     {
         "openrlhf": openrlhf.router,
         "nemo_gym": nemo_gym.router,

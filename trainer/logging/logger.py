@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from rich.console import Console
 
-from rewardkit.extensions import Table
+from rewardkit.extensions import FUNCTION, Table
 from rewardkit.http_addresses import public_text
 from rewardkit.trainer.config.load import as_dict
 from rewardkit.trainer.config.root import RunConfig, logger_names
@@ -264,7 +264,7 @@ OpenSink = Callable[[RunConfig, Path], Sink]
 
 SINKS: Table[OpenSink] = Table(
     "trackers",
-    object,
+    FUNCTION,
     {
         "jsonl": JsonlSink,
         "tensorboard": TensorboardSink,

@@ -12,7 +12,7 @@ import msgspec
 from rewardkit.agents.episode_row import EpisodeRow
 from rewardkit.agents.types import Observation
 from rewardkit.errors import InputError, did_you_mean
-from rewardkit.extensions import Table
+from rewardkit.extensions import FUNCTION, Table
 from rewardkit.http_addresses import Address, made_private
 from rewardkit.types import Message, Score
 
@@ -88,7 +88,7 @@ MakeEnvironment = Callable[[EnvironmentSpec, EpisodeRow], Environment]
 
 KINDS: Table[MakeEnvironment] = Table(
     "environments",
-    object,
+    FUNCTION,
     {
         "openenv": "rewardkit.agents.environments.openenv:OpenEnvEnvironment",
         "verifiers": "rewardkit.agents.environments.verifiers:VerifiersEnvironment",
