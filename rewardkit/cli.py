@@ -19,10 +19,10 @@ import click
 
 import rewardkit
 from rewardkit.errors import RewardkitError, did_you_mean, reason_of
-from rewardkit.extensions import AddedRow, added_rows
+from rewardkit.extensions import AddedRow, added_rows, package_in
 from rewardkit.http_addresses import public_text
 from rewardkit.processes import unsearched_imports
-from rewardkit.users_code import DEBUG, forget_reports
+from rewardkit.users_code import DEBUG, forget_reports, raised
 
 TASKS = {
     "Score responses": {
@@ -205,6 +205,15 @@ def _run(args: list[str], *, debug: bool) -> int:
         print(f"error: {what}: {reason_of(error)}", file=sys.stderr)
         _discard_output()
         return 2
+    except Exception as error:
+        package = None if debug else package_in(error.__traceback__)
+        if package is None:
+            raise
+        said = _public(raised(error).text)
+        print(
+            f"error: the package '{package}' failed: {said}; see its traceback with --debug", file=sys.stderr
+        )
+        return 1
     return result if isinstance(result, int) else 0
 
 

@@ -11,6 +11,7 @@ import importlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from rewardkit.errors import ExtensionError
@@ -86,6 +87,21 @@ def added_rows(table: str) -> Mapping[str, AddedRow]:
                 f"the packages '{held.package}' and '{row.package}' both add '{row.name}' to the table "
                 f"'{table}'; uninstall one of them"
             )
+    return found
+
+
+def package_in(trace: TracebackType | None) -> str | None:
+    """Return the innermost installed package with code in a traceback that adds rows, or None.
+
+    Extras, which ship with rewardkit, do not count.
+    """
+    added = (row for rows in installed_rows().values() for row in rows if row.package != EXTRAS)
+    packages = {row.target.partition(":")[0].partition(".")[0]: row.package for row in added}
+    found = None
+    while trace is not None:
+        module = str(trace.tb_frame.f_globals.get("__name__"))
+        found = packages.get(module.partition(".")[0], found)
+        trace = trace.tb_next
     return found
 
 

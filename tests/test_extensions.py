@@ -182,6 +182,23 @@ def test_a_command_that_meets_a_broken_package_says_which_in_one_line(
     assert not (tmp_path / "out.jsonl").exists()
 
 
+def test_code_of_a_package_that_raises_is_one_line_and_a_traceback_with_debug(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from rewardkit.files import formats
+
+    source = "def opened(source):\n    raise RuntimeError('boom')\n"
+    install(tmp_path, monkeypatch, {"file_formats": {"raises": "plug_raises:opened"}}, name="plug_raises", source=source)  # fmt: skip
+    monkeypatch.setattr(formats.OPENERS, "_added", None)
+    (tmp_path / "rows.raises").write_text("x")
+    words = ["score", str(tmp_path / "rows.raises"), "--out", str(tmp_path / "out.jsonl")]
+    assert run(words) == 1
+    said = capsys.readouterr().err.strip().splitlines()
+    assert len(said) == 1 and "'plug_raises 1.0'" in said[0] and "boom (plug_raises.py, line 2)" in said[0]
+    with pytest.raises(RuntimeError, match="boom"):
+        run(["--debug", *words])
+
+
 def test_doctor_loads_every_row_and_fails_on_a_broken_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
