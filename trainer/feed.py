@@ -34,6 +34,9 @@ from rewardkit.trainer.rollout.journal import TurnJournal
 
 T = TypeVar("T")
 
+NOTED_BATCHES = 10
+"""Number of batches of replaced prompts after which a step first prints a line. It doubles with each line."""
+
 KEPT = 0.9
 """Factor by which the weight of earlier groups decreases in each step. See `Lengths`."""
 
@@ -71,6 +74,14 @@ class Group(Generic[T]):
 
 Draw = Callable[[Sequence[Group[T]], TurnJournal | None], None]
 """Function that generates groups and sets the result of `drawn` for each, as soon as the group has ended."""
+
+
+def note_replaced(world: World, step: int, prompts: int) -> None:
+    """Print that a step is still not full after dynamic sampling has replaced many prompts."""
+    world.say(
+        f"step {step} is not full yet: {prompts} prompts were replaced, because the responses to each have "
+        "the same result; algorithm.filter_groups.max_num_gen_batches limits this"
+    )
 
 
 class Lengths:
@@ -276,6 +287,7 @@ class Feed(Generic[T]):
         self._note_ended()
         found = (len(self._queue), self._queue.ended)
         waited = waited_due = 0.0
+        told = NOTED_BATCHES * self._queue.size
         while not (chosen := self._queue.take(step)):
             if len(self._rejected) > self._most_rejected:
                 raise ScoringError(
@@ -283,6 +295,9 @@ class Feed(Generic[T]):
                     "each have the same result; raise algorithm.filter_groups.max_num_gen_batches (0: no "
                     "limit), or train on prompts that the policy sometimes solves"
                 )
+            if len(self._rejected) >= told:
+                note_replaced(self._world, step, len(self._rejected))
+                told *= 2
             self._begins()  # groups in place of those that were rejected
             if self._queue.ended == len(self._queue):  # otherwise, the run would wait for ever
                 raise RuntimeError(f"step {step} can train on none of {self._queue.ended} groups in time")

@@ -259,6 +259,20 @@ def test_rejections_beyond_the_limit_end_the_run_in_all_processes() -> None:
         train(2, config("ready"), None, range(1, 3), fits_of=lambda _: lambda place: False, most_rejected=8)
 
 
+def test_a_step_that_replaces_many_prompts_says_so_again_and_again(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    judged: list[int] = []
+
+    def fits(place: int) -> bool:
+        judged.append(place)
+        return len(judged) > 45 * BATCH
+
+    train(1, config("ready"), None, range(1, 3), fits_of=lambda _: fits)
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 3 and all("step 1 is not full yet" in line for line in said)
+
+
 def test_a_failure_in_judging_a_group_ends_the_run() -> None:
     def fits(place: int) -> bool:
         raise ScoringError("no response could be scored")

@@ -18,6 +18,7 @@ from rewardkit.errors import ScoringError
 from rewardkit.trainer.batch import Batch, ScoredRollout, join
 from rewardkit.trainer.config.root import Config
 from rewardkit.trainer.distributed import World
+from rewardkit.trainer.feed import NOTED_BATCHES, note_replaced
 from rewardkit.trainer.logging.metrics import Clock
 from rewardkit.trainer.steps.dumps import record
 from rewardkit.trainer.steps.generation import DrawnGroup, generate, next_batch
@@ -40,7 +41,7 @@ def sample_dynamically(run: TrainingRun, step: int, clock: Clock) -> tuple[Batch
         ScoringError: `max_num_gen_batches` batches contained too few differing groups.
     """
     wanted, n = run.config.data.train_batch_size, run.config.actor_rollout_ref.rollout.n
-    generated = 0
+    generated, told = 0, NOTED_BATCHES
     drawn: list[Batch] = []
     scored: list[ScoredRollout] = []
     found: list[int] = []
@@ -48,6 +49,9 @@ def sample_dynamically(run: TrainingRun, step: int, clock: Clock) -> tuple[Batch
     averages: dict[str, float] = {}
     while len(found) < wanted:
         _refuse_further(run, len(drawn), len(found), wanted)
+        if len(drawn) == told:
+            note_replaced(run.world, step, generated - len(found))
+            told *= 2
         with clock("gen"):
             if drawn:
                 batch, further = generate(run, run.feed.loader.take(), step, first=len(drawn) * wanted)

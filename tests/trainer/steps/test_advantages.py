@@ -27,6 +27,7 @@ from rewardkit.trainer.loop import train
 from rewardkit.trainer.run import build
 from rewardkit.trainer.run.build import open_run
 from rewardkit.trainer.run.preflight import check
+from rewardkit.trainer.steps import dynamic
 from rewardkit.trainer.steps.advantages import compute_advantages
 from rewardkit.trainer.steps.dynamic import deal, differing_groups
 from rewardkit.types import Sample, Score
@@ -343,8 +344,14 @@ def run(
 
 
 def test_dynamic_sampling_fills_the_batch_with_groups_that_differ(
-    world: World, parquet: Path, model_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    world: World,
+    parquet: Path,
+    model_folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.setattr(dynamic, "NOTED_BATCHES", 1)
     asked = ("algorithm.adv_estimator=grpo", "algorithm.filter_groups.enable=true")
     log = run(world, parquet, model_folder, tmp_path / "a", monkeypatch, *asked)
     for entry in log:
@@ -353,6 +360,7 @@ def test_dynamic_sampling_fills_the_batch_with_groups_that_differ(
         assert entry["training/filter_groups/dropped_groups"] > 0
         assert entry["actor/grad_norm"] > 0
     assert "critic/vf_loss" not in log[0], "no critic is built"
+    assert "step 1 is not full yet" in capsys.readouterr().err
     with pytest.raises(ScoringError, match=r"expected 4 prompts .* acc, found"):
         limit = ("algorithm.filter_groups.metric=acc", "algorithm.filter_groups.max_num_gen_batches=1")
         run(world, parquet, model_folder, tmp_path / "b", monkeypatch, *asked, *limit)
