@@ -11,7 +11,7 @@ import importlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from types import TracebackType
+from types import ModuleType, TracebackType
 from typing import Any, Generic, TypeVar
 
 from rewardkit.errors import ExtensionError
@@ -63,6 +63,24 @@ class AddedRow:
         found = self.load()
         if not isinstance(found, kind):
             raise self.refused(f"is of the type {type(found).__name__}; expected {kind.__name__}")
+        return found
+
+    def load_decorated(self, made_from: Callable[[Any], T | None], decorator: str) -> list[T]:
+        """Import a decorated function, or a module, and return what the decorator made from the functions.
+
+        Args:
+            made_from: Function that returns the object that the decorator made, or None if a value is not
+                decorated.
+            decorator: Name of the decorator.
+
+        Raises:
+            ExtensionError: The import fails, or nothing is decorated.
+        """
+        loaded = self.load()
+        values = vars(loaded).values() if isinstance(loaded, ModuleType) else [loaded]
+        found = [one for value in values if (one := made_from(value)) is not None]
+        if not found:
+            raise self.refused(f"is not decorated with {decorator}")
         return found
 
     def refused(self, why: str) -> ExtensionError:

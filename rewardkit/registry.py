@@ -464,17 +464,8 @@ def reward_of(function: Any) -> Reward | None:
 
 
 def rewards_of_row(row: AddedRow) -> list[Reward]:
-    """Load the rewards that a package adds: one function, or all decorated functions in a module.
-
-    Raises:
-        ExtensionError: The import fails, or no reward is found.
-    """
-    loaded = row.load()
-    found = _rewards_in(loaded) if isinstance(loaded, ModuleType) else [reward_of(loaded)]
-    rewards = [one for one in found if one is not None]
-    if not rewards:
-        raise row.refused("is not decorated with @rewardkit.reward")
-    return rewards
+    """Load the rewards that a package adds (see `AddedRow.load_decorated`)."""
+    return row.load_decorated(reward_of, "@rewardkit.reward")
 
 
 def load_reward_file(spec: str) -> list[Reward]:

@@ -192,17 +192,8 @@ def load_agent(spec: str) -> Agent:
 
 
 def agents_of_row(row: AddedRow) -> list[Agent]:
-    """Load the agents that a package adds: one loop, or all decorated loops in a module.
-
-    Raises:
-        ExtensionError: The import fails, or no agent is found.
-    """
-    loaded = row.load()
-    found = _agents_in(loaded) if isinstance(loaded, ModuleType) else [_agent_of(loaded)]
-    agents = [one for one in found if one is not None]
-    if not agents:
-        raise row.refused("is not decorated with @agent")
-    return agents
+    """Load the agents that a package adds (see `AddedRow.load_decorated`)."""
+    return row.load_decorated(_agent_of, "@agent")
 
 
 def _agents_in(module: ModuleType) -> list[Agent]:

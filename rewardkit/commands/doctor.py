@@ -171,9 +171,8 @@ def _print_extensions(rows: list[CheckedRow]) -> None:
     for package, count in Counter(row.package for row in rows).items():
         tables = ", ".join(sorted({row.table for row in rows if row.package == package}))
         console.print(f"{escape(package)} adds {count} kinds: {tables}", soft_wrap=True)
-    for row in rows:
-        if row.problem is not None:
-            console.print(row.problem, style="red", soft_wrap=True, markup=False)
+    for problem in dict.fromkeys(row.problem for row in rows if row.problem):
+        console.print(problem, style="red", soft_wrap=True, markup=False)
 
 
 def _print_languages(languages: list[Standing]) -> None:
