@@ -155,7 +155,9 @@ def _use(row: AddedRow) -> None:
     extensions.added_rows(row.table)
     try:
         table = resolve_name(TABLES[row.table])
-    except ModuleNotFoundError:  # The table needs an optional library.
+    except ExtensionError:
+        raise
+    except ImportError:  # An optional library is missing, or another distribution has overwritten our files.
         row.load()
         return
     if isinstance(table, extensions.Table):
