@@ -8,7 +8,7 @@ rows of a table. A row is imported on first use. docs/extending*.md show an exam
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType, TracebackType
@@ -91,11 +91,15 @@ class AddedRow:
         )
 
 
-def added_rows(table: str) -> Mapping[str, AddedRow]:
+def added_rows(table: str, shipped: Collection[str] = ()) -> Mapping[str, AddedRow]:
     """Return the rows that installed packages add to a table, by name, without importing them.
 
+    Args:
+        table: Name of the table.
+        shipped: Names of the rows that are part of rewardkit itself.
+
     Raises:
-        ExtensionError: Two packages add a row with the same name.
+        ExtensionError: A row has the same name as a shipped row or as a row of another package.
     """
     found: dict[str, AddedRow] = {}
     for row in installed_rows().get(table, ()):
@@ -104,6 +108,11 @@ def added_rows(table: str) -> Mapping[str, AddedRow]:
             raise ExtensionError(
                 f"the packages '{held.package}' and '{row.package}' both add '{row.name}' to the table "
                 f"'{table}'; uninstall one of them"
+            )
+        if row.name in shipped:
+            raise ExtensionError(
+                f"the package '{row.package}' adds '{row.name}' to the table '{table}', but rewardkit has a "
+                "row of that name; uninstall the package or rename its row"
             )
     return found
 
@@ -201,12 +210,5 @@ class Table(Mapping[str, T], Generic[T]):
             ExtensionError: A row has the same name as a shipped row or as a row of another package.
         """
         if self._added is None:
-            added = added_rows(self.name)
-            for name in self.shipped:
-                if name in added:
-                    raise ExtensionError(
-                        f"the package '{added[name].package}' adds '{name}' to the table '{self.name}', but "
-                        "rewardkit has a row of that name; uninstall the package or rename its row"
-                    )
-            self._added = added
+            self._added = added_rows(self.name, self.shipped)
         return self._added

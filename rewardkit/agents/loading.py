@@ -339,7 +339,7 @@ def _found(name: str, kind: _Kind) -> tuple[ModuleType | None, Any, str]:
     path, _, attribute = name.partition(":")
     if path.endswith(".py"):
         return verl.import_user_file(Path(path)), attribute, path
-    if name in (added := added_rows(kind.table)):
+    if name in (added := added_rows(kind.table, kind.shipped)):
         return None, added[name].load(), name
     if "." not in name:
         names = [*kind.shipped, *added]
