@@ -79,7 +79,7 @@ def raised(error: BaseException) -> Raised:
             _seen.clear()
         _seen.add(kind)
         trace = _trace(error)
-    return Raised(name, message, file, line, trace)
+    return Raised(name, _printable(message), file, line, _printable(trace))
 
 
 def report(who: str, error: Raised) -> None:
@@ -169,6 +169,11 @@ def _is_ours(file: str) -> bool:
         path = os.path.realpath(file)
         _known[file] = any(path.startswith(folder + os.sep) for folder in _OURS)
     return _known[file]
+
+
+def _printable(text: str) -> str:
+    """Return the text with `?` for lone surrogates, which can be neither printed nor sent."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _trace(error: BaseException) -> str:

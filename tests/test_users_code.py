@@ -166,6 +166,27 @@ def test_where_exceptions_are_0_the_score_says_so_and_nothing_is_masked(
         assert "the reward raised JSONDecodeError" in scored["detail"]
 
 
+def test_half_a_surrogate_pair_in_an_exception_does_not_end_the_worker(
+    tmp_path: Path, capfd: Capture
+) -> None:
+    """A model's response may contain one as a JSON escape, and the reward may say it."""
+    (tmp_path / "half.py").write_text(
+        "import json\nfrom rewardkit import Sample, reward\n\n"
+        "@reward('users/half', on_exception='0')\n"
+        "def half(sample: Sample):\n"
+        "    raise ValueError(json.loads(sample.response))\n"
+    )
+    given = [
+        {"data_source": "users/half", "response": text, "ground_truth": "g"} for text in ('"\\ud800"', '"b"')
+    ]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in given))
+    words = [str(tmp_path / "rows.jsonl"), "--reward", str(tmp_path / "half.py"), "--workers", "1"]
+    assert cli.run(["score", *words, "--out", "-"]) == 0
+    scored = list(map(json.loads, capfd.readouterr().out.splitlines()))
+    assert [(row["score"], row["status"]) for row in scored] == [(0.0, "ok")] * 2
+    assert all("ValueError" in row["detail"] for row in scored)
+
+
 def failing(sample: Sample) -> float:
     raise {"m": MemoryError, "k": KeyError}[sample.response]("why")
 

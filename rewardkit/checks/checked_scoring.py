@@ -115,7 +115,12 @@ def score_files(
             advice = "--resume continues this run, --restart starts again" if kept else ""
             raise KeyboardInterrupt(advice) from None
         except UnknownDataSourceError as error:
-            advice = which_reward(files, options, scorer)
+            some_known = any(scorer.find(source) for source in sources_of_files(files, options) or ())
+            advice = (
+                "fix these rows, or pass --bad-rows mark or drop"
+                if some_known and run.bad_rows == "fail"
+                else which_reward(files, options, scorer)
+            )
             raise UnknownDataSourceError(f"{error}; {advice}" if advice else str(error)) from None
         advice = second_look(files, options, scorer, report)
     _note_bad_rows(report, run.bad_rows, on_note)

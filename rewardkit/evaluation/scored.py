@@ -405,7 +405,8 @@ def _rows_of(
     lengths = batch.lengths if batch.lengths is not None else [1] * records.count
     at = 0
     for i, (raw, length) in enumerate(zip(rows, lengths, strict=True)):
-        raw = with_lists(raw, layout.names.response) if layout.lists_as_text else raw
+        if layout.lists_as_text:
+            raw = with_lists(raw, layout.names.response, _prefixed(prefix or ""))
         own = _named(raw, layout, prefix) if isinstance(raw, Mapping) else {}
         if score is not None:
             own = own | {"score": value_at(raw, score)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import msgspec
@@ -43,13 +43,18 @@ def list_in_text(value: Any) -> list[Any] | None:
     return None
 
 
-def with_lists(row: RawRow, name: str | None) -> RawRow:
-    """Return the row with JSON text decoded to lists in columns that contain one item for each response."""
+def with_lists(row: RawRow, name: str | None, scores: Collection[str] = ()) -> RawRow:
+    """Return the row with JSON text decoded to lists in columns that contain one item for each response.
+
+    Args:
+        row: Row of a file.
+        name: Column of the responses.
+        scores: Columns of scores. They also contain lists in rows whose response is not a list.
+    """
     responses = list_in_text(value_at(row, name))
-    if responses is None:
-        return row
-    lists = {key: found for key, value in row.items() if (found := list_in_text(value)) is not None}
-    return {**row, **{key: found for key, found in lists.items() if len(found) == len(responses)}}
+    keys, count = (row, len(responses)) if responses is not None else (scores, 1)
+    lists = {key: found for key in keys if (found := list_in_text(row.get(key))) is not None}
+    return {**row, **{key: found for key, found in lists.items() if len(found) == count}}
 
 
 def is_batch(row: RawRow, names: RowNames) -> bool:

@@ -346,6 +346,28 @@ def test_bad_rows_are_left_out_or_fail(tmp_path: Path, capsys: pytest.CaptureFix
     assert "row 1: 'response' is null; " in (err := capsys.readouterr().err) and "--bad-rows" in err
 
 
+def test_an_unknown_source_among_known_ones_that_fails_is_not_answered_with_a_source_for_all(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [*_plain(3), _plain(1)[0] | {"data_source": "nope"}]
+    assert run(["score", str(write(tmp_path / "in.jsonl", rows)), "--bad-rows", "fail"]) == 2
+    said = capsys.readouterr().err
+    assert "'nope'" in said and "--bad-rows mark" in said and "--data-source" not in said
+
+
+@pytest.mark.parametrize("name", ["out.jsonl", "out.csv", "out.parquet"])
+def test_a_row_with_one_response_among_rows_with_lists_keeps_its_score(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    many = {"data_source": "gsm8k", "responses": ["#### 72", "#### 1"], "ground_truth": "72"}
+    path, out = write(tmp_path / "in.jsonl", [many, many | {"responses": "#### 72"}]), str(tmp_path / name)
+    assert run(["score", str(path), "--out", out]) == 0
+    capsys.readouterr()
+    assert run(["eval", out, "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["data_sources"].values()
+    assert found["scored"] == 3 and found["score"]["mean"] == pytest.approx((1 + 0.1 + 1) / 3)
+
+
 def test_nothing_scored_is_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [row | {"ground_truth": "no number"} for row in _plain(3)]
     assert run(["score", str(write(tmp_path / "in.jsonl", rows))]) == 1
