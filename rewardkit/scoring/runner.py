@@ -59,8 +59,8 @@ class RewardRunner:
         self.scorer = reward.scorer
         self.is_async = is_async(reward)
         self.inline = reward.running.runs == "inline" and not self.is_async
-        # Inline, `sys.exit` would end the caller's process. A worker may exit, and the pool then reports it.
-        self._caught = (Exception, SystemExit) if self.inline else (Exception,)
+        # A worker ignores Ctrl-C, so that even KeyboardInterrupt comes from the reward.
+        self._caught = (Exception, SystemExit, GeneratorExit) if self.inline else (BaseException,)
         self._who = "" if _is_ours(reward) else reward.name
         """Name to put before each line that the reward prints. It is empty for rewardkit's own rewards."""
         self._call = bound(reward.function, batch=bool(reward.running.batch))

@@ -602,6 +602,23 @@ def test_an_inline_reward_that_exits_costs_only_its_own_sample() -> None:
     assert [score.status for score in found] == ["ok", "error", "ok"]
 
 
+@pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt, GeneratorExit])
+def test_a_reward_that_exits_in_a_worker_costs_only_its_own_sample_and_is_named(
+    kind: type[BaseException],
+) -> None:
+    def exits(sample: Sample) -> float:
+        if sample.response == "exit":
+            raise kind
+        return 1.0
+
+    registry = Registry()
+    registry.register(Reward("exits", 1, exits, ("exits",), running=Running(runs="process")))
+    with Scorer(registry=registry, workers=1) as scorer:
+        found = scorer.score_batch([Sample("exits", text, "") for text in ("stay", "exit", "stay")])
+    assert [score.status for score in found] == ["ok", "error", "ok"]
+    assert found[1].detail == kind.__name__
+
+
 def test_a_forked_child_of_a_reward_answers_for_nobody() -> None:
     def forks(sample: Sample) -> float:
         return 0.75 if os.fork() else 0.1
