@@ -53,11 +53,11 @@ from tests.trainer.rollout.stub_server import Answered, Stub
 MODES: dict[str, list[str]] = {
     "sync": [],
     "one_step_off": ["trainer.mode=one_step_off"],
-    "async, 1": ["trainer.mode=async", "trainer.max_staleness=1"],
-    "async, 2": ["trainer.mode=async", "trainer.max_staleness=2"],
-    "async, 4": ["trainer.mode=async", "trainer.max_staleness=4"],
-    "ready, 4": ["trainer.mode=async", "trainer.max_staleness=4", "trainer.order=ready"],
-    "ready, 8": ["trainer.mode=async", "trainer.max_staleness=8", "trainer.order=ready"],
+    "strict, 1": ["trainer.mode=async", "trainer.max_staleness=1", "trainer.order=strict"],
+    "strict, 2": ["trainer.mode=async", "trainer.max_staleness=2", "trainer.order=strict"],
+    "strict, 4": ["trainer.mode=async", "trainer.max_staleness=4", "trainer.order=strict"],
+    "ready, 4": ["trainer.mode=async"],
+    "ready, 8": ["trainer.mode=async", "trainer.max_staleness=8"],
 }
 SHARES = [0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 1]
 CHARACTERS = [1, 159, 318, 547, 721, 897, 1085, 1306, 1617, 2029, 2783, 3408, 6475, 8930, 38344]
@@ -261,7 +261,7 @@ def tools(given: argparse.Namespace) -> list[dict[str, Any]]:
     with start_135m(given.tool_s) as (folder, data, model):
         for turn in range(given.rounds):
             of_round = []
-            for name in ("sync", "async, 1", "async, 2"):
+            for name in ("sync", "strict, 1", "strict, 2"):
                 server = SleepingServer(given.token_ms / 1000)
                 out = folder / f"{turn}_{name.replace(', ', '_')}"
                 words = [
@@ -288,9 +288,9 @@ def learning(given: argparse.Namespace) -> list[dict[str, Any]]:
     """Return the accuracy on the held-out problems, for each mode and seed."""
     runs = {
         "sync": [],
-        "async, 1": MODES["async, 1"],
-        "async, 2": MODES["async, 2"],
-        "async, 2, no correction": [*MODES["async, 2"], "algorithm.rollout_correction.bypass_mode=false"],
+        "strict, 1": MODES["strict, 1"],
+        "strict, 2": MODES["strict, 2"],
+        "strict, 2, no correction": [*MODES["strict, 2"], "algorithm.rollout_correction.bypass_mode=false"],
     }
     found = []
     for seed in given.seeds:

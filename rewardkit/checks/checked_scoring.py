@@ -115,10 +115,12 @@ def score_files(
             advice = "--resume continues this run, --restart starts again" if kept else ""
             raise KeyboardInterrupt(advice) from None
         except UnknownDataSourceError as error:
-            some_known = any(scorer.find(source) for source in sources_of_files(files, options) or ())
+            others_are_known = run.bad_rows == "fail" and any(
+                scorer.find(source) for source in sources_of_files(files, options) or ()
+            )
             advice = (
                 "fix these rows, or pass --bad-rows mark or drop"
-                if some_known and run.bad_rows == "fail"
+                if others_are_known
                 else which_reward(files, options, scorer)
             )
             raise UnknownDataSourceError(f"{error}; {advice}" if advice else str(error)) from None

@@ -416,8 +416,8 @@ class TrainerConfig(StageConfig):
         "servers",
     )
     """Time at which responses are generated. `sync` generates with the current weights. `one_step_off`
-    generates while the policy trains on the previous step. `async` generates up to `max_staleness` steps
-    ahead, even while weights are updated. `one_step_off` and `async` require `rollout.name=vllm_server`
+    generates while the policy trains on the previous step. `async` generates several steps ahead,
+    even while weights are updated. `one_step_off` and `async` require `rollout.name=vllm_server`
     (docs/async.md)."""
     max_staleness: int = allowed(4, NOT_NEGATIVE)
     """With `mode=async`, the maximum number of steps by which the weights for the first token of a response
