@@ -124,6 +124,50 @@ def test_doctor_finds_a_row_that_the_table_cannot_use(
         assert problem is not None and "'plug_five 1.0'" in problem and "\n" not in problem
 
 
+DECLARED = """
+import rewardkit
+
+@rewardkit.reward("gsm8k", name="plug_taken")
+def taken(response: str) -> float:
+    return 1.0
+"""
+
+
+@pytest.mark.slow
+def test_doctor_names_the_package_whose_reward_takes_a_source_of_ours(tmp_path: Path) -> None:
+    with pytest.MonkeyPatch.context() as path:
+        rows = {"rewards": {"taken": "plug_taken:taken"}}
+        install(tmp_path, path, rows, name="plug_taken", source=DECLARED)
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    command = [sys.executable, "-m", "rewardkit", "doctor", "--json"]
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True)
+    (problem,) = (row["problem"] for row in json.loads(done.stdout)["extensions"] if row["problem"])
+    assert done.returncode == 1 and "'plug_taken 1.0'" in problem and "'gsm8k'" in problem
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("entry", "source"),
+    [("odd", "raise ValueError('oops')"), ("odd", "return None"), ("go", "raise ValueError('oops')")],
+)
+def test_doctor_reports_whole_where_a_language_of_a_package_fails(
+    entry: str, source: str, tmp_path: Path
+) -> None:
+    """It raises when it is looked for, has no tools, or has the name of another package's language."""
+    with pytest.MonkeyPatch.context() as path:
+        made = (
+            "from dataclasses import replace\nfrom rewardkit.sandbox.languages import RUNNERS\n"
+            f"def discover(*_):\n    {source}\n"
+            f"ODD = replace(RUNNERS['bash'], name={entry!r}, discover=discover)\n"
+        )
+        install(tmp_path, path, {"languages": {entry: "plug_odd:ODD"}}, name="plug_odd", source=made)
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    command = [sys.executable, "-m", "rewardkit", "doctor"]
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True)
+    assert "plug_odd 1.0" in done.stdout and "escapes blocked" in done.stdout and "\nsql " in done.stdout
+    assert "Traceback" not in done.stderr
+
+
 def test_doctor_knows_all_tables_and_reports_rows_of_no_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from pkgutil import resolve_name
 
 import click
@@ -23,6 +24,7 @@ from rewardkit.sandbox import Sandbox, SandboxUnavailable
 from rewardkit.sandbox.languages import RUNNERS
 from rewardkit.sandbox.levels import SECURE, Finding, choose, prove
 from rewardkit.sandbox.outcome import IsolationLevel
+from rewardkit.users_code import raised
 
 
 @click.command(cls=GroupedCommand, epilog="Example: rewardkit doctor")
@@ -88,13 +90,25 @@ class Standing:
 def _languages(level: IsolationLevel) -> list[Standing]:
     found = []
     with Sandbox(level) as sandbox:
-        for name in RUNNERS:
+        try:
+            names = list(RUNNERS)
+        except ExtensionError:  # the names of two rows are equal, which is reported with the kinds
+            names = list(RUNNERS.shipped)
+        for name in names:
             try:
-                found.append(Standing(name, RUNNERS[name].title, sandbox.prove(name), None))
-            except SandboxUnavailable as error:
-                found.append(Standing(name, RUNNERS[name].title, None, str(error)))
+                language = RUNNERS[name]
             except ExtensionError:
                 continue  # the language is from an installed package and is reported with its kinds
+            try:
+                found.append(Standing(name, language.title, sandbox.prove(name), None))
+            except (SandboxUnavailable, ExtensionError) as error:
+                found.append(Standing(name, language.title, None, str(error)))
+            except Exception as error:
+                if name in RUNNERS.shipped:
+                    raise
+                row = extensions.added_rows("languages")[name]
+                problem = str(row.refused(f"cannot be tried: {raised(error).text}"))
+                found.append(Standing(name, language.title, None, problem))
     return found
 
 
@@ -115,6 +129,9 @@ class CheckedRow:
             _use(row)
         except ExtensionError as error:
             return cls(row.table, row.name, row.package, str(error))
+        except Exception as error:  # the code of a package may fail anywhere
+            problem = str(row.refused(f"cannot be used: {raised(error).text}"))
+            return cls(row.table, row.name, row.package, problem)
         return cls(row.table, row.name, row.package, None)
 
 
@@ -154,6 +171,7 @@ def _use(row: AddedRow) -> None:
         raise row.refused(f"is for an unknown table; tables: {', '.join(TABLES)}")
     extensions.added_rows(row.table)
     try:
+        import_module("rewardkit.rewards")  # a package's rewards are registered after rewardkit's, as always
         table = resolve_name(TABLES[row.table])
     except ExtensionError:
         raise
